@@ -8,8 +8,8 @@ MAKEFLAGS += --no-print-directory
 
 # A verb's variables are read only from the command line, because ENV and NAME have other meanings in many environments.
 # E2E has no other meaning, so it is read from the environment too.
-SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE
-OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
+SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE DRY
+OPTIONS := $(SWITCHES) PLATFORM ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
   HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER SINCE MINUTES
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)
@@ -60,8 +60,9 @@ FRESHQ = target/$(HOST)/debug/freshq
 FRESHQ_BUILD ?= cargo build --locked --quiet --workspace --bin freshq --target $(HOST)
 e2e flaky: export FRESHQ_BUILD = $(NEXTEST) --no-run --cargo-quiet
 
-# Compares the API of the constructs with tools/freshq.api.md; with --local it writes the file.
-API_REPORT = tsc --project tools/package/tsconfig.json && tools/package/node_modules/.bin/api-extractor run --config tools/api-extractor.json
+# Compare the API of the constructs and that of freshq/testing with tools/*.api.md; with --local they write the files.
+API_REPORT = tools/package/node_modules/.bin/api-extractor run --config tools/api-extractor
+API_REPORTS = tsc --project tools/package/tsconfig.json; $(API_REPORT).json $1; $(API_REPORT)-testing.json $1
 
 MISSING := missing() { echo "missing: $$1. $$2" >&2; exit 1; };
 # With LOCAL=1 a verb uses the AWS of local-up. Otherwise ACCOUNT names the account that it uses.
@@ -271,7 +272,7 @@ lint: setup $(PACKAGE_TOOLS) $(VENV)/.installed-lint ## check format, clippy, li
 	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
 	npm run lint --silent
 	tools/package/check-jsii.sh
-	$(API_REPORT)
+	$(call API_REPORTS)
 	mypy
 	jest --silent tests/infra/nag.test.ts
 	@$(MAKE) synth FRESHQ_SKIP_BUILD=1
@@ -307,6 +308,14 @@ verify-arm64: setup ## check that the functions for AWS are arm64, and start the
 package: setup ## build the npm package freshq-<version>.tgz with the functions for AWS; FRESHQ_ARTIFACTS names functions built before
 	@$(if $(FRESHQ_ARTIFACTS),,$(MAKE) build)
 	@$(BIN)/python -m delivery package $(if $(FRESHQ_ARTIFACTS),--built "$(FRESHQ_ARTIFACTS)") $(FUNCTIONS)
+
+.PHONY: build-cli
+build-cli: setup-arm64 ## build the command freshq of a platform into target/cli: linux-x64, linux-arm64, and on macOS darwin-x64, darwin-arm64 [PLATFORM=]
+	@delivery/build-cli.sh $(PLATFORM)
+
+.PHONY: release
+release: setup ## build what a release publishes into target/npm: packages, SBOMs, checksums; DRY=1 prints what is missing, and goes on; FRESHQ_ARTIFACTS names functions built before [DRY]
+	@$(BIN)/python -m delivery release $(if $(DRY),--dry) $(if $(FRESHQ_ARTIFACTS),--built "$(FRESHQ_ARTIFACTS)") $(FUNCTIONS)
 
 .PHONY: synth-all
 synth-all: setup ## write the templates of every environment to one folder [OUT=]
@@ -359,7 +368,7 @@ synth-local: build-local
 .PHONY: docs
 docs: setup $(PACKAGE_TOOLS) ## write the reference pages that are generated from the sources
 	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/contract.test.ts tests/infra/logical-ids.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-refusals.test.ts
-	$(API_REPORT) --local
+	$(call API_REPORTS,--local)
 
 .PHONY: site
 site: $(SITE_TOOLS) ## build the site of the documentation from docs; writes target/site

@@ -7,12 +7,10 @@ import hashlib
 import sys
 from pathlib import Path
 
-from delivery import assembly, checkout, deploy, deployed, package, preflight, protection
+from delivery import assembly, checkout, commands, deploy, deployed, package, preflight, protection, release
 from delivery.arm64 import starting, verify
 from local.paths import PROJECT, STATE
 
-#: The folder in which `make build` puts the functions for AWS.
-_BUILT = PROJECT / "target" / "arm64" / "lambda"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -85,6 +83,22 @@ def _package(given: argparse.Namespace) -> int:
     return 0
 
 
+def _release(given: argparse.Namespace) -> int:
+    functions = package.Functions(given.built, tuple(given.functions), given.rustc or _compiler(given.dry))
+    release.build(release.Release(functions, given.commands, given.dry), release.OUT, print)
+    return 0
+
+
+def _compiler(dry: bool) -> str:
+    """The compiler of `make build`; a dry run needs none."""
+    try:
+        return package.rustc()
+    except RuntimeError:
+        if dry:
+            return "unknown"
+        raise
+
+
 def _sizes(given: argparse.Namespace) -> int:
     print("\n".join(verify.sizes(given.built)))
     return 0
@@ -92,42 +106,49 @@ def _sizes(given: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m delivery", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    read = commands.add_parser("deployed", help="read the templates of an assembly's stacks that are deployed")
+    verbs = parser.add_subparsers(dest="command", required=True)
+    read = verbs.add_parser("deployed", help="read the templates of an assembly's stacks that are deployed")
     read.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")
     read.add_argument("--into", type=Path, required=True)
     read.add_argument("stacks", nargs="*", help="their names; all by default")
     read.set_defaults(run=_deployed)
-    ready = commands.add_parser("preflight", help="find what would stop a deployment, before anything is built")
+    ready = verbs.add_parser("preflight", help="find what would stop a deployment, before anything is built")
     ready.add_argument("--environment", help="the environment to deploy; none: the bootstrap")
     ready.add_argument("--name", help="the name of your own copy")
     ready.add_argument("--stack", help="check what this stack needs of the account, with its template without code")
     ready.set_defaults(run=_preflight)
-    guard = commands.add_parser("protection", help="reject GitHub environments that more than one branch may use")
+    guard = verbs.add_parser("protection", help="reject GitHub environments that more than one branch may use")
     guard.add_argument("--branch", default="main", help="the branch that is deployed")
     guard.add_argument("--repository", required=True, help="owner/name")
     guard.add_argument("--environments", required=True, help="their names, separated by commas")
     guard.set_defaults(run=_protection)
-    first = commands.add_parser("bootstrap", help="bootstrap the CDK in the account and region in use")
+    first = verbs.add_parser("bootstrap", help="bootstrap the CDK in the account and region in use")
     first.set_defaults(run=_bootstrap)
-    out = commands.add_parser("deploy", help="show what changes, ask, deploy")
+    out = verbs.add_parser("deploy", help="show what changes, ask, deploy")
     out.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")
     out.add_argument("--environment", required=True)
     out.add_argument("--yes", action="store_true", help="skip the question")
     out.add_argument("--local", action="store_true", help="deploy to the local AWS that this shell uses")
     out.add_argument("stacks", nargs="+")
     out.set_defaults(run=_deploy)
-    measured = commands.add_parser("sizes", help="print the sizes of the zips that are deployed")
-    measured.add_argument("--built", type=Path, default=_BUILT)
+    measured = verbs.add_parser("sizes", help="print the sizes of the zips that are deployed")
+    measured.add_argument("--built", type=Path, default=package.BUILT)
     measured.set_defaults(run=_sizes)
-    pack = commands.add_parser("package", help="build the npm package")
-    pack.add_argument("--built", type=Path, default=_BUILT)
+    pack = verbs.add_parser("package", help="build the npm package")
+    pack.add_argument("--built", type=Path, default=package.BUILT)
     pack.add_argument("--out", type=Path, default=PROJECT)
     pack.add_argument("--rustc", help="the compiler of the functions; by default that of `make build`")
     pack.add_argument("functions", nargs="+")
     pack.set_defaults(run=_package)
-    check = commands.add_parser("verify-arm64", help="check and start the functions that were built for AWS")
-    check.add_argument("--built", type=Path, default=_BUILT)
+    everything = verbs.add_parser("release", help="build what a release publishes")
+    everything.add_argument("--built", type=Path, default=package.BUILT)
+    everything.add_argument("--commands", type=Path, default=commands.BUILT, help="folder with <platform>/freshq")
+    everything.add_argument("--dry", action="store_true", help="print what is missing, and go on")
+    everything.add_argument("--rustc", help="the compiler of the functions; by default that of `make build`")
+    everything.add_argument("functions", nargs="+")
+    everything.set_defaults(run=_release)
+    check = verbs.add_parser("verify-arm64", help="check and start the functions that were built for AWS")
+    check.add_argument("--built", type=Path, default=package.BUILT)
     check.add_argument("--placeholders", type=Path, required=True, help="an assembly of dev without code")
     check.add_argument("functions", nargs="+")
     check.set_defaults(run=_verify_arm64)

@@ -1,4 +1,4 @@
-"""Builds the npm package `freshq`: compiled constructs and the functions as zip files.
+"""Builds the npm package `freshq`: compiled constructs, the functions as zip files, and the launcher of the command.
 
 The same commit and binaries give the same bytes: the zip files have fixed times and modes, and npm writes archives
 without times.
@@ -7,21 +7,25 @@ without times.
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
-import subprocess
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from delivery import crates
 from delivery.arm64 import elf
+from delivery.commands import PLATFORMS
+from delivery.npm import Metadata, pack, run, write_json
 from local.paths import PROJECT
 
+#: The folder in which `make build` puts the functions for AWS.
+BUILT = PROJECT / "target" / "arm64" / "lambda"
+#: Target of the functions.
+TARGET = "aarch64-unknown-linux-gnu"
 #: The earliest time that a zip file can contain.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-#: The fields of the repository's package.json that the published one has too.
-_SHARED = ("name", "version", "description", "license", "engines", "peerDependencies")
+_TOOLS = PROJECT / "tools" / "package"
 _STAGE = PROJECT / "target" / "package" / "freshq"
 
 
@@ -37,23 +41,23 @@ class Functions:
 
 def build(functions: Functions, out: Path) -> Path:
     """Write `freshq-<version>.tgz` to the folder ``out``; returns its path."""
+    metadata = Metadata.read()
     shutil.rmtree(_STAGE, ignore_errors=True)
-    _run("node_modules/.bin/tsc", "--project", "tools/package/tsconfig.json")
+    run("node_modules/.bin/tsc", "--project", "tools/package/tsconfig.json")
     shutil.copytree(PROJECT / "infra" / "lambda" / "placeholder", _STAGE / "lib" / "lambda" / "placeholder")
-    for name in ("LICENSE", "README.md"):
-        source = PROJECT / name if name == "LICENSE" else PROJECT / "tools" / "package" / name
-        shutil.copyfile(source, _STAGE / name)
-    package = _package_json()
-    _write_json(_STAGE / "package.json", package)
-    _write_json(_STAGE / "functions" / "manifest.json", _manifest(str(package["version"]), functions))
-    out.mkdir(parents=True, exist_ok=True)
-    packed = _run("npm", "pack", "--silent", "--pack-destination", str(out), cwd=_STAGE)
-    return out / packed.strip()
+    shutil.copytree(_TOOLS / "bin", _STAGE / "bin")
+    shutil.copyfile(PROJECT / "LICENSE", _STAGE / "LICENSE")
+    shutil.copyfile(_TOOLS / "README.md", _STAGE / "README.md")
+    write_json(_STAGE / "package.json", _package_json(metadata))
+    write_json(_STAGE / "functions" / "manifest.json", _manifest(metadata.version, functions))
+    linked = crates.linked(TARGET, functions.names)
+    (_STAGE / "functions" / "THIRD_PARTY_LICENSES").write_text(crates.licences(linked))
+    return pack(_STAGE, out)
 
 
 def rustc() -> str:
     """The compiler with which `make build` builds for arm64."""
-    return _run("delivery/build-arm64.sh", "--check").strip()
+    return run("delivery/build-arm64.sh", "--check").strip()
 
 
 def zip_bootstrap(binary: Path, path: Path) -> str:
@@ -68,25 +72,33 @@ def zip_bootstrap(binary: Path, path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _package_json() -> dict[str, object]:
-    source = json.loads((PROJECT / "package.json").read_text())
-    return {name: source[name] for name in _SHARED} | {
+def _package_json(metadata: Metadata) -> dict[str, object]:
+    return {
+        "name": metadata.source["name"],
+        "description": metadata.source["description"],
+        **metadata.shared,
         "keywords": ["aws", "cdk", "lambda", "dynamodb", "queue", "lifo", "task-queue"],
         "type": "commonjs",
         "main": "./lib/index.js",
         "types": "./lib/index.d.ts",
         "exports": {
             ".": {"types": "./lib/index.d.ts", "default": "./lib/index.js"},
+            "./testing": {"types": "./lib/testing.d.ts", "default": "./lib/testing.js"},
             "./package.json": "./package.json",
         },
-        "files": ["lib", "functions"],
+        # For `moduleResolution: node10`, which does not read `exports`.
+        "typesVersions": {"*": {"testing": ["./lib/testing.d.ts"]}},
+        "bin": {"freshq": "bin/freshq.js"},
+        "files": ["bin", "lib", "functions"],
+        "peerDependencies": metadata.source["peerDependencies"],
+        "optionalDependencies": {platform.package: metadata.version for platform in PLATFORMS},
     }
 
 
 def _manifest(version: str, functions: Functions) -> dict[str, object]:
     return {
         "version": version,
-        "commit": _run("git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*").strip(),
+        "commit": run("git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*").strip(),
         "rustc": functions.rustc,
         "contract": hashlib.sha256((PROJECT / "tests" / "contract.json").read_bytes()).hexdigest(),
         "sha256": dict(_zips(functions)),
@@ -102,15 +114,3 @@ def _zips(functions: Functions) -> Iterable[tuple[str, str]]:
         if problems:
             raise RuntimeError(f"{binary}: {'; '.join(problems)}")
         yield name, zip_bootstrap(binary, _STAGE / "functions" / "arm64" / f"{name}.zip")
-
-
-def _write_json(path: Path, value: object) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, indent=2) + "\n")
-
-
-def _run(*command: str, cwd: Path = PROJECT) -> str:
-    finished = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, text=True, check=False)
-    if finished.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} ended with status {finished.returncode}")
-    return finished.stdout

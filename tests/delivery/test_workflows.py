@@ -17,7 +17,7 @@ GITHUB = PROJECT / ".github"
 FILES = sorted([*GITHUB.glob("workflows/*.yml"), *GITHUB.glob("actions/*/action.yml")])
 WORKFLOWS = [path for path in FILES if path.parent.name == "workflows"]
 PIN = re.compile(r"uses: (?P<action>[\w./-]+)@(?P<sha>[0-9a-f]{40}) # (?P<version>v\d+\.\d+\.\d+)$")
-#: The rights of jobs that may do more than read the source: assume a role of AWS, comment, or open an issue.
+#: The rights of jobs that may do more than read the source: assume a role of AWS, publish, comment, or open an issue.
 RIGHTS = {
     ("advisories.yml", "report"): {"issues": "write"},
     ("nightly.yml", "report"): {"issues": "write"},
@@ -28,6 +28,8 @@ RIGHTS = {
     ("deploy.yml", "prod"): {"id-token": "write"},
     ("deploy-environment.yml", "deploy"): {"id-token": "write"},
     ("site.yml", "publish"): {"pages": "write", "id-token": "write"},
+    ("release.yml", "publish"): {"id-token": "write"},
+    ("release.yml", "github"): {"contents": "write"},
 }
 
 
@@ -150,6 +152,21 @@ def test_jobs_with_rights_install_the_fewest_tools_and_restore_no_cache() -> Non
 
 def test_deployed_functions_are_not_built_from_a_restored_cache() -> None:
     assert setups("deploy.yml", "build") == [{"rust": "arm64", "cache": "false"}]
+
+
+def test_a_release_is_built_without_caches_and_published_by_jobs_that_build_nothing() -> None:
+    for job in ("functions", "verify-arm64", "cli", "pack", "test"):
+        assert [each["cache"] for each in setups("release.yml", job)] == ["false"]
+    for job in ("publish", "github"):
+        assert setups("release.yml", job) == []
+        runs = [step["run"] for step in job_of("release.yml", job)["steps"] if "run" in step]
+        assert len(runs) == 1
+        assert not re.search(r"\b(make|npm (ci|install)|pip|cargo)\b", runs[0])
+
+
+def test_a_release_publishes_only_what_its_tests_installed() -> None:
+    needs = {job: job_of("release.yml", job)["needs"] for job in ("pack", "test", "publish", "github")}
+    assert needs == {"pack": ["verify-arm64", "cli"], "test": "pack", "publish": "test", "github": "publish"}
     cached = [step for step in steps_of(GITHUB / "actions" / "setup" / "action.yml") if "cache@" in step.get("uses", "")]
     assert ["inputs.cache == 'true'" in step["if"] for step in cached] == [True]
 

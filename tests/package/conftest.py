@@ -9,23 +9,25 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import standins
-from consumer import ALL_FUNCTIONS, COMPILERS, FLOOR, LATEST, SECONDS, App, installed
+from consumer import ALL_FUNCTIONS, COMPILERS, FLOOR, HERE, LATEST, NAG, App, compile_with, install, installed
 
-from delivery import package
+from delivery import commands, package, standins
+from delivery.npm import Metadata
 
 
 @pytest.fixture(scope="session")
 def work() -> Iterator[Path]:
     """A folder outside the repository."""
-    with tempfile.TemporaryDirectory(prefix="freshq-package-") as folder:
-        yield Path(folder)
+    folder = tempfile.mkdtemp(prefix="freshq-package-")
+    yield Path(folder)
+    # Much faster than Python for the many files of the CDK.
+    subprocess.run(["rm", "-rf", folder], check=True)
 
 
 @pytest.fixture(scope="session")
 def functions(work: Path) -> package.Functions:
     """Stand-ins for the functions."""
-    return package.Functions(standins.write(work / "functions", ALL_FUNCTIONS), ALL_FUNCTIONS, "stand-ins")
+    return package.Functions(standins.write(work / "functions", ALL_FUNCTIONS), ALL_FUNCTIONS, standins.COMPILER)
 
 
 @pytest.fixture(scope="session")
@@ -36,11 +38,29 @@ def tarball(work: Path, functions: package.Functions) -> Path:
 
 
 @pytest.fixture(scope="session")
-def latest(work: Path, tarball: Path) -> App:
+def command(work: Path, tarball: Path) -> Path:
+    """The archive of the command for this machine: that beside `FRESHQ_TARBALL`, or one with a stub."""
+    cpu = {"x86_64": "x64", "aarch64": "arm64"}[os.uname().machine]
+    [platform] = [each for each in commands.PLATFORMS if (each.os, each.cpu) == ("linux", cpu)]
+    metadata = Metadata.read()
+    if "FRESHQ_TARBALL" in os.environ:
+        return tarball.parent / f"freshq-cli-{platform.name}-{metadata.version}.tgz"
+    return commands.build(platform, HERE / "stub.sh", metadata, work)
+
+
+@pytest.fixture(scope="session")
+def latest(work: Path, tarball: Path, command: Path) -> App:
     """An app with the newest tested version of the CDK."""
     compilers = [f"{name}@npm:typescript@{version}" for name, version in COMPILERS.items()]
-    others = ["ts-jest@29", "jest@30", "@types/jest@30", "@types/node@22"]
-    return installed(work / "latest", tarball, f"aws-cdk-lib@{LATEST}", "constructs@10", *compilers, *others)
+    others = ["ts-jest@29", "jest@30", "@types/jest@30", "@types/node@22", f"cdk-nag@{NAG}"]
+    return installed(work / "latest", tarball, command, f"aws-cdk-lib@{LATEST}", "constructs@10", *compilers, *others)
+
+
+@pytest.fixture(scope="session")
+def compiled(latest: App) -> App:
+    """The same app, compiled into `out`."""
+    compile_with(latest, "typescript")
+    return latest
 
 
 @pytest.fixture(scope="session")
@@ -54,12 +74,11 @@ def floor(work: Path, tarball: Path) -> App:
 def node(work: Path) -> Callable[[str], str]:
     """Installs a version of Node.js; returns its folder."""
 
-    def install(version: str) -> str:
+    def folder_of(version: str) -> str:
         folder = work / f"node{version}"
         if not folder.exists():
             folder.mkdir()
-            npm = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", f"node@{version}"]
-            subprocess.run(npm, cwd=folder, check=True, timeout=SECONDS)
+            install(folder, f"node@{version}")
         return str(folder)
 
-    return install
+    return folder_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ HERE = Path(__file__).parent
 ALL_FUNCTIONS = (*FUNCTIONS, *AGENT_FUNCTIONS)
 #: The oldest version of the CDK that the package supports, and the version of this repository.
 FLOOR = json.loads((PROJECT / "package.json").read_text())["peerDependencies"]["aws-cdk-lib"].removeprefix("^")
-LATEST = json.loads((PROJECT / "package.json").read_text())["devDependencies"]["aws-cdk-lib"]
+LATEST, NAG = (
+    json.loads((PROJECT / "package.json").read_text())["devDependencies"][name] for name in ("aws-cdk-lib", "cdk-nag")
+)
 #: The compilers by the names under which the app installs them.
 COMPILERS = {"typescript": "5.9", "typescript6": "6.0", "typescript7": "7.0"}
 SECONDS = 600
@@ -44,12 +47,32 @@ class App:
         )
 
 
-def installed(folder: Path, tarball: Path, *packages: str) -> App:
-    """Install the package and others into a copy of the app."""
+def compile_with(app: App, compiler: str, *options: str) -> None:
+    """Compile the app with one of the compilers, into `out`."""
+    app.run("node", f"node_modules/{compiler}/bin/tsc", "--project", "tsconfig.json", *options)
+
+
+def installed(folder: Path, *packages: str | Path) -> App:
+    """Install packages into a copy of the app, which also has the files that `docs/how-to/test-your-app.md` shows."""
     shutil.copytree(HERE / "app", folder)
-    npm = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", str(tarball), *packages]
-    subprocess.run(npm, cwd=folder, check=True, timeout=SECONDS)
+    for file, block in (("lib/quotes-stack.ts", "stack"), ("test/quotes.test.ts", "test")):
+        path = folder / "page" / file
+        path.parent.mkdir(parents=True)
+        path.write_text(_block(block))
+    install(folder, *packages)
     return App(folder)
+
+
+def install(folder: Path, *packages: str | Path) -> None:
+    """Install packages into a folder, from npm's cache if it has them."""
+    options = ["--no-audit", "--no-fund", "--loglevel=error", "--prefer-offline"]
+    subprocess.run(["npm", "install", *options, *map(str, packages)], cwd=folder, check=True, timeout=SECONDS)
+
+
+def _block(name: str) -> str:
+    page = (PROJECT / "docs" / "how-to" / "test-your-app.md").read_text()
+    [code] = re.findall(rf"^```ts {name}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    return str(code)
 
 
 def _found(name: str) -> str:

@@ -1,4 +1,7 @@
-"""Stand-ins for the functions: programs for arm64 that only the tests of the package use. They cannot run."""
+"""Stand-ins for the functions, where none were built: programs for arm64 that cannot run.
+
+Only the tests of the package and `make release DRY=1` use them. The package's manifest names them as its compiler.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
+#: The field `rustc` of a manifest with stand-ins.
+COMPILER = "stand-ins"
 _EM_AARCH64 = 183
 
 
@@ -13,7 +18,7 @@ def write(root: Path, names: Iterable[str]) -> Path:
     """Write `<root>/<name>/bootstrap` for each name, each with bytes of its own; returns ``root``."""
     for name in names:
         folder = root / name
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         bootstrap = folder / "bootstrap"
         bootstrap.write_bytes(_elf() + name.encode())
         bootstrap.chmod(0o755)

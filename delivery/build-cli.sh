@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Builds the command freshq of a platform, release, into target/cli/<platform>/freshq.
+#
+#   delivery/build-cli.sh linux-x64|linux-arm64|darwin-x64|darwin-arm64
+#
+# For Linux, cargo-zigbuild links it with zig for glibc 2.28, on any machine with the target's standard library. For
+# macOS, which zig cannot link without Apple's libraries, it must run on macOS.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# cargo-zigbuild is in .venv, and finds zig through the python beside it.
+export PATH=$PWD/.venv/bin:$PATH
+export CARGO_TARGET_DIR=target/cli/cargo RUSTUP_AUTO_INSTALL=0 MACOSX_DEPLOYMENT_TARGET=11.0
+# The folders that the compiler writes into a binary get fixed names, so that every checkout gives the same bytes.
+separator=$'\x1f'
+export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$PWD=/freshq$separator--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=/crates"
+
+platform=${1:-}
+glibc='' command=zigbuild
+case "$platform" in
+  linux-x64) target=x86_64-unknown-linux-gnu glibc=.2.28 ;;
+  linux-arm64) target=aarch64-unknown-linux-gnu glibc=.2.28 ;;
+  darwin-x64) target=x86_64-apple-darwin command=build ;;
+  darwin-arm64) target=aarch64-apple-darwin command=build ;;
+  *) echo "usage: delivery/build-cli.sh linux-x64|linux-arm64|darwin-x64|darwin-arm64" >&2; exit 2 ;;
+esac
+if [ "$command" = build ] && [ "$(uname -s)" != Darwin ]; then
+  echo "$platform can only be built on macOS. The release workflow builds it there." >&2
+  exit 1
+fi
+if ! libdir=$(rustc --print target-libdir --target "$target") || ! test -d "$libdir"; then
+  echo "missing: Rust's standard library for $target. Install it with: rustup target add $target" >&2
+  exit 1
+fi
+cargo "$command" --locked --release --package freshq --bin freshq --target "$target$glibc"
+mkdir -p "target/cli/$platform"
+install -m 755 "$CARGO_TARGET_DIR/$target/release/freshq" "target/cli/$platform/freshq"

@@ -1,0 +1,60 @@
+"""What the project's npm packages have in common."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.paths import PROJECT
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The fields that every published package takes from the package.json of the repository."""
+
+    source: dict[str, object]
+    #: `owner/name` on GitHub; npm compares it with the provenance. `None` outside of a workflow.
+    repository: str | None
+
+    @classmethod
+    def read(cls) -> Metadata:
+        """Read the package.json of the repository, and the environment of a workflow."""
+        return cls(json.loads((PROJECT / "package.json").read_text()), os.environ.get("GITHUB_REPOSITORY"))
+
+    @property
+    def version(self) -> str:
+        """The version of all packages."""
+        return str(self.source["version"])
+
+    @property
+    def shared(self) -> dict[str, object]:
+        """The fields of every package."""
+        fields = {name: self.source[name] for name in ("version", "license", "engines")}
+        if self.repository is None:
+            return fields
+        server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
+        return fields | {"repository": {"type": "git", "url": f"git+{server}/{self.repository}.git"}}
+
+
+def pack(stage: Path, out: Path) -> Path:
+    """Write the archive of a folder to the folder ``out``; returns its path. npm writes archives without times."""
+    out.mkdir(parents=True, exist_ok=True)
+    packed = run("npm", "pack", "--silent", "--pack-destination", str(out), cwd=stage)
+    return out / packed.strip()
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a JSON file and its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=2) + "\n")
+
+
+def run(*command: str, cwd: Path = PROJECT) -> str:
+    """Run a command; returns its output. Raises `RuntimeError` if it fails."""
+    finished = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, text=True, check=False)
+    if finished.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} ended with status {finished.returncode}")
+    return finished.stdout

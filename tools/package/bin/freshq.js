@@ -1,0 +1,52 @@
+#!/usr/bin/env node
+// Starts the command freshq. npm installs its binary for this platform as an optional dependency.
+'use strict';
+
+const { spawn } = require('node:child_process');
+const { constants } = require('node:os');
+const { optionalDependencies } = require('../package.json');
+
+const PREFIX = '@freshq/cli-';
+/** Exit code of a shell for a command that it does not find. */
+const NOT_FOUND = 127;
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'];
+/** A terminal sends these to every process that it runs in the foreground, so the command has them already. */
+const FROM_KEYBOARD = ['SIGINT', 'SIGQUIT'];
+
+function binary() {
+  const platform = `${process.platform}-${process.arch}`;
+  const name = `${PREFIX}${platform}`;
+  if (!(name in optionalDependencies)) {
+    const supported = Object.keys(optionalDependencies).map((each) => each.slice(PREFIX.length));
+    const remedy = process.platform === 'win32' ? 'run it in the Windows Subsystem for Linux' : 'run it on one of these';
+    fail(`the command has no version for ${platform}. It supports ${supported.join(', ')}. Remedy: ${remedy}.`);
+  }
+  try {
+    return require.resolve(`${name}/bin/freshq`);
+  } catch {
+    const libc = process.platform === 'linux' ? ' It needs glibc 2.28 or later, so it does not run on Alpine Linux.' : '';
+    fail(`the package ${name} is missing. Remedy: install freshq again on this machine, with optional dependencies.${libc}`);
+  }
+}
+
+function fail(message) {
+  process.stderr.write(`freshq: ${message}\n`);
+  process.exit(NOT_FOUND);
+}
+
+const command = binary();
+// Before the start, so that no signal can end this process and leave the command without it.
+for (const signal of SIGNALS) {
+  process.on(signal, () => {
+    if (!(process.stdin.isTTY && FROM_KEYBOARD.includes(signal))) child.kill(signal);
+  });
+}
+const child = spawn(command, process.argv.slice(2), { stdio: 'inherit' });
+child.on('error', (error) => fail(`${command} could not be started: ${error.message}`));
+child.on('exit', (code, signal) => {
+  if (signal === null) process.exit(code);
+  // Ends by the same signal. If this process survives it, its exit code is that of a shell.
+  for (const each of SIGNALS) process.removeAllListeners(each);
+  process.exitCode = 128 + constants.signals[signal];
+  process.kill(process.pid, signal);
+});
