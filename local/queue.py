@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Iterable
 
@@ -113,9 +114,9 @@ class DeployedQueue(DeployedStack):
 def wait_for_last_turn(queue: DeployedQueue, since_ms: int, taken: int = 0, seconds: float = 90) -> None:
     """Wait until the last turn since `since_ms` has ended, and every turn's summary is logged.
 
-    The emulator may write the last log lines of an invocation only during the next one; with several processors, also
-    its START line. So if summaries are missing after the last turn, or if they count fewer than `taken` takes in total,
-    an extra turn flushes them.
+    The emulator may write the last log lines of an invocation only during the next one in the same process; with several
+    processors, also its START line. So if summaries are missing after the last turn, or if they count fewer than `taken`
+    takes in total, two extra turns at once flush those of both processes.
     """
 
     def ended() -> bool:
@@ -133,7 +134,8 @@ def wait_for_last_turn(queue: DeployedQueue, since_ms: int, taken: int = 0, seco
         try:
             return wait_until(complete, 5, "every turn's summary", every=0.5)
         except TimeoutError:
-            queue.turn_by_hand()
+            with ThreadPoolExecutor(2) as turns:
+                list(turns.map(lambda _: queue.turn_by_hand(), range(2)))
     raise TimeoutError(f"not within {seconds:.0f} s: the summaries of all turns")
 
 

@@ -1,4 +1,7 @@
-"""``python -m tests.flaky 5`` repeats the end-to-end tests and lists failed ones; exit code 1 if there are any."""
+"""``python -m tests.flaky 5 tests/e2e`` repeats tests and lists the failed ones; exit code 1 if there are any.
+
+All arguments after the number are for pytest.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ def failures(results: Path) -> list[str]:
     ]
 
 
-def main(runs: int, tests: str = "tests/e2e") -> int:
-    """Repeat `tests` `runs` times; returns the exit code."""
+def main(runs: int, *arguments: str) -> int:
+    """Run pytest with these arguments `runs` times; returns the exit code."""
     failed: Counter[str] = Counter()
     directory = STATE / "flaky"
     directory.mkdir(parents=True, exist_ok=True)
@@ -29,7 +32,7 @@ def main(runs: int, tests: str = "tests/e2e") -> int:
         print(f"run {run} of {runs}", flush=True)
         results = directory / f"run-{run}.xml"
         results.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "pytest", "-q", tests, f"--junit-xml={results}"]
+        command = [sys.executable, "-m", "pytest", "-q", *arguments, f"--junit-xml={results}"]
         finished = subprocess.run(command, cwd=PROJECT, check=False)
         found = failures(results) if results.exists() else []
         if finished.returncode != 0 and not found:
@@ -42,4 +45,4 @@ def main(runs: int, tests: str = "tests/e2e") -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), *sys.argv[2:]))

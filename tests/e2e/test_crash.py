@@ -34,7 +34,7 @@ def test_the_tasks_of_a_killed_processor_run_again(queue: DeployedQueue) -> None
     created = queue.create([{"payload": {"number": n}} for n in range(TASKS)])["created"]
     ids = [task["taskId"] for task in created]
     wait_until(lambda: all(queue.status(task) == "TAKEN" for task in ids), 60, "all tasks TAKEN")
-    victims = processes_of(queue.function("process-tasks"))
+    victims = processes_of(queue, "process-tasks")
     assert victims, "no process of process-tasks"
     for pid in victims:
         os.kill(pid, signal.SIGKILL)
@@ -48,17 +48,20 @@ def test_the_tasks_of_a_killed_processor_run_again(queue: DeployedQueue) -> None
         assert "the lease expired" in item["lastError"]["S"]
 
 
-def processes_of(function: str) -> list[int]:
-    """The processes of this function. Its physical name exists only in this deployment."""
-    wanted = f"AWS_LAMBDA_FUNCTION_NAME={function}".encode()
+def processes_of(queue: DeployedQueue, binary: str) -> list[int]:
+    """The processes of a function. Other local AWSs on this machine give their functions the same names."""
+    wanted = {
+        f"AWS_LAMBDA_FUNCTION_NAME={queue.function(binary)}".encode(),
+        f"AWS_ENDPOINT_URL={queue.local_endpoint}".encode(),
+    }
     found = []
     for process in PROCESSES.iterdir():
         if not process.name.isdigit():
             continue
         try:
-            variables = (process / "environ").read_bytes().split(b"\0")
+            variables = set((process / "environ").read_bytes().split(b"\0"))
         except (PermissionError, FileNotFoundError, ProcessLookupError):
             continue  # It belongs to another user, or has ended.
-        if wanted in variables:
+        if wanted <= variables:
             found.append(int(process.name))
     return found
