@@ -84,19 +84,16 @@ def _package(given: argparse.Namespace) -> int:
 
 
 def _release(given: argparse.Namespace) -> int:
-    functions = package.Functions(given.built, tuple(given.functions), given.rustc or _compiler(given.dry))
+    functions = package.Functions(given.built, tuple(given.functions), given.rustc or _compiler(given))
     release.build(release.Release(functions, given.commands, given.dry), release.OUT, print)
     return 0
 
 
-def _compiler(dry: bool) -> str:
-    """The compiler of `make build`; a dry run needs none."""
-    try:
-        return package.rustc()
-    except RuntimeError:
-        if dry:
-            return "unknown"
-        raise
+def _compiler(given: argparse.Namespace) -> str:
+    """The compiler of the functions; a dry run without functions needs none."""
+    if given.dry and not any(given.built.glob("*/bootstrap")):
+        return "none"
+    return package.rustc()
 
 
 def _sizes(given: argparse.Namespace) -> int:

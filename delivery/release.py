@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,6 @@ from local.paths import PROJECT
 OUT = PROJECT / "target" / "npm"
 #: The list of checksums, in the format of `sha256sum`.
 CHECKSUMS = "SHA256SUMS"
-_MISSING = "not built here"
 #: The packages of the repository that are not published.
 _TOOLS = [f"tools/{name}/package.json" for name in ("cdk", "package", "site")]
 
@@ -46,11 +46,12 @@ def build(release: Release, out: Path, tell: Callable[[str], None]) -> None:
     open_points = version_problems(metadata.version)
     functions, stand_ins = _functions(release)
     open_points += stand_ins
-    packed = []
+    packed: list[Path] = []
+    contents: list[str] = []
     for platform in commands.PLATFORMS:
         binary = release.commands / platform.name / "freshq"
         if not binary.is_file():
-            open_points.append(f"{platform.package} {_MISSING}: there is no {binary}")
+            open_points.append(f"{platform.package} was not built here: there is no {binary}")
             continue
         if problems := commands.problems(platform, binary):
             raise RuntimeError("; ".join(problems))
@@ -58,15 +59,13 @@ def build(release: Release, out: Path, tell: Callable[[str], None]) -> None:
         if archive.stat().st_size > commands.SIZE_CEILING:
             raise RuntimeError(f"{archive} has {archive.stat().st_size} bytes, more than {commands.SIZE_CEILING}")
         packed.append(archive)
-        _bill(out, platform.package, metadata.version, crates.linked(platform.target, ("freshq",)))
+        contents.append(_bill(out, platform.package, metadata.version, crates.linked(platform.target, ("freshq",))))
     # The last one, because the others are its dependencies.
     packed.append(package.build(functions, out))
-    _bill(out, "freshq", metadata.version, crates.linked(package.TARGET, functions.names))
+    contents.append(_bill(out, "freshq", metadata.version, crates.linked(package.TARGET, functions.names)))
     _checksums(out, packed)
-    for line in report(out):
+    for line in [*report(out), *contents, *(f"not ready: {point}" for point in open_points)]:
         tell(line)
-    for point in open_points:
-        tell(f"not ready: {point}")
     if open_points and not release.dry:
         raise RuntimeError("this is not a release. With DRY=1, make release only prints what is missing")
 
@@ -101,12 +100,17 @@ def _functions(release: Release) -> tuple[package.Functions, list[str]]:
         return release.functions, []
     stand_ins = standins.write(PROJECT / "target" / "package" / "stand-ins", release.functions.names)
     functions = package.Functions(stand_ins, release.functions.names, standins.COMPILER)
-    return functions, [f"the functions {_MISSING} (freshq contains stand-ins): {release.functions.built} has no {missing[0]}"]
+    return functions, [
+        f"freshq contains stand-ins, because the functions were not built here: {release.functions.built} has no {missing[0]}"
+    ]
 
 
-def _bill(out: Path, name: str, version: str, linked: list[crates.Crate]) -> None:
+def _bill(out: Path, name: str, version: str, linked: list[crates.Crate]) -> str:
+    """Write the bill of materials of a package; returns its licences, for the report."""
     file = f"{name.removeprefix('@').replace('/', '-')}-{version}.cdx.json"
     write_json(out / file, crates.bill_of_materials(name, version, linked))
+    licences = Counter(crate.licence for crate in linked).most_common()
+    return f"{name} {version}: {len(linked)} crates; {', '.join(f'{licence} ({times})' for licence, times in licences)}"
 
 
 def _checksums(out: Path, packed: list[Path]) -> None:

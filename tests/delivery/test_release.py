@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -122,6 +123,64 @@ def test_stand_ins_are_programs_for_arm64_with_bytes_of_their_own(tmp_path: Path
     root = standins.write(tmp_path, ["a", "b"])
     assert commands.elf.read(root / "a" / "bootstrap").problems() == []
     assert (root / "a" / "bootstrap").read_bytes() != (root / "b" / "bootstrap").read_bytes()
+
+
+@pytest.fixture
+def packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packages are written without npm and the TypeScript compiler."""
+
+    def write(_part: object, *rest: object) -> Path:
+        out = Path(str(rest[-1]))
+        out.mkdir(parents=True, exist_ok=True)
+        path = out / ("freshq-0.1.0.tgz" if len(rest) == 1 else "freshq-cli-linux-x64-0.1.0.tgz")
+        path.write_bytes(b"archive")
+        return path
+
+    monkeypatch.setattr(release.package, "build", write)
+    monkeypatch.setattr(release.commands, "build", write)
+
+
+def parts(folder: Path, *, dry: bool) -> release.Release:
+    """A release on a machine that built the command for linux-x64, and no functions."""
+    (folder / "cli" / "linux-x64").mkdir(parents=True)
+    elf(folder / "cli" / "linux-x64" / "freshq", 62)
+    functions = release.package.Functions(folder / "functions", ("trigger",), "rustc 1")
+    return release.Release(functions, folder / "cli", dry)
+
+
+@pytest.mark.usefixtures("packed")
+def test_a_dry_run_prints_what_would_be_published_and_what_was_not_built(tmp_path: Path) -> None:
+    lines: list[str] = []
+    release.build(parts(tmp_path, dry=True), tmp_path / "npm", lines.append)
+    checksum = hashlib.sha256(b"archive").hexdigest()
+    printed = "\n".join(lines)
+    for name in ("freshq-cli-linux-x64-0.1.0.tgz", "freshq-0.1.0.tgz"):
+        assert re.search(rf"^{name} +7 bytes  sha256 {checksum}$", printed, re.MULTILINE)
+    assert re.search(r"^@freshq/cli-linux-x64 0\.1\.0: \d+ crates; MIT OR Apache-2\.0 \(\d+\)", printed, re.MULTILINE)
+    assert "freshq contains stand-ins, because the functions were not built here" in printed
+    for platform in ("darwin-arm64", "darwin-x64", "linux-arm64"):
+        assert f"@freshq/cli-{platform} was not built here" in printed
+    listed = [line.split("  ")[1] for line in (tmp_path / "npm" / "SHA256SUMS").read_text().splitlines()]
+    # The package with dependencies comes after them.
+    assert listed == [
+        "freshq-cli-linux-x64-0.1.0.tgz",
+        "freshq-0.1.0.tgz",
+        "freshq-0.1.0.cdx.json",
+        "freshq-cli-linux-x64-0.1.0.cdx.json",
+    ]
+
+
+@pytest.mark.usefixtures("packed")
+def test_a_release_with_missing_parts_fails(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="this is not a release"):
+        release.build(parts(tmp_path, dry=False), tmp_path / "npm", lambda _line: None)
+
+
+@pytest.mark.usefixtures("packed")
+def test_a_command_that_is_too_large_fails_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release.commands, "SIZE_CEILING", 6)
+    with pytest.raises(RuntimeError, match="has 7 bytes, more than 6"):
+        release.build(parts(tmp_path, dry=True), tmp_path / "npm", lambda _line: None)
 
 
 def archive(folder: Path, name: str, package: str) -> str:
