@@ -33,7 +33,7 @@ export function freshqVerbs(): Map<string, string> {
 /** The page `docs/reference/commands.md`. */
 export function commandsPage(): string {
   const rows = (commands: Map<string, string>, before: string) =>
-    [...commands].map(([name, says]) => [`\`${before} ${name}\``, says]);
+    [...commands].map(([name, says]) => [`\`${before} ${name}\``, says.replaceAll('<', '\\<')]);
   return `# Commands
 
 Generated from the Makefile and from \`freshq\` by \`make docs\`.

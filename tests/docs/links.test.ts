@@ -108,12 +108,15 @@ test.each(['guarantees', 'circuit-breaker'])('the tests that %s names exist', (p
   );
 });
 
-test('the map names every page', () => {
+test('the map names every page for users, and the list of internals every other one', () => {
   const pages = DOCUMENTS.filter(
-    (file) => /^docs\/[^/]+\/[^/]+\.md$/.test(file) && !file.startsWith('docs/adr/'),
+    (file) => /^docs\/[^/]+\/[^/]+\.md$/.test(file) && !/^docs\/(adr|internals\/README)/.test(file),
   );
-  const linked = nodes('docs/README.md', 'URL').map((url) => `docs/${url}`);
+  const linked = ['docs/', 'docs/internals/'].flatMap((folder) =>
+    nodes(`${folder}README.md`, 'URL').map((url) => `${folder}${url}`),
+  );
   expect(pages.filter((page) => !linked.includes(page))).toEqual([]);
+  expect(nodes('docs/README.md', 'URL').filter((url) => url.startsWith('internals/'))).toEqual([]);
 });
 
 test('the list of decisions names every decision', () => {

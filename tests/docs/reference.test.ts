@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expectCommitted } from '../infra/generated';
 import { commandsPage } from './commands';
 import { fixedCostsPage, quotedCosts } from './costs';
+import { createTasksPage } from './create-tasks';
 import { ROOT } from './files';
 import { settingsPage } from './settings';
 import { telemetryPage } from './telemetry';
@@ -15,6 +16,7 @@ test.each([
   ['outputs', outputsPage],
   ['environment-variables', variablesPage],
   ['commands', commandsPage],
+  ['create-tasks', createTasksPage],
   ['telemetry', telemetryPage],
   ['fixed-costs', fixedCostsPage],
 ])('docs/reference/%s.md is up to date', (name, page) => {

@@ -44,6 +44,18 @@ const SECTIONS: readonly Section[] = [
   { title: 'Environment', names: ['Environment'] },
 ];
 
+/** The settings to decide on before production: interface and property of each, with its path in the props. */
+const ESSENTIAL = [
+  ['LifoQueueProps', 'runner', ''],
+  ['LifoQueueProps', 'alarmTopic', ''],
+  ['PartialQueueSettings', 'ingest', ''],
+  ['ProcessingSettings', 'concurrency', 'processing.'],
+  ['ProcessingSettings', 'ratePerSecond', 'processing.'],
+  ['ProcessingSettings', 'taskTimeout', 'processing.'],
+  ['TaskSettings', 'defaultTtl', 'tasks.'],
+  ['TaskSettings', 'maxAttempts', 'tasks.'],
+] as const;
+
 /** Values outside of every range: below every least value, or neither a whole number nor whole seconds. */
 const OUTSIDE: Record<string, readonly unknown[]> = {
   number: [-1.5],
@@ -67,8 +79,27 @@ A \`LifoQueue\` takes the settings groups \`tasks\`, \`processing\`, \`stream\`,
 \`agents\`, \`calls\` and \`alarms\`. \`Environment\` describes an element of
 [infra/environments/list.ts](../../infra/environments/list.ts).
 
+## The eight settings that matter
+
+Decide on these before production. All others have defaults that most queues keep.
+
+${essentials(declarations)}
+
 ${sections.join('\n\n')}
 `;
+}
+
+function essentials(declarations: Declarations): string {
+  const rows = ESSENTIAL.map(([declared, name, path]) => {
+    const property = declarations.properties(declared).find((each) => each.name === name);
+    if (property === undefined) throw new Error(`${declared} has no property ${name}`);
+    return [
+      `\`${path}${name}\``,
+      property.optional ? (property.fallback ?? 'none') : '**required**',
+      property.meaning,
+    ];
+  });
+  return markdownTable(['setting', 'default', 'meaning'], rows);
 }
 
 function table(section: Section, properties: readonly Property[]): string {

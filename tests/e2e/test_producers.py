@@ -1,4 +1,4 @@
-"""Runs every snippet of docs/how-to/producers.md unchanged."""
+"""Runs every snippet of docs/how-to/producers.md, and those of docs/reference/create-tasks.md, unchanged."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from local.queue import DeployedQueue
 from local.waiting import now_ms
 
 DOCUMENT = PROJECT / "docs" / "how-to" / "producers.md"
+REFERENCE = PROJECT / "docs" / "reference" / "create-tasks.md"
 STACK = "Producers"
 TOOLS = PROJECT / "node_modules" / ".bin"
 #: Runs the snippet with this language and name; returns its output.
@@ -29,9 +30,10 @@ Run = Callable[[str, str], str]
 
 
 def snippets(language: str, name: str | None = None) -> list[str]:
-    """The document's code blocks of a language, all or those with a name."""
+    """The document's code blocks of a language, all or those with a name. TypeScript with a name is in the reference."""
+    document = REFERENCE if language == "typescript" else DOCUMENT
     tag = re.escape(language if name is None else f"{language} {name}")
-    return re.findall(rf"^```{tag}\n(.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{tag}\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +61,8 @@ def run(producers: DeployedQueue) -> Run:
     outputs["CREATE_TASKS_URL"] = f"{producers.endpoint}/_aws/lambda-url/{identifier}/"
     environment = local_environment(producers.local_endpoint) | outputs
     directory = STATE / "producers"
-    commands = {"python": [sys.executable], "js": ["node"]}
-    suffixes = {"python": "py", "js": "mjs"}
+    commands = {"python": [sys.executable], "js": ["node"], "typescript": [str(TOOLS / "tsx")]}
+    suffixes = {"python": "py", "js": "mjs", "typescript": "mts"}
 
     def run_snippet(language: str, name: str) -> str:
         (source,) = snippets(language, name)
@@ -74,6 +76,17 @@ def run(producers: DeployedQueue) -> Run:
 def test_messages_to_the_ingest_queue(producers: DeployedQueue, run: Run) -> None:
     run("python", "sqs")
     wait_for(producers, ["meter-17", "meter-18"])
+
+
+def test_typescript_sends_messages_to_the_ingest_queue(producers: DeployedQueue, run: Run) -> None:
+    run("typescript", "sqs")
+    wait_for(producers, ["refresh-ACME", "refresh-EMCA"])
+
+
+def test_typescript_invokes_create_tasks(producers: DeployedQueue, run: Run) -> None:
+    assert run("typescript", "invoke") == "quote-17\n"
+    wait_for(producers, ["quote-17"])
+    assert run("typescript", "invoke") == "\n", "the task is a duplicate"
 
 
 def test_messages_of_a_topic(producers: DeployedQueue, run: Run) -> None:

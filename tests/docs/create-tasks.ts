@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { markdownTable } from '../infra/generated';
+import { ROOT } from './files';
+
+const read = (...path: string[]) => readFileSync(join(ROOT, ...path), 'utf8');
+const CREATE = read('crates', 'lifo-queue', 'src', 'create.rs');
+const SPEC = read('crates', 'lifo-queue', 'src', 'create', 'spec.rs');
+const PAYLOAD = read('crates', 'lifo-queue', 'src', 'create', 'payload.rs');
+const HTTP = read('lambdas', 'create-tasks', 'src', 'http.rs');
+
+/** What each field of a task means. The fields themselves are those of the parser. */
+const MEANINGS: Record<string, string> = {
+  taskId: 'identifies the task: a second task with this id is not created. Default: a new UUID',
+  key: 'instead of `taskId`: the task is the newest state of this [key](../explanation/keys.md)',
+  sequence: 'with `key`: a whole number of 0 or more, which orders the states',
+  payload: 'any JSON; the runner gets it unchanged',
+  ttlSeconds: 'expiry, in whole seconds from `taskCreated`. Default: `tasks.defaultTtl`',
+  taskCreated:
+    'creation time, in milliseconds since 1970; newest first uses it. At most a minute ahead. Default: now',
+  delaySeconds: 'earliest start, in whole seconds from `taskCreated`; less than the expiry. Default: 0',
+};
+
+/** A constant of the sources, which may be a product. */
+function constant(source: string, name: string): number {
+  const [, value] = new RegExp(`const ${name}: usize = ([\\d_ *]+);`).exec(source) ?? [];
+  if (value === undefined) throw new Error(`no constant ${name}`);
+  return value.split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1);
+}
+
+function fields(): string[][] {
+  const [, list = ''] = /const FIELDS: .*?= \[([\s\S]*?)\];/.exec(SPEC) ?? [];
+  return [...list.matchAll(/"(\w+)"/g)].map(([, name = '']) => {
+    const meaning = MEANINGS[name];
+    if (meaning === undefined) throw new Error(`the field ${name} of a task has no meaning here`);
+    return [`\`${name}\``, meaning];
+  });
+}
+
+/** The fields of a structure that is serialized in camelCase, with their documentation. */
+function members(name: string): string[][] {
+  const [, body = ''] = new RegExp(`pub struct ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(CREATE) ?? [];
+  const found = body.matchAll(/((?: {4}\/\/\/ .+\n)+)(?: {4}#\[.+\]\n)* {4}pub (\w+):/g);
+  const rows = [...found].map(([, says = '', field = '']) => [
+    `\`${field.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}\``,
+    says.replaceAll('///', '').replace(/\s+/g, ' ').trim(),
+  ]);
+  if (rows.length === 0) throw new Error(`no fields of ${name}`);
+  return rows;
+}
+
+function statuses(): string[][] {
+  return [...HTTP.matchAll(/^\/\/! \| (\d+) \| (.+) \|$/gm)].map(([, status = '', says = '']) => [
+    status,
+    says,
+  ]);
+}
+
+/** The page `docs/reference/create-tasks.md`. */
+export function createTasksPage(): string {
+  const depth = constant(PAYLOAD, 'MAX_DEPTH');
+  const text = constant(PAYLOAD, 'MAX_PAYLOAD_BYTES') / 1024;
+  const item = constant(PAYLOAD, 'MAX_ITEM_BYTES') / 1024;
+  const tasks = constant(CREATE, 'MAX_TASKS').toLocaleString('en');
+  return `# create-tasks
+
+Generated from the sources by \`make docs\`.
+
+\`create-tasks\` is the Lambda function that creates tasks and reports the result of each. Its name is the stack output
+\`CreateTasksFunctionName\`; \`queue.grantCreate(role)\` allows a role to invoke it. Messages of the
+[ingest queue](../how-to/producers.md#the-ingest-queue) have the same tasks, but their sender gets no response.
+
+## The request
+
+\`\`\`json
+{"tasks": [{"taskId": "order-4711", "payload": {"ip": "192.0.2.7"}, "ttlSeconds": 120}]}
+\`\`\`
+
+At most ${tasks} tasks. Over HTTP (a function URL or an HTTP API, payload format 2.0) the body of a POST is the same, or one task, or an
+array of tasks. A queue with the setting \`simulation\` also accepts \`{"simulate": {"count": 100}}\`.
+
+## The task
+
+All fields are optional. An unknown field is an error.
+
+${markdownTable(['field', 'meaning'], fields())}
+
+| limit | value | reason |
+|---|---|---|
+| tasks in a request | ${tasks} | their report fits into Lambda's response of 6 MB |
+| a request | 6 MB, asynchronous 1 MB | [Lambda](https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html) |
+| payload as JSON text | ${text} KiB | a DynamoDB item may have 400 KB, other attributes included |
+| payload as DynamoDB counts it | ${item} KiB | an array of many small numbers takes more there than as text |
+| nesting of the payload | ${depth} levels | DynamoDB allows 32 |
+| numbers | 64 bits | longer ones would lose digits |
+
+## The response
+
+\`\`\`json
+{
+  "created": [{"index": 0, "taskId": "order-4711"}],
+  "duplicates": [],
+  "failed": [{"index": 1, "taskId": "order-4712", "error": "ttlSeconds is 0; give a whole number of seconds from 1 to 316224000", "retryable": false}]
+}
+\`\`\`
+
+Each task of the request is in exactly one list.
+
+${markdownTable(['list', 'tasks in it'], members('CreateReport'))}
+
+An entry of \`created\`, \`duplicates\` and \`outdated\`:
+
+${markdownTable(['field', 'meaning'], members('CreatedTask'))}
+
+An entry of \`failed\`:
+
+${markdownTable(['field', 'meaning'], members('FailedTask'))}
+
+A request that is malformed as a whole creates nothing. It is a function error, or 400 over HTTP, with an \`error\` that names the field and the
+remedy. Over HTTP the status is:
+
+${markdownTable(['status', 'meaning'], statuses())}
+
+To repeat a request is safe if its tasks have a \`taskId\`: existing tasks become \`duplicates\`. A \`key\` without a \`sequence\` is a newer state
+each time.
+
+## From TypeScript
+
+\`tests/e2e/test_producers.py\` runs both blocks. The role of the caller needs \`queue.grantCreate(role)\`, or \`queue.ingest.grantSend(role)\`.
+
+Invoke the function, and read the response:
+
+${block('invoke')}
+
+Send to the ingest queue, up to ten messages in a request:
+
+${block('sqs')}
+`;
+}
+
+/** A code block of the folder of examples, with its name as the tag. */
+function block(name: string): string {
+  return `\`\`\`typescript ${name}\n${read('tests', 'docs', 'examples', `${name}.mts`)}\`\`\``;
+}
