@@ -68,3 +68,41 @@ def test_without_functions_the_usage_is_printed() -> None:
     finished = subprocess.run([str(SCRIPT)], capture_output=True, text=True, check=False)
     assert finished.returncode == 2
     assert "usage:" in finished.stderr
+
+
+CLI = PROJECT / "delivery" / "build-cli.sh"
+
+
+def build_cli(tools: Path, platform: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "NOTED": str(tools.parent / "noted.json"),
+    }
+    return subprocess.run([str(CLI), platform], env=environment, check=False, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("platform", "target"),
+    [("linux-x64", "x86_64-unknown-linux-gnu.2.28"), ("linux-arm64", "aarch64-unknown-linux-gnu.2.28")],
+)
+def test_the_command_for_linux_is_built_for_an_old_glibc_with_its_locked_dependencies(
+    tools: Path, platform: str, target: str
+) -> None:
+    build_cli(tools, platform)
+    arguments, seen = json.loads((tools.parent / "noted.json").read_text())
+    assert arguments[:3] == ["zigbuild", "--locked", "--release"]
+    assert arguments[arguments.index("--target") + 1] == target
+    assert seen["CARGO_ENCODED_RUSTFLAGS"].split("\x1f")[0] == f"--remap-path-prefix={PROJECT}=/freshq"
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="builds on macOS")
+def test_the_command_for_macos_is_not_built_elsewhere(tools: Path) -> None:
+    finished = build_cli(tools, "darwin-arm64")
+    assert finished.returncode == 1
+    assert "darwin-arm64 can only be built on macOS. The release workflow builds it there." in finished.stderr
+
+
+def test_the_command_for_an_unknown_platform_is_rejected(tools: Path) -> None:
+    finished = build_cli(tools, "win32-x64")
+    assert finished.returncode == 2
+    assert "usage: delivery/build-cli.sh linux-x64|linux-arm64|darwin-x64|darwin-arm64" in finished.stderr

@@ -101,6 +101,14 @@ def test_package_hides_no_finding_of_cdk_nag(latest: App) -> None:
     assert wildcards == {"quotes", "agents", "role"}
 
 
+def test_packages_have_the_licences_of_their_crates(latest: App) -> None:
+    [command] = (latest.folder / "node_modules" / "@freshq").iterdir()
+    functions = latest.folder / "node_modules" / "freshq" / "functions"
+    for folder, crate in ((functions, "lambda_runtime"), (command, "clap")):
+        text = (folder / "THIRD_PARTY_LICENSES").read_text()
+        assert re.search(rf"^{crate} \d+\.\d+\.\d+ \(.+\)$", text, re.MULTILINE), folder
+
+
 def test_changed_function_is_rejected(latest: App) -> None:
     zip_file = latest.folder / "node_modules" / "freshq" / "functions" / "arm64" / "trigger.zip"
     original = zip_file.read_bytes()
