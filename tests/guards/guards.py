@@ -266,7 +266,7 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "probe with the newest task only",
         _BREAKER,
-        "if !open.probes.is_multiple_of(2) {",
+        "if !farthest {",
         "if open.probes < u32::MAX {",
     ),
     one_change(

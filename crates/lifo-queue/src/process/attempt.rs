@@ -187,6 +187,7 @@ impl Attempts {
                 let end = match &settlement {
                     Settlement::Success => End::Succeeded,
                     Settlement::Failure { .. } => {
+                        self.downstream.lock().of(&taken.task.task_id).failed();
                         // Without the reason: it quotes the downstream, which may quote the
                         // payload.
                         let (task_id, attempt) = (&taken.task.task_id, taken.task.attempt);

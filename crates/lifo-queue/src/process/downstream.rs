@@ -9,11 +9,13 @@
 //! | `breaker` | the circuit breaker: whether only probes start |
 //! | `slots` | the limit on concurrent tasks |
 //! | `walls` | the reasons for an automatic pause |
+//! | `ending` | the last start of a task before it expires |
 //! | `limits` | the limits in effect |
 //! | `signal` | what a run says about the downstream, and the decisions |
 //! | `shared` | the handle that the parts of a turn share |
 
 mod breaker;
+mod ending;
 mod limits;
 mod shared;
 mod signal;
@@ -22,6 +24,8 @@ mod walls;
 
 use self::breaker::Breaker;
 pub use self::breaker::{FIRST_PROBE, LONGEST_PROBE};
+use self::ending::NEXT_START;
+pub(super) use self::ending::is_last_start;
 pub(super) use self::limits::Limits;
 pub(super) use self::shared::SharedDownstream;
 pub(super) use self::signal::{Ruling, Run, RunNumber, Signal, Spared, Start};
@@ -29,6 +33,7 @@ use self::slots::Slots;
 use self::walls::Walls;
 use super::settings::ProcessSettings;
 use crate::control::{Control, OpenBreaker};
+use crate::store::Candidate;
 use crate::task::TaskId;
 use crate::time::Millis;
 
@@ -120,8 +125,14 @@ impl Ledger {
     }
 
     /// Chooses the next probe from the due tasks, by [`Breaker::choose`].
-    pub(super) fn choose_probe(&self, due: &[&TaskId], tried_too: bool) -> Option<usize> {
-        self.breaker.choose(due, tried_too)
+    pub(super) fn choose_probe(
+        &self,
+        due: &[&Candidate],
+        tried_too: bool,
+        now: Millis,
+    ) -> Option<usize> {
+        let ids: Vec<&TaskId> = due.iter().map(|task| &task.id).collect();
+        self.breaker.choose(&ids, self.ending(due, now), tried_too)
     }
 
     /// Notes that an attempt at a task starts. Returns whether it is a probe.
@@ -173,7 +184,11 @@ impl Ledger {
         let spared = self.change(|breaker| breaker.run_ended(run.number, task, signal, now));
         let ruling = Ruling {
             spared,
-            open_for: self.breaker.open_for(now),
+            next_start: match signal {
+                // Internal errors do not pause the queue.
+                Signal::InternalError => NEXT_START,
+                _ => self.next_start(now),
+            },
             held: self.breaker.is_held(now),
             signal,
         };
@@ -184,13 +199,17 @@ impl Ledger {
         ruling
     }
 
-    /// Notes that the task of a run returns, because it found the downstream unavailable. A task
-    /// that ends as FAILURE does not count: others may need a last start before they expire.
+    /// Notes that the task of a run returns, because it found the downstream unavailable.
     pub(super) fn returned(&mut self, ruling: &Ruling) {
         // Internal errors end by themselves, because they return a task less often.
-        if ruling.open_for.is_some() && ruling.signal != Signal::InternalError {
+        if self.breaker.is_open() && ruling.signal != Signal::InternalError {
             self.walls.probe_failed();
         }
+    }
+
+    /// Notes that the task of a run is FAILURE: others may need a last start before they expire.
+    pub(super) fn failed(&mut self) {
+        self.walls.task_failed();
     }
 
     /// For a run that took longer than the target latency: the target divided by its duration.

@@ -106,13 +106,29 @@ async fn task_that_always_fails_beside_healthy_ones_ends_within_minutes() {
 
 #[tokio::test(start_paused = true)]
 async fn task_that_keeps_failing_ends_as_failure_before_it_expires() {
-    for minutes in [10, 60] {
+    for (count, minutes) in [(10, 10), (20, 10), (10, 60), (20, 60), (30, 60)] {
         let life = minutes * MINUTE;
-        let world = failing(unavailable).with_expiring(10, life).await;
+        let world = failing(unavailable).with_expiring(count, life).await;
         let took = world.days(life).await;
         world.assert_failed("was the last before the task expires: HTTP 502");
-        assert!(took > life / 4 * 3, "{minutes} min: {took:?}");
+        assert!(
+            took > life / 4 * 3,
+            "{count} tasks, {minutes} min: {took:?}"
+        );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn failing_tasks_that_expire_one_after_another_end_as_failure() {
+    let world = failing(unavailable);
+    for n in 0..30 {
+        let mut task = new_task(&format!("t{n:03}"), n);
+        let life = 30 * MINUTE + u32::try_from(n).unwrap() * MINUTE;
+        task.expires_at = NOW.floor_seconds().plus(life);
+        world.store.insert(&task).await.unwrap();
+    }
+    world.days(60 * MINUTE).await;
+    world.assert_failed("was the last before the task expires: HTTP 502");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Attempts, Why};
 use crate::backoff::Backoff;
-use crate::process::downstream::{LONGEST_PROBE, Ruling, Spared};
+use crate::process::downstream::{LONGEST_PROBE, Ruling, Spared, is_last_start};
 use crate::runner::{MAX_RETRY_AFTER, Outcome};
 use crate::task::{GiveBack, Settlement, TakenTask};
 use crate::time::Millis;
@@ -24,10 +24,6 @@ const BUSY_WAIT: Backoff = Backoff {
 /// [`LONGEST_PROBE`] × this number × the number of such tasks.
 const MAX_ERROR_RETURNS: u32 = 30;
 
-/// A task that returns without losing an attempt starts again within this time, plus a pause. With
-/// less time left until it expires, its last start may be this one.
-const NEXT_START: Duration = Duration::from_secs(120);
-
 /// The next state of a task after an outcome.
 pub(super) enum Verdict {
     Settle(Settlement),
@@ -42,27 +38,23 @@ impl Attempts {
         outcome: Option<Outcome>,
         ruling: Ruling,
     ) -> Verdict {
-        let spared = ruling.spared;
         match outcome {
-            Some(Outcome::Unavailable { reason }) => {
-                let pauses = self.may_pause(ruling);
-                self.spare(taken, reason, spared, u32::MAX, pauses)
-            }
+            Some(Outcome::Unavailable { reason }) => self.spare(taken, reason, ruling, u32::MAX),
             Some(Outcome::InternalError { reason }) => {
                 let most = match ruling.held {
                     true => u32::MAX,
                     false => MAX_ERROR_RETURNS,
                 };
-                self.spare(taken, reason, spared, most, false)
+                self.spare(taken, reason, ruling, most)
             }
             Some(Outcome::Success) => Verdict::Settle(Settlement::Success),
             Some(Outcome::Failure { reason }) => Verdict::Settle(Settlement::Failure { reason }),
             Some(Outcome::Retry { reason }) => self.retry(taken, reason, Why::Retry),
             Some(Outcome::Refused { reason }) => self.retry(taken, reason, Why::Retry),
-            Some(Outcome::Busy { retry_after }) => match spared {
+            Some(Outcome::Busy { retry_after }) => match ruling.spared {
                 Some(Spared::UntilProbe(at)) if retry_after.is_none() => {
                     let reason = "the downstream was busy".to_owned();
-                    self.unavailable(taken, reason, at, u32::MAX, self.may_pause(ruling))
+                    self.unavailable(taken, reason, at, u32::MAX, ruling.next_start)
                 }
                 _ => self.busy(taken, retry_after),
             },
@@ -118,24 +110,18 @@ impl Attempts {
         )
     }
 
-    /// Returns the task after it found the downstream unavailable. With `spared`, restores its
-    /// attempt, at most `most` times.
-    fn spare(
-        &self,
-        taken: &TakenTask,
-        reason: String,
-        spared: Option<Spared>,
-        most: u32,
-        pauses: bool,
-    ) -> Verdict {
-        match spared {
-            Some(Spared::UntilProbe(at)) => self.unavailable(taken, reason, at, most, pauses),
+    /// Returns the task after it found the downstream unavailable. If the ruling spares it, restores
+    /// its attempt, at most `most` times.
+    fn spare(&self, taken: &TakenTask, reason: String, ruling: Ruling, most: u32) -> Verdict {
+        let next_start = ruling.next_start;
+        match ruling.spared {
+            Some(Spared::UntilProbe(at)) => self.unavailable(taken, reason, at, most, next_start),
             Some(Spared::Backoff) => {
                 // At most the longest wait of a probe: the downstream may be available in each
                 // run.
                 let wait = self.settings.backoff.draw(taken.task.total_attempts);
                 let at = self.clock.now().plus(wait.min(LONGEST_PROBE));
-                self.unavailable(taken, reason, at, most, pauses)
+                self.unavailable(taken, reason, at, most, next_start)
             }
             None => self.retry(taken, reason, Why::Retry),
         }
@@ -144,14 +130,14 @@ impl Attempts {
     /// Returns the task until `not_before` and restores its attempt, a bounded number of times.
     /// While the breaker is open, that is the next probe's time, so that one task is due for it.
     /// A task that had all its starts, and may expire before the next one, ends as FAILURE instead:
-    /// its error would be lost. `pauses` says whether the queue may pause before that start.
+    /// its error would be lost. That start follows within `next_start`.
     fn unavailable(
         &self,
         taken: &TakenTask,
         reason: String,
         not_before: Millis,
         most: u32,
-        pauses: bool,
+        next_start: Duration,
     ) -> Verdict {
         let (settings, task) = (&self.settings, &taken.task);
         let returns = task.total_attempts.saturating_sub(task.attempt);
@@ -159,17 +145,9 @@ impl Attempts {
         if returns >= most.min(by_breaker.saturating_add(settings.max_busy_returns)) {
             return self.retry(taken, reason, Why::Retry);
         }
-        let pause = if pauses {
-            settings.pause
-        } else {
-            Duration::ZERO
-        };
-        let now = self.clock.now();
-        // A short-lived task keeps most of its life, because the outage may end.
-        let lifetime = task.expires_at.millis().since(task.task_created);
-        let left = (NEXT_START + pause).min(lifetime / 4);
+        let (expires, now) = (task.expires_at.millis(), self.clock.now());
         if task.total_attempts >= settings.max_attempts
-            && task.expires_at.millis() <= now.plus(left)
+            && is_last_start(task.task_created, expires, next_start, now)
         {
             let starts = task.total_attempts;
             let reason = format!("start {starts} was the last before the task expires: {reason}");
@@ -184,14 +162,5 @@ impl Attempts {
             },
             Why::Unavailable,
         )
-    }
-
-    /// Whether the queue may pause before the next start, because the breaker was open for long.
-    fn may_pause(&self, ruling: Ruling) -> bool {
-        let pause_after = self.settings.breaker.map(|breaker| breaker.pause_after);
-        ruling
-            .open_for
-            .zip(pause_after)
-            .is_some_and(|(open_for, pause_after)| open_for + NEXT_START >= pause_after)
     }
 }

@@ -146,17 +146,27 @@ impl Breaker {
     /// Chooses the next probe from the due tasks, which are in the order of the index, and returns
     /// its position. Two tasks take turns: the one farthest from all that this turn tried since the
     /// breaker opened, and the first one not tried. So neither poison tasks at the head nor old
-    /// ones delay the recovery. Once all were tried, it is the task tried longest ago, or `None`
+    /// ones delay the recovery. The task at `ending` is about to expire, and comes before the first
+    /// one not tried. Once all were tried, it is that task or the one tried longest ago, or `None`
     /// unless `tried_too`.
-    pub(super) fn choose(&self, due: &[&TaskId], tried_too: bool) -> Option<usize> {
+    pub(super) fn choose(
+        &self,
+        due: &[&TaskId],
+        ending: Option<usize>,
+        tried_too: bool,
+    ) -> Option<usize> {
         let open = self.open.as_ref()?;
         let is_tried = |place: &usize| open.tried.contains_key(due[*place]);
         let (tried, untried): (Vec<usize>, Vec<usize>) = (0..due.len()).partition(is_tried);
+        let farthest = open.probes.is_multiple_of(2);
+        if ending.is_some() && (!farthest || (untried.is_empty() && tried_too)) {
+            return ending;
+        }
         if untried.is_empty() {
             let tried = tried.into_iter().filter(|_| tried_too);
             return tried.min_by_key(|place| open.tried.get(due[*place]));
         }
-        if !open.probes.is_multiple_of(2) {
+        if !farthest {
             return untried.first().copied();
         }
         untried.into_iter().max_by_key(|place| {

@@ -58,8 +58,8 @@ pub(in crate::process) enum Start {
 pub(in crate::process) struct Ruling {
     /// Whether a run without an answer costs no attempt, and when the task may start again.
     pub(in crate::process) spared: Option<Spared>,
-    /// Time for which the breaker has been open; `None` while it is closed.
-    pub(in crate::process) open_for: Option<Duration>,
+    /// Time within which the task starts again, if it returns without losing an attempt.
+    pub(in crate::process) next_start: Duration,
     /// Whether an operator holds the breaker open.
     pub(in crate::process) held: bool,
     /// What the run said about the downstream.

@@ -13,8 +13,8 @@ use crate::time::Millis;
 /// queue pauses. One task alone may be the cause itself.
 const TASKS_TO_PAUSE: usize = 3;
 
-/// Number of probes of one turn that must fail before the queue pauses for a long outage. One
-/// failed run alone may be a coincidence, hours after the breaker opened.
+/// Number of probes in a row of one turn that must fail before the queue pauses for a long outage.
+/// One failed run alone may be a coincidence, hours after the breaker opened.
 const PROBES_TO_PAUSE: u32 = 3;
 
 /// The first pause for a busy downstream; it doubles with each further one. The sweep, which runs
@@ -27,7 +27,7 @@ const FIRST_BUSY_PAUSE: Duration = Duration::from_secs(30);
 pub(super) struct Walls {
     rejected: HashSet<TaskId>,
     busy: HashSet<TaskId>,
-    /// Probes that found the downstream unavailable.
+    /// Probes in a row that found the downstream unavailable and ended no task.
     failed_probes: u32,
     /// The newest run at the time of the last answer.
     answered: Option<RunNumber>,
@@ -50,6 +50,11 @@ impl Walls {
     /// Whether the downstream was busy for several tasks without an answer in between.
     pub(super) fn is_busy(&self) -> bool {
         self.busy.len() >= TASKS_TO_PAUSE
+    }
+
+    /// Records that a task ended as FAILURE.
+    pub(super) fn task_failed(&mut self) {
+        self.failed_probes = 0;
     }
 
     /// Records that the downstream was busy for this run.
@@ -90,7 +95,7 @@ impl Ledger {
     }
 
     /// The pause that is due after the circuit breaker has been open for `pause_after` and
-    /// [`PROBES_TO_PAUSE`] probes of this turn have failed. At the end of a turn one is enough,
+    /// [`PROBES_TO_PAUSE`] probes in a row of this turn have failed. At the end of a turn one is enough,
     /// because long runs leave no time for more.
     fn long_unavailable(&self, now: Millis) -> Option<Pause> {
         let open_for = self.breaker.open_for(now)?;

@@ -4,7 +4,6 @@ use super::{Turn, TurnEnd};
 use crate::process::read::Read;
 use crate::process::select::{DEEP_PAGE, Step, Wanted};
 use crate::store::Candidate;
-use crate::task::TaskId;
 use crate::time::Millis;
 
 /// The search for a probe, a pass of its own. It ends at the first page with a task to choose.
@@ -75,14 +74,13 @@ impl Turn<'_> {
             .filter(|task| self.selector.may_start(task, now))
             .filter(|task| alone || !self.processor.settings.must_run_alone(task))
             .collect();
-        let ids: Vec<&TaskId> = due.iter().map(|task| &task.id).collect();
         let is_whole = read.wanted.after.is_none() && page.next.is_none();
         let tried_too = is_whole || self.search == Some(Search::Any);
         let place = self
             .downstream
             .lock()
             .queue()
-            .choose_probe(&ids, tried_too)?;
+            .choose_probe(&due, tried_too, now)?;
         due.get(place).map(|task| (*task).clone())
     }
 }

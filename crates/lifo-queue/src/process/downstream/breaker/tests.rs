@@ -192,7 +192,7 @@ fn probes_alternate_between_the_farthest_and_the_newest_untried_task() {
     let due: Vec<&TaskId> = ids.iter().collect();
     let mut probes = Vec::new();
     for _ in 0..5 {
-        let place = breaker.choose(&due, false).unwrap();
+        let place = breaker.choose(&due, None, false).unwrap();
         probes.push(place);
         let at = breaker.next_probe().unwrap().0;
         probe(&mut breaker, place, Signal::Unavailable, at);
@@ -204,7 +204,7 @@ fn probes_alternate_between_the_farthest_and_the_newest_untried_task() {
 fn last_due_task_is_probed_if_no_due_task_was_tried() {
     let breaker = open();
     let (ten, eleven) = (id(10), id(11));
-    assert_eq!(breaker.choose(&[&ten, &eleven], false), Some(1));
+    assert_eq!(breaker.choose(&[&ten, &eleven], None, false), Some(1));
 }
 
 #[test]
@@ -213,9 +213,27 @@ fn least_recently_tried_task_is_probed_once_all_were_tried() {
     probe(&mut breaker, 4, Signal::Unavailable, 1_000);
     probe(&mut breaker, 5, Signal::Unavailable, 3_000);
     let (four, five) = (id(4), id(5));
-    assert_eq!(breaker.choose(&[&five, &four], true), Some(1));
-    assert_eq!(breaker.choose(&[&five, &four], false), None);
-    assert_eq!(breaker.choose(&[], true), None);
+    assert_eq!(breaker.choose(&[&five, &four], None, true), Some(1));
+    assert_eq!(breaker.choose(&[&five, &four], None, false), None);
+    assert_eq!(breaker.choose(&[], None, true), None);
+}
+
+#[test]
+fn every_second_probe_is_a_task_that_is_about_to_expire() {
+    let mut breaker = open();
+    let ids: Vec<TaskId> = (0..30).map(id).collect();
+    let due: Vec<&TaskId> = ids.iter().collect();
+    let mut probes = Vec::new();
+    for _ in 0..4 {
+        let place = breaker.choose(&due, Some(3), false).unwrap();
+        probes.push(place);
+        let at = breaker.next_probe().unwrap().0;
+        probe(&mut breaker, place, Signal::Unavailable, at);
+    }
+    assert_eq!(probes, [29, 3, 19, 3]);
+    // Untried tasks may be on a later page.
+    assert_eq!(breaker.choose(&due[..2], Some(1), false), None);
+    assert_eq!(breaker.choose(&due[..2], Some(1), true), Some(1));
 }
 
 #[test]
