@@ -398,7 +398,7 @@ else
 endif
 
 .PHONY: simulate
-simulate: check-rust ## simulate overload and outages with the real core on a virtual clock; writes target/simulate/overload.json
+simulate: check-rust ## simulate overload, outages and storms with the real core on a virtual clock; writes overload.json and storm.json into target/simulate
 	cargo build --locked --quiet --workspace --bin simulate --target $(HOST)
 	target/$(HOST)/debug/simulate
 

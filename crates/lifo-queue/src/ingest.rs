@@ -12,9 +12,13 @@
 //! - SQS redelivers exactly the messages of which a part could not be written
 //!   (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>);
 //! - of several states of one key in a batch, the newest is written;
+//! - while the table throttles, new messages are written and old ones
+//!   [return later](backpressure);
 //! - an invalid task would fail every time. So it goes to the dead-letter queue at once, with the
 //!   reason, and delays no other task.
 
+mod backpressure;
+mod close;
 mod insert;
 mod message;
 mod queue;
@@ -22,14 +26,15 @@ pub mod sqs;
 mod waves;
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aws::error_chain;
 use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
-use self::insert::InsertOutcome;
+use self::backpressure::{Backpressure, patience, postponement};
+use self::insert::{InsertOutcome, Limits};
 use self::message::{Contents, Wrong};
 pub use self::queue::{DeadLetter, IngestQueue, Postponed};
 use crate::backoff::Backoff;
@@ -51,6 +56,8 @@ pub struct Delivery {
     pub body: String,
     /// `SentTimestamp`, the default `taskCreated`.
     pub sent: Millis,
+    /// `ApproximateFirstReceiveTimestamp`: when SQS first delivered it.
+    pub first_received: Millis,
     /// `ApproximateReceiveCount`: 1 for the first delivery.
     pub receives: u32,
 }
@@ -93,6 +100,8 @@ pub struct IngestReport {
     pub shed: ShedReport,
     /// Invalid tasks and bodies that were sent to the dead-letter queue.
     pub refused: u64,
+    /// Messages that SQS must redeliver because the table throttles.
+    pub postponed: u64,
     /// Ids of the messages that SQS must redeliver, in the batch's order: exactly those of which a
     /// part failed.
     pub returned: Vec<String>,
@@ -105,6 +114,7 @@ pub struct Ingest {
     shed: ShedCounter,
     clock: Arc<dyn Clock>,
     settings: IngestSettings,
+    backpressure: Backpressure,
 }
 
 /// A message that is being processed.
@@ -114,6 +124,8 @@ struct Open<'a> {
     expired: Vec<ShedTask>,
     /// Whether a part of it failed, so that SQS redelivers it.
     left: bool,
+    /// Whether a part of it was not written because the table throttles.
+    throttled: bool,
 }
 
 impl Ingest {
@@ -132,6 +144,7 @@ impl Ingest {
             shed,
             clock,
             settings,
+            backpressure: Backpressure::default(),
         }
     }
 
@@ -143,18 +156,22 @@ impl Ingest {
     /// message were written, so that they are sent once.
     pub async fn work(&self, batch: &[Delivery], deadlines: Deadlines) -> IngestReport {
         let mut report = IngestReport::default();
-        let mut left = BTreeSet::new();
+        // The messages to be redelivered, and whether the table's throttling is the reason.
+        let mut left = BTreeMap::new();
         for (number, wave) in waves::of(batch).into_iter().enumerate() {
             if number > 0 && Instant::now() >= deadlines.writes {
-                left.extend(wave);
+                left.extend(wave.into_iter().map(|index| (index, false)));
                 continue;
             }
             let messages: Vec<_> = wave.iter().map(|index| &batch[*index]).collect();
             let open = self.work_wave(&messages, deadlines, &mut report).await;
             let undone = wave.iter().zip(&open).filter(|(_, message)| message.left);
-            left.extend(undone.map(|(index, _)| *index));
+            left.extend(undone.map(|(index, message)| (*index, message.throttled)));
         }
-        let left: Vec<_> = left.into_iter().map(|index| &batch[index]).collect();
+        let left: Vec<_> = left
+            .into_iter()
+            .map(|(index, throttled)| (&batch[index], throttled))
+            .collect();
         if timeout_at(deadlines.report, self.postpone(&left))
             .await
             .is_err()
@@ -165,7 +182,8 @@ impl Ingest {
                 "visibility timeout not shortened in time; SQS redelivers the messages later"
             );
         }
-        report.returned = left.iter().map(|message| message.id.clone()).collect();
+        report.postponed = left.iter().filter(|(_, throttled)| *throttled).count() as u64;
+        report.returned = left.iter().map(|(message, _)| message.id.clone()).collect();
         report
     }
 
@@ -224,13 +242,20 @@ impl Ingest {
                 wrong,
                 expired,
                 left: false,
+                throttled: false,
             });
         }
         let (mut first, again) = chains(tasks);
         first.sort_by_key(|chain| chain.first().map(|(index, _)| Reverse(batch[*index].sent)));
+        let patience: Vec<_> = batch.iter().map(|message| patience(message)).collect();
+        let limits = Limits {
+            until,
+            patience: &patience,
+            backpressure: &self.backpressure,
+        };
         // Tasks of the same id that cannot be compared follow one by one.
         for (round, parallel) in [(first, self.settings.parallel), (again, 1)] {
-            for (index, outcome) in insert::all(&*self.store, round, parallel, until).await {
+            for (index, outcome) in insert::all(&*self.store, round, parallel, &limits).await {
                 match outcome {
                     InsertOutcome::Created => report.created += 1,
                     InsertOutcome::Superseding => {
@@ -240,6 +265,10 @@ impl Ingest {
                     InsertOutcome::Duplicate => report.duplicates += 1,
                     InsertOutcome::Outdated => report.superseded += 1,
                     InsertOutcome::Left => open[index].left = true,
+                    InsertOutcome::Throttled => {
+                        open[index].left = true;
+                        open[index].throttled = true;
+                    }
                     InsertOutcome::Wrong(wrong) => open[index].wrong.push(wrong),
                 }
             }
@@ -247,65 +276,22 @@ impl Ingest {
         open
     }
 
-    /// Hands over the expired tasks of those messages of which no part failed.
-    async fn hand_over(&self, open: &mut [Open<'_>]) -> ShedReport {
-        let (mut owners, mut tasks) = (vec![], vec![]);
-        for (index, message) in open.iter().enumerate().filter(|(_, open)| !open.left) {
-            owners.resize(owners.len() + message.expired.len(), index);
-            tasks.extend_from_slice(&message.expired);
-        }
-        let report = self.shed.count(&tasks).await;
-        for owner in owners.drain(report.again_from.unwrap_or(tasks.len())..) {
-            open[owner].left = true;
-        }
-        report
-    }
-
-    /// Sends invalid tasks to the dead-letter queue; returns their number.
-    async fn bury(&self, open: &mut [Open<'_>]) -> u64 {
-        let mut refused = 0;
-        let wrong = |open: &Open<'_>| !open.left && !open.wrong.is_empty();
-        let (owners, letters): (Vec<_>, Vec<_>) = open
-            .iter()
-            .enumerate()
-            .filter(|(_, open)| wrong(open))
-            .map(|(index, open)| (index, message::dead_letter(open.delivery, &open.wrong)))
-            .unzip();
-        let answers = self.queue.bury(&letters).await;
-        for ((owner, letter), answer) in owners.into_iter().zip(letters).zip(answers) {
-            let (message_id, reason) = (letter.message_id, letter.reason);
-            match answer {
-                Ok(()) => {
-                    tracing::warn!(
-                        message_id,
-                        reason,
-                        "invalid tasks sent to the dead-letter queue"
-                    );
-                    refused += open[owner].wrong.len() as u64;
-                }
-                Err(error) => {
-                    let error = error_chain::chain(&*error);
-                    tracing::error!(
-                        message_id,
-                        reason,
-                        error,
-                        "invalid tasks not sent to the dead-letter queue; SQS redelivers them"
-                    );
-                    open[owner].left = true;
-                }
-            }
-        }
-        refused
-    }
-
-    /// Shortens the visibility timeout of failed messages. If that fails, SQS redelivers them
-    /// after the whole timeout.
-    async fn postpone(&self, messages: &[&Delivery]) {
+    /// Sets the visibility timeout of failed messages. If that fails, SQS redelivers them after the
+    /// queue's own timeout.
+    async fn postpone(&self, messages: &[(&Delivery, bool)]) {
+        let failed = self.settings.visibility;
         let postponed: Vec<_> = messages
             .iter()
-            .map(|message| Postponed {
-                receipt: message.receipt.clone(),
-                by: self.settings.visibility.draw_upper_half(message.receives),
+            .map(|(message, throttled)| {
+                let backoff = if *throttled {
+                    postponement(failed)
+                } else {
+                    failed
+                };
+                Postponed {
+                    receipt: message.receipt.clone(),
+                    by: backoff.draw_upper_half(message.receives),
+                }
             })
             .collect();
         let failed = self.queue.postpone(&postponed).await;

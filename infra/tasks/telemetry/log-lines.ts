@@ -129,6 +129,7 @@ export const TASK_LINES = {
       shed: 'tasks that had expired',
       refused: 'invalid tasks and messages',
       returned: 'messages to be redelivered',
+      postponed: 'those of them that were not written because the table throttles',
     },
   }),
   taskShed: logLine({

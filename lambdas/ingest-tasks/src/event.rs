@@ -20,6 +20,7 @@ pub(crate) fn read(event: Value) -> Result<Vec<Delivery>, EventError> {
 fn delivery(mut message: Message) -> Result<Delivery, EventError> {
     Ok(Delivery {
         sent: Millis(message.attribute("SentTimestamp")?),
+        first_received: Millis(message.attribute("ApproximateFirstReceiveTimestamp")?),
         receives: message.attribute("ApproximateReceiveCount")?,
         id: message.id,
         receipt: message.receipt,

@@ -77,6 +77,7 @@ impl Handler for Ingests {
             shed = report.shed.counted(),
             refused = report.refused,
             returned = report.returned.len(),
+            postponed = report.postponed,
             "ingest"
         );
         self.metrics.emit(&report);

@@ -77,6 +77,7 @@ fn batch(messages: usize, body: &str) -> Vec<Delivery> {
         receipt: "receipt".to_owned(),
         body: body.to_owned(),
         sent: NOW,
+        first_received: NOW,
         receives: 1,
     };
     (0..messages).map(message).collect()

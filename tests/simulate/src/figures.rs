@@ -140,7 +140,7 @@ fn share(played: &Played, from: Millis, to: Millis, counts: fn(&Run) -> bool) ->
     ratio(runs, created.max(1))
 }
 
-fn percentile(sorted: &[f64], percent: usize) -> f64 {
+pub(crate) fn percentile(sorted: &[f64], percent: usize) -> f64 {
     let place = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
     sorted.get(place).copied().unwrap_or_default()
 }

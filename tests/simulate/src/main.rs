@@ -2,7 +2,8 @@
 //! wake-ups, turns, sweeps) runs on a virtual clock with the in-memory store. Other disciplines run
 //! against the same downstream. The seeds determine every figure.
 //!
-//! Prints the figures, writes `target/simulate/overload.json` and the pictures into `docs/img`.
+//! Prints the figures, writes `overload.json` and `storm.json` into `target/simulate` and the
+//! pictures into `docs/img`.
 
 mod actors;
 mod arrivals;
@@ -13,6 +14,7 @@ mod keys;
 mod parallel;
 mod pictures;
 mod queue;
+mod storm;
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -44,11 +46,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         halved: experiments::halved(),
         keys: keys::ages(),
     };
-    let text = serde_json::to_string_pretty(&overload)?;
     let folder = Path::new("target/simulate");
     fs::create_dir_all(folder)?;
-    fs::write(folder.join("overload.json"), format!("{text}\n"))?;
-    println!("{text}");
+    let storm = storm::storms();
+    for (file, text) in [
+        ("overload.json", serde_json::to_string_pretty(&overload)?),
+        ("storm.json", serde_json::to_string_pretty(&storm)?),
+    ] {
+        fs::write(folder.join(file), format!("{text}\n"))?;
+        println!("{text}");
+    }
     let images = Path::new("docs/img");
     let (arrival, newest) = experiments::burst();
     pictures::write(
@@ -56,8 +63,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         &overload.load,
         &overload.outage,
         &overload.keys,
+        &storm,
         (&arrival, &newest),
     )?;
-    println!("wrote target/simulate/overload.json and the pictures in docs/img");
+    println!("wrote overload.json and storm.json in target/simulate, and the pictures in docs/img");
     Ok(())
 }

@@ -14,6 +14,7 @@ use self::card::{LEFT, RIGHT, card, text};
 use crate::experiments::{Loads, Outages};
 use crate::figures::{Load, OutageFigures, Played};
 use crate::keys::Keys;
+use crate::storm::Storm;
 
 /// A line of the picture of loads: its key in `overload.json`, its label, and its class.
 const LINES: [(&str, &str, &str); 3] = [
@@ -28,6 +29,7 @@ pub(crate) fn write(
     loads: &Loads,
     outages: &Outages,
     keys: &Keys,
+    storm: &Storm,
     (arrival, newest): (&Played, &Played),
 ) -> io::Result<()> {
     fs::create_dir_all(folder)?;
@@ -36,6 +38,7 @@ pub(crate) fn write(
         ("outage.svg", outage(outages)),
         ("keys.svg", latest_wins(keys)),
         ("burst.svg", burst::picture(arrival, newest)),
+        ("storm.svg", storm_of_messages(storm)),
     ] {
         fs::write(folder.join(name), picture.into_string())?;
     }
@@ -112,6 +115,36 @@ fn outage(outages: &Outages) -> Markup {
         300.0,
         "An outage loses nothing",
         "60 s of HTTP 502, 16 tasks/s, 5 attempts per task",
+        &body,
+    )
+}
+
+/// Ages after a burst of messages, and the share of new tasks under a sustained load.
+fn storm_of_messages(storm: &Storm) -> Markup {
+    const ARRIVALS: usize = 4_000;
+    let pair = |of: &dyn Fn(&str) -> Option<f64>| {
+        let value = |name| of(name).unwrap_or_default();
+        vec![
+            ("freshq", value("postpone"), true),
+            ("arrival order", value("today"), false),
+        ]
+    };
+    let ages = pair(&|name| storm.age_after_burst(name));
+    let shares = pair(&|name| Some(100.0 * storm.under_2s(ARRIVALS, name)?));
+    let age = |seconds: f64| match seconds < 100.0 {
+        true => format!("{seconds:.1} s"),
+        false => "over 100 s".to_owned(),
+    };
+    let body = html! {
+        (text(LEFT, 104.0, "ink", "Age at the start of a task sent after the burst (95th percentile)"))
+        (bars(116.0, &ages, age))
+        (text(LEFT, 212.0, "ink", &format!("Started tasks under 2 s old, at {} arrivals/s", thousands(whole(ARRIVALS)))))
+        (bars(224.0, &shares, |percent| format!("{percent:.0} %")))
+    };
+    card(
+        300.0,
+        "A storm of messages: new tasks pass the backlog",
+        "100,000 messages in 10 s, then 50/s; the downstream runs 100/s",
         &body,
     )
 }

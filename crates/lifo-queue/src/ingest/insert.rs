@@ -7,6 +7,7 @@ use backon::{ExponentialBuilder, Retryable};
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
+use super::backpressure::Backpressure;
 use super::message::Wrong;
 use crate::create::chains::Chain;
 use crate::store::{Inserted, Replaced, StoreError, TaskStore};
@@ -25,19 +26,33 @@ pub(super) enum InsertOutcome {
     Outdated,
     /// The task may or may not be written. Its message is redelivered.
     Left,
+    /// The table throttles. The task is not written, and its message is redelivered.
+    Throttled,
     /// The task is invalid: every attempt to write it would be rejected.
     Wrong(Wrong<'static>),
 }
 
-/// Writes chains in their order, up to `parallel` at a time, until `until`. Throttled and
-/// unanswered writes are retried until then. Returns each result with its task's index.
+/// The time for writes, and the state of the table.
+pub(super) struct Limits<'a> {
+    /// No write starts after this time, and unanswered writes are retried until then.
+    pub(super) until: Instant,
+    /// Until when the throttled writes of each message are retried; `None` for an old message.
+    pub(super) patience: &'a [Option<Instant>],
+    /// Whether the table throttles.
+    pub(super) backpressure: &'a Backpressure,
+}
+
+/// Writes chains in their order, up to `parallel` at a time. Returns each result with its message's
+/// index.
 pub(super) async fn all(
     store: &dyn TaskStore,
     chains: Vec<Chain>,
     parallel: usize,
-    until: Instant,
+    limits: &Limits<'_>,
 ) -> Vec<(usize, InsertOutcome)> {
-    let writes = chains.into_iter().map(|chain| written(store, chain, until));
+    let writes = chains
+        .into_iter()
+        .map(|chain| written(store, chain, limits));
     let outcomes: Vec<_> = futures::stream::iter(writes)
         .buffer_unordered(parallel)
         .collect()
@@ -50,7 +65,7 @@ pub(super) async fn all(
 async fn written(
     store: &dyn TaskStore,
     chain: Chain,
-    until: Instant,
+    limits: &Limits<'_>,
 ) -> Vec<(usize, InsertOutcome)> {
     let mut outcomes = Vec::with_capacity(chain.len());
     let mut newest: Option<Option<Version>> = None;
@@ -59,11 +74,11 @@ async fn written(
         let outcome = match &newest {
             Some(newest) if *newest == version => InsertOutcome::Duplicate,
             Some(_) => InsertOutcome::Outdated,
-            None => one(store, task, until).await,
+            None => one(store, task, limits, limits.patience[index]).await,
         };
         let is_done = match outcome {
             InsertOutcome::Wrong(_) => false,
-            InsertOutcome::Left => version.is_some(),
+            InsertOutcome::Left | InsertOutcome::Throttled => version.is_some(),
             _ => true,
         };
         if newest.is_none() && is_done {
@@ -74,13 +89,28 @@ async fn written(
     outcomes
 }
 
-async fn one(store: &dyn TaskStore, task: NewTask, until: Instant) -> InsertOutcome {
+async fn one(
+    store: &dyn TaskStore,
+    task: NewTask,
+    limits: &Limits<'_>,
+    patience: Option<Instant>,
+) -> InsertOutcome {
+    let until = limits.until;
     if Instant::now() >= until {
         return InsertOutcome::Left;
     }
+    if patience.is_none() && limits.backpressure.is_on() {
+        return InsertOutcome::Throttled;
+    }
     // Each attempt has the same create token, so that a lost acknowledgement is recognised.
     let insert = || store.insert(&task);
-    let insert = insert.retry(patience()).when(StoreError::is_transient);
+    let insert = insert.retry(backoff()).when(|error| match error {
+        StoreError::Throttled { .. } => {
+            limits.backpressure.throttled();
+            patience.is_some_and(|end| Instant::now() < end)
+        }
+        error => error.is_transient(),
+    });
     let insert = trace::creation(task.id.as_str(), task.trace.as_ref(), insert);
     match timeout_at(until, insert).await {
         Ok(Ok(Inserted::Replaced(Replaced::Waiting))) => InsertOutcome::Superseding,
@@ -89,6 +119,7 @@ async fn one(store: &dyn TaskStore, task: NewTask, until: Instant) -> InsertOutc
         Ok(Ok(Inserted::Outdated)) => InsertOutcome::Outdated,
         Ok(Ok(Inserted::Conflict(conflict))) => InsertOutcome::Wrong(wrong(&task, &conflict)),
         Ok(Err(error)) if error.is_validation() => InsertOutcome::Wrong(wrong(&task, &error)),
+        Ok(Err(StoreError::Throttled { .. })) => InsertOutcome::Throttled,
         Ok(Err(error)) => {
             let error = error_chain::chain(&error);
             tracing::error!(task_id = %task.id, error, "task not written; its message is redelivered");
@@ -101,7 +132,7 @@ async fn one(store: &dyn TaskStore, task: NewTask, until: Instant) -> InsertOutc
 
 /// The backoff between attempts, each of which has the client's own retries. The caller's deadline
 /// bounds them.
-fn patience() -> ExponentialBuilder {
+fn backoff() -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(50))
         .with_max_delay(Duration::from_secs(2))

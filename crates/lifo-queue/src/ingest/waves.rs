@@ -70,6 +70,7 @@ mod tests {
             receipt: "r".to_owned(),
             body,
             sent: Millis(sent),
+            first_received: Millis(sent),
             receives,
         }
     }

@@ -12,6 +12,7 @@ fn message_is_read_with_its_sent_time_and_receive_count() {
     assert_eq!(batch.len(), 2);
     assert_eq!(batch[0].id, "059f36b4-87a3-44ab-83d2-661975830a7d");
     assert_eq!(batch[0].sent, Millis(1_800_000_000_123));
+    assert_eq!(batch[0].first_received, Millis(1_800_000_000_130));
     assert_eq!((batch[0].receives, batch[1].receives), (1, 2));
     assert!(!batch[0].receipt.is_empty());
     assert!(batch[0].body.starts_with('{') && batch[1].body.starts_with('['));

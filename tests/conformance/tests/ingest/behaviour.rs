@@ -123,31 +123,6 @@ async fn redelivery_backoff_grows_with_each_receive() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn throttled_writes_are_retried_until_the_deadline() {
-    let started = tokio::time::Instant::now();
-    let queues = Arc::<Queues>::default();
-    let throttled = move |task: &lifo_queue::task::NewTask| {
-        let patient = started.elapsed() > Duration::from_secs(5);
-        match task.id.as_str() {
-            "never" => Fault::Throttled,
-            "late" if !patient => Fault::Throttled,
-            _ => Fault::None,
-        }
-    };
-    let store = Arc::new(FaultyStore::failing_inserts(memory(), throttled));
-    let batch = ["never", "late", "now"].map(|id| message(id, "{}"));
-    let report = work(&ingest(store, &queues), &batch).await;
-    assert_eq!(report.returned, ["never"]);
-    assert_eq!(report.created, 2);
-    // The report is in time, although DynamoDB still throttles a write.
-    assert!(
-        started.elapsed() < Duration::from_secs(12),
-        "{:?}",
-        started.elapsed()
-    );
-}
-
-#[tokio::test(start_paused = true)]
 async fn hanging_dead_letter_queue_does_not_delay_the_report() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
     *queues.slow.lock().unwrap() = Duration::from_secs(60);

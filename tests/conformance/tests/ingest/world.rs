@@ -117,13 +117,14 @@ pub(crate) async fn work(ingest: &Ingest, batch: &[Delivery]) -> IngestReport {
     ingest.work(batch, deadlines).await
 }
 
-/// A message that was sent a minute ago.
+/// A message that was sent a minute ago, and received at once.
 pub(crate) fn message(id: &str, body: impl ToString) -> Delivery {
     Delivery {
         id: id.to_owned(),
         receipt: format!("receipt of {id}"),
         body: body.to_string(),
         sent: NOW.minus(Duration::from_secs(60)),
+        first_received: NOW.minus(Duration::from_secs(60)),
         receives: 1,
     }
 }

@@ -23,6 +23,7 @@ fn delivery(body: &str) -> Delivery {
         receipt: "r1".to_owned(),
         body: body.to_owned(),
         sent: SENT,
+        first_received: SENT,
         receives: 1,
     }
 }

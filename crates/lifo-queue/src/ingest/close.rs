@@ -1,0 +1,59 @@
+//! Sends the expired and the invalid tasks of a batch to their queues.
+
+use aws::error_chain;
+
+use super::{Ingest, Open, message};
+use crate::shed::ShedReport;
+
+impl Ingest {
+    /// Hands over the expired tasks of those messages of which no part failed.
+    pub(super) async fn hand_over(&self, open: &mut [Open<'_>]) -> ShedReport {
+        let (mut owners, mut tasks) = (vec![], vec![]);
+        for (index, message) in open.iter().enumerate().filter(|(_, open)| !open.left) {
+            owners.resize(owners.len() + message.expired.len(), index);
+            tasks.extend_from_slice(&message.expired);
+        }
+        let report = self.shed.count(&tasks).await;
+        for owner in owners.drain(report.again_from.unwrap_or(tasks.len())..) {
+            open[owner].left = true;
+        }
+        report
+    }
+
+    /// Sends invalid tasks to the dead-letter queue; returns their number.
+    pub(super) async fn bury(&self, open: &mut [Open<'_>]) -> u64 {
+        let mut refused = 0;
+        let wrong = |open: &Open<'_>| !open.left && !open.wrong.is_empty();
+        let (owners, letters): (Vec<_>, Vec<_>) = open
+            .iter()
+            .enumerate()
+            .filter(|(_, open)| wrong(open))
+            .map(|(index, open)| (index, message::dead_letter(open.delivery, &open.wrong)))
+            .unzip();
+        let answers = self.queue.bury(&letters).await;
+        for ((owner, letter), answer) in owners.into_iter().zip(letters).zip(answers) {
+            let (message_id, reason) = (letter.message_id, letter.reason);
+            match answer {
+                Ok(()) => {
+                    tracing::warn!(
+                        message_id,
+                        reason,
+                        "invalid tasks sent to the dead-letter queue"
+                    );
+                    refused += open[owner].wrong.len() as u64;
+                }
+                Err(error) => {
+                    let error = error_chain::chain(&*error);
+                    tracing::error!(
+                        message_id,
+                        reason,
+                        error,
+                        "invalid tasks not sent to the dead-letter queue; SQS redelivers them"
+                    );
+                    open[owner].left = true;
+                }
+            }
+        }
+        refused
+    }
+}

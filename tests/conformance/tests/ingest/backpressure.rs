@@ -1,0 +1,102 @@
+//! Throttled writes: new messages first.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use conformance::{NOW, memory};
+use lifo_queue::ingest::{Delivery, Ingest};
+use lifo_queue::task::NewTask;
+use simulator::faulty::{Fault, FaultyStore};
+use tokio::time::{Instant, sleep};
+
+use super::world::{Queues, ingest, message, work};
+
+/// An ingest whose table throttles the tasks that `throttles` names, at this time since the start.
+/// Returns the inserts too, in their order.
+fn throttled(
+    queues: &Arc<Queues>,
+    throttles: impl Fn(&str, Duration) -> bool + Send + Sync + 'static,
+) -> (Ingest, Arc<Mutex<Vec<String>>>) {
+    let (started, tried) = (Instant::now(), Arc::<Mutex<Vec<String>>>::default());
+    let log = tried.clone();
+    let store = FaultyStore::failing_inserts(memory(), move |task: &NewTask| {
+        log.lock().unwrap().push(task.id.to_string());
+        match throttles(task.id.as_str(), started.elapsed()) {
+            true => Fault::Throttled,
+            false => Fault::None,
+        }
+    });
+    (ingest(Arc::new(store), queues), tried)
+}
+
+/// A message that waited two seconds for its first receive.
+fn old(id: &str) -> Delivery {
+    Delivery {
+        first_received: NOW.minus(Duration::from_secs(58)),
+        ..message(id, "{}")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn throttled_write_of_a_new_message_is_retried_for_a_second() {
+    let (queues, started) = (Arc::<Queues>::default(), Instant::now());
+    let (ingest, _) = throttled(&queues, |id, at| {
+        id == "never" || id == "late" && at < Duration::from_millis(500)
+    });
+    let batch = ["never", "late", "now"].map(|id| message(id, "{}"));
+    let report = work(&ingest, &batch).await;
+    assert_eq!((report.created, report.postponed), (2, 1));
+    assert_eq!(report.returned, ["never"]);
+    assert!(
+        started.elapsed() < Duration::from_secs(4),
+        "before the deadline"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn old_messages_return_at_once_while_the_table_throttles() {
+    let queues = Arc::<Queues>::default();
+    let (ingest, tried) = throttled(&queues, |id, _| id == "first");
+    let redelivered = Delivery {
+        receives: 3,
+        ..message("again", "{}")
+    };
+    // Without backpressure old messages are written like new ones.
+    let calm = work(&ingest, &[old("calm")]).await;
+    assert_eq!((calm.created, calm.postponed), (1, 0));
+    work(&ingest, &[old("first")]).await;
+    let batch = [old("old"), redelivered, message("new", "{}")];
+    let report = work(&ingest, &batch).await;
+    assert_eq!((report.created, report.postponed), (1, 2));
+    assert_eq!(report.returned, ["old", "again"]);
+    assert_eq!(*tried.lock().unwrap(), ["calm", "first", "new"]);
+    let postponed = queues.postponed.lock().unwrap();
+    let bounds: Vec<_> = postponed
+        .iter()
+        .map(|message| message.by.as_secs_f64())
+        .collect();
+    assert!((15.0..=30.0).contains(&bounds[1]), "{bounds:?}");
+    // The limit of the setting is 64 s.
+    assert!((32.0..=64.0).contains(&bounds[2]), "{bounds:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn old_messages_are_written_again_a_second_after_the_last_throttled_write() {
+    let queues = Arc::<Queues>::default();
+    let (ingest, _) = throttled(&queues, |id, _| id == "first");
+    work(&ingest, &[old("first")]).await;
+    let soon = work(&ingest, &[old("soon")]).await;
+    sleep(Duration::from_secs(1)).await;
+    let later = work(&ingest, &[old("later")]).await;
+    assert_eq!((soon.created, soon.postponed), (0, 1));
+    assert_eq!((later.created, later.postponed), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_failures_keep_their_shorter_backoff() {
+    let queues = Arc::<Queues>::default();
+    let store = FaultyStore::failing_inserts(memory(), |_| Fault::Denied);
+    let report = work(&ingest(Arc::new(store), &queues), &[old("denied")]).await;
+    assert_eq!((report.returned.len(), report.postponed), (1, 0));
+    assert!(queues.postponed.lock().unwrap()[0].by <= Duration::from_secs(4));
+}

@@ -1,0 +1,168 @@
+//! An SQS standard queue and Lambda's pollers, as far as a storm depends on them.
+//!
+//! Messages are received in the order in which they became visible. At most 120,000 are in flight
+//! (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>).
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lifo_queue::ingest::{DeadLetter, Delivery, IngestQueue, Postponed};
+use lifo_queue::store::Source;
+use lifo_queue::time::{Clock, Millis, TokioClock};
+
+/// The limit of messages in flight of a standard queue.
+const MAX_IN_FLIGHT: usize = 120_000;
+
+/// A message in the queue.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    number: usize,
+    sent: Millis,
+    first_received: Option<Millis>,
+    receives: u32,
+}
+
+#[derive(Default)]
+struct State {
+    visible: VecDeque<Message>,
+    /// Received messages, by number.
+    in_flight: HashMap<usize, Message>,
+    /// When received messages become visible again.
+    hidden: BinaryHeap<Reverse<(Millis, usize)>>,
+    receives: u64,
+}
+
+/// The queue.
+pub(super) struct Queue {
+    clock: TokioClock,
+    state: Mutex<State>,
+}
+
+impl Queue {
+    pub(super) fn new(clock: TokioClock) -> Self {
+        Self {
+            clock,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Adds messages that are sent now. Their numbers follow `first`.
+    pub(super) fn send(&self, first: usize, count: usize) {
+        let sent = self.clock.now();
+        let messages = (first..first + count).map(|number| Message {
+            number,
+            sent,
+            first_received: None,
+            receives: 0,
+        });
+        self.lock().visible.extend(messages);
+    }
+
+    /// Receives up to `most` messages.
+    pub(super) fn receive(&self, most: usize) -> Vec<Delivery> {
+        let now = self.clock.now();
+        let mut state = self.lock();
+        while let Some(Reverse((at, number))) = state.hidden.peek().copied()
+            && at <= now
+        {
+            state.hidden.pop();
+            if let Some(message) = state.in_flight.remove(&number) {
+                state.visible.push_back(message);
+            }
+        }
+        let room = MAX_IN_FLIGHT.saturating_sub(state.in_flight.len());
+        let most = most.min(room).min(state.visible.len());
+        let mut received: Vec<_> = state.visible.drain(..most).collect();
+        for message in &mut received {
+            message.receives += 1;
+            message.first_received.get_or_insert(now);
+        }
+        state.receives += received.len() as u64;
+        let numbered = received.iter().map(|message| (message.number, *message));
+        state.in_flight.extend(numbered);
+        received
+            .iter()
+            .map(|message| delivery(message, now))
+            .collect()
+    }
+
+    /// Deletes messages that were processed.
+    pub(super) fn delete(&self, batch: &[Delivery], returned: &[String]) {
+        let mut state = self.lock();
+        for message in batch
+            .iter()
+            .filter(|message| !returned.contains(&message.id))
+        {
+            state.in_flight.remove(&number(&message.id));
+        }
+    }
+
+    /// How often messages were received.
+    pub(super) fn receives(&self) -> u64 {
+        self.lock().receives
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn delivery(message: &Message, now: Millis) -> Delivery {
+    let id = message.number.to_string();
+    Delivery {
+        receipt: id.clone(),
+        id,
+        body: "{}".to_owned(),
+        sent: message.sent,
+        first_received: message.first_received.unwrap_or(now),
+        receives: message.receives,
+    }
+}
+
+/// An ingest queue whose visibility timeouts the ingest does not change.
+pub(super) struct Unchanged;
+
+#[async_trait]
+impl IngestQueue for Unchanged {
+    async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
+        rejected(letters)
+    }
+
+    async fn postpone(&self, _: &[Postponed]) -> Vec<Source> {
+        vec![]
+    }
+}
+
+fn rejected(letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
+    let reasons = letters.iter().map(|letter| letter.reason.clone());
+    reasons.map(|reason| Err(reason.into())).collect()
+}
+
+fn number(id: &str) -> usize {
+    id.parse().unwrap_or(usize::MAX)
+}
+
+#[async_trait]
+impl IngestQueue for Queue {
+    /// No message of a storm is invalid.
+    async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
+        rejected(letters)
+    }
+
+    async fn postpone(&self, messages: &[Postponed]) -> Vec<Source> {
+        let now = self.clock.now();
+        let second = Duration::from_secs(1);
+        let mut state = self.lock();
+        for message in messages {
+            let seconds = message.by.as_secs_f64().ceil();
+            let until = now.plus(second.mul_f64(seconds));
+            state
+                .hidden
+                .push(Reverse((until, number(&message.receipt))));
+        }
+        vec![]
+    }
+}
