@@ -196,7 +196,7 @@ impl AgentQueue {
     /// # Errors
     /// [`QueueError`]; repeat it.
     pub(crate) async fn queued_agents(&self) -> Result<u64, QueueError> {
-        let all = self.all_agents().await?;
+        let all = self.store.all_agents().await?;
         let queued = |agent: &&Agent| matches!(agent.state, AgentState::Queued { .. });
         Ok(all.iter().filter(queued).count() as u64)
     }
@@ -210,24 +210,10 @@ impl AgentQueue {
             AgentState::Available { since } => Some((since, agent.id)),
             _ => None,
         };
-        let all = self.all_agents().await?.into_iter();
+        let all = self.store.all_agents().await?.into_iter();
         let mut available: Vec<_> = all.filter_map(available).collect();
         available.sort();
         Ok(available.into_iter().map(|(_, id)| id).collect())
-    }
-
-    pub(crate) async fn all_agents(&self) -> Result<Vec<Agent>, QueueError> {
-        const PAGE: u16 = 200;
-        let mut agents = vec![];
-        let mut after = None;
-        loop {
-            let page = self.store.agents(after.as_ref(), PAGE).await?;
-            agents.extend(page.agents);
-            after = page.next;
-            if after.is_none() {
-                return Ok(agents);
-            }
-        }
     }
 }
 

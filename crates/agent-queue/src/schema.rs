@@ -8,6 +8,8 @@ pub const SK: &str = "sk";
 
 /// Partition of all agents; an agent's sort key is `Agent#<id>`.
 pub const ALL_AGENTS: &str = "AllAgents";
+/// Agents that the next release wrote or moved, in the partitions `Agents#<stripe>`.
+pub const AGENTS: &str = "Agents";
 /// Prefix of an agent's sort key.
 pub const AGENT_PREFIX: &str = "Agent#";
 /// Partition of all queues that were ever opened; the sort key is the queue's name.
@@ -29,7 +31,7 @@ pub const OUTBOX: &str = "Outbox";
 /// `Joins#<stripe>`/`Joins`: one attribute for each queue, with the queue's name. An agent's item
 /// has such an attribute for each queue that the agent joined.
 pub const JOINS: &str = "Joins";
-/// Number of partitions over which call leases and the outbox are spread. Stored keys depend on it.
+/// Number of partitions over which agents, call leases and the outbox are spread. Stored keys depend on it.
 pub const STRIPES: u8 = 16;
 /// Number of items over which earlier releases spread the joins.
 pub const JOIN_STRIPES: u8 = 64;

@@ -32,6 +32,21 @@ pub trait AgentStore: Send + Sync {
     /// At most `limit` agents with ids after `after`, ordered by id.
     async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError>;
 
+    /// All agents, ordered by id.
+    async fn all_agents(&self) -> Result<Vec<Agent>, StoreError> {
+        const PAGE: u16 = 200;
+        let mut agents = vec![];
+        let mut after = None;
+        loop {
+            let page = self.agents(after.as_ref(), PAGE).await?;
+            agents.extend(page.agents);
+            after = page.next;
+            if after.is_none() {
+                return Ok(agents);
+            }
+        }
+    }
+
     /// Every queue that was ever opened, by name, with its depth and version. It reads every
     /// entry of every queue.
     async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError>;

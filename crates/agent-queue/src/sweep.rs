@@ -240,7 +240,11 @@ impl Sweep<'_> {
     }
 
     async fn restore_entries(&mut self, queue: AgentQueue) {
-        let restored = async { queue.restore_entries(&queue.all_agents().await?).await };
+        let restored = async {
+            queue
+                .restore_entries(&queue.store.all_agents().await?)
+                .await
+        };
         match restored.await {
             Ok(restored) => self.report.restored += restored,
             Err(error) => self.failed(error),

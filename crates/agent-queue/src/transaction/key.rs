@@ -40,6 +40,14 @@ pub fn agent_key(agent: &AgentId) -> Key {
     (schema::ALL_AGENTS.to_owned(), sort)
 }
 
+/// The key of an agent's item after the next release moved it; its partition follows from the
+/// agent's id.
+#[must_use]
+pub fn next_agent_key(agent: &AgentId) -> Key {
+    let partition = striped(schema::AGENTS, stripe_of(agent.as_str()));
+    (partition, agent_key(agent).1)
+}
+
 /// The key of a call's item.
 #[must_use]
 pub fn call_key(call: &CallId) -> Key {

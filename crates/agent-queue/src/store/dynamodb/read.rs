@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, Select};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::DynamoStore;
+use super::agents::add_joins;
 use super::item::{Attributes, Item, key, string};
 use crate::agent::Agent;
 use crate::call::{Call, CallRecord, OutboxEntry};
@@ -20,18 +21,17 @@ use crate::store::{
 };
 use crate::time::Micros;
 use crate::transaction::{
-    CallLease, Change, Key, QueueEntry, agent_key, call_key, joins_key, lease_key, striped,
-    waiting_partition,
+    CallLease, Change, Key, QueueEntry, call_key, joins_key, lease_key, striped, waiting_partition,
 };
 
-const GET: &str = "GetItem";
-const QUERY: &str = "Query";
+pub(super) const GET: &str = "GetItem";
+pub(super) const QUERY: &str = "Query";
 
 /// An exclusive start key, as the client has it.
-type StartKey = HashMap<String, AttributeValue>;
+pub(super) type StartKey = HashMap<String, AttributeValue>;
 
 impl DynamoStore {
-    async fn get(&self, at: Key) -> Result<Option<Item>, StoreError> {
+    pub(super) async fn get(&self, at: Key) -> Result<Option<Item>, StoreError> {
         let request = self
             .client
             .get_item()
@@ -111,30 +111,18 @@ impl DynamoStore {
     /// earlier releases counted them.
     async fn joins(&self) -> Result<HashMap<String, u64>, StoreError> {
         let mut joins = HashMap::new();
-        let mut add = |items: &[Item]| {
-            for item in items {
-                for (queue, times) in Attributes::of(item, QUERY).joins() {
-                    *joins.entry(queue.to_owned()).or_default() += times;
-                }
-            }
-        };
         let stripes: Vec<_> = (0..schema::JOIN_STRIPES)
             .map(|stripe| self.get(joins_key(stripe)))
             .collect();
         let stripes = stream::iter(stripes).buffered(AT_ONCE);
         let stripes: Vec<Option<Item>> = stripes.try_collect().await?;
-        add(&stripes.into_iter().flatten().collect::<Vec<_>>());
-        let mut start = None;
-        loop {
-            let agents = self.whole(schema::ALL_AGENTS);
-            let agents = agents.set_exclusive_start_key(start);
-            let answer = agents.send().await.map_err(|e| store_error(QUERY, e))?;
-            add(&answer.items.unwrap_or_default());
-            start = answer.last_evaluated_key;
-            if start.is_none() {
-                return Ok(joins);
-            }
+        for item in stripes.iter().flatten() {
+            add_joins(&mut joins, item);
         }
+        for (queue, times) in self.joins_of_agents().await? {
+            *joins.entry(queue).or_default() += times;
+        }
+        Ok(joins)
     }
 
     /// The number of a partition's items: one read unit for each 4 KB.
@@ -189,7 +177,7 @@ impl DynamoStore {
 }
 
 /// Number of concurrent reads.
-const AT_ONCE: usize = 16;
+pub(super) const AT_ONCE: usize = 16;
 
 /// Parses each item. An item that cannot be read is logged and left out, so that it blocks no
 /// other.
@@ -214,23 +202,15 @@ impl AgentStore for DynamoStore {
     }
 
     async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
-        let item = self.get(agent_key(agent)).await?;
-        let read = |item| Attributes::of(item, GET).agent(&self.dimensions);
-        item.as_ref().map(read).transpose()
+        self.one_agent(agent).await
     }
 
     async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError> {
-        let start = after.map(|after| key(agent_key(after)));
-        let query = self.whole(schema::ALL_AGENTS);
-        let query = query.set_exclusive_start_key(start);
-        let (items, next) = self.page(query, limit).await?;
-        let next = next.and_then(|next| {
-            let sort = next.get(schema::SK)?.as_s().ok()?;
-            let id = sort.strip_prefix(schema::AGENT_PREFIX)?;
-            Some(AgentId::from_stored(id))
-        });
-        let agents = readable(&items, |attributes| attributes.agent(&self.dimensions));
-        Ok(AgentPage { agents, next })
+        self.page_of_agents(after, limit).await
+    }
+
+    async fn all_agents(&self) -> Result<Vec<Agent>, StoreError> {
+        self.agents_of_all_partitions().await
     }
 
     async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError> {

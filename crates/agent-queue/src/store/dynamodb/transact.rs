@@ -15,18 +15,23 @@ use crate::agent::{AgentChange, InCall, Ticket};
 use crate::call::CallRecord;
 use crate::dimension::Dimensions;
 use crate::schema;
-use crate::transaction::{Before, Key, Step};
+use crate::transaction::{Before, Key, Step, next_agent_key};
 
 /// Composes the operations of the steps, for one table.
 pub(super) struct Composer<'a> {
     pub(super) table: &'a str,
     pub(super) dimensions: &'a Dimensions,
+    /// Whether the changed agent is where the next release moved it.
+    pub(super) moved: bool,
 }
 
 impl Composer<'_> {
     /// The operation of one step.
     pub(super) fn operation(&self, step: &Step) -> Result<TransactWriteItem, BuildError> {
-        let at = step.key();
+        let at = match step {
+            Step::Agent(change) if self.moved => next_agent_key(&change.agent),
+            _ => step.key(),
+        };
         match step {
             Step::NewAgent(agent) => self.put(
                 at,
@@ -76,7 +81,7 @@ impl Composer<'_> {
 
     /// Requires that an item is absent. A deletion, unlike a condition check, needs no further
     /// permission.
-    fn absent(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
+    pub(super) fn absent(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
         let delete = Delete::builder()
             .table_name(self.table)
             .set_key(Some(key(at)))
