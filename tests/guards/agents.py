@@ -7,6 +7,7 @@ from tests.guards.guard import Guard, one_change
 _CORE = "crates/agent-queue/src"
 _TRANSACT = f"{_CORE}/store/dynamodb/transact.rs"
 _AGENT = f"{_CORE}/agent.rs"
+_AGENT_CHANGE = f"{_CORE}/agent/change.rs"
 _CHANGE = f"{_CORE}/transaction.rs"
 _ASSIGN = f"{_CORE}/transaction/assign.rs"
 _ENQUEUE = f"{_CORE}/enqueue.rs"
@@ -36,7 +37,7 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     ),
     one_change(
         "update an agent without its ticket (memory)",
-        _AGENT,
+        _AGENT_CHANGE,
         "agent.state.status() == self.from && agent.ticket == self.ticket && in_call",
         "agent.state.status() == self.from && in_call",
     ),
@@ -142,7 +143,7 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     ),
     one_change(
         "join queues without counting the joins",
-        f"{_CORE}/agent.rs",
+        _AGENT_CHANGE,
         "AgentState::Queued { queues, .. } if self.from != AgentStatus::Queued => queues,",
         "AgentState::Queued { queues, .. } if self.from != AgentStatus::Queued => &queues[..0],",
     ),
@@ -250,7 +251,7 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     ),
     one_change(
         "end a call with any lease (memory)",
-        _AGENT,
+        _AGENT_CHANGE,
         "wanted.call == *call && wanted.until == *until",
         "wanted.call == *call",
     ),

@@ -21,6 +21,7 @@
 //! a call the ticket does not change, because `finish` names it. These conditions, not the queues'
 //! versions, make the queue correct: a match with an outdated entry fails on its ticket.
 
+mod change;
 mod status;
 
 use std::fmt;
@@ -28,8 +29,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use self::change::{AgentChange, InCall};
 pub use self::status::{AgentState, AgentStatus};
-use crate::criteria::QueueName;
 use crate::dimension::Dimensions;
 use crate::name::{AgentId, CallId};
 use crate::profile::Profile;
@@ -78,72 +79,6 @@ pub enum IdleStatus {
     Available,
     /// Not at work.
     Offline,
-}
-
-/// The call that an agent attends, with the end of its call lease.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InCall {
-    /// The call.
-    pub call: CallId,
-    /// Time at which the lease expires; `None`: never.
-    pub until: Option<Micros>,
-}
-
-/// One transition of the table above: its conditions and its result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentChange {
-    /// The agent.
-    pub agent: AgentId,
-    /// Condition: the agent has this status.
-    pub from: AgentStatus,
-    /// Condition: the agent has this ticket.
-    pub ticket: Ticket,
-    /// Condition: the agent attends this call with this call lease; `None`: no such condition.
-    pub in_call: Option<InCall>,
-    /// The state after the change.
-    pub to: AgentState,
-    /// The ticket after the change, if it changes.
-    pub fresh_ticket: Option<Ticket>,
-    /// The name and the profile after the change, if they change.
-    pub profile: Option<(String, Profile)>,
-}
-
-impl AgentChange {
-    /// Whether an agent meets the conditions.
-    #[must_use]
-    pub fn is_met_by(&self, agent: &Agent) -> bool {
-        let in_call = match (&self.in_call, &agent.state) {
-            (None, _) => true,
-            (Some(wanted), AgentState::AttendingCall { call, until, .. }) => {
-                wanted.call == *call && wanted.until == *until
-            }
-            (Some(_), _) => false,
-        };
-        agent.state.status() == self.from && agent.ticket == self.ticket && in_call
-    }
-
-    /// The queues that the agent joins by this change.
-    #[must_use]
-    pub fn joins(&self) -> &[QueueName] {
-        match &self.to {
-            AgentState::Queued { queues, .. } if self.from != AgentStatus::Queued => queues,
-            _ => &[],
-        }
-    }
-
-    /// The agent after the change.
-    #[must_use]
-    pub fn applied_to(&self, mut agent: Agent) -> Agent {
-        agent.state = self.to.clone();
-        if let Some(ticket) = self.fresh_ticket {
-            agent.ticket = ticket;
-        }
-        if let Some((name, profile)) = self.profile.clone() {
-            agent.name = name;
-            agent.profile = profile;
-        }
-        agent
-    }
 }
 
 /// A transition that does not exist. The message says what to do first.

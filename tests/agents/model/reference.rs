@@ -2,6 +2,7 @@
 
 mod agents;
 mod calls;
+mod lines;
 mod sweep;
 pub(crate) mod table;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agent_queue::agent::{Agent, AgentState};
+use agent_queue::agent::AgentState;
 use agent_queue::call::{
     Assignment, Call, CallRecord, CallState, ExpiredCall, OutboxEntry, OutboxEvent,
 };
@@ -15,13 +15,13 @@ use agent_queue::time::Micros;
 use super::{ANSWER, Answer, LEASE, MAX_WAIT, Reference, Rule, Served};
 use crate::rows;
 
-fn is_too_old(call: &Call, now: Micros) -> bool {
+pub(super) fn is_too_old(call: &Call, now: Micros) -> bool {
     call.arrived.plus(MAX_WAIT) <= now
 }
 
 impl Reference {
     /// The first of the matching queued agents.
-    fn first(&self, criteria: &Criteria) -> Option<AgentId> {
+    pub(super) fn first(&self, criteria: &Criteria) -> Option<AgentId> {
         let fits = self.queues.iter().filter(|(name, _)| criteria.fits(name));
         let agents = fits.flat_map(|(_, line)| &line.agents);
         let first = match self.order {
@@ -39,7 +39,7 @@ impl Reference {
     }
 
     /// Assigns the agent, which leaves every queue, and writes the assignment to the outbox.
-    fn assign(&mut self, call: &Call, id: &AgentId, now: Micros) -> Option<Assignment> {
+    pub(super) fn assign(&mut self, call: &Call, id: &AgentId, now: Micros) -> Option<Assignment> {
         self.part(id);
         let agent = self.agents.get_mut(id)?;
         let place = match agent.state {
@@ -80,7 +80,7 @@ impl Reference {
         self.calls.insert(call.id.clone(), record);
     }
 
-    fn expire(&mut self, call: &Call, now: Micros) {
+    pub(super) fn expire(&mut self, call: &Call, now: Micros) {
         self.end(call, CallState::Expired, now);
         self.outbox.push(OutboxEntry {
             at: now,
@@ -99,104 +99,6 @@ impl Reference {
         line.insert(behind, place);
         let record = CallRecord::waiting(call.clone());
         self.calls.insert(call.id.clone(), record);
-    }
-
-    /// The oldest pending call of the same criteria.
-    fn first_waiting(&self, criteria: &Criteria) -> Option<Call> {
-        let (_, id) = self.waiting.get(criteria)?.first()?;
-        self.calls.get(id).map(|record| record.call.clone())
-    }
-
-    /// Serves the pending calls of the same criteria in order, as long as an agent matches.
-    pub(super) fn serve(&mut self, criteria: &Criteria, now: Micros) -> Served {
-        let mut served = Served::default();
-        while let Some(call) = self.first_waiting(criteria) {
-            if is_too_old(&call, now) {
-                self.expire(&call, now);
-                served.expired += 1;
-                continue;
-            }
-            let Some(agent) = self.first(criteria) else {
-                break;
-            };
-            served.assignments.extend(self.assign(&call, &agent, now));
-        }
-        served
-    }
-
-    /// Serves all lines: repeatedly the longest pending call for which an agent may still be
-    /// queued.
-    pub(super) fn serve_lines(&mut self, now: Micros) -> Served {
-        let mut served = Served::default();
-        let mut lines: Vec<_> = self.waiting.keys().cloned().collect();
-        loop {
-            let firsts = lines.iter().filter_map(|line| self.first_waiting(line));
-            let Some(call) = firsts.min_by_key(|call| (call.arrived, call.id.clone())) else {
-                return served;
-            };
-            if is_too_old(&call, now) {
-                self.expire(&call, now);
-                served.expired += 1;
-            } else if let Some(agent) = self.first(&call.criteria) {
-                served.assignments.extend(self.assign(&call, &agent, now));
-            } else {
-                lines.retain(|line| *line != call.criteria);
-            }
-        }
-    }
-
-    /// Assigns the longest pending call that matches an available agent, unless a queued agent
-    /// matches it too.
-    pub(super) fn take_waiting(&mut self, agent: &Agent, now: Micros) -> Served {
-        let mut served = Served::default();
-        while let Some(call) = self.longest_waiting(agent) {
-            if is_too_old(&call, now) {
-                self.expire(&call, now);
-                served.expired += 1;
-                continue;
-            }
-            if self.first(&call.criteria).is_none() {
-                let ticket = self.fresh_ticket();
-                if let Some(agent) = self.agents.get_mut(&agent.id) {
-                    agent.ticket = ticket;
-                }
-                served
-                    .assignments
-                    .extend(self.assign(&call, &agent.id, now));
-            }
-            break;
-        }
-        served
-    }
-
-    fn longest_waiting(&self, agent: &Agent) -> Option<Call> {
-        let fits = self.waiting.keys();
-        let fits = fits.filter(|criteria| criteria.fits_profile(&agent.profile));
-        let firsts = fits.filter_map(|criteria| self.first_waiting(criteria));
-        firsts.min_by_key(|call| (call.arrived, call.id.clone()))
-    }
-
-    /// Serves the longest pending call that matches the agent, and then the next. Ends when the
-    /// agent has a call or no matching call is pending.
-    pub(super) fn serve_agent(&mut self, agent: &Agent, now: Micros) -> Served {
-        let mut served = Served::default();
-        loop {
-            let Some(call) = self.longest_waiting(agent) else {
-                return served;
-            };
-            if is_too_old(&call, now) {
-                self.expire(&call, now);
-                served.expired += 1;
-                continue;
-            }
-            let Some(first) = self.first(&call.criteria) else {
-                return served;
-            };
-            served.assignments.extend(self.assign(&call, &first, now));
-            if first == agent.id {
-                return served;
-            }
-        }
     }
 
     /// A new call is assigned if an agent matches and no call of the same criteria is pending.

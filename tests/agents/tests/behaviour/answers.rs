@@ -9,6 +9,7 @@ use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Assignment, CallState, OutboxEvent};
 use agent_queue::matcher::Cancel;
 use agent_queue::publish::Published;
+use agent_queue::queue::AgentQueue;
 use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::transaction::{Change, Step};
 use agents::watched::{Watch, Watched};
@@ -174,19 +175,24 @@ impl Watch for Overtaken {
     }
 }
 
-/// The agent answers after the sweep has read the expired lease and before the sweep's change.
-pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(world: World) {
-    let world = Arc::new(answering(world));
-    world.queued("ana", &["Spanish"], "F").await;
-    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
-    world.pass(11 * SECOND).await;
+/// A queue in which the agent of this assignment answers immediately before its lease would end.
+fn overtaken(world: &Arc<World>, made: &Assignment) -> AgentQueue {
     let watch = Overtaken {
         world: world.clone(),
         made: made.clone(),
         done: AtomicBool::new(false),
     };
     let store = Watched::new(world.store.clone(), Arc::new(watch));
-    let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
+    world.queue_on(Arc::new(store), world.queue.settings().clone())
+}
+
+/// The agent answers after the sweep has read the expired lease and before the sweep's change.
+pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(world: World) {
+    let world = Arc::new(answering(world));
+    world.queued("ana", &["Spanish"], "F").await;
+    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    world.pass(11 * SECOND).await;
+    let queue = overtaken(&world, &made);
     let swept = queue.sweep(&*world.publisher).await.unwrap();
     assert_eq!((swept.returned, swept.calls_returned), (0, 0));
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
@@ -242,13 +248,7 @@ pub(crate) async fn answer_before_the_cancellation_keeps_the_call(world: World) 
     let world = Arc::new(answering(world));
     world.queued("ana", &["Spanish"], "F").await;
     let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
-    let watch = Overtaken {
-        world: world.clone(),
-        made: made.clone(),
-        done: AtomicBool::new(false),
-    };
-    let store = Watched::new(world.store.clone(), Arc::new(watch));
-    let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
+    let queue = overtaken(&world, &made);
     let cancelled = queue.cancel(&call_id("c1")).await.unwrap();
     assert_eq!(cancelled, Cancel::Is(CallState::Assigned(made)));
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
