@@ -108,7 +108,7 @@ pub async fn scanned(
 fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + Sync>> {
     let mut joins: BTreeMap<String, u64> = BTreeMap::new();
     rows.retain(|(pk, _), row| {
-        if pk == "AllAgents" || pk.starts_with("Joins#") {
+        if pk.starts_with("Agents#") || pk.starts_with("Joins#") {
             row.retain(|name, number| {
                 let joined = name.starts_with("Q#");
                 if joined {

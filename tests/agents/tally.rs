@@ -29,7 +29,8 @@ pub fn text<'a>(row: &'a Row, attribute: &str) -> &'a str {
 
 /// Every agent: id and row.
 pub fn agents(rows: &Rows) -> impl Iterator<Item = (&str, &Row)> {
-    part(rows, "AllAgents").map(|(sort, row)| (sort.trim_start_matches("Agent#"), row))
+    let agents = rows.iter().filter(|((pk, _), _)| pk.starts_with("Agents#"));
+    agents.map(|((_, sort), row)| (sort.trim_start_matches("Agent#"), row))
 }
 
 fn part<'a>(rows: &'a Rows, partition: &str) -> impl Iterator<Item = (&'a str, &'a Row)> {

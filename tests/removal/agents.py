@@ -15,6 +15,8 @@ from local.waiting import wait_until
 from tests.removal.probe import Probe, Unmet, demand
 
 _SOON_SECONDS = 3.0
+#: The prefix of the partitions of agents.
+_AGENTS = "Agents#"
 #: The prefix of the outbox partitions, which have the events to publish.
 _OUTBOX = "Outbox#"
 #: The prefix of the partitions of pending calls, one for each criteria.
@@ -117,9 +119,10 @@ class AgentProbes:
         table = {"TableName": self._queue.table}
         dynamodb = self._queue.client("dynamodb")
         dynamodb.put_item(**table, Item={name: {"S": value} for name, value in item.items()})
+        (attending,) = self._about(agent, _AGENTS)
         dynamodb.update_item(
             **table,
-            Key={AGENT_PK: {"S": "AllAgents"}, AGENT_SK: {"S": f"Agent#{agent}"}},
+            Key={name: attending[name] for name in (AGENT_PK, AGENT_SK)},
             UpdateExpression="SET LeaseUntil = :past, AnswerBy = :past",
             ExpressionAttributeValues={":past": {"S": past}},
         )
@@ -179,8 +182,8 @@ class AgentProbes:
     def _is_to_be_told(self, call: str) -> bool:
         return bool(self._about(call, _OUTBOX))
 
-    def _about(self, call: str, partitions: str) -> list[dict[str, Any]]:
-        """The items about a call in the partitions with a prefix."""
+    def _about(self, subject: str, partitions: str) -> list[dict[str, Any]]:
+        """The items about a call or an agent in the partitions with a prefix."""
         pages = self._queue.client("dynamodb").get_paginator("scan").paginate(
             TableName=self._queue.table,
             FilterExpression="begins_with(#pk, :partitions)",
@@ -188,7 +191,7 @@ class AgentProbes:
             ExpressionAttributeValues={":partitions": {"S": partitions}},
             ConsistentRead=True,
         )
-        return [item for page in pages for item in page["Items"] if call in json.dumps(item)]
+        return [item for page in pages for item in page["Items"] if subject in json.dumps(item)]
 
 
 def _record(message: dict[str, str]) -> dict[str, Any]:

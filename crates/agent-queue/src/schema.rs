@@ -6,10 +6,10 @@ pub const PK: &str = "pk";
 /// Sort key (S).
 pub const SK: &str = "sk";
 
-/// Partition of all agents; an agent's sort key is `Agent#<id>`.
-pub const ALL_AGENTS: &str = "AllAgents";
-/// Agents that the next release wrote or moved, in the partitions `Agents#<stripe>`.
+/// Agents, in the partitions `Agents#<stripe>`; the sort key is `Agent#<id>`.
 pub const AGENTS: &str = "Agents";
+/// Partition of the agents of earlier releases, until the sweep moves them.
+pub const ALL_AGENTS: &str = "AllAgents";
 /// Prefix of an agent's sort key.
 pub const AGENT_PREFIX: &str = "Agent#";
 /// Partition of all queues that were ever opened; the sort key is the queue's name.

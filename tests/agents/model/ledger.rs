@@ -120,7 +120,7 @@ impl Ledger {
         }
         let known = before
             .keys()
-            .filter(|(pk, _)| pk == "AllAgents" || pk == "AllQueues");
+            .filter(|(pk, _)| pk.starts_with("Agents#") || pk == "AllQueues");
         match known.clone().find(|key| !after.contains_key(*key)) {
             Some(gone) => Err(format!("{gone:?} is gone")),
             None => Ok(()),

@@ -241,7 +241,10 @@ impl Subject {
 
     /// Maps the store's new tickets to the reference's numbers: each agent's row has one ticket.
     pub fn learn(&mut self, stored: &Rows, expected: &Rows) {
-        for (key, row) in stored.iter().filter(|((pk, _), _)| pk == "AllAgents") {
+        for (key, row) in stored
+            .iter()
+            .filter(|((pk, _), _)| pk.starts_with("Agents#"))
+        {
             let (Some(real), Some(number)) = (ticket(Some(row)), ticket(expected.get(key))) else {
                 continue;
             };

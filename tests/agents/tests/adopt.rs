@@ -1,5 +1,5 @@
-//! The sweep moves the items of an older release, which had one partition for the outbox and one
-//! for the leases.
+//! The sweep moves the items of an older release, which had one partition for the agents, one for
+//! the outbox and one for the leases.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use agent_queue::dimension::Dimensions;
 use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::time::Micros;
 use agent_queue::transaction::{Key, lease_key, outbox_key};
-use agents::embedded;
 use agents::world::{Still, World};
+use agents::{embedded, partitions};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use simulator::dynamodb::AGENT_TABLE;
@@ -35,7 +35,7 @@ async fn back(client: &Client, (pk, sk): &Key) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sweep_adopts_leases_and_outbox_entries_of_an_older_release() {
+async fn sweep_adopts_agents_leases_and_outbox_entries_of_an_older_release() {
     let still = Still::hold();
     let client = embedded().await.client;
     let store = DynamoStore::new(client.clone(), AGENT_TABLE, Dimensions::default());
@@ -55,6 +55,7 @@ async fn sweep_adopts_leases_and_outbox_entries_of_an_older_release() {
     for entry in world.store.outbox_entries(None, end, 100).await.unwrap() {
         back(&client, &outbox_key(&entry)).await;
     }
+    partitions::to_former(&client, (0..60).map(|number| format!("a{number}"))).await;
     assert_eq!(world.store.leases(None, end, 100).await.unwrap(), []);
     world.pass(Duration::from_secs(10)).await;
     assert_eq!(
@@ -68,6 +69,7 @@ async fn sweep_adopts_leases_and_outbox_entries_of_an_older_release() {
             .all(|made| heard.contains(&OutboxEvent::Assigned(made)))
     );
     assert_eq!(world.store.leases(None, end, 100).await.unwrap().len(), 60);
+    assert_eq!(partitions::items(&client, "Agents#").await, 60);
     assert_eq!(world.store.adopt().await.unwrap(), 0, "nothing is left");
     world.pass(Duration::from_secs(61)).await;
     assert_eq!(world.sweep().await.returned, 60);

@@ -9,6 +9,7 @@ use agent_queue::call::CallState;
 use agent_queue::dimension::Dimensions;
 use agent_queue::lane::Batch;
 use agent_queue::store::dynamodb::DynamoStore;
+use agent_queue::transaction::agent_key;
 use agents::world::{Still, World, pairs};
 use agents::{agent_id, embedded};
 use aws_sdk_dynamodb::Client;
@@ -65,8 +66,8 @@ async fn unreadable_agent_blocks_no_queue() {
     let (world, client) = world().await;
     world.queued("ana", &["Spanish"], "F").await;
     world.queued("bea", &["Spanish"], "F").await;
-    let ana = format!("Agent#{}", agent_id("ana"));
-    damage(&client, "AllAgents", &ana, "AgentStatus, Languages").await;
+    let (pk, sk) = agent_key(&agent_id("ana"));
+    damage(&client, &pk, &sk, "AgentStatus, Languages").await;
     assert_eq!(world.ask_whom("c1", "Spanish#F").await, "bea");
     let asked = world.ask("c2", "Spanish#F").await;
     assert_eq!(asked.state, CallState::Waiting);

@@ -1,5 +1,6 @@
 //! The previous release and this one run at once on one table. The previous one writes its items in
-//! its own form, this one reads them, and each assigns the other's calls and agents.
+//! its own form, this one reads them, and each assigns the other's calls and agents. Meanwhile the
+//! sweep of this release moves the agents.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::collections::BTreeSet;
@@ -14,12 +15,14 @@ use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::store::{AgentStore, Order};
 use agent_queue::time::{Clock, SystemClock};
+use agent_queue::transaction::agent_key;
 use agents::world::Recorder;
-use agents::{agent_id, call, call_id, embedded, profile, queue, rows, tally};
+use agents::{agent_id, call, call_id, embedded, partitions, profile, queue, rows, tally};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
 use fastrand::Rng;
 use simulator::dynamodb::AGENT_TABLE;
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 const AGENTS: usize = 48;
@@ -29,6 +32,8 @@ const PROCESSES: usize = 4;
 const LEASE: Duration = Duration::from_secs(3_600);
 
 type Item = Vec<(&'static str, AttributeValue)>;
+/// An update without its table and key.
+type Changing = aws_sdk_dynamodb::types::builders::UpdateBuilder;
 
 fn text(value: impl ToString) -> AttributeValue {
     AttributeValue::S(value.to_string())
@@ -67,8 +72,9 @@ fn add(pk: &str, sk: &str, attribute: &str, by: i64) -> TransactWriteItem {
         .build()
 }
 
-/// The previous release: its transactions count the pending calls, it has 16 stripes of joins, and
-/// its items have no assignment numbers and no time to live.
+/// The previous releases: their transactions count the pending calls, they have 16 stripes of joins,
+/// and their items have no assignment numbers and no time to live. The agents are in `AllAgents`, or
+/// where this release moved them.
 struct Before {
     client: Client,
     /// This release's store for the reads, which both releases share.
@@ -83,6 +89,23 @@ impl Before {
             .send()
             .await
             .is_ok()
+    }
+
+    /// Commits these actions and the update of an agent, wherever its item is.
+    async fn change(&self, agent: &str, actions: &[TransactWriteItem], update: &Changing) -> bool {
+        for pk in ["AllAgents", &agent_key(&agent_id(agent)).0] {
+            let update = update
+                .clone()
+                .table_name(AGENT_TABLE)
+                .key("pk", text(pk))
+                .key("sk", text(format!("Agent#{agent}")));
+            let update = TransactWriteItem::builder().update(update.build().unwrap());
+            let all = actions.iter().cloned().chain([update.build()]);
+            if self.transact(all.collect()).await {
+                return true;
+            }
+        }
+        false
     }
 
     /// available → queued.
@@ -105,9 +128,6 @@ impl Before {
             actions.push(add(&joins, "Joins", queue, 1));
         }
         let update = Update::builder()
-            .table_name(AGENT_TABLE)
-            .key("pk", text("AllAgents"))
-            .key("sk", text(format!("Agent#{id}")))
             .condition_expression("AgentStatus = :available AND Ticket = :old")
             .update_expression(
                 "SET AgentStatus = :queued, Ticket = :t, QueuedAt = :at, Queues = :q",
@@ -118,9 +138,8 @@ impl Before {
             .expression_attribute_values(":t", text(ticket))
             .expression_attribute_values(":at", text(at))
             .expression_attribute_values(":q", set);
-        let update = update.build().unwrap();
-        actions.push(TransactWriteItem::builder().update(update).build());
-        assert!(self.transact(actions).await, "{id} is not queued");
+        let queued = self.change(id, &actions, &update).await;
+        assert!(queued, "{id} is not queued");
     }
 
     fn call(id: &str, wanted: &str, arrived: impl ToString) -> Item {
@@ -171,12 +190,6 @@ impl Before {
                 ),
                 put(&outbox, &format!("{now}#{id}"), events, None),
                 put(&leases, &format!("{until}#{}", entry.agent), lease, None),
-                Self::attend(
-                    &entry.agent.to_string(),
-                    &entry.ticket.to_string(),
-                    id,
-                    &until.to_string(),
-                ),
             ];
             for queue in &entry.queues {
                 actions.push(delete(
@@ -184,7 +197,8 @@ impl Before {
                     &format!("{}#{}", entry.at, entry.agent),
                 ));
             }
-            if self.transact(actions).await {
+            let attend = Self::attend(&entry.ticket.to_string(), id, &until.to_string());
+            if self.change(entry.agent.as_str(), &actions, &attend).await {
                 return;
             }
         }
@@ -206,11 +220,8 @@ impl Before {
         );
     }
 
-    fn attend(agent: &str, ticket: &str, call: &str, until: &str) -> TransactWriteItem {
-        let update = Update::builder()
-            .table_name(AGENT_TABLE)
-            .key("pk", text("AllAgents"))
-            .key("sk", text(format!("Agent#{agent}")))
+    fn attend(ticket: &str, call: &str, until: &str) -> Changing {
+        Update::builder()
             .condition_expression("AgentStatus = :queued AND Ticket = :ticket")
             .update_expression(
                 "SET AgentStatus = :attending, CallID = :call, LeaseUntil = :until \
@@ -220,10 +231,7 @@ impl Before {
             .expression_attribute_values(":ticket", text(ticket))
             .expression_attribute_values(":attending", text("attendingCall"))
             .expression_attribute_values(":call", text(call))
-            .expression_attribute_values(":until", text(until));
-        TransactWriteItem::builder()
-            .update(update.build().unwrap())
-            .build()
+            .expression_attribute_values(":until", text(until))
     }
 
     async fn first(&self, queue: &QueueName) -> Option<agent_queue::transaction::QueueEntry> {
@@ -262,6 +270,7 @@ async fn play(seed: u64) {
         queue.register(&id, "Ana", &profile).await.unwrap();
         queue.become_available(&id).await.unwrap();
     }
+    partitions::to_former(&client, (0..AGENTS).map(|number| format!("a{number}"))).await;
     let processes = (0..PROCESSES).map(|process| {
         let before = Before {
             client: client.clone(),
@@ -297,7 +306,12 @@ async fn play(seed: u64) {
             }
         })
     });
-    for process in processes.collect::<Vec<_>>() {
+    let processes: Vec<_> = processes.collect();
+    while !processes.iter().all(JoinHandle::is_finished) {
+        store.adopt().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(seed % 20)).await;
+    }
+    for process in processes {
         process.await.unwrap();
     }
     // Both releases have ended. No process has read some pending calls of the previous release
@@ -308,6 +322,11 @@ async fn play(seed: u64) {
     tokio::time::sleep(Duration::from_millis(5_100)).await;
     queue.sweep(&publisher).await.unwrap();
     check(&*store, &publisher).await;
+    assert_eq!(
+        partitions::items(&client, "AllAgents").await,
+        0,
+        "all moved"
+    );
 }
 
 async fn check(store: &dyn AgentStore, publisher: &Recorder) {

@@ -20,7 +20,7 @@ use self::transact::Composer;
 use super::{Committed, Refusal, StoreError, There};
 use crate::call::{CallRecord, CallState, OutboxEntry};
 use crate::dimension::Dimensions;
-use crate::transaction::{Change, Step, next_agent_key, outbox_key};
+use crate::transaction::{Change, Step, former_agent_key, outbox_key};
 
 /// The store on one DynamoDB table.
 #[derive(Clone, Debug)]
@@ -68,23 +68,26 @@ impl DynamoStore {
         }
     }
 
-    /// Commits a change. Its agent may have been moved by the next release.
+    /// Commits a change. Its agent may still be where an earlier release wrote it, or be moved from
+    /// there between the first two attempts.
     async fn transact(&self, change: &Change) -> Result<Committed, StoreError> {
-        let committed = self.transact_at(change, false).await?;
-        match lacks_agent(change, &committed) {
-            true => self.transact_at(change, true).await,
-            false => Ok(committed),
+        let mut committed = self.transact_at(change, false).await?;
+        for former in [true, false] {
+            if lacks_agent(change, &committed) {
+                committed = self.transact_at(change, former).await?;
+            }
         }
+        Ok(committed)
     }
 
-    async fn transact_at(&self, change: &Change, moved: bool) -> Result<Committed, StoreError> {
+    async fn transact_at(&self, change: &Change, former: bool) -> Result<Committed, StoreError> {
         let composer = Composer {
             table: &self.table,
             dimensions: &self.dimensions,
-            moved,
+            former,
         };
         // A token belongs to one list of operations.
-        let token = Uuid::from_u128(change.token.as_u128() ^ u128::from(moved));
+        let token = Uuid::from_u128(change.token.as_u128() ^ u128::from(former));
         let mut request = self
             .client
             .transact_write_items()
@@ -94,7 +97,7 @@ impl DynamoStore {
             request = request.transact_items(operation.map_err(incomplete)?);
         }
         if let Some(Step::NewAgent(agent)) = change.steps.first() {
-            let nowhere_else = composer.absent(next_agent_key(&agent.id));
+            let nowhere_else = composer.absent(former_agent_key(&agent.id));
             request = request.transact_items(nowhere_else.map_err(incomplete)?);
         }
         let Err(error) = request.send().await else {

@@ -33,19 +33,17 @@ impl Step {
     }
 }
 
-/// The key of an agent's item.
+/// The key of an agent's item; its partition follows from the agent's id.
 #[must_use]
 pub fn agent_key(agent: &AgentId) -> Key {
-    let sort = format!("{}{agent}", schema::AGENT_PREFIX);
-    (schema::ALL_AGENTS.to_owned(), sort)
+    let partition = striped(schema::AGENTS, stripe_of(agent.as_str()));
+    (partition, format!("{}{agent}", schema::AGENT_PREFIX))
 }
 
-/// The key of an agent's item after the next release moved it; its partition follows from the
-/// agent's id.
+/// The key of an agent's item that an earlier release wrote.
 #[must_use]
-pub fn next_agent_key(agent: &AgentId) -> Key {
-    let partition = striped(schema::AGENTS, stripe_of(agent.as_str()));
-    (partition, agent_key(agent).1)
+pub fn former_agent_key(agent: &AgentId) -> Key {
+    (schema::ALL_AGENTS.to_owned(), agent_key(agent).1)
 }
 
 /// The key of a call's item.

@@ -1,7 +1,7 @@
 //! The reads of agents, in all partitions of agents.
 //!
-//! The next release spreads the agents over the partitions `Agents#<stripe>`, and moves those of
-//! this release there. While both releases run, an agent has one item, in either partition.
+//! Earlier releases have all agents in the partition `AllAgents`. The sweep moves them to the
+//! partitions `Agents#<stripe>`. Until then, an agent is read and changed where it is.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,7 +14,7 @@ use crate::agent::Agent;
 use crate::name::AgentId;
 use crate::schema;
 use crate::store::{AgentPage, StoreError};
-use crate::transaction::{agent_key, next_agent_key, striped};
+use crate::transaction::{agent_key, former_agent_key, striped};
 
 /// Number of agents read at once.
 const PAGE: u16 = 200;
@@ -28,7 +28,8 @@ pub(super) fn add_joins(joins: &mut HashMap<String, u64>, item: &Item) {
 
 impl DynamoStore {
     pub(super) async fn one_agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
-        for at in [agent_key(agent), next_agent_key(agent)] {
+        // The sweep may move it between the first two reads.
+        for at in [agent_key(agent), former_agent_key(agent), agent_key(agent)] {
             if let Some(item) = self.get(at).await? {
                 let agent = Attributes::of(&item, GET).agent(&self.dimensions);
                 return agent.map(Some);

@@ -15,21 +15,21 @@ use crate::agent::{AgentChange, InCall, Ticket};
 use crate::call::CallRecord;
 use crate::dimension::Dimensions;
 use crate::schema;
-use crate::transaction::{Before, Key, Step, next_agent_key};
+use crate::transaction::{Before, Key, Step, former_agent_key};
 
 /// Composes the operations of the steps, for one table.
 pub(super) struct Composer<'a> {
     pub(super) table: &'a str,
     pub(super) dimensions: &'a Dimensions,
-    /// Whether the changed agent is where the next release moved it.
-    pub(super) moved: bool,
+    /// Whether the changed agent is still where an earlier release wrote it.
+    pub(super) former: bool,
 }
 
 impl Composer<'_> {
     /// The operation of one step.
     pub(super) fn operation(&self, step: &Step) -> Result<TransactWriteItem, BuildError> {
         let at = match step {
-            Step::Agent(change) if self.moved => next_agent_key(&change.agent),
+            Step::Agent(change) if self.former => former_agent_key(&change.agent),
             _ => step.key(),
         };
         match step {
