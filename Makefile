@@ -441,6 +441,12 @@ mutants-copy:
 	@git archive HEAD -- .cargo .config Cargo.lock Cargo.toml clippy.toml rust-toolchain.toml bench crates examples lambdas tests \
 	  | tar -x -C $(MUTANTS)/tree
 
+# A package alone has only the features that it asks for. In the workspace, it also has those that others ask for.
+.PHONY: check-packages
+check-packages: check-rust ## check that the tests of each Rust package compile alone (recompiles dependencies)
+	for package in $$(cargo tree --locked --workspace --depth 0 --prefix none --format '{p}' | cut -d ' ' -f 1 | sort -u); do \
+	  cargo check --locked --tests --package $$package --target $(HOST) || exit 1; done
+
 .PHONY: guards
 guards: setup mutants-copy ## break the queues' guards one at a time: a test must fail each time (about two hours) [SHARD]
 	CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/target $(BIN)/python -m tests.guards --root $(MUTANTS)/tree --target $(HOST) $(if $(SHARD),--shard $(SHARD))
