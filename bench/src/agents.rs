@@ -21,7 +21,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use simulator::conflicts::Latency;
+use agent_queue::schema::STRIPES;
+use simulator::conflicts::{Latency, WriteLimit};
 
 use self::crowd::Crowd;
 use self::figures::{Figure, Report};
@@ -41,8 +42,15 @@ const LATENCY: Latency = Latency {
 /// The model never splits a partition.
 const WRITE_LIMIT: f64 = 1_000.0;
 
+/// Numbers of partitions of the agents with the write limit. The last one is that of the table. With
+/// the others, some of its partitions count as one.
+const SPREAD: [u8; 5] = [1, 2, 4, 8, STRIPES];
+
 /// Numbers of concurrent processes.
 const MATCHERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+/// Numbers of concurrent processes with the write limit.
+const LIMITED: [usize; 3] = [1, 8, 64];
 
 /// Numbers of concurrent processes for the published sample, and for the runs on the embedded
 /// DynamoDB.
@@ -119,38 +127,53 @@ fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure,
         write_limit,
         seed,
     };
-    let ours = |write_limit| {
+    let ours = |runs, write_limit| {
         mean(runs, |run| {
             let crowd = Crowd::draw(mode, run);
             let conditions = conditions(Truth::Memory, write_limit, run);
             in_virtual_time(run, scene::ours(conditions, matchers, &crowd))
         })
     };
-    let (mut figure, limited) = (ours(None)?, ours(Some(WRITE_LIMIT))?);
-    figure.limited = Some(limited.ours);
-    figure.limited_by = limited.limited_by;
+    let mut figure = ours(runs, None)?;
+    if mode.is_limited() && LIMITED.contains(&matchers) {
+        for partitions in SPREAD {
+            let limited = ours(runs / arguments.agent_runs, Some(limit(partitions)))?;
+            figure.limited.insert(partitions, limited.ours);
+            figure
+                .limited_by
+                .extend(limited.throttled_by.map(|by| (partitions, by)));
+        }
+    }
     if !FEW.contains(&matchers) {
         return Ok(figure);
     }
     if mode.has_units(matchers) {
         let crowd = Crowd::draw(mode, 0);
         let embedded = scene::ours(conditions(Truth::Embedded, None, 0), matchers, &crowd);
-        figure.write_units = in_virtual_time(0, embedded)?.write_units;
+        let embedded = in_virtual_time(0, embedded)?;
+        figure.write_units = embedded.write_units;
+        figure.read_units = embedded.read_units;
     }
-    if mode.is_published() {
+    if mode.is_limited() {
+        let crowd = Crowd::draw(mode, 0);
         let published = |write_limit| {
-            mean(arguments.agent_runs, |run| {
-                let crowd = Crowd::draw(mode, run);
-                let conditions = conditions(Truth::Embedded, write_limit, run);
-                in_virtual_time(run, scene::published(conditions, matchers, &crowd))
-            })
+            let conditions = conditions(Truth::Embedded, write_limit, 0);
+            in_virtual_time(0, scene::published(conditions, matchers, &crowd))
         };
-        let (free, limited) = (published(None)?, published(Some(WRITE_LIMIT))?);
+        let (free, limited) = (published(None)?, published(Some(limit(STRIPES)))?);
         figure.published = Some(free.ours);
         figure.published_write_units = free.write_units;
         figure.published_limited = Some(limited.ours);
     }
     Ok(figure)
+}
+
+/// The write limit, with the agents in this number of partitions.
+fn limit(partitions: u8) -> WriteLimit {
+    WriteLimit {
+        per_second: WRITE_LIMIT,
+        merged: Some(("Agents#", partitions)),
+    }
 }
 
 fn mean(runs: u64, one: impl Fn(u64) -> Result<Figure, Error>) -> Result<Figure, Error> {

@@ -53,8 +53,8 @@ struct Arguments {
     #[arg(long, default_value_t = 5)]
     runs: usize,
     /// Runs of each large mode with each number of matchers. Small modes run ten times as often.
-    /// The means are printed.
-    #[arg(long, default_value_t = 6)]
+    /// The means are printed. At least 1.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     agent_runs: u64,
     /// The release binary whose start is timed; not timed if omitted.
     #[arg(long)]

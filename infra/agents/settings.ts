@@ -80,8 +80,8 @@ export interface CallSettings {
   readonly batchSize?: number;
   /**
    * Largest number of concurrent invocations of `match-calls`: 2 to 1,000. Each message group, that is each set of
-   * criteria, has one invocation at a time anyway. Above about 400 matches/s, DynamoDB's write limit of a partition
-   * decides, and more concurrent invocations make fewer matches.
+   * criteria, has one invocation at a time anyway. A queue of agents allows at most 500 matches/s, DynamoDB's write
+   * limit of a partition. Near this limit, more concurrent invocations make fewer matches.
    * @default - as many as there are message groups
    */
   readonly maxConcurrency?: number;

@@ -15,12 +15,15 @@ pub(super) struct Figure {
     pub(super) ours: f64,
     /// Matches per second of the published sample.
     pub(super) published: Option<f64>,
-    /// Matches per second with a write limit of each partition.
-    pub(super) limited: Option<f64>,
-    /// The same of the published sample.
+    /// Matches per second with a write limit of each partition, by number of partitions of agents.
+    pub(super) limited: BTreeMap<u8, f64>,
+    /// Matches per second of the published sample with the limit.
     pub(super) published_limited: Option<f64>,
-    /// The partition that throttles most requests.
-    pub(super) limited_by: Option<String>,
+    /// The partitions that throttle most requests with the limit, likewise.
+    pub(super) limited_by: BTreeMap<u8, String>,
+    /// The partitions that throttle most requests of this run.
+    #[serde(skip)]
+    pub(super) throttled_by: Option<String>,
     /// Conflicts, as a share of all transactions.
     pub(super) conflict_share: f64,
     /// Requests to DynamoDB for each match.
@@ -45,8 +48,8 @@ impl Figure {
     }
 
     /// The same with a write limit of each partition.
-    pub(super) fn times_limited(&self) -> Option<f64> {
-        Some(self.limited? / self.published_limited?)
+    pub(super) fn times_limited(&self, partitions: u8) -> Option<f64> {
+        Some(self.limited.get(&partitions)? / self.published_limited?)
     }
 
     /// The means of runs with the same number of matches. The mean rate is the number of all
@@ -63,13 +66,10 @@ impl Figure {
             conflict_share: of(|run| run.conflict_share),
             calls_per_match: of(|run| run.calls_per_match),
             p99_ms: of(|run| run.p99_ms),
-            published: some(|run| run.published),
-            limited: some(|run| run.limited),
-            published_limited: some(|run| run.published_limited),
-            limited_by: runs.iter().find_map(|run| run.limited_by.clone()),
+            throttled_by: runs.iter().find_map(|run| run.throttled_by.clone()),
             write_units: some(|run| run.write_units),
             read_units: some(|run| run.read_units),
-            published_write_units: some(|run| run.published_write_units),
+            ..Self::default()
         }
     }
 }
@@ -97,15 +97,7 @@ impl Report {
         let mut modes: BTreeMap<&str, BTreeMap<String, serde_json::Value>> = BTreeMap::new();
         for ((mode, matchers), figure) in &self.figures {
             let mut json = serde_json::to_value(figure)?;
-            for value in json
-                .as_object_mut()
-                .into_iter()
-                .flat_map(|all| all.values_mut())
-            {
-                if let Some(exact) = value.as_f64() {
-                    *value = ((exact * 1_000.0).round() / 1_000.0).into();
-                }
-            }
+            round(&mut json);
             let of = modes.entry(mode.name()).or_default();
             of.insert(matchers.to_string(), json);
         }
@@ -115,5 +107,19 @@ impl Report {
         std::fs::write(file, serde_json::to_string_pretty(&modes)? + "\n")?;
         println!("The figures are in {}.", file.display());
         Ok(())
+    }
+}
+
+/// Rounds all numbers to a thousandth.
+fn round(json: &mut serde_json::Value) {
+    if let Some(exact) = json.as_f64() {
+        *json = ((exact * 1_000.0).round() / 1_000.0).into();
+    }
+    for value in json
+        .as_object_mut()
+        .into_iter()
+        .flat_map(|all| all.values_mut())
+    {
+        round(value);
     }
 }

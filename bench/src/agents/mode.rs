@@ -74,16 +74,12 @@ impl Mode {
 
     /// Whether the units are measured with this number of processes.
     pub(super) fn has_units(self, matchers: usize) -> bool {
-        match self {
-            Self::Unchanged | Self::BothRefused | Self::CallsWait => true,
-            Self::Routed => matchers == 1,
-            Self::Large | Self::Steady | Self::BothRefusedLarge => false,
-        }
+        matchers == 1 && matches!(self, Self::Unchanged | Self::Routed)
     }
 
-    /// Whether the published sample supports the mode: it has no line of calls, no call queue and
-    /// no end of a call.
-    pub(super) fn is_published(self) -> bool {
-        matches!(self, Self::Unchanged | Self::Large | Self::BothRefused)
+    /// Whether the mode is also measured with the published sample and with the write limit. The
+    /// sample has no line of calls, no call queue and no end of a call.
+    pub(super) fn is_limited(self) -> bool {
+        matches!(self, Self::Unchanged | Self::Large)
     }
 }

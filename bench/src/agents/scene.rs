@@ -1,6 +1,6 @@
 //! The runs of the modes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -280,16 +280,31 @@ fn figure(figures: Figures, seconds: f64, mut waits: Vec<Duration>) -> Figure {
     let of = |operation| figures.calls.get(operation).copied().unwrap_or(0);
     let transactions = of("TransactWriteItems") + of("TransactGetItems");
     let units = !figures.units.is_empty();
-    let hottest = figures.throttled.iter().max_by_key(|(_, times)| **times);
+    let mut throttled: BTreeMap<_, u64> = BTreeMap::new();
+    for (partition, times) in &figures.throttled {
+        *throttled.entry(kind(partition)).or_default() += times;
+    }
+    let hottest = throttled.into_iter().max_by_key(|(_, times)| *times);
     Figure {
         ours: matches / seconds,
         conflict_share: figures.all_conflicts() as f64 / transactions.max(1) as f64,
         calls_per_match: figures.all_calls() as f64 / matches,
         write_units: units.then(|| figures.write_units() / matches),
         read_units: units.then(|| figures.read_units() / matches),
-        limited_by: hottest.map(|(partition, _)| partition.clone()),
+        throttled_by: hottest.map(|(kind, _)| kind.to_owned()),
         p99_ms: p99.map_or(0.0, |wait| wait.as_secs_f64() * 1_000.0),
         ..Figure::default()
+    }
+}
+
+/// What a partition's items are, by its name before the `#`.
+fn kind(partition: &str) -> &str {
+    match partition.split_once('#') {
+        Some(("Q", _)) => "queues",
+        Some(("Agents", _)) => "agents",
+        Some(("Leases", _)) => "leases",
+        Some(("Outbox", _)) => "outbox",
+        _ => partition,
     }
 }
 

@@ -1,11 +1,12 @@
 //! The tables.
 
+use agent_queue::schema::STRIPES;
 use comfy_table::{Table, presets};
 
 use super::figures::{Figure, Report};
 use super::mode::Mode;
 use super::peek::Looked;
-use super::{FEW, LATENCY, MATCHERS, WRITE_LIMIT};
+use super::{FEW, LATENCY, LIMITED, MATCHERS, WRITE_LIMIT};
 use crate::table::{row, table};
 
 /// A decrease of the rate up to this share counts as chance, because conflicts are random.
@@ -25,6 +26,7 @@ pub(super) fn line(mode: Mode, matchers: usize, figure: &Figure) -> String {
 pub(super) fn print(report: &Report, enqueue: &Figure, looks: &[Looked]) {
     print_rates(report);
     print_parity(report);
+    print_spread(report);
     print_costs(report, enqueue);
     print_looks(looks);
     print_aims(report, looks);
@@ -39,8 +41,6 @@ fn print_rates(report: &Report) {
         "mode",
         "at once",
         "matches/s",
-        "with the limit",
-        "limited by",
         "conflicts",
         "calls a match",
         "write units",
@@ -53,8 +53,6 @@ fn print_rates(report: &Report) {
                 mode.name().to_owned(),
                 matchers.to_string(),
                 format!("{:.0}", figure.ours),
-                some(figure.limited, 0),
-                figure.limited_by.unwrap_or_else(|| "-".to_owned()),
                 format!("{:.0} %", 100.0 * figure.conflict_share),
                 format!("{:.2}", figure.calls_per_match),
                 some(figure.write_units, 1),
@@ -84,7 +82,7 @@ fn print_parity(report: &Report) {
         "published",
         "times",
     ]);
-    for mode in Mode::ALL.into_iter().filter(|mode| mode.is_published()) {
+    for mode in Mode::ALL.into_iter().filter(|mode| mode.is_limited()) {
         for matchers in FEW {
             let figure = report.of(mode, matchers);
             table.add_row([
@@ -93,9 +91,9 @@ fn print_parity(report: &Report) {
                 format!("{:.0}", figure.ours),
                 some(figure.published, 0),
                 some(figure.times(), 1),
-                some(figure.limited, 0),
+                some(figure.limited.get(&STRIPES).copied(), 0),
                 some(figure.published_limited, 0),
-                some(figure.times_limited(), 1),
+                some(figure.times_limited(STRIPES), 1),
             ]);
         }
     }
@@ -103,6 +101,33 @@ fn print_parity(report: &Report) {
     println!(
         "The limit: {WRITE_LIMIT} write units/s for each partition of DynamoDB, which never splits."
     );
+}
+
+/// Matches per second with the limit, by number of partitions of agents.
+fn print_spread(report: &Report) {
+    let mut table = wide([
+        "mode",
+        "at once",
+        "partitions of agents",
+        "matches/s",
+        "limited by",
+    ]);
+    for mode in Mode::ALL.into_iter().filter(|mode| mode.is_limited()) {
+        for matchers in LIMITED {
+            let figure = report.of(mode, matchers);
+            for (partitions, rate) in &figure.limited {
+                let by = figure.limited_by.get(partitions);
+                table.add_row([
+                    mode.name().to_owned(),
+                    matchers.to_string(),
+                    partitions.to_string(),
+                    format!("{rate:.0}"),
+                    by.cloned().unwrap_or_else(|| "-".to_owned()),
+                ]);
+            }
+        }
+    }
+    println!("{table}");
 }
 
 fn print_costs(report: &Report, enqueue: &Figure) {
@@ -164,7 +189,7 @@ fn print_aims(report: &Report, looks: &[Looked]) {
     row(
         &mut table,
         "the same with the limit of a partition",
-        format!("{} times", some(eight.times_limited(), 1)),
+        format!("{} times", some(eight.times_limited(STRIPES), 1)),
         ">= 10",
     );
     let large = format!("{:.0}/s", report.of(Mode::Large, 8).ours);

@@ -53,6 +53,7 @@ pub use self::figures::Figures;
 use self::figures::consumed;
 use self::held::{Access, Held};
 use self::partitions::Partitions;
+pub use self::partitions::WriteLimit;
 pub use self::request::Key;
 use crate::agents::embedded::Embedded;
 use crate::dynamodb;
@@ -77,9 +78,9 @@ pub struct Model {
     pub both_refused: u8,
     /// Decides which conflicts these are.
     pub seed: u64,
-    /// Write units per second of each partition; `None`: no limit. Rejected requests consume their
-    /// units, too, unless they are throttled.
-    pub write_limit: Option<f64>,
+    /// The write limit of each partition; `None`: no limit. Rejected requests consume their units,
+    /// too, unless they are throttled.
+    pub write_limit: Option<WriteLimit>,
 }
 
 /// The state that all clients of one table share: held items and figures.
