@@ -10,7 +10,7 @@ use lifo_queue::store::{
     Candidate, Inserted, Order, PageQuery, QueueStore, TakeOutcome, TakeRequest,
 };
 use lifo_queue::task::{
-    LeaseToken, NewTask, Retention, StatusKey, TakenTask, TaskId, TaskStatus, Ttl,
+    LeaseToken, NewTask, Reclaim, Retention, StatusKey, TakenTask, TaskId, TaskStatus, Ttl,
 };
 use lifo_queue::time::{EpochSeconds, Millis};
 use lifo_queue::trace::TraceHeader;
@@ -118,6 +118,26 @@ pub fn candidate(id: &str) -> Candidate {
         not_before: None,
         attempts: 0,
         lease_ran_out: false,
+    }
+}
+
+/// The index entry of a task that [`insert`] inserted as number `created`.
+#[must_use]
+pub fn inserted(id: &str, created: i64) -> Candidate {
+    let task = new_task(id, created);
+    Candidate {
+        created: task.created,
+        ttl: Ttl::Seconds(task.expires_at),
+        ..candidate(id)
+    }
+}
+
+/// A sweep's return of a task, due now, that may crash often.
+#[must_use]
+pub fn swept_back() -> Reclaim {
+    Reclaim::Return {
+        not_before: NOW,
+        max_crashes: 9,
     }
 }
 

@@ -19,6 +19,7 @@ _RETURNED = """                attempt_counts: {counts},
             }},
             Why::{why},"""
 _UPDATE = f"{_CORE}/store/dynamodb/update.rs"
+_RECLAIM = f"{_CORE}/store/dynamodb/reclaim.rs"
 _DYNAMODB_CONTROL = f"{_CORE}/store/dynamodb/control.rs"
 _MEMORY = f"{_CORE}/store/memory.rs"
 _BREAKER = f"{_CORE}/process/downstream/breaker.rs"
@@ -86,21 +87,21 @@ GUARDS: tuple[Guard, ...] = (
     ),
     one_change(
         "end a lease that has not expired (DynamoDB)",
-        _UPDATE,
-        'AND leaseUntil <= :now \\\n                 AND attribute_not_exists(overtaken){alone}"',
-        'AND leaseUntil <> :now \\\n                 AND attribute_not_exists(overtaken){alone}"',
+        _RECLAIM,
+        'AND leaseUntil <= :now \\\n                 AND attribute_not_exists(overtaken) AND {condition}"',
+        'AND leaseUntil <> :now \\\n                 AND attribute_not_exists(overtaken) AND {condition}"',
     ),
     one_change(
         "end a lease that has not expired (memory)",
-        _MEMORY,
-        "&& record.lease_until.is_some_and(|until| until <= now)",
-        "&& record.lease_until.is_some_and(|until| until != now || until == now)",
+        _RECORD,
+        "&& self.lease_until.is_some_and(|until| until <= now)",
+        "&& self.lease_until.is_some_and(|until| until != now || until == now)",
     ),
     one_change(
         "fail a task whose last lease was not alone",
-        _MEMORY,
-        "Reclaim::Fail { .. } => record.alone && !record.overtaken,",
-        "Reclaim::Fail { .. } => !record.overtaken,",
+        _RECORD,
+        "Reclaim::Fail { .. } => self.alone && !self.overtaken,",
+        "Reclaim::Fail { .. } => !self.overtaken,",
     ),
     one_change(
         "release without the counter",
@@ -242,8 +243,14 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "quarantine a task without comparing its ttl (DynamoDB)",
         _UPDATE,
-        '"taskStatus = :pending AND #ttl = :seen"',
-        '"taskStatus = :pending AND (#ttl = :seen OR attribute_exists(#ttl))"',
+        'Ttl::Seconds(at) => ("#ttl >= :seen AND #ttl < :above", Some(at.0)),',
+        'Ttl::Seconds(at) => ("(#ttl >= :seen OR #ttl < :above)", Some(at.0)),',
+    ),
+    one_change(
+        "quarantine a newer state for an older one (DynamoDB)",
+        _UPDATE,
+        "AND taskCreated >= :created AND taskCreated < :later ",
+        "AND (taskCreated >= :created OR taskCreated < :later) ",
     ),
     one_change(
         "retry without backoff when the downstream asks for it",

@@ -48,9 +48,21 @@ KEY_GUARDS: tuple[Guard, ...] = (
     ),
     one_change(
         "let a newer state fail with the lease of the older one",
+        f"{_CORE}/store/memory/record.rs",
+        "self.alone && !self.overtaken,",
+        "self.alone,",
+    ),
+    one_change(
+        "return a key that crashed too often (DynamoDB)",
+        f"{_CORE}/store/dynamodb/reclaim.rs",
+        '"NOT (attribute_exists(alone) AND crashes >= :crashes)"',
+        '"NOT (attribute_exists(overtakes) AND crashes >= :crashes)"',
+    ),
+    one_change(
+        "keep the crashes of a key that a run settled (memory)",
         f"{_CORE}/store/memory.rs",
-        "record.alone && !record.overtaken,",
-        "record.alone,",
+        "record.crashes = 0;",
+        "record.crashes += 0;",
     ),
     one_change(
         "send no wake-up for a newer state",

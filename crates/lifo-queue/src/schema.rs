@@ -47,6 +47,9 @@ pub const STATE_CREATED: &str = "stateCreated";
 pub const SUPERSEDED: &str = "superseded";
 /// A newer state was written while this one runs (BOOL); absent otherwise.
 pub const OVERTAKEN: &str = "overtaken";
+/// Leases of the task that expired since a run last settled it (N). Newer states of a key do not
+/// reset it.
+pub const CRASHES: &str = "crashes";
 /// The put that replaced an expired state (S), until the next take.
 pub const REVIVED: &str = "revived";
 /// Which trace the task belongs to (S), a [`TraceHeader`](crate::trace::TraceHeader). Only sampled

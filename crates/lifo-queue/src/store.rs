@@ -84,7 +84,7 @@ pub trait TaskStore: Send + Sync {
     async fn taken_page(&self, query: &PageQuery) -> Result<TakenPage, StoreError>;
 
     /// TAKEN → PENDING or FAILURE, if the task still has this lease and the lease has expired by
-    /// `now`. To FAILURE only if the task ran alone ([`TakeRequest::alone`]).
+    /// `now`. To FAILURE only if the task ran alone ([`TakeRequest::alone`]). Counts a crash.
     async fn reclaim(
         &self,
         lease: &Lease,
@@ -93,11 +93,11 @@ pub trait TaskStore: Send + Sync {
     ) -> Result<Written, StoreError>;
 
     /// PENDING → FAILURE, for a task that cannot be taken because its item is invalid. Otherwise it
-    /// would block the head of the queue. With `seen`, only while the item has this `ttl`.
+    /// would block the head of the queue. Only while the item has the `taskCreated` and the `ttl`
+    /// of `seen`, so that a newer state of a key or a corrected item does not fail.
     async fn quarantine(
         &self,
-        task: &TaskId,
-        seen: Option<EpochSeconds>,
+        seen: &Candidate,
         reason: &str,
         keep_until: EpochSeconds,
         now: Millis,
@@ -200,7 +200,7 @@ pub enum Written {
     /// This call changed the item as requested.
     Done,
     /// This call ended the run. A newer state of the key was written during the run, so the task
-    /// is PENDING with that state.
+    /// is PENDING with that state, or FAILURE after [`Reclaim::FailCrashing`].
     Overtaken,
     /// Another writer was faster. The item is in another state, and this call did not change it.
     Lost,

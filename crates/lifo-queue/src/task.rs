@@ -158,15 +158,27 @@ pub struct GiveBack {
 /// former process can no longer settle the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reclaim {
-    /// Returns the task to PENDING.
+    /// Returns the task to PENDING. Not if [`FailCrashing`](Self::FailCrashing) with this maximum
+    /// applies.
     Return {
         /// Earliest next start.
         not_before: Millis,
+        /// Number of crashes after which the task fails, from 1.
+        max_crashes: u32,
     },
     /// Sets FAILURE, because the attempts are used up.
     Fail {
         /// Time until which the task is kept.
         keep_until: EpochSeconds,
+    },
+    /// Sets FAILURE, because this many leases of the task, the last one included, expired since a
+    /// run last settled it. Newer states of a key reset its attempts, but not its crashes. A newer
+    /// state that was written during the run fails with its key.
+    FailCrashing {
+        /// Time until which the task is kept.
+        keep_until: EpochSeconds,
+        /// Number of crashes after which the task fails, from 1.
+        max_crashes: u32,
     },
 }
 
@@ -176,7 +188,7 @@ impl Reclaim {
     pub fn status(&self) -> TaskStatus {
         match self {
             Self::Return { .. } => TaskStatus::Pending,
-            Self::Fail { .. } => TaskStatus::Failure,
+            Self::Fail { .. } | Self::FailCrashing { .. } => TaskStatus::Failure,
         }
     }
 
@@ -187,6 +199,9 @@ impl Reclaim {
             Self::Return { .. } => "the lease expired: the processor probably crashed",
             Self::Fail { .. } => {
                 "the lease of the last attempt expired: the processor probably crashed"
+            }
+            Self::FailCrashing { .. } => {
+                "the leases of its last runs expired: the key probably crashes its processor"
             }
         }
     }

@@ -7,8 +7,8 @@ use lifo_queue::control::{
     Acquired, BreakerHold, Claim, Control, Pause, Release, Released, Renewal, Renewed,
 };
 use lifo_queue::store::{
-    Cancelled, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore, Redrive,
-    Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
+    Cancelled, Candidate, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore,
+    Redrive, Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
 };
 use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
@@ -165,17 +165,13 @@ impl TaskStore for FaultyStore {
 
     async fn quarantine(
         &self,
-        task: &TaskId,
-        seen: Option<EpochSeconds>,
+        seen: &Candidate,
         reason: &str,
         keep_until: EpochSeconds,
         now: Millis,
     ) -> Result<Written, StoreError> {
-        self.step(
-            "quarantine",
-            self.inner.quarantine(task, seen, reason, keep_until, now),
-        )
-        .await
+        let quarantine = self.inner.quarantine(seen, reason, keep_until, now);
+        self.step("quarantine", quarantine).await
     }
 
     async fn adopt_ttl(

@@ -1,10 +1,9 @@
 //! A DynamoDB rejection that the item did not cause is an error, and no task is quarantined for it.
 #![allow(missing_docs)]
 
-use conformance::{NOW, candidate, dynamodb, embedded, wish};
+use conformance::{NOW, candidate, dynamodb, embedded, inserted, wish};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::{StoreError, TakeOutcome, TaskStore, Written};
-use lifo_queue::task::TaskId;
 
 #[tokio::test]
 async fn missing_table_causes_no_quarantine() {
@@ -15,8 +14,8 @@ async fn missing_table_causes_no_quarantine() {
     };
     let taken = store.take(&wish(candidate("t"))).await;
     assert_eq!(code(taken.unwrap_err()), "ResourceNotFoundException");
-    let (task, until) = (TaskId::from_stored("t"), NOW.floor_seconds());
-    let condemned = store.quarantine(&task, None, "why", until, NOW).await;
+    let (task, until) = (inserted("t", 0), NOW.floor_seconds());
+    let condemned = store.quarantine(&task, "why", until, NOW).await;
     assert_eq!(code(condemned.unwrap_err()), "ResourceNotFoundException");
 }
 
@@ -25,7 +24,7 @@ async fn take_and_quarantine_of_a_missing_task_are_lost() {
     let store = dynamodb().await;
     let taken = store.take(&wish(candidate("t"))).await.unwrap();
     assert_eq!(taken, TakeOutcome::Lost);
-    let (task, until) = (TaskId::from_stored("t"), NOW.floor_seconds());
-    let condemned = store.quarantine(&task, None, "why", until, NOW).await;
+    let (task, until) = (inserted("t", 0), NOW.floor_seconds());
+    let condemned = store.quarantine(&task, "why", until, NOW).await;
     assert_eq!(condemned.unwrap(), Written::Lost);
 }

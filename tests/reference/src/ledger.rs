@@ -91,8 +91,8 @@ impl Ledger {
             }
             _ => {}
         }
-        // A newer state of a key starts with no attempts.
-        let left = is.is_some_and(|task| task.status == TaskStatus::Pending);
+        // A newer state of a key has no attempts, even if it fails with a key that crashes.
+        let left = is.is_some_and(|task| !task.overtaken);
         if left && overtaken {
             self.starts.remove(id);
         }

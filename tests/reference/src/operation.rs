@@ -51,8 +51,7 @@ pub enum Operation {
     },
     /// A quarantine.
     Quarantine {
-        task: TaskId,
-        seen: Option<EpochSeconds>,
+        seen: Candidate,
         reason: String,
         keep_until: EpochSeconds,
         now: Millis,
@@ -231,9 +230,8 @@ impl Operation {
             Self::Settle { lease, .. }
             | Self::GiveBack { lease, .. }
             | Self::Reclaim { lease, .. } => Some(&lease.task),
-            Self::Quarantine { task, .. } | Self::Adopt { task, .. } | Self::Cancel(task) => {
-                Some(task)
-            }
+            Self::Quarantine { seen, .. } => Some(&seen.id),
+            Self::Adopt { task, .. } | Self::Cancel(task) => Some(task),
             Self::Redrive { redrive, .. } => Some(&redrive.task),
             _ => None,
         }

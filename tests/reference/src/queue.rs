@@ -50,12 +50,11 @@ impl ReferenceQueue {
                 now,
             } => self.reclaim(lease, reclaim, *now),
             Operation::Quarantine {
-                task,
                 seen,
                 reason,
                 keep_until,
                 ..
-            } => self.quarantine(task, *seen, reason, *keep_until),
+            } => self.quarantine(seen, reason, *keep_until),
             Operation::Adopt { task, seen, ttl } => self.adopt(task, *seen, *ttl),
             Operation::Redrive { redrive, now } => self.redrive(redrive, *now),
             Operation::Cancel(task) => self.cancel(task),

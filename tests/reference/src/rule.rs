@@ -63,6 +63,10 @@ rules! {
     ReclaimFail: "sweep: TAKEN -> FAILURE, the lease of the last attempt expired and it ran alone";
     ReclaimOvertaken: "sweep: TAKEN -> PENDING, the lease expired and a newer state was written";
     ReclaimFailOvertaken: "sweep: no FAILURE, since a newer state was written";
+    ReclaimCrashes: "sweep: TAKEN -> FAILURE, it crashed too often, and alone the last time";
+    ReclaimCrashesOvertaken: "sweep: TAKEN -> FAILURE with the newer state that was written, the key crashed too often";
+    ReclaimFewCrashes: "sweep: no FAILURE, since it crashed less often or not alone";
+    ReclaimManyCrashes: "sweep: not returned, since it crashed too often";
     ReclaimGone: "sweep: lost, no such task";
     ReclaimNotTaken: "sweep: lost, the task is not TAKEN";
     ReclaimOtherLease: "sweep: lost, the lease differs from the one seen";
@@ -72,7 +76,7 @@ rules! {
     Quarantine: "quarantine: PENDING -> FAILURE";
     QuarantineGone: "quarantine: lost, no such task";
     QuarantineNotPending: "quarantine: lost, the task is not PENDING";
-    QuarantineChanged: "quarantine: lost, the deadline differs from the one seen";
+    QuarantineChanged: "quarantine: lost, the age or the deadline differs from the one seen";
 
     AdoptMissing: "adopt: a task without a deadline gets one";
     AdoptMilliseconds: "adopt: a deadline in milliseconds is corrected";

@@ -88,13 +88,12 @@ pub async fn perform(
             now,
         } => Answer::Written(store.reclaim(lease, reclaim, *now).await?),
         Operation::Quarantine {
-            task,
             seen,
             reason,
             keep_until,
             now,
         } => {
-            let quarantine = store.quarantine(task, *seen, reason, *keep_until, *now);
+            let quarantine = store.quarantine(seen, reason, *keep_until, *now);
             Answer::Written(quarantine.await?)
         }
         Operation::Adopt { task, seen, ttl } => {

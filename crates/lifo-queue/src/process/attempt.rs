@@ -81,7 +81,7 @@ impl Attempts {
         let task = candidate.id.clone();
         let suspect = candidate.lease_ran_out;
         let mut start_age = None;
-        let end = match self.take(candidate, alone).await {
+        let end = match self.take(candidate.clone(), alone).await {
             Ok(TakeOutcome::Won(taken)) if self.is_too_short(&taken.lease) => {
                 self.return_unstarted(&taken.lease, suspect).await
             }
@@ -128,7 +128,7 @@ impl Attempts {
                     .await
                     .map(|done| after(done, End::Quarantined))
             }
-            Ok(TakeOutcome::Rejected { reason }) => self.quarantine(&task, &reason).await,
+            Ok(TakeOutcome::Rejected { reason }) => self.quarantine(&candidate, &reason).await,
             Err(error) => Err(error),
         };
         let Ended { end, overtaken } = end.unwrap_or_else(|error| {

@@ -9,6 +9,7 @@ mod index;
 mod item;
 mod keyed;
 mod operator;
+mod reclaim;
 mod update;
 
 use async_trait::async_trait;
@@ -23,8 +24,8 @@ use self::item::{Item, number, string};
 use self::keyed::OvertakenEnd;
 use self::update::LastError;
 use super::{
-    Conflict, Inserted, Page, PageQuery, StoreError, TakeOutcome, TakeRequest, TakenPage,
-    TaskStore, Written,
+    Candidate, Conflict, Inserted, Page, PageQuery, StoreError, TakeOutcome, TakeRequest,
+    TakenPage, TaskStore, Written,
 };
 use crate::schema;
 use crate::task::{
@@ -84,7 +85,7 @@ impl DynamoStore {
         update: impl Fn(LastError<'_>) -> UpdateItemFluentBuilder,
         reason: LastError<'_>,
         target: TaskStatus,
-        overtaken: OvertakenEnd,
+        overtaken: OvertakenEnd<'_>,
         (lease, now): (&Lease, Millis),
     ) -> Result<Written, StoreError> {
         let there = match send_fitting(update, reason, &lease.task).await? {
@@ -258,7 +259,7 @@ impl TaskStore for DynamoStore {
             not_before: Some(give_back.not_before),
             token: give_back.lease_ran_out.then_some(marked),
             supersedes: true,
-            expired: false,
+            swept: None,
         };
         let target = TaskStatus::Pending;
         self.end_run(update, reason, target, overtaken, (lease, now))
@@ -271,47 +272,19 @@ impl TaskStore for DynamoStore {
         reclaim: &Reclaim,
         now: Millis,
     ) -> Result<Written, StoreError> {
-        let update = |reason: LastError<'_>| self.reclaim_update(lease, reclaim, reason, now);
-        let reason = LastError::Is(reclaim.reason());
-        let answer = send_fitting(update, reason, &lease.task).await;
-        let answer = match (answer, reclaim) {
-            // The item has neither `expiresAt` nor `ttl`. Only a direct writer can cause this.
-            (Err(error), Reclaim::Return { not_before }) if error.is_validation() => {
-                send(self.bare_return_update(lease, *not_before, now)).await
-            }
-            (answer, _) => answer,
-        };
-        match (answer?, reclaim) {
-            (Updated::Done(_), _) => Ok(Written::Done),
-            (Updated::Refused(there), Reclaim::Return { not_before })
-                if item::is_ours(&there, TaskStatus::Taken, lease.token)
-                    && item::is_overtaken(&there) =>
-            {
-                let end = OvertakenEnd {
-                    not_before: Some(*not_before),
-                    token: Some(TokenText::SUSPECT),
-                    supersedes: true,
-                    expired: true,
-                };
-                self.end_overtaken(lease, &end, reason, now).await
-            }
-            (Updated::Refused(_), _) => Ok(Written::Lost),
-        }
+        self.end_expired(lease, reclaim, now).await
     }
 
     async fn quarantine(
         &self,
-        task: &TaskId,
-        seen: Option<EpochSeconds>,
+        seen: &Candidate,
         reason: &str,
         keep_until: EpochSeconds,
         now: Millis,
     ) -> Result<Written, StoreError> {
-        let update = self.quarantine_update(task, seen, reason, keep_until, now);
+        let update = self.quarantine_update(seen, reason, keep_until, now);
         let answer = match send(update).await {
-            Err(error) if error.is_validation() => {
-                send(self.bare_quarantine_update(task, seen)).await
-            }
+            Err(error) if error.is_validation() => send(self.bare_quarantine_update(seen)).await,
             answer => answer,
         };
         Ok(match answer? {

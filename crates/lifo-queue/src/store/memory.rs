@@ -236,6 +236,7 @@ impl TaskStore for MemoryStore {
                 record.expires_at = Some(keep_until);
                 record.not_before = None;
             }
+            record.crashes = 0;
             if let Settlement::Failure { reason } = settlement {
                 record.last_error = Some(truncate_error(reason).to_owned());
             }
@@ -267,42 +268,14 @@ impl TaskStore for MemoryStore {
         reclaim: &Reclaim,
         now: Millis,
     ) -> Result<Written, StoreError> {
-        let ran_out = |record: &Record| {
-            record.is_ours(TaskStatus::Taken, lease)
-                && record.lease_until.is_some_and(|until| until <= now)
-                && match reclaim {
-                    Reclaim::Return { .. } => true,
-                    Reclaim::Fail { .. } => record.alone && !record.overtaken,
-                }
-        };
         let mut state = self.lock();
-        let record = state
-            .tasks
-            .get_mut(&lease.task)
-            .filter(|record| ran_out(record));
-        let Some(record) = record else {
-            return Ok(Written::Lost);
-        };
-        let overtaken = record.overtaken;
-        record.last_error = Some(reclaim.reason().to_owned());
-        record.lease_token = None;
-        record.lease_ran_out = true;
-        record.superseded += u32::from(overtaken);
-        match reclaim {
-            Reclaim::Return { not_before } => record.wait_until(*not_before),
-            Reclaim::Fail { keep_until } => record.expires_at = Some(*keep_until),
-        }
-        record.leave(reclaim.status());
-        Ok(match overtaken {
-            true => Written::Overtaken,
-            false => Written::Done,
-        })
+        let record = state.tasks.get_mut(&lease.task);
+        Ok(record.map_or(Written::Lost, |record| record.reclaim(lease, reclaim, now)))
     }
 
     async fn quarantine(
         &self,
-        task: &TaskId,
-        seen: Option<EpochSeconds>,
+        seen: &Candidate,
         reason: &str,
         keep_until: EpochSeconds,
         _now: Millis,
@@ -310,9 +283,9 @@ impl TaskStore for MemoryStore {
         let mut state = self.lock();
         let record = state
             .tasks
-            .get_mut(task)
+            .get_mut(&seen.id)
             .filter(|r| r.status == TaskStatus::Pending)
-            .filter(|r| seen.is_none_or(|seen| r.ttl == Ttl::Seconds(seen)));
+            .filter(|r| (r.created, r.ttl) == (seen.created, seen.ttl));
         let Some(record) = record else {
             return Ok(Written::Lost);
         };

@@ -9,7 +9,7 @@ use crate::time::{EpochSeconds, Millis};
 enum Remedy {
     /// The task gets this `ttl`.
     Adopt(EpochSeconds),
-    /// The task becomes FAILURE, if the item still has this `ttl`.
+    /// The task becomes FAILURE, because of this `ttl`.
     Quarantine(EpochSeconds),
 }
 
@@ -83,8 +83,6 @@ impl Sweeper {
         );
         tracing::warn!(task_id = %task.id, reason, "moving the task to FAILURE");
         let keep_until = now.ceil_seconds().plus(self.settings.failure_retention);
-        self.store
-            .quarantine(&task.id, Some(seen), &reason, keep_until, now)
-            .await
+        self.store.quarantine(task, &reason, keep_until, now).await
     }
 }

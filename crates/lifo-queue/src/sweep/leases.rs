@@ -63,21 +63,36 @@ impl Sweeper {
     }
 
     /// Fails a task whose attempts are used up, but only if it ran alone. Otherwise another task
-    /// may have crashed the process, so this one starts once more, alone (S4).
+    /// may have crashed the process, so this one starts once more, alone (S4). A key whose newer
+    /// states reset its attempts fails after as many crashes.
     async fn fail_or_return(
         &self,
         held: &StandingLease,
         now: Millis,
     ) -> Result<Option<Reclaimed>, StoreError> {
+        let max_crashes = self.settings.max_attempts;
+        let keep_until = now.ceil_seconds().plus(self.settings.failure_retention);
         if held.attempts >= self.settings.max_attempts {
-            let keep_until = now.ceil_seconds().plus(self.settings.failure_retention);
             let failed = self.apply(held, &Reclaim::Fail { keep_until }, now).await?;
             if failed.is_some() {
                 return Ok(failed);
             }
         }
         let not_before = now.plus(self.settings.backoff.draw(held.attempts));
-        self.apply(held, &Reclaim::Return { not_before }, now).await
+        let back = Reclaim::Return {
+            not_before,
+            max_crashes,
+        };
+        let returned = self.apply(held, &back, now).await?;
+        if returned.is_some() {
+            return Ok(returned);
+        }
+        // The key has crashed too often, or the item changed meanwhile.
+        let fail = Reclaim::FailCrashing {
+            keep_until,
+            max_crashes,
+        };
+        self.apply(held, &fail, now).await
     }
 
     async fn apply(

@@ -10,8 +10,8 @@ use lifo_queue::control::{
 };
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{
-    Cancelled, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore, Redrive,
-    Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
+    Cancelled, Candidate, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore,
+    Redrive, Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
 };
 use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
@@ -162,19 +162,14 @@ impl TaskStore for ProcessStore {
 
     async fn quarantine(
         &self,
-        task: &TaskId,
-        seen: Option<EpochSeconds>,
+        seen: &Candidate,
         reason: &str,
         keep_until: EpochSeconds,
         now: Millis,
     ) -> Result<Written, StoreError> {
-        let (task, reason) = (task.clone(), reason.to_owned());
-        self.call("quarantine", Subject::task(&task), move |store| {
-            Box::pin(async move {
-                store
-                    .quarantine(&task, seen, &reason, keep_until, now)
-                    .await
-            })
+        let (seen, reason) = (seen.clone(), reason.to_owned());
+        self.call("quarantine", Subject::task(&seen.id), move |store| {
+            Box::pin(async move { store.quarantine(&seen, &reason, keep_until, now).await })
         })
         .await
     }

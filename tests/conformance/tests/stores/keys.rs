@@ -13,7 +13,7 @@ use lifo_queue::time::Millis;
 
 /// The state of key `k` with this sequence. Its creation is this number of milliseconds after
 /// [`NOW`].
-fn state(sequence: u64) -> NewTask {
+pub(super) fn state(sequence: u64) -> NewTask {
     let created = i64::try_from(sequence).unwrap();
     NewTask {
         keyed: Some(Keyed {
@@ -25,11 +25,11 @@ fn state(sequence: u64) -> NewTask {
     }
 }
 
-async fn put(store: &dyn QueueStore, state: &NewTask) -> Inserted {
+pub(super) async fn put(store: &dyn QueueStore, state: &NewTask) -> Inserted {
     store.insert(state).await.unwrap()
 }
 
-async fn waiting(store: &dyn QueueStore) -> Vec<Candidate> {
+pub(super) async fn waiting(store: &dyn QueueStore) -> Vec<Candidate> {
     store
         .pending_page(&first_page(10))
         .await
@@ -38,7 +38,7 @@ async fn waiting(store: &dyn QueueStore) -> Vec<Candidate> {
 }
 
 /// Takes the pending state, which has to be this one.
-async fn taken(store: &dyn QueueStore, sequence: u64) -> TakenTask {
+pub(super) async fn taken(store: &dyn QueueStore, sequence: u64) -> TakenTask {
     let taken = take(store, "k").await;
     assert_eq!(taken.task.version, Some(Version::by_sequence(sequence)));
     assert_eq!(taken.task.payload["n"], sequence);
@@ -46,7 +46,7 @@ async fn taken(store: &dyn QueueStore, sequence: u64) -> TakenTask {
     taken
 }
 
-async fn settle(store: &dyn QueueStore, taken: &TakenTask) -> Written {
+pub(super) async fn settle(store: &dyn QueueStore, taken: &TakenTask) -> Written {
     let settled = store.settle(&taken.lease, &Settlement::Success, &RETENTION, NOW);
     settled.await.unwrap()
 }
@@ -163,7 +163,7 @@ pub(crate) async fn reclaim_of_an_overtaken_state_returns_the_newer_one(
     };
     let failed = store.reclaim(&first.lease, &fail, until).await.unwrap();
     assert_eq!(failed, Written::Lost, "the newer state did not fail");
-    let back = Reclaim::Return { not_before: NOW };
+    let back = swept_back();
     let early = until.minus(Duration::from_millis(1));
     let reclaimed = store.reclaim(&first.lease, &back, early).await.unwrap();
     assert_eq!(reclaimed, Written::Lost);
@@ -197,7 +197,7 @@ pub(crate) async fn newer_state_keeps_the_backoff_and_the_expired_lease_mark(
     let TakeOutcome::Won(second) = store.take(&request).await.unwrap() else {
         panic!()
     };
-    let back = Reclaim::Return { not_before: NOW };
+    let back = swept_back();
     let until = second.lease.until;
     store.reclaim(&second.lease, &back, until).await.unwrap();
     put(&*store, &state(3)).await;

@@ -33,6 +33,7 @@ pub(crate) async fn expired_lease_is_reclaimed_once_and_only_with_its_token(
 
     let back = Reclaim::Return {
         not_before: a.lease.until,
+        max_crashes: 2,
     };
     let early = a.lease.until.minus(Duration::from_millis(1));
     assert_eq!(
@@ -111,7 +112,7 @@ pub(crate) async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<d
 pub(crate) async fn return_records_whether_a_lease_expired(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let lease = take(&*store, "a").await.lease;
-    let back = Reclaim::Return { not_before: NOW };
+    let back = swept_back();
     store.reclaim(&lease, &back, lease.until).await.unwrap();
     let suspect = async || {
         let page = store.pending_page(&first_page(10)).await.unwrap();

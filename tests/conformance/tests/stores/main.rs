@@ -2,18 +2,24 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod control;
+mod crashes;
 mod keys;
 mod leases;
 mod names;
 mod operator;
+mod quarantine;
 mod redrive;
+mod requests;
 mod tasks;
 
 mod checks {
     pub(crate) use super::control::*;
+    pub(crate) use super::crashes::*;
     pub(crate) use super::keys::*;
     pub(crate) use super::leases::*;
     pub(crate) use super::operator::*;
+    pub(crate) use super::quarantine::*;
+    pub(crate) use super::requests::*;
     pub(crate) use super::tasks::*;
 }
 
@@ -50,7 +56,8 @@ on_every_store!(
     return_records_whether_a_lease_expired,
     a_repeated_take_has_the_lease_of_the_first,
     only_a_pending_task_is_quarantined,
-    a_task_whose_ttl_changed_is_not_quarantined,
+    a_task_that_changed_since_it_was_seen_is_not_quarantined,
+    a_newer_state_is_not_quarantined_for_an_older_one,
     requests_are_counted,
     the_processor_lease_is_exclusive,
     release_is_rejected_after_a_new_request,
@@ -75,6 +82,8 @@ on_every_store!(
     returned_state_is_superseded_by_a_newer_one,
     reclaim_of_an_overtaken_state_returns_the_newer_one,
     newer_state_keeps_the_backoff_and_the_expired_lease_mark,
+    key_that_crashes_its_processes_fails_despite_newer_states,
+    settled_run_resets_the_crashes_of_its_key,
     a_failed_state_is_replaced,
     a_state_that_expired_is_shed_and_not_superseded,
     key_and_task_without_a_key_cannot_share_an_id,
@@ -82,4 +91,5 @@ on_every_store!(
     a_state_starts_after_its_own_delay,
     a_state_has_its_own_trace,
     take_repeated_after_its_lease_ended_is_lost,
+    request_with_states_of_a_key_equals_single_requests_newest_first,
 );

@@ -9,7 +9,9 @@ use lifo_queue::control::{
     Acquired, BreakerByHand, BreakerHold, IdleTurns, OpenBreaker, Pause, Renewed,
 };
 use lifo_queue::schema;
-use lifo_queue::store::{Cancelled, QueueStore, Redrive, Redriven, TakeOutcome, Written};
+use lifo_queue::store::{
+    Cancelled, Candidate, QueueStore, Redrive, Redriven, TakeOutcome, Written,
+};
 use lifo_queue::task::{Settlement, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::json;
@@ -102,7 +104,11 @@ pub(crate) async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn Q
         task: TaskId::from_stored("t7"),
         expires_at: later().plus(HOUR),
     };
-    fail_again(&*store, "t7", after).await;
+    let t7 = Candidate {
+        ttl: Ttl::Seconds(later()),
+        ..inserted("t7", 7)
+    };
+    fail_again(&*store, &t7, after).await;
     assert_eq!(
         store.redrive(&redrive, after).await.unwrap(),
         Redriven::Done
@@ -112,9 +118,8 @@ pub(crate) async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn Q
     assert_eq!((redriven.oldest, redriven.until), expected);
 }
 
-async fn fail_again(store: &dyn QueueStore, id: &str, now: Millis) {
-    let id = TaskId::from_stored(id);
-    let put_away = store.quarantine(&id, None, "bad", later(), now).await;
+async fn fail_again(store: &dyn QueueStore, seen: &Candidate, now: Millis) {
+    let put_away = store.quarantine(seen, "bad", later(), now).await;
     assert_eq!(put_away.unwrap(), Written::Done);
 }
 

@@ -7,7 +7,7 @@ use conformance::*;
 use futures::future::join_all;
 use lifo_queue::store::{Inserted, Order, Page, PageQuery, QueueStore, TakeOutcome, Written};
 use lifo_queue::task::{GiveBack, Settlement};
-use lifo_queue::time::{EpochSeconds, Millis};
+use lifo_queue::time::Millis;
 
 pub(crate) async fn creating_is_idempotent(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
@@ -257,48 +257,6 @@ pub(crate) async fn worker_with_an_ended_lease_cannot_settle_or_return_the_task(
         .await
         .unwrap();
     assert_eq!(settled, Written::Done);
-}
-
-pub(crate) async fn only_a_pending_task_is_quarantined(store: Arc<dyn QueueStore>) {
-    insert(&*store, &["a", "b"]).await;
-    let lease = take(&*store, "a").await.lease;
-    let until = NOW.floor_seconds();
-    let put_away = |id: &'static str| {
-        let (store, id) = (store.clone(), candidate(id).id);
-        async move {
-            store
-                .quarantine(&id, None, "bad item", until, NOW)
-                .await
-                .unwrap()
-        }
-    };
-    assert_eq!(put_away("a").await, Written::Lost);
-    assert_eq!(put_away("b").await, Written::Done);
-    assert_eq!(
-        store.take(&wish(candidate("b"))).await.unwrap(),
-        TakeOutcome::Lost
-    );
-    let settled = store
-        .settle(&lease, &Settlement::Success, &RETENTION, NOW)
-        .await
-        .unwrap();
-    assert_eq!(settled, Written::Done);
-}
-
-pub(crate) async fn a_task_whose_ttl_changed_is_not_quarantined(store: Arc<dyn QueueStore>) {
-    insert(&*store, &["a"]).await;
-    let (id, ttl) = (candidate("a").id, new_task("a", 0).expires_at);
-    let put_away = |seen: EpochSeconds| {
-        let (store, id, until) = (store.clone(), id.clone(), NOW.floor_seconds());
-        async move {
-            store
-                .quarantine(&id, Some(seen), "bad item", until, NOW)
-                .await
-        }
-    };
-    let another = EpochSeconds(ttl.0 + 1);
-    assert_eq!(put_away(another).await.unwrap(), Written::Lost);
-    assert_eq!(put_away(ttl).await.unwrap(), Written::Done);
 }
 
 pub(crate) async fn pages_keep_to_their_bound_and_their_order(store: Arc<dyn QueueStore>) {

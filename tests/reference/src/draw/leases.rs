@@ -66,6 +66,31 @@ fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
         .boxed()
 }
 
+/// The current lease of a TAKEN task that ran alone, above all of a key with a newer state; another
+/// lease if there is none. Only these tasks can fail by a sweep.
+fn alone(machine: &Machine) -> BoxedStrategy<Lease> {
+    let tasks = &machine.queue.tasks;
+    let of = |overtaken: bool| {
+        let leases = machine.leases.iter().filter(|lease| {
+            tasks.get(&lease.task).is_some_and(|task| {
+                let current = task.status == TaskStatus::Taken && task.alone;
+                current && task.lease_token == Some(lease.token) && task.overtaken == overtaken
+            })
+        });
+        leases.cloned().collect::<Vec<_>>()
+    };
+    let mut drawn = Vec::new();
+    for (weight, leases) in [(1, of(false)), (4, of(true))] {
+        if !leases.is_empty() {
+            drawn.push((weight, select(leases).boxed()));
+        }
+    }
+    match drawn.is_empty() {
+        true => lease(machine),
+        false => Union::new_weighted(drawn).boxed(),
+    }
+}
+
 /// A new operation, or a repetition: mostly of the latest one.
 fn or_again(before: &[Operation], fresh: BoxedStrategy<Operation>) -> BoxedStrategy<Operation> {
     let latest = before.last().cloned();
@@ -125,20 +150,29 @@ pub(super) fn give_back(machine: &Machine) -> BoxedStrategy<Operation> {
 
 /// A sweep of a lease: exactly at its expiry, later, or a millisecond too early.
 pub(super) fn reclaim(machine: &Machine) -> BoxedStrategy<Operation> {
-    let reclaim = (any::<bool>(), around(machine, LEASE..LEASE + 8_000));
+    // Few crashes suffice, so that the sequences are long enough for them.
+    let crashes = prop_oneof![3 => Just(1_u32), 2 => Just(2), 1 => Just(3)];
+    let reclaim = (0..10_u8, crashes, around(machine, LEASE..LEASE + 8_000));
     let after = prop_oneof![
         3 => Just(Some(0_i64)),
         3 => (0..2_000_i64).prop_map(Some),
         1 => Just(Some(-1_i64)),
         2 => Just(None),
     ];
-    (lease(machine), reclaim, after, moment(machine))
-        .prop_map(|(lease, (fail, not_before), after, now)| {
+    let lease = prop_oneof![lease(machine), alone(machine)];
+    (lease, reclaim, after, moment(machine))
+        .prop_map(|(lease, (kind, max_crashes, not_before), after, now)| {
             let now = after.map_or(now, |after| Millis(lease.until.0 + after));
-            let reclaim = match fail {
-                false => Reclaim::Return { not_before },
-                true => Reclaim::Fail {
-                    keep_until: Millis(now.0 + LIFE).ceil_seconds(),
+            let keep_until = Millis(now.0 + LIFE).ceil_seconds();
+            let reclaim = match kind {
+                0..=2 => Reclaim::Return {
+                    not_before,
+                    max_crashes,
+                },
+                3..=5 => Reclaim::Fail { keep_until },
+                _ => Reclaim::FailCrashing {
+                    keep_until,
+                    max_crashes,
                 },
             };
             Operation::Reclaim {

@@ -210,28 +210,19 @@ pub(super) fn take(machine: &Machine) -> BoxedStrategy<Operation> {
     prop_oneof![9 => fresh, 2 => again.prop_map(Operation::Take)].boxed()
 }
 
-/// A quarantine, mostly of a pending task: without a condition, or if the deadline is the one that
-/// was read.
+/// A quarantine, mostly of a pending task, as the index shows it. The entry is sometimes outdated.
 pub(super) fn quarantine(machine: &Machine) -> BoxedStrategy<Operation> {
-    let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
-    let queue = machine.queue.clone();
-    let seen = prop_oneof![2 => Just(0_u8), 1 => Just(1), 1 => Just(2)];
+    let aged = prop_oneof![5 => Just(0_i64), 1 => Just(-1), 1 => Just(1)];
     (
-        id(machine, waiting),
-        seen,
+        candidate(machine),
+        aged,
         reason(),
         deadline(machine),
         moment(machine),
     )
-        .prop_map(move |(task, seen, reason, keep_until, now)| {
-            let there = queue.tasks.get(&task).map(|task| task.ttl);
-            let seen = match (seen, there) {
-                (0, _) => None,
-                (1, Some(Ttl::Seconds(at))) => Some(at),
-                _ => Some(EpochSeconds(7)),
-            };
+        .prop_map(|(mut seen, aged, reason, keep_until, now)| {
+            seen.created.0 += aged;
             Operation::Quarantine {
-                task,
                 seen,
                 reason,
                 keep_until: keep_until.ceil_seconds(),

@@ -2,7 +2,7 @@
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{GiveBack, Lease, Reclaim, Settlement, TaskStatus, Ttl};
-use lifo_queue::time::Millis;
+use lifo_queue::time::{EpochSeconds, Millis};
 
 use super::{ReferenceQueue, done, kept, lost, overtaken, seconds_after, stands};
 use crate::operation::{Answer, RETENTION};
@@ -22,6 +22,20 @@ fn leave_overtaken(task: &mut Record) {
     task.overtaken = false;
     task.attempts = 0;
     task.total_attempts = 0;
+}
+
+/// Fails a task that crashed too often. A newer state of its key fails with it.
+fn fail_crashing(task: &mut Record, keep_until: EpochSeconds) -> Rule {
+    let rule = if task.overtaken {
+        leave_overtaken(task);
+        task.superseded += 1;
+        Rule::ReclaimCrashesOvertaken
+    } else {
+        Rule::ReclaimCrashes
+    };
+    leave_taken(task, TaskStatus::Failure);
+    task.ttl = Ttl::Seconds(keep_until);
+    rule
 }
 
 /// Sets the delay. A newer state keeps its own delay, if it has one.
@@ -72,6 +86,7 @@ impl ReferenceQueue {
         if let Settlement::Failure { reason } = settlement {
             task.last_error = Some(kept(reason));
         }
+        task.crashes = 0;
         if task.overtaken {
             leave_overtaken(task);
             return overtaken(Rule::SettleOvertaken);
@@ -115,7 +130,8 @@ impl ReferenceQueue {
 
     /// TAKEN → PENDING or FAILURE, sweep: the lease that was read has expired. Only a task that ran
     /// alone becomes FAILURE. The token is removed. The deadline is restored, or replaced by the
-    /// retention.
+    /// retention. A crash is counted until a run settles the task. A task that crashed too often
+    /// becomes FAILURE, even with a newer state that was written during the run.
     pub(super) fn reclaim(
         &mut self,
         lease: &Lease,
@@ -134,15 +150,23 @@ impl ReferenceQueue {
         if task.lease_until.is_none_or(|until| until > now) {
             return lost(Rule::ReclaimTooEarly);
         }
+        let crashes = task.crashes + 1;
         let rule = match reclaim {
-            Reclaim::Return { not_before } if task.overtaken => {
+            Reclaim::Return { max_crashes, .. } if task.alone && crashes >= *max_crashes => {
+                return lost(Rule::ReclaimManyCrashes);
+            }
+            Reclaim::Return { not_before, .. } if task.overtaken => {
                 wait_until(task, *not_before);
                 leave_overtaken(task);
                 task.superseded += 1;
                 Rule::ReclaimOvertaken
             }
+            Reclaim::FailCrashing { max_crashes, .. } if !task.alone || crashes < *max_crashes => {
+                return lost(Rule::ReclaimFewCrashes);
+            }
+            Reclaim::FailCrashing { keep_until, .. } => fail_crashing(task, *keep_until),
             Reclaim::Fail { .. } if task.overtaken => return lost(Rule::ReclaimFailOvertaken),
-            Reclaim::Return { not_before } => {
+            Reclaim::Return { not_before, .. } => {
                 task.ttl = task.expires_at.map_or(task.ttl, Ttl::Seconds);
                 leave_taken(task, TaskStatus::Pending);
                 task.not_before = Some(*not_before);
@@ -155,11 +179,12 @@ impl ReferenceQueue {
                 Rule::ReclaimFail
             }
         };
+        task.crashes = crashes;
         task.lease_token = None;
         task.lease_ran_out = true;
         task.last_error = Some(reclaim.reason().to_owned());
         match rule {
-            Rule::ReclaimOvertaken => overtaken(rule),
+            Rule::ReclaimOvertaken | Rule::ReclaimCrashesOvertaken => overtaken(rule),
             rule => done(rule),
         }
     }

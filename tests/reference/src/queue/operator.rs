@@ -28,6 +28,7 @@ impl ReferenceQueue {
         task.lease_ran_out = false;
         task.not_before = None;
         task.alone = false;
+        task.crashes = 0;
         let mut bound = RedrivenTasks {
             oldest: task.created,
             until: redrive.expires_at,

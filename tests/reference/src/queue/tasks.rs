@@ -1,7 +1,7 @@
 //! Rows of the table: create, take and quarantine; also puts of direct writers, and adoption.
 
 use lifo_queue::store::memory::Record;
-use lifo_queue::store::{Conflict, Inserted, TakeOutcome, TakeRequest};
+use lifo_queue::store::{Candidate, Conflict, Inserted, TakeOutcome, TakeRequest};
 use lifo_queue::task::{Lease, NewTask, TakenTask, Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::EpochSeconds;
 
@@ -103,21 +103,21 @@ impl ReferenceQueue {
         (won(task, request), rule)
     }
 
-    /// PENDING → FAILURE, quarantine: still PENDING. The token is removed.
+    /// PENDING → FAILURE, quarantine: still PENDING, with the age and the deadline that the index
+    /// showed. The token is removed.
     pub(super) fn quarantine(
         &mut self,
-        id: &TaskId,
-        seen: Option<EpochSeconds>,
+        seen: &Candidate,
         reason: &str,
         keep_until: EpochSeconds,
     ) -> (Answer, Rule) {
-        let Some(task) = self.tasks.get_mut(id) else {
+        let Some(task) = self.tasks.get_mut(&seen.id) else {
             return lost(Rule::QuarantineGone);
         };
         if task.status != TaskStatus::Pending {
             return lost(Rule::QuarantineNotPending);
         }
-        if seen.is_some_and(|seen| task.ttl != Ttl::Seconds(seen)) {
+        if task.created != seen.created || task.ttl != seen.ttl {
             return lost(Rule::QuarantineChanged);
         }
         task.status = TaskStatus::Failure;

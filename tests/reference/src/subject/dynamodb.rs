@@ -177,6 +177,7 @@ fn record(mut item: Item) -> Result<Record, Failure> {
         state_created: integer(item, schema::STATE_CREATED)?.map(Millis),
         superseded: count(item, schema::SUPERSEDED)?,
         overtaken: flag(item, schema::OVERTAKEN)?,
+        crashes: count(item, schema::CRASHES)?,
         revived: id(item, schema::REVIVED)?,
         trace: text(item, schema::TRACE_HEADER)?
             .map(|trace| trace.parse())

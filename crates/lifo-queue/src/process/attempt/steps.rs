@@ -5,8 +5,8 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder, Retryable};
 
 use super::{Attempts, End, Why};
-use crate::store::{StoreError, Written};
-use crate::task::{GiveBack, Lease, Settlement, TaskId};
+use crate::store::{Candidate, StoreError, Written};
+use crate::task::{GiveBack, Lease, Settlement};
 
 /// How an attempt ended, and whether the task is PENDING with a newer state of its key.
 pub(super) struct Ended {
@@ -77,15 +77,15 @@ impl Attempts {
 
     pub(super) async fn quarantine(
         &self,
-        task: &TaskId,
+        seen: &Candidate,
         reason: &str,
     ) -> Result<Ended, StoreError> {
-        tracing::warn!(task_id = %task, reason, "moving the task to FAILURE: it cannot be taken");
+        tracing::warn!(task_id = %seen.id, reason, "moving the task to FAILURE: it cannot be taken");
         let retention = self.settings.retention.failure;
         let keep_until = self.clock.now().ceil_seconds().plus(retention);
         let quarantine = || {
             self.store
-                .quarantine(task, None, reason, keep_until, self.clock.now())
+                .quarantine(seen, reason, keep_until, self.clock.now())
         };
         let done = quarantine
             .retry(patience())

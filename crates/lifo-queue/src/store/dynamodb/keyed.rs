@@ -5,12 +5,13 @@ use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 
 use super::item::{self, Item, number, string};
+use super::reclaim;
 use super::update::LastError;
 use super::{CONTENDERS, DynamoStore, Updated, contended, send, send_fitting};
 use crate::schema;
 use crate::store::{Conflict, Inserted, Replaced, StoreError, Written};
 use crate::task::{
-    Keyed, Lease, NewTask, Place, StatusKey, TaskStatus, TokenText, Ttl, truncate_error,
+    Keyed, Lease, NewTask, Place, Reclaim, StatusKey, TaskStatus, TokenText, Ttl, truncate_error,
 };
 use crate::time::Millis;
 
@@ -184,22 +185,31 @@ impl DynamoStore {
         with_used(update, &change, &found.condition(), values)
     }
 
-    /// TAKEN → PENDING at the end of a run during which a newer state was written.
+    /// The end of a run during which a newer state was written: TAKEN → PENDING, or FAILURE of a
+    /// key that crashes its processes.
     pub(super) fn overtaken_update(
         &self,
         lease: &Lease,
-        end: &OvertakenEnd,
+        end: &OvertakenEnd<'_>,
         reason: LastError<'_>,
         now: Millis,
     ) -> UpdateItemFluentBuilder {
         let mut set = vec![
-            "taskStatus = :pending",
             "taskUpdated = :written",
-            "#ttl = if_not_exists(expiresAt, #ttl)",
             "attempts = :zero",
             "totalAttempts = :zero",
         ];
         let mut values = vec![(":written", number(now.0)), (":token", string(lease.token))];
+        set.extend(match end.swept {
+            Some(Reclaim::FailCrashing { keep_until, .. }) => {
+                values.push((":keepUntil", number(keep_until.0)));
+                ["taskStatus = :failure", "#ttl = :keepUntil"]
+            }
+            _ => [
+                "taskStatus = :pending",
+                "#ttl = if_not_exists(expiresAt, #ttl)",
+            ],
+        });
         if let Some(at) = end.not_before {
             // A newer state with a delay keeps its own.
             set.push("notBefore = if_not_exists(notBefore, :notBefore)");
@@ -212,17 +222,24 @@ impl DynamoStore {
         if end.supersedes {
             set.push("superseded = if_not_exists(superseded, :zero) + :one");
         }
+        let (crashes, swept) = match end.swept {
+            None if end.supersedes => ("", String::new()),
+            // A run settled its state.
+            None => (", crashes", String::new()),
+            Some(swept) => {
+                set.push(reclaim::CRASHED);
+                let (condition, crashes) = reclaim::crash_condition(swept);
+                values.extend(crashes.map(|crashes| (":crashes", number(crashes))));
+                ("", format!(" AND leaseUntil <= :written AND {condition}"))
+            }
+        };
         let (set_error, remove_error) = reason.terms();
         let change = format!(
-            "SET {}{set_error} REMOVE leaseUntil, expiresAt, overtaken{remove_error}",
+            "SET {}{set_error} REMOVE leaseUntil, expiresAt, overtaken{crashes}{remove_error}",
             set.join(", ")
         );
-        let expired = match end.expired {
-            true => " AND leaseUntil <= :written",
-            false => "",
-        };
         let condition = format!(
-            "taskStatus = :taken AND leaseToken = :token AND attribute_exists(overtaken){expired}"
+            "taskStatus = :taken AND leaseToken = :token AND attribute_exists(overtaken){swept}"
         );
         if let LastError::Is(reason) = reason {
             values.push((":error", string(truncate_error(reason))));
@@ -235,7 +252,7 @@ impl DynamoStore {
     pub(super) async fn end_overtaken(
         &self,
         lease: &Lease,
-        end: &OvertakenEnd,
+        end: &OvertakenEnd<'_>,
         reason: LastError<'_>,
         now: Millis,
     ) -> Result<Written, StoreError> {
@@ -244,7 +261,8 @@ impl DynamoStore {
             Updated::Done(_) => Written::Overtaken,
             // An earlier attempt succeeded. The sweep removes the token, so it cannot know this.
             Updated::Refused(item)
-                if !end.expired && item::is_ours(&item, TaskStatus::Pending, lease.token) =>
+                if end.swept.is_none()
+                    && item::is_ours(&item, TaskStatus::Pending, lease.token) =>
             {
                 Written::Overtaken
             }
@@ -255,15 +273,15 @@ impl DynamoStore {
 
 /// The end of a run during which a newer state was written.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct OvertakenEnd {
+pub(super) struct OvertakenEnd<'a> {
     /// Earliest start of the newer state, if it has no delay of its own.
     pub(super) not_before: Option<Millis>,
     /// The value of `leaseToken` afterwards, if it changes.
     pub(super) token: Option<TokenText>,
     /// The run did not settle its state, so the state counts as superseded.
     pub(super) supersedes: bool,
-    /// Requires that the lease has expired.
-    pub(super) expired: bool,
+    /// The sweep's change, which requires that the lease has expired.
+    pub(super) swept: Option<&'a Reclaim>,
 }
 
 /// Assignments of every put of a state.

@@ -121,7 +121,8 @@ impl DynamoStore {
         self.update(redrive.task.as_str())
             .update_expression(
                 "SET taskStatus = :pending, taskUpdated = :now, #ttl = :ttl, attempts = :zero, \
-                 totalAttempts = :zero REMOVE leaseToken, leaseUntil, notBefore, expiresAt, alone",
+                 totalAttempts = :zero \
+                 REMOVE leaseToken, leaseUntil, notBefore, expiresAt, alone, crashes",
             )
             .condition_expression("taskStatus = :failure AND taskCreated = :created")
             .expression_attribute_names("#ttl", schema::TTL)

@@ -6,10 +6,10 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use super::DynamoStore;
 use super::item::{number, string};
 use crate::schema;
-use crate::store::TakeRequest;
+use crate::store::{Candidate, TakeRequest};
 use crate::task::{
-    GiveBack, Lease, MAX_TTL_SECONDS, Reclaim, Retention, Settlement, StatusKey, TaskId,
-    TaskStatus, TokenText, Ttl, truncate_error,
+    GiveBack, Lease, MAX_TTL_SECONDS, Retention, Settlement, StatusKey, TaskStatus, TokenText, Ttl,
+    truncate_error,
 };
 use crate::time::{EpochSeconds, Millis};
 
@@ -32,7 +32,7 @@ impl LastError<'_> {
         }
     }
 
-    fn fill(self, update: UpdateItemFluentBuilder) -> UpdateItemFluentBuilder {
+    pub(super) fn fill(self, update: UpdateItemFluentBuilder) -> UpdateItemFluentBuilder {
         match self {
             Self::Is(reason) => {
                 update.expression_attribute_values(":error", string(truncate_error(reason)))
@@ -124,7 +124,7 @@ impl DynamoStore {
             .held(lease)
             .update_expression(format!(
                 "SET taskStatus = :target, taskUpdated = :now, #ttl = :ttl{set_error} \
-                 REMOVE leaseUntil, notBefore, expiresAt{remove_error}"
+                 REMOVE leaseUntil, notBefore, expiresAt, crashes{remove_error}"
             ))
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_values(":target", string(StatusKey::from(settlement.status())))
@@ -174,79 +174,15 @@ impl DynamoStore {
         reason.fill(update)
     }
 
-    /// TAKEN → PENDING or FAILURE, if this lease is unchanged and has expired.
-    pub(super) fn reclaim_update(
-        &self,
-        lease: &Lease,
-        reclaim: &Reclaim,
-        reason: LastError<'_>,
-        now: Millis,
-    ) -> UpdateItemFluentBuilder {
-        let (set_error, remove_error) = reason.terms();
-        let (change, value) = match reclaim {
-            Reclaim::Return { not_before } => (
-                "notBefore = :value, #ttl = if_not_exists(expiresAt, #ttl)",
-                not_before.0,
-            ),
-            Reclaim::Fail { keep_until } => ("#ttl = :value", keep_until.0),
-        };
-        let alone = match reclaim {
-            Reclaim::Return { .. } => "",
-            Reclaim::Fail { .. } => " AND attribute_exists(alone)",
-        };
-        let update = self
-            .held(lease)
-            .update_expression(format!(
-                "SET taskStatus = :target, taskUpdated = :now, leaseToken = :suspect, \
-                 {change}{set_error} \
-                 REMOVE leaseUntil, expiresAt{remove_error}"
-            ))
-            .condition_expression(format!(
-                "taskStatus = :taken AND leaseToken = :token AND leaseUntil <= :now \
-                 AND attribute_not_exists(overtaken){alone}"
-            ))
-            .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_values(":target", string(StatusKey::from(reclaim.status())))
-            .expression_attribute_values(":now", number(now.0))
-            .expression_attribute_values(":suspect", string(TokenText::SUSPECT))
-            .expression_attribute_values(":value", number(value));
-        reason.fill(update)
-    }
-
-    /// As [`reclaim_update`](Self::reclaim_update) to PENDING, for a task without an expiry to
-    /// restore. The next sweep sets one.
-    pub(super) fn bare_return_update(
-        &self,
-        lease: &Lease,
-        not_before: Millis,
-        now: Millis,
-    ) -> UpdateItemFluentBuilder {
-        self.held(lease)
-            .update_expression(
-                "SET taskStatus = :target, taskUpdated = :now, notBefore = :notBefore \
-                 REMOVE leaseToken, leaseUntil, expiresAt, lastError",
-            )
-            .condition_expression(
-                "taskStatus = :taken AND leaseToken = :token AND leaseUntil <= :now \
-                 AND attribute_not_exists(overtaken) AND attribute_not_exists(#ttl)",
-            )
-            .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_values(":target", string(StatusKey::from(TaskStatus::Pending)))
-            .expression_attribute_values(":now", number(now.0))
-            .expression_attribute_values(":notBefore", number(not_before.0))
-    }
-
     /// PENDING → FAILURE with the reason. The task is kept until `keep_until`.
     pub(super) fn quarantine_update(
         &self,
-        task: &TaskId,
-        seen: Option<EpochSeconds>,
+        seen: &Candidate,
         reason: &str,
         keep_until: EpochSeconds,
         now: Millis,
     ) -> UpdateItemFluentBuilder {
-        self.pending_to_failure(task, seen)
-            .expression_attribute_names("#ttl", schema::TTL)
+        self.pending_to_failure(seen)
             .update_expression(
                 "SET taskStatus = :failure, taskUpdated = :now, #ttl = :ttl, lastError = :error \
                  REMOVE leaseUntil, notBefore, expiresAt, leaseToken",
@@ -258,30 +194,42 @@ impl DynamoStore {
 
     /// PENDING → FAILURE for an item at DynamoDB's size limit. The two status names have the same
     /// length, so the item does not grow. Its `ttl` is unchanged.
-    pub(super) fn bare_quarantine_update(
-        &self,
-        task: &TaskId,
-        seen: Option<EpochSeconds>,
-    ) -> UpdateItemFluentBuilder {
-        self.pending_to_failure(task, seen)
+    pub(super) fn bare_quarantine_update(&self, seen: &Candidate) -> UpdateItemFluentBuilder {
+        self.pending_to_failure(seen)
             .update_expression("SET taskStatus = :failure")
     }
 
-    fn pending_to_failure(
-        &self,
-        task: &TaskId,
-        seen: Option<EpochSeconds>,
-    ) -> UpdateItemFluentBuilder {
-        let update = self
-            .update(task.as_str())
+    /// An update of a PENDING task whose creation time and `ttl` are as `seen`. The numbers were
+    /// rounded down when they were read, because a direct writer may have written decimals.
+    fn pending_to_failure(&self, seen: &Candidate) -> UpdateItemFluentBuilder {
+        let (ttl, number_seen) = match seen.ttl {
+            Ttl::Missing => ("attribute_not_exists(#ttl)", None),
+            Ttl::Seconds(at) => ("#ttl >= :seen AND #ttl < :above", Some(at.0)),
+            Ttl::Milliseconds(at) => ("#ttl >= :seen AND #ttl < :above", Some(at.0)),
+            Ttl::Malformed => (
+                "attribute_exists(#ttl) AND NOT attribute_type(#ttl, :number)",
+                None,
+            ),
+        };
+        let mut update = self
+            .update(seen.id.as_str())
+            .condition_expression(format!(
+                "taskStatus = :pending AND taskCreated >= :created AND taskCreated < :later \
+                 AND {ttl}"
+            ))
+            .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
-            .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)));
-        match seen {
-            None => update.condition_expression("taskStatus = :pending"),
-            Some(seen) => update
-                .condition_expression("taskStatus = :pending AND #ttl = :seen")
-                .expression_attribute_names("#ttl", schema::TTL)
-                .expression_attribute_values(":seen", number(seen.0)),
+            .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)))
+            .expression_attribute_values(":created", number(seen.created.0))
+            .expression_attribute_values(":later", number(seen.created.0.saturating_add(1)));
+        if let Some(at) = number_seen {
+            update = update
+                .expression_attribute_values(":seen", number(at))
+                .expression_attribute_values(":above", number(at.saturating_add(1)));
         }
+        if seen.ttl == Ttl::Malformed {
+            update = update.expression_attribute_values(":number", string("N"));
+        }
+        update
     }
 }

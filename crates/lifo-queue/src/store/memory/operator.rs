@@ -47,6 +47,7 @@ impl OperatorStore for MemoryStore {
         record.lease_until = None;
         record.not_before = None;
         record.alone = false;
+        record.crashes = 0;
         Ok(Redriven::Done)
     }
 

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::schema;
-use crate::task::{Lease, LeaseToken, TaskId, TaskStatus, TokenText, Ttl, Version};
+use crate::store::Written;
+use crate::task::{Lease, LeaseToken, Reclaim, TaskId, TaskStatus, TokenText, Ttl, Version};
 use crate::time::{EpochSeconds, Millis};
 use crate::trace::TraceHeader;
 
@@ -47,6 +48,8 @@ pub struct Record {
     pub superseded: u32,
     /// A newer state was written during the current run.
     pub overtaken: bool,
+    /// Leases of the task that expired since a run last settled it.
+    pub crashes: u32,
     /// Token of the put that replaced an expired state, until the next take.
     pub revived: Option<Uuid>,
     /// Its trace, if it is sampled.
@@ -76,6 +79,7 @@ impl Record {
             state_created: None,
             superseded: 0,
             overtaken: false,
+            crashes: 0,
             revived: None,
             trace: None,
         }
@@ -96,6 +100,39 @@ impl Record {
             self.status = TaskStatus::Pending;
             self.attempts = 0;
             self.total_attempts = 0;
+        }
+    }
+
+    /// Ends an expired lease.
+    pub(super) fn reclaim(&mut self, lease: &Lease, reclaim: &Reclaim, now: Millis) -> Written {
+        let crashing = |max: u32| self.alone && self.crashes.saturating_add(1) >= max;
+        let may = self.is_ours(TaskStatus::Taken, lease)
+            && self.lease_until.is_some_and(|until| until <= now)
+            && match reclaim {
+                Reclaim::Return { max_crashes, .. } => !crashing(*max_crashes),
+                Reclaim::Fail { .. } => self.alone && !self.overtaken,
+                Reclaim::FailCrashing { max_crashes, .. } => crashing(*max_crashes),
+            };
+        if !may {
+            return Written::Lost;
+        }
+        let overtaken = self.overtaken;
+        self.last_error = Some(reclaim.reason().to_owned());
+        self.lease_token = None;
+        self.lease_ran_out = true;
+        self.superseded += u32::from(overtaken);
+        self.crashes += 1;
+        match reclaim {
+            Reclaim::Return { not_before, .. } => self.wait_until(*not_before),
+            Reclaim::Fail { keep_until } | Reclaim::FailCrashing { keep_until, .. } => {
+                self.expires_at = Some(*keep_until);
+            }
+        }
+        self.leave(reclaim.status());
+        self.status = reclaim.status();
+        match overtaken {
+            true => Written::Overtaken,
+            false => Written::Done,
         }
     }
 
@@ -148,6 +185,10 @@ impl Record {
             (
                 schema::SUPERSEDED,
                 json!((self.superseded > 0).then_some(self.superseded)),
+            ),
+            (
+                schema::CRASHES,
+                json!((self.crashes > 0).then_some(self.crashes)),
             ),
             (
                 schema::TRACE_HEADER,

@@ -55,12 +55,13 @@ pub(super) fn decode(item: &Value) -> Option<Record> {
         state_created: number(item, schema::STATE_CREATED).map(Millis),
         superseded: count(item, schema::SUPERSEDED),
         overtaken: item[schema::OVERTAKEN]["BOOL"].as_bool().unwrap_or(false),
+        crashes: count(item, schema::CRASHES),
         revived: uuid(item, schema::REVIVED),
         trace: text(item, schema::TRACE_HEADER).and_then(|trace| trace.parse().ok()),
     })
 }
 
-/// The item of a record, without `payload`, `stateCreated`, `superseded` and `overtaken`, which
+/// The item of a record, without `payload`, `stateCreated`, `superseded`, `overtaken` and `crashes`, which
 /// neither the index nor direct writers need.
 pub(super) fn encode(id: &TaskId, record: &Record) -> Value {
     let mut item = Map::new();

@@ -277,7 +277,9 @@ impl Ledger {
             self.gave_up.insert((take.process, take.task.clone()));
         }
         let attempts = self.settings.process.max_attempts;
-        (target == TaskStatus::Failure && (before.attempts < attempts || !before.alone))
+        // The newer states of a key reset its attempts, but not its crashes.
+        let used = before.attempts.max(before.crashes + 1);
+        (target == TaskStatus::Failure && (used < attempts || !before.alone))
             .then_some("S4: failed before its attempts were used up, or its last run was not alone")
     }
 

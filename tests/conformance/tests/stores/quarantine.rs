@@ -1,0 +1,73 @@
+//! Quarantine of tasks that cannot be taken.
+
+use std::sync::Arc;
+
+use conformance::*;
+use lifo_queue::store::{Candidate, QueueStore, TakeOutcome, Written};
+use lifo_queue::task::{Keyed, NewTask, Place, Settlement, Ttl, Version};
+use lifo_queue::time::{EpochSeconds, Millis};
+
+async fn quarantine(store: &dyn QueueStore, seen: &Candidate) -> Written {
+    let until = NOW.floor_seconds();
+    let quarantined = store.quarantine(seen, "bad item", until, NOW);
+    quarantined.await.unwrap()
+}
+
+pub(crate) async fn only_a_pending_task_is_quarantined(store: Arc<dyn QueueStore>) {
+    insert(&*store, &["a", "b"]).await;
+    let lease = take(&*store, "a").await.lease;
+    assert_eq!(quarantine(&*store, &inserted("a", 0)).await, Written::Lost);
+    assert_eq!(quarantine(&*store, &inserted("b", 1)).await, Written::Done);
+    assert_eq!(
+        store.take(&wish(candidate("b"))).await.unwrap(),
+        TakeOutcome::Lost
+    );
+    let settled = store
+        .settle(&lease, &Settlement::Success, &RETENTION, NOW)
+        .await
+        .unwrap();
+    assert_eq!(settled, Written::Done);
+}
+
+pub(crate) async fn a_task_that_changed_since_it_was_seen_is_not_quarantined(
+    store: Arc<dyn QueueStore>,
+) {
+    insert(&*store, &["a"]).await;
+    let seen = inserted("a", 0);
+    let at = new_task("a", 0).expires_at.0;
+    let ttls = [
+        Ttl::Missing,
+        Ttl::Malformed,
+        Ttl::Seconds(EpochSeconds(at + 1)),
+        Ttl::Milliseconds(Millis(at * 1_000)),
+    ];
+    let others = ttls.map(|ttl| Candidate {
+        ttl,
+        ..seen.clone()
+    });
+    let created = Millis(seen.created.0 - 1);
+    let older = Candidate {
+        created,
+        ..seen.clone()
+    };
+    for other in others.iter().chain([&older]) {
+        assert_eq!(quarantine(&*store, other).await, Written::Lost, "{other:?}");
+    }
+    assert_eq!(quarantine(&*store, &seen).await, Written::Done);
+}
+
+pub(crate) async fn a_newer_state_is_not_quarantined_for_an_older_one(store: Arc<dyn QueueStore>) {
+    let state = |sequence| NewTask {
+        keyed: Some(Keyed {
+            version: Version::by_sequence(sequence),
+            place: Place::Moves,
+            written: NOW,
+        }),
+        ..new_task("k", i64::try_from(sequence).unwrap())
+    };
+    for sequence in [1, 2] {
+        store.insert(&state(sequence)).await.unwrap();
+    }
+    assert_eq!(quarantine(&*store, &inserted("k", 1)).await, Written::Lost);
+    assert_eq!(take(&*store, "k").await.task.payload["n"], 2);
+}

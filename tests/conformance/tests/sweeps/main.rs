@@ -1,0 +1,170 @@
+//! Sweeps on the in-memory store, on tokio's paused clock.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod leases;
+mod world;
+
+use std::time::Duration;
+
+use conformance::{NOW, claim, insert, new_task, take};
+use lifo_queue::control::Pause;
+use lifo_queue::depth::Depth;
+use lifo_queue::notify::WakeReason;
+use lifo_queue::store::{ControlStore, TaskStore};
+use lifo_queue::sweep::SweepReport;
+use lifo_queue::task::TaskId;
+use lifo_queue::time::Clock;
+use simulator::faulty::Fault;
+
+use self::world::World;
+
+#[tokio::test(start_paused = true)]
+async fn sweep_measures_pending_tasks_without_expired_ones() {
+    let world = World::start();
+    for n in 0..2_500 {
+        let mut task = new_task(&format!("t{n}"), n);
+        if n < 500 {
+            task.expires_at = NOW.floor_seconds();
+        }
+        world.store.insert(&task).await.unwrap();
+    }
+    take(&*world.store, "t2000").await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let report = world.sweep().await;
+    let exact = |count| Depth { count, exact: true };
+    assert_eq!((report.pending, report.taken), (exact(1_999), exact(1)));
+    assert_eq!(report.oldest_pending_ms, Some(2_500));
+}
+
+#[tokio::test(start_paused = true)]
+async fn sweep_of_a_deep_queue_reports_a_lower_bound_and_the_oldest_task() {
+    let world = World::start();
+    for n in 0..12_100 {
+        let mut task = new_task(&format!("t{n}"), n);
+        if n < 1_100 {
+            task.expires_at = NOW.floor_seconds();
+        }
+        world.store.insert(&task).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(13)).await;
+    let report = world.sweep().await;
+    let capped = Depth {
+        count: 10_000,
+        exact: false,
+    };
+    assert_eq!((report.pending, report.complete), (capped, false));
+    assert_eq!(report.pending.to_string(), "at least 10000");
+    assert_eq!(report.oldest_pending_ms, Some(13_000 - 1_100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn sweep_wakes_only_if_a_task_is_due_and_no_processor_is_active() {
+    let world = World::start();
+    let nothing = Depth {
+        count: 0,
+        exact: true,
+    };
+    let expected = SweepReport {
+        pages: 2,
+        complete: true,
+        pending: nothing,
+        taken: nothing,
+        ..SweepReport::default()
+    };
+    assert_eq!(world.sweep().await, expected);
+    insert(&*world.store, &["due"]).await;
+    world
+        .store
+        .acquire(&claim("holder", NOW), NOW)
+        .await
+        .unwrap();
+    let report = world.sweep().await;
+    assert_eq!((report.due, report.woke), (true, false));
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(world.sweep().await.woke);
+    let until = world.clock.now().plus(Duration::from_secs(300));
+    let reason = "maintenance".to_owned();
+    let pause = Pause {
+        until,
+        reason,
+        busy: false,
+    };
+    world.store.pause(&pause).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let report = world.sweep().await;
+    assert_eq!((report.paused, report.woke), (true, false));
+    tokio::time::sleep(Duration::from_secs(240)).await;
+    assert!(world.sweep().await.woke, "the pause is over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn sweep_sends_no_wake_up_for_a_task_that_is_not_due() {
+    let world = World::start();
+    insert(&*world.store, &["later"]).await;
+    let id = TaskId::from_stored("later");
+    let mut record = world.store.record(&id).unwrap();
+    record.not_before = Some(NOW.plus(Duration::from_secs(60)));
+    world.store.put(id, record);
+    let report = world.sweep().await;
+    assert_eq!((report.due, report.woke), (false, false), "{report:?}");
+    assert_eq!(report.pending.count, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sweep_sends_no_request_to_an_active_processor() {
+    let world = World::start();
+    insert(&*world.store, &["due"]).await;
+    world.store.acquire(&claim("m1", NOW), NOW).await.unwrap();
+    let before = world.store.control().await.unwrap();
+    let report = world.sweep().await;
+    assert_eq!((report.due, report.woke), (true, false), "{report:?}");
+    assert_eq!(world.store.control().await.unwrap(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn depth_above_the_count_limit_is_not_exact() {
+    let world = World::start();
+    for n in 0..=10_000 {
+        let task = new_task(&format!("t{n}"), n);
+        world.store.insert(&task).await.unwrap();
+    }
+    let pending = world.sweep().await.pending;
+    assert_eq!((pending.count, pending.exact), (10_000, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn sweep_wakes_if_it_cannot_read_all_pending_tasks() {
+    let world = World::start();
+    let later = NOW.plus(Duration::from_secs(3_000));
+    // More tasks than a sweep counts. All are newer than the due one, and none of them is due.
+    for n in 0..11_000 {
+        let id = format!("later{n}");
+        world.store.insert(&new_task(&id, n)).await.unwrap();
+        let mut record = world.store.record(&TaskId::from_stored(&id)).unwrap();
+        record.not_before = Some(later);
+        world.store.put(TaskId::from_stored(&id), record);
+    }
+    world.store.insert(&new_task("due", -1)).await.unwrap();
+    let report = world.sweep().await;
+    assert!(!report.due && !report.pending.exact, "{report:?}");
+    assert!(report.woke, "{report:?}");
+    assert_eq!(world.topics.process_tasks()[0].reason, WakeReason::Sweep);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_index_that_cannot_be_read_fails_the_sweep_after_its_other_steps() {
+    let world = World::start().with_stranded(1).await;
+    let store = world.failing(|step, _| match step {
+        "taken_page" => Fault::Throttled,
+        _ => Fault::None,
+    });
+    let failed = world.sweep_on(store).await.unwrap_err();
+    assert!(failed.report.woke && !failed.report.complete, "{failed:?}");
+    assert_eq!(failed.report.pending.count, 1);
+    let store = world.failing(|step, _| match step {
+        "pending_page" => Fault::Throttled,
+        _ => Fault::None,
+    });
+    let failed = world.sweep_on(store).await.unwrap_err();
+    assert_eq!((failed.report.returned, failed.report.woke), (1, true));
+}

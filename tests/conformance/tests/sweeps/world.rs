@@ -1,0 +1,97 @@
+//! A queue that sweeps run on.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use conformance::{NOW, insert, new_task, take};
+use lifo_queue::backoff::Backoff;
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::store::{QueueStore, TaskStore};
+use lifo_queue::sweep::{FailedSweep, SweepReport, SweepSettings, Sweeper};
+use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::time::{Clock, TokioClock};
+use lifo_queue::wake::Waker;
+use simulator::faulty::{Fault, FaultyStore};
+use simulator::topics::Topics;
+
+pub(crate) const SETTINGS: SweepSettings = SweepSettings {
+    default_ttl: Duration::from_secs(3_600),
+    expiry_bound: None,
+    overload_reach: None,
+    max_attempts: 2,
+    backoff: Backoff {
+        base: Duration::from_secs(1),
+        max: Duration::from_secs(60),
+    },
+    failure_retention: Duration::from_secs(600),
+    clock_skew: Duration::from_secs(2),
+};
+
+/// The duration of a lease of `conformance::wish`.
+pub(crate) const LEASE: Duration = Duration::from_secs(40);
+
+pub(crate) struct World {
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) topics: Arc<Topics>,
+    pub(crate) clock: Arc<TokioClock>,
+}
+
+impl World {
+    pub(crate) fn start() -> Self {
+        let clock = Arc::new(TokioClock::starting_at(NOW));
+        Self {
+            store: Arc::default(),
+            topics: Arc::default(),
+            clock,
+        }
+    }
+
+    pub(crate) async fn sweep(&self) -> SweepReport {
+        self.sweep_on(self.store.clone()).await.unwrap()
+    }
+
+    pub(crate) async fn sweep_on(
+        &self,
+        store: Arc<dyn QueueStore>,
+    ) -> Result<SweepReport, FailedSweep> {
+        let marker = Duration::from_secs(10);
+        let (topics, clock) = (self.topics.clone(), self.clock.clone());
+        let waker = Waker::new(store.clone(), topics, clock.clone(), marker);
+        let event = self.clock.now().0.to_string();
+        Sweeper::new(store, waker, clock, SETTINGS)
+            .sweep(&event)
+            .await
+    }
+
+    /// The world's store with faults. The script gets the name of the operation and the number of
+    /// its earlier calls.
+    pub(crate) fn failing(
+        &self,
+        script: impl Fn(&'static str, u32) -> Fault + Send + Sync + 'static,
+    ) -> Arc<FaultyStore> {
+        let calls = Mutex::new(BTreeMap::<&str, u32>::new());
+        Arc::new(FaultyStore::new(self.store.clone(), move |step| {
+            let mut calls = calls.lock().unwrap();
+            let before = calls.entry(step).or_default();
+            *before += 1;
+            script(step, *before - 1)
+        }))
+    }
+
+    /// Adds taken tasks whose leases expired, and one due task.
+    pub(crate) async fn with_stranded(self, stranded: u32) -> Self {
+        for n in 0..stranded {
+            let id = format!("t{n}");
+            self.store.insert(&new_task(&id, n.into())).await.unwrap();
+            take(&*self.store, &id).await;
+        }
+        insert(&*self.store, &["due"]).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        self
+    }
+
+    pub(crate) fn status(&self, id: &str) -> TaskStatus {
+        self.store.record(&TaskId::from_stored(id)).unwrap().status
+    }
+}
