@@ -78,7 +78,7 @@ pub enum Outcome {
     /// The downstream rejects *us*: wrong credentials or a wrong address. For one task alone it is
     /// a [`Retry`](Self::Retry). If several distinct tasks in a row get this outcome, the queue
     /// pauses. Otherwise one task after another would fail.
-    Refused {
+    Rejecting {
         /// Stored in the task's `lastError`.
         reason: String,
     },

@@ -107,10 +107,10 @@ impl Rate {
         let Some(bucket) = self.bucket.as_mut().filter(|_| !self.permit) else {
             return Ok(());
         };
-        if let Err(refused) = bucket.limiter.check() {
+        if let Err(too_early) = bucket.limiter.check() {
             self.waited = true;
             // Rounded up to a whole millisecond. Otherwise each request would be too early.
-            let wait = refused.wait_time_from(since_epoch(now));
+            let wait = too_early.wait_time_from(since_epoch(now));
             return Err(now.plus(wait + Duration::from_millis(1)));
         }
         let full_at = bucket.full_at.max(since_epoch(now));

@@ -162,12 +162,12 @@ fn not_invoked(error: &SdkError<InvokeError>) -> Outcome {
         | InvokeError::KmsDisabledException(_)
         | InvokeError::KmsInvalidStateException(_)
         | InvokeError::KmsNotFoundException(_)
-        | InvokeError::ResourceNotFoundException(_) => Outcome::Refused { reason },
+        | InvokeError::ResourceNotFoundException(_) => Outcome::Rejecting { reason },
         InvokeError::InvalidRequestContentException(_)
         | InvokeError::RequestTooLargeException(_)
         | InvokeError::SerializedRequestEntityTooLargeException(_)
         | InvokeError::UnsupportedMediaTypeException(_) => Outcome::Failure { reason },
-        other if other.code().is_some_and(is_denied) => Outcome::Refused { reason },
+        other if other.code().is_some_and(is_denied) => Outcome::Rejecting { reason },
         _ if status(error) == Some(429) => Outcome::Busy { retry_after: None },
         _ => Outcome::Unavailable { reason },
     }

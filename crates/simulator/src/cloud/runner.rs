@@ -55,7 +55,7 @@ impl TaskRunner for ProcessRunner {
             Deed::Busy(retry_after) => Outcome::Busy { retry_after },
             Deed::Unavailable => Outcome::Unavailable { reason: reason() },
             Deed::InternalError => Outcome::InternalError { reason: reason() },
-            Deed::Refuse => Outcome::Refused { reason: reason() },
+            Deed::Reject => Outcome::Rejecting { reason: reason() },
             Deed::Hang => std::future::pending().await,
             Deed::Kill => {
                 process.die_of(world, "run", FaultKind::KilledByTask).await;

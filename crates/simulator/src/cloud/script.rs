@@ -20,7 +20,7 @@ pub enum Deed {
     /// The downstream responds with HTTP 500.
     InternalError,
     /// The downstream rejects the queue itself, for example its credentials.
-    Refuse,
+    Reject,
     /// The runner panics.
     Panic,
     /// The run never ends.

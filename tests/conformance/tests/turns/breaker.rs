@@ -192,7 +192,7 @@ async fn pause_for_a_rejecting_downstream_leaves_the_breaker_open() {
     let world = World::with_breaker(move |_| {
         let outcome = match clock.now() < NOW.plus(Duration::from_secs(5)) {
             true => unavailable(),
-            false => Outcome::Refused {
+            false => Outcome::Rejecting {
                 reason: "HTTP 403".to_owned(),
             },
         };

@@ -104,10 +104,10 @@ async fn a_busy_downstream_slows_the_processor_and_costs_no_attempts() {
 
 #[tokio::test(start_paused = true)]
 async fn downstream_that_rejects_several_tasks_pauses_the_queue() {
-    let refused = Outcome::Refused {
+    let rejecting = Outcome::Rejecting {
         reason: "HTTP 403".into(),
     };
-    let world = World::new(move |_| (Duration::from_secs(1), refused.clone()));
+    let world = World::new(move |_| (Duration::from_secs(1), rejecting.clone()));
     let world = world.with_tasks(50).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
@@ -129,7 +129,7 @@ async fn one_rejected_task_does_not_pause_the_queue() {
     let world = World::new(|task| match task.task_id.as_str() {
         "t0003" => (
             Duration::ZERO,
-            Outcome::Refused {
+            Outcome::Rejecting {
                 reason: "HTTP 404".into(),
             },
         ),

@@ -20,8 +20,8 @@ use super::world::*;
 
 const BUSY: Outcome = Outcome::Busy { retry_after: None };
 
-fn refused() -> Outcome {
-    Outcome::Refused {
+fn rejecting() -> Outcome {
+    Outcome::Rejecting {
         reason: "HTTP 404".to_owned(),
     }
 }
@@ -203,7 +203,7 @@ async fn three_distinct_tasks_are_enough_to_pause_and_two_are_not() {
 async fn three_rejected_tasks_do_not_pause_a_queue_whose_others_succeed() {
     for slots in [4, 10, 50] {
         let mut world = World::new(|task| match task.task_id.as_str() {
-            "t0097" | "t0098" | "t0099" => (Duration::from_millis(50), refused()),
+            "t0097" | "t0098" | "t0099" => (Duration::from_millis(50), rejecting()),
             _ => (Duration::from_secs(1), Outcome::Success),
         });
         world.settings.slots = slots;
@@ -218,7 +218,7 @@ async fn three_rejected_tasks_do_not_pause_a_queue_whose_others_succeed() {
 async fn success_at_the_time_of_three_rejections_prevents_a_pause() {
     // Four runs start and end together. The newest succeeds, and its end is recorded first.
     let mut world = World::new(|task| match task.task_id.as_str() {
-        "t0006" | "t0007" | "t0008" => (Duration::from_millis(50), refused()),
+        "t0006" | "t0007" | "t0008" => (Duration::from_millis(50), rejecting()),
         "t0009" => (Duration::from_millis(50), Outcome::Success),
         _ => (Duration::from_secs(1), Outcome::Success),
     });
@@ -231,7 +231,7 @@ async fn success_at_the_time_of_three_rejections_prevents_a_pause() {
 #[tokio::test(start_paused = true)]
 async fn tasks_start_while_a_success_beside_three_rejections_is_settled() {
     let mut world = World::new(|task| match task.task_id.as_str() {
-        "t0006" | "t0007" | "t0008" => (Duration::from_millis(50), refused()),
+        "t0006" | "t0007" | "t0008" => (Duration::from_millis(50), rejecting()),
         "t0009" => (Duration::from_millis(50), Outcome::Success),
         _ => (Duration::from_secs(10), Outcome::Success),
     });
@@ -255,7 +255,7 @@ async fn tasks_start_while_a_success_beside_three_rejections_is_settled() {
 #[tokio::test(start_paused = true)]
 async fn rejections_in_the_last_runs_of_a_turn_pause_the_queue() {
     // The three runs last longer than the time in which the turn takes tasks.
-    let mut world = World::new(|_| (Duration::from_secs(29), refused()));
+    let mut world = World::new(|_| (Duration::from_secs(29), rejecting()));
     world.settings.turn = Duration::from_secs(10);
     let world = world.with_tasks(3).await;
     let summary = world.turn().await;
@@ -267,7 +267,7 @@ async fn one_slot_probes_after_a_pause_for_rejections() {
     let clock = TokioClock::starting_at(NOW);
     let outage = NOW.plus(Duration::from_secs(400));
     let world = World::new(move |_| match clock.now() {
-        now if now < outage => (Duration::from_millis(500), refused()),
+        now if now < outage => (Duration::from_millis(500), rejecting()),
         _ => (Duration::from_millis(500), Outcome::Success),
     });
     let world = world.with_tasks(60).await;

@@ -18,7 +18,7 @@ pub(super) struct Downstream {
     pub(super) panic: u32,
     pub(super) hang: u32,
     pub(super) kill: u32,
-    pub(super) refuse: u32,
+    pub(super) reject: u32,
     pub(super) unavailable: u32,
     /// Each run takes a little longer than the time between two tasks, and [`pages::KILLER`] kills
     /// its process.
@@ -62,8 +62,8 @@ impl Downstream {
             Deed::Hang
         } else if is(self.kill) {
             Deed::Kill
-        } else if is(self.refuse) && early {
-            Deed::Refuse
+        } else if is(self.reject) && early {
+            Deed::Reject
         } else if is(self.unavailable) && task.total_attempts <= 2 * times {
             Deed::Unavailable
         } else {
@@ -85,7 +85,7 @@ pub(super) fn downstream(rng: &mut Rng) -> Downstream {
         ..Downstream::default()
     };
     if rng.u32(0..8) == 0 {
-        downstream.refuse = 40;
+        downstream.reject = 40;
     }
     downstream.seed = rng.u64(..);
     downstream.longest = Duration::from_millis(*pick(rng, &[5, 500, 5_000, 20_000]));

@@ -15,7 +15,7 @@ pub(super) fn answer(outcome: Option<&Outcome>) -> &'static str {
         Some(Outcome::Retry { .. }) => "retry",
         Some(Outcome::Busy { .. }) => "busy",
         Some(Outcome::Unavailable { .. } | Outcome::InternalError { .. }) => "unavailable",
-        Some(Outcome::Refused { .. }) => "rejecting",
+        Some(Outcome::Rejecting { .. }) => "rejecting",
         None => "cut_off",
     }
 }

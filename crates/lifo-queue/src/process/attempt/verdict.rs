@@ -50,7 +50,7 @@ impl Attempts {
             Some(Outcome::Success) => Verdict::Settle(Settlement::Success),
             Some(Outcome::Failure { reason }) => Verdict::Settle(Settlement::Failure { reason }),
             Some(Outcome::Retry { reason }) => self.retry(taken, reason, Why::Retry),
-            Some(Outcome::Refused { reason }) => self.retry(taken, reason, Why::Retry),
+            Some(Outcome::Rejecting { reason }) => self.retry(taken, reason, Why::Retry),
             Some(Outcome::Busy { retry_after }) => match ruling.spared {
                 Some(Spared::UntilProbe(at)) if retry_after.is_none() => {
                     let reason = "the downstream was busy".to_owned();

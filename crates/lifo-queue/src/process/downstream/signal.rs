@@ -32,7 +32,7 @@ impl From<Option<&Outcome>> for Signal {
             Some(Outcome::Busy { retry_after }) => Self::Busy {
                 retry_after: *retry_after,
             },
-            Some(Outcome::Refused { .. }) => Self::Rejecting,
+            Some(Outcome::Rejecting { .. }) => Self::Rejecting,
             Some(Outcome::Unavailable { .. }) => Self::Unavailable,
             Some(Outcome::InternalError { .. }) => Self::InternalError,
             Some(Outcome::Retry { .. }) | None => Self::Nothing,

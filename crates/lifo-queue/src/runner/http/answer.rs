@@ -77,13 +77,13 @@ impl Answer {
         }
         match status.as_u16() {
             200..=299 => Outcome::Success,
-            300..=399 => Outcome::Refused {
+            300..=399 => Outcome::Rejecting {
                 reason: format!(
                     "{reason} (redirects are not followed: name the final address, and check the \
                      credentials if this one leads to a login)"
                 ),
             },
-            401 | 403 | 404 => Outcome::Refused { reason },
+            401 | 403 | 404 => Outcome::Rejecting { reason },
             408 | 429 | 503 => Outcome::Busy {
                 retry_after: self.retry_after,
             },

@@ -177,9 +177,9 @@ impl SecretText {
     /// The secret as a header's value.
     ///
     /// # Errors
-    /// [`Outcome::Refused`] if the secret has characters that a header cannot hold.
+    /// [`Outcome::Rejecting`] if the secret has characters that a header cannot hold.
     fn header_value(&self) -> Result<HeaderValue, Outcome> {
-        let mut value = HeaderValue::from_str(self.as_str()).map_err(|_| Outcome::Refused {
+        let mut value = HeaderValue::from_str(self.as_str()).map_err(|_| Outcome::Rejecting {
             reason: "the secret for the header holds characters that no header can; store \
                      visible ASCII in one line"
                 .to_owned(),

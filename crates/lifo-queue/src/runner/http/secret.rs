@@ -60,7 +60,7 @@ impl Secret {
     /// The secret's text. While Secrets Manager cannot be reached, this is the last known value.
     ///
     /// # Errors
-    /// [`Outcome::Unavailable`] if it cannot be read now. [`Outcome::Refused`] if it cannot be read
+    /// [`Outcome::Unavailable`] if it cannot be read now. [`Outcome::Rejecting`] if it cannot be read
     /// until a policy, the address or the secret changes.
     pub(super) async fn get(&self) -> Result<SecretText, Outcome> {
         let mut cached = self.cached.lock().await;
@@ -87,26 +87,26 @@ impl Secret {
         }
     }
 
-    /// The secret's text after an endpoint rejected the value `refused`. It is fetched, unless the
+    /// The secret's text after an endpoint rejected the value `rejected`. It is fetched, unless the
     /// cached value is another one, or a fetch shortly before returned the same value.
     ///
     /// # Errors
     /// As for [`get`](Self::get).
     pub(super) async fn get_after_rejection_of(
         &self,
-        refused: &SecretText,
+        rejected: &SecretText,
     ) -> Result<SecretText, Outcome> {
         let mut cached = self.cached.lock().await;
         let now = Instant::now();
         let known = cached.as_ref().filter(|cached| {
-            cached.text != *refused || cached.current_until.is_some_and(|until| now < until)
+            cached.text != *rejected || cached.current_until.is_some_and(|until| now < until)
         });
         if let Some(cached) = known {
             return Ok(cached.text.clone());
         }
         let text = self.fetch().await?;
         let text = self.keep(&mut cached, text);
-        if let Some(cached) = cached.as_mut().filter(|_| text == *refused) {
+        if let Some(cached) = cached.as_mut().filter(|_| text == *rejected) {
             cached.current_until = Some(Instant::now() + GRACE);
         }
         Ok(text)
@@ -134,7 +134,7 @@ impl Secret {
             .filter(|text| !text.is_empty())
         {
             Some(text) => Ok(SecretText(text.into())),
-            None => Err(Outcome::Refused {
+            None => Err(Outcome::Rejecting {
                 reason: format!(
                     "secret {} holds no text; store the header's value",
                     self.arn
@@ -155,7 +155,7 @@ impl Secret {
             ) || error.code().is_some_and(is_denied)
         });
         if lasting {
-            Outcome::Refused { reason }
+            Outcome::Rejecting { reason }
         } else {
             Outcome::Unavailable { reason }
         }

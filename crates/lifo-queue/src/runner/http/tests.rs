@@ -110,7 +110,7 @@ async fn http_status_determines_the_outcome() {
     }
     for status in [401, 403, 404] {
         let outcome = outcome_of(status, None, "who?").await;
-        let Outcome::Refused { reason } = outcome else {
+        let Outcome::Rejecting { reason } = outcome else {
             panic!("{status}: {outcome:?}")
         };
         assert!(reason.starts_with(&format!("HTTP {status} ")), "{reason}");
@@ -174,7 +174,7 @@ async fn redirects_are_not_followed_and_mean_rejecting() {
         })
         .await;
         let outcome = outcome(&server.url("/tasks")).await;
-        let Outcome::Refused { reason } = outcome else {
+        let Outcome::Rejecting { reason } = outcome else {
             panic!("{status}: {outcome:?}")
         };
         assert!(reason.contains("redirects are not followed"), "{reason}");
@@ -182,7 +182,7 @@ async fn redirects_are_not_followed_and_mean_rejecting() {
     }
     assert!(matches!(
         outcome_of(304, None, "").await,
-        Outcome::Refused { .. }
+        Outcome::Rejecting { .. }
     ));
 }
 

@@ -103,15 +103,15 @@ async fn throttling_is_busy() {
 
 #[tokio::test]
 async fn invoke_errors_mean_rejecting_failure_or_unavailable() {
-    let refused = |reason| Outcome::Refused { reason };
+    let rejecting = |reason| Outcome::Rejecting { reason };
     let failure = |reason| Outcome::Failure { reason };
     let retry = |reason| Outcome::Unavailable { reason };
     type Ends = fn(String) -> Outcome;
     let cases: [(u16, &str, Ends); 9] = [
-        (403, "AccessDeniedException", refused),
-        (403, "ExpiredTokenException", refused),
-        (404, "ResourceNotFoundException", refused),
-        (502, "KMSAccessDeniedException", refused),
+        (403, "AccessDeniedException", rejecting),
+        (403, "ExpiredTokenException", rejecting),
+        (404, "ResourceNotFoundException", rejecting),
+        (502, "KMSAccessDeniedException", rejecting),
         (413, "RequestTooLargeException", failure),
         (400, "InvalidRequestContentException", failure),
         (415, "UnsupportedMediaTypeException", failure),

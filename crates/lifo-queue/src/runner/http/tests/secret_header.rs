@@ -31,11 +31,11 @@ async fn server_that_accepts(value: &'static str) -> Server {
 }
 
 /// A server that accepts one value of `Authorization`. It answers any other with the status
-/// `refusal`, and repeats it.
-async fn server_that_answers(refusal: u16, value: &'static str) -> Server {
+/// `rejection`, and repeats it.
+async fn server_that_answers(rejection: u16, value: &'static str) -> Server {
     Server::start(move |call, _| {
         let given = call.header("authorization").unwrap_or("nothing").to_owned();
-        let status = if given == value { 200 } else { refusal };
+        let status = if given == value { 200 } else { rejection };
         Response::builder()
             .status(status)
             .body(Body::from(format!("got {given}")))
@@ -62,8 +62,8 @@ async fn a_secret_is_fetched_once_and_sent_whole() {
 
 #[tokio::test]
 async fn runner_fetches_a_rotated_secret_and_repeats_the_call() {
-    for refusal in [401, 403] {
-        let server = server_that_answers(refusal, "new-value").await;
+    for rejection in [401, 403] {
+        let server = server_that_answers(rejection, "new-value").await;
         let aws = FakeAws::answering([secret("old-value"), secret("new-value")]);
         let runner = with_secret(&server.url("/"), &aws);
 
@@ -87,7 +87,7 @@ async fn current_secret_that_is_rejected_repeatedly_is_refetched_once() {
     let runner = with_secret(&server.url("/"), &aws);
     for id in ["a", "b", "c", "d"] {
         let outcome = runner.run(&task(id)).await;
-        assert!(matches!(outcome, Outcome::Refused { .. }), "{outcome:?}");
+        assert!(matches!(outcome, Outcome::Rejecting { .. }), "{outcome:?}");
     }
     // The secret is fetched at the first call, and after the first 403.
     assert_eq!((server.calls().len(), aws.made().len()), (4, 2));
@@ -114,7 +114,7 @@ async fn unchanged_wrong_secret_means_rejecting_without_a_second_call() {
     let outcome = with_secret(&server.url("/"), &aws).run(&task("a")).await;
 
     let reason = "HTTP 401 Unauthorized: got ***".to_owned();
-    assert_eq!(outcome, Outcome::Refused { reason });
+    assert_eq!(outcome, Outcome::Rejecting { reason });
     assert_eq!((server.calls().len(), aws.made().len()), (1, 2));
 }
 
@@ -123,7 +123,7 @@ async fn rotated_secret_that_is_also_wrong_means_rejecting() {
     let server = server_that_accepts("another").await;
     let aws = FakeAws::answering([secret("first-value"), secret("second-value")]);
     let outcome = with_secret(&server.url("/"), &aws).run(&task("a")).await;
-    assert!(matches!(outcome, Outcome::Refused { .. }), "{outcome:?}");
+    assert!(matches!(outcome, Outcome::Rejecting { .. }), "{outcome:?}");
     assert_eq!((server.calls().len(), aws.made().len()), (2, 2));
 }
 
@@ -166,7 +166,7 @@ async fn without_a_usable_secret_no_request_is_sent() {
         let aws = FakeAws::answering([prepared]);
         let outcome = with_secret(&server.url("/"), &aws).run(&task("a")).await;
         let reason = match (&outcome, passes) {
-            (Outcome::Unavailable { reason }, true) | (Outcome::Refused { reason }, false) => {
+            (Outcome::Unavailable { reason }, true) | (Outcome::Rejecting { reason }, false) => {
                 reason
             }
             _ => panic!("{why}: {outcome:?}"),
@@ -204,7 +204,7 @@ async fn stale_secret_is_refetched_and_still_used_during_an_outage() {
     tokio::time::advance(Duration::from_secs(30)).await;
     let outcome = value().await.unwrap_err();
     assert!(
-        matches!(outcome, Outcome::Refused { .. }),
+        matches!(outcome, Outcome::Rejecting { .. }),
         "no longer allowed: {outcome:?}"
     );
 }

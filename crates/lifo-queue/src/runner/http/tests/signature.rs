@@ -118,5 +118,5 @@ async fn session_token_is_masked_in_the_reason() {
     let aws = FakeAws::answering([answer(200, "unused")]);
     let outcome = signing(&server.url("/"), &aws).run(&task("a")).await;
     let reason = "HTTP 403 Forbidden: no match for x-amz-security-token:***".to_owned();
-    assert_eq!(outcome, Outcome::Refused { reason });
+    assert_eq!(outcome, Outcome::Rejecting { reason });
 }
