@@ -6,6 +6,7 @@ import { fixedCostsPage, quotedCosts } from './costs';
 import { createTasksPage } from './create-tasks';
 import { ROOT } from './files';
 import { settingsPage } from './settings';
+import { QUOTING_FILES, withStatusCodes } from './status-codes';
 import { telemetryPage } from './telemetry';
 import { alarmsPage, outputsPage, variablesPage } from './templates';
 
@@ -21,6 +22,11 @@ test.each([
   ['fixed-costs', fixedCostsPage],
 ])('docs/reference/%s.md is up to date', (name, page) => {
   expectCommitted(`docs/reference/${name}.md`, page());
+});
+
+// `make docs` writes the codes.
+test.each(QUOTING_FILES)('%s has the status codes of the HTTP runner', (file) => {
+  expectCommitted(file, withStatusCodes(file));
 });
 
 test.each(['cost', 'faq'])('docs/explanation/%s.md quotes the fixed costs of each queue', (name) => {

@@ -8,10 +8,14 @@ import { SimulatedRunner, type SimulatedRunnerProps } from './simulated';
 /** The kinds of task runner. */
 export class TaskRunner {
   /**
-   * POSTs each task as JSON, with an `Idempotency-Key`. 2xx: the task succeeded. 408, 429 and 503: the downstream is
-   * *busy*, until `Retry-After` if given. 401, 403, 404 and 3xx: the downstream *rejects* us; after several distinct
-   * tasks the queue pauses. Other 4xx: the task failed. Any other answer or none: the downstream is *unavailable*, and
-   * the task is retried.
+   * POSTs each task as JSON, with an `Idempotency-Key`. The status code of the response decides the outcome:
+   *
+   * - 2xx: the task succeeded
+   * - 408, 429, 503: the downstream is *busy*, until `Retry-After` if given
+   * - 401, 403, 404, 3xx: the downstream *rejects* us; after several distinct tasks the queue pauses
+   * - other 4xx: the task failed
+   * - 500: the downstream is *unavailable*, or the task is the cause; the task is retried
+   * - any other code, or no response: the downstream is *unavailable*; the task is retried
    */
   static http(props: HttpRunnerProps): ITaskRunner {
     return new HttpRunner(props);

@@ -23,9 +23,8 @@
 //! |---|---|
 //! | 2xx, body received | success |
 //! | 408, 429, 503 | busy, until `Retry-After` (seconds or a date; [`MAX_RETRY_AFTER`] at most) |
-//! | 401, 403, 404 | rejecting: the endpoint does not accept *us* |
-//! | 3xx | rejecting: most often a login page. Redirects are never followed, since a task must not go to an address that was not configured |
-//! | any other 4xx | failure |
+//! | 401, 403, 404, 3xx | rejecting: the endpoint does not accept *us*. A redirect most often leads to a login page. It is never followed, since a task must not go to an address that was not configured |
+//! | other 4xx | failure |
 //! | 500 | internal error: unavailable, or the task is the cause |
 //! | any other 5xx or unknown status | unavailable |
 //! | no answer in time, no connection, TLS error, an answer that breaks off | unavailable |

@@ -18,6 +18,40 @@ const MAX_BODY_TIME: Duration = Duration::from_secs(2);
 /// Secrets with fewer bytes than this are not removed from bodies: they would be found in any text.
 const MIN_SECRET: usize = 4;
 
+/// The outcome of a status code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Means {
+    Success,
+    Busy,
+    Rejecting,
+    Failure,
+    InternalError,
+    Unavailable,
+}
+
+/// The status codes of each outcome. An `x` is any digit, and the first match decides. Any other
+/// code means unavailable. `make docs` copies the codes into the documents.
+const STATUS_CODES: [(&[&str], Means); 5] = [
+    (&["2xx"], Means::Success),
+    (&["408", "429", "503"], Means::Busy),
+    (&["401", "403", "404", "3xx"], Means::Rejecting),
+    (&["4xx"], Means::Failure),
+    (&["500"], Means::InternalError),
+];
+
+impl From<StatusCode> for Means {
+    fn from(status: StatusCode) -> Self {
+        let matches = |code: &&str| {
+            let mut digits = code.bytes().zip(status.as_str().bytes());
+            digits.all(|(pattern, digit)| pattern == b'x' || pattern == digit)
+        };
+        let row = STATUS_CODES
+            .iter()
+            .find(|(codes, _)| codes.iter().any(matches));
+        row.map_or(Self::Unavailable, |(_, means)| *means)
+    }
+}
+
 /// The answer to one call.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -67,7 +101,7 @@ impl Answer {
         })
     }
 
-    /// The outcome, by the table in the [module](super).
+    /// The outcome, by [`STATUS_CODES`].
     pub(super) fn into_outcome(self) -> Outcome {
         let status = self.status;
         let mut reason = format!("HTTP {status}");
@@ -75,21 +109,21 @@ impl Answer {
             reason.push_str(": ");
             reason.push_str(&self.excerpt);
         }
-        match status.as_u16() {
-            200..=299 => Outcome::Success,
-            300..=399 => Outcome::Rejecting {
+        match Means::from(status) {
+            Means::Success => Outcome::Success,
+            Means::Busy => Outcome::Busy {
+                retry_after: self.retry_after,
+            },
+            Means::Rejecting if status.is_redirection() => Outcome::Rejecting {
                 reason: format!(
                     "{reason} (redirects are not followed: name the final address, and check the \
                      credentials if this one leads to a login)"
                 ),
             },
-            401 | 403 | 404 => Outcome::Rejecting { reason },
-            408 | 429 | 503 => Outcome::Busy {
-                retry_after: self.retry_after,
-            },
-            400..=499 => Outcome::Failure { reason },
-            500 => Outcome::InternalError { reason },
-            _ => Outcome::Unavailable { reason },
+            Means::Rejecting => Outcome::Rejecting { reason },
+            Means::Failure => Outcome::Failure { reason },
+            Means::InternalError => Outcome::InternalError { reason },
+            Means::Unavailable => Outcome::Unavailable { reason },
         }
     }
 }

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './files';
+
+const RUNNER = 'crates/lifo-queue/src/runner/http';
+
+type Means = 'Success' | 'Busy' | 'Rejecting' | 'Failure' | 'InternalError';
+
+/** The table of status codes in the HTTP runner: the codes of each outcome, the first match first. */
+function table(): Map<string, string[]> {
+  const source = readFileSync(join(ROOT, RUNNER, 'answer.rs'), 'utf8');
+  const rows = /STATUS_CODES[\s\S]*?= \[([\s\S]*?)\n\];/.exec(source)?.[1] ?? '';
+  return new Map(
+    [...rows.matchAll(/\(&\[([^\]]*)\], Means::(\w+)\)/g)].map(([, codes = '', means = '']) => [
+      means,
+      [...codes.matchAll(/"(\w+)"/g)].map(([, code = '']) => code),
+    ]),
+  );
+}
+
+/** The codes of an outcome in words. A class is *other* if an earlier row has some of its codes. */
+function codes(means: Means): string {
+  const rows = [...table()];
+  const place = rows.findIndex(([name]) => name === means);
+  const earlier = rows.slice(0, place).flatMap(([, codes]) => codes);
+  const named = (code: string) =>
+    code.endsWith('xx') && earlier.some((other) => other[0] === code[0]) ? `other ${code}` : code;
+  const [, found = []] = rows[place] ?? [];
+  if (found.length === 0) throw new Error(`${RUNNER}/answer.rs has no codes of ${means}`);
+  return found.map(named).join(', ');
+}
+
+/** The first cell of the row of a Markdown table whose second cell begins like this. */
+const cell = (second: string, prefix = '') => new RegExp(`(?<=^${prefix}\\| )[^|]+(?= \\| ${second})`, 'gm');
+/** An item of a list in a comment, whose text begins like this. */
+const item = (text: string) => new RegExp(`(?<=^ +\\* - )[^:]+(?=: ${text})`, 'gm');
+/** The brackets after this text. */
+const brackets = (before: string) => new RegExp(`(?<=${before} \\()[^)]+(?=\\))`, 'g');
+
+/** The places of the codes in each file. */
+const PLACES: Readonly<Record<string, readonly (readonly [Means, RegExp])[]>> = {
+  [`${RUNNER}.rs`]: [
+    ['Busy', cell('busy', '//! ')],
+    ['Rejecting', cell('rejecting', '//! ')],
+    ['Failure', cell('failure', '//! ')],
+    ['InternalError', cell('internal error', '//! ')],
+  ],
+  'README.md': [
+    ['Success', cell('SUCCESS')],
+    ['Busy', cell('\\*busy\\*')],
+    ['Rejecting', cell('\\*rejecting\\*')],
+    ['Failure', cell('FAILURE')],
+    ['InternalError', cell('\\*unavailable\\*, or')],
+  ],
+  'docs/how-to/http-endpoint.md': [
+    ['Success', cell('success')],
+    ['Busy', cell('\\*busy\\*')],
+    ['Rejecting', cell('\\*rejecting\\*')],
+    ['Failure', cell('failure')],
+    ['InternalError', cell('\\*unavailable\\*, or')],
+  ],
+  'docs/how-to/runbook-tasks.md': [['Busy', brackets('`Retry-After`')]],
+  'docs/explanation/circuit-breaker.md': [['Busy', brackets('a busy answer')]],
+  'docs/explanation/overload.md': [['Busy', brackets('A busy response')]],
+  'infra/tasks/runners/task-runner.ts': [
+    ['Success', item('the task succeeded')],
+    ['Busy', item('the downstream is \\*busy\\*')],
+    ['Rejecting', item('the downstream \\*rejects\\*')],
+    ['Failure', item('the task failed')],
+    ['InternalError', item('the downstream is \\*unavailable\\*, or')],
+  ],
+};
+
+/** The files that quote the codes. */
+export const QUOTING_FILES = Object.keys(PLACES);
+
+/** The text of a file with the codes of the runner's table. */
+export function withStatusCodes(file: string): string {
+  return (PLACES[file] ?? []).reduce(
+    (text, [means, place]) => {
+      if (text.match(place)?.length !== 1)
+        throw new Error(`${file} needs one place ${place} for the codes of ${means}`);
+      return text.replace(place, codes(means));
+    },
+    readFileSync(join(ROOT, file), 'utf8'),
+  );
+}
