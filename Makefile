@@ -138,7 +138,7 @@ diff: setup ## show what a deployment would change [ENV NAME LOCAL IOT UNRELIABL
 
 .PHONY: deploy
 DEPLOY = $(BIN)/python -m delivery deploy --environment $(ENV) $(if $(YES),--yes)
-deploy: setup-aws ## check the account, show the changes, ask (YES=1 skips the question), deploy [ENV NAME QUEUE LOCAL YES IOT UNRELIABLE]
+deploy: setup-aws ## check the account, show the changes, prompt for confirmation (YES=1 skips it), deploy [ENV NAME QUEUE LOCAL YES IOT UNRELIABLE]
 ifeq ($(LOCAL),1)
 	@$(CHECK_LOCAL)
 	@$(MAKE) synth-local
@@ -220,7 +220,7 @@ breaker: build-freshq ## open the circuit breaker for a while, or close it: DO=o
 	@$(AWS) $(FRESHQ) $@ "$$DO" --env $(SUFFIX) $${FOR:+--for "$$FOR"} $${REASON:+--reason "$$REASON"}
 
 .PHONY: redrive
-redrive: build-freshq ## retry failed tasks: TASK="<id> …" or ALL=1 (YES=1 skips the question), TTL=1h [ENV NAME LOCAL TASK ALL YES TTL]
+redrive: build-freshq ## retry failed tasks: TASK="<id> …" or ALL=1 (YES=1 skips the confirmation), TTL=1h [ENV NAME LOCAL TASK ALL YES TTL]
 	@$(OPERATE) $${TTL:+--ttl "$$TTL"} $(if $(ALL),--all $(if $(YES),--yes)) -- $${TASK:-}
 
 .PHONY: cancel
@@ -403,7 +403,7 @@ simulate: check-rust ## simulate overload, outages and storms with the real core
 	target/$(HOST)/debug/simulate
 
 .PHONY: bench
-bench: synth-local ## measure AWS calls for each task, throughput, memory, cold start, sizes, ingest, matches of agents, wake-ups of a burst
+bench: synth-local ## measure AWS calls per task, throughput, memory, cold start, sizes, ingest, matches of agents, wake-ups of a burst
 	cargo build --locked --release --package bench --package ingest-tasks --package process-tasks
 	target/release/bench --cold-start target/release/process-tasks --ingest target/release/ingest-tasks
 	$(BIN)/python -m local burst

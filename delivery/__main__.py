@@ -124,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     out = verbs.add_parser("deploy", help="show what changes, ask, deploy")
     out.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")
     out.add_argument("--environment", required=True)
-    out.add_argument("--yes", action="store_true", help="skip the question")
+    out.add_argument("--yes", action="store_true", help="skip the prompt for confirmation")
     out.add_argument("--local", action="store_true", help="deploy to the local AWS that this shell uses")
     out.add_argument("stacks", nargs="+")
     out.set_defaults(run=_deploy)

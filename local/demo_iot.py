@@ -29,7 +29,7 @@ CAPACITY = 8
 SERVICE_SECONDS = 0.4
 #: A device counts as validated soon if it is validated within this time.
 SOON_SECONDS = 5
-#: A connection older than this is not validated any more: the device has disconnected.
+#: A connection older than this is no longer validated: the device has disconnected.
 EXPIRY_SECONDS = 10
 STORM = Storm(burst=200, burst_seconds=2, steady=24, steady_seconds=15, reconnects=4)
 #: Newest first must validate at least this many times as many devices soon as the order of arrival.

@@ -17,7 +17,7 @@ from local.paths import PROJECT, STATE
 from local.queue import DeployedQueue
 from local.stack import DeployedStack
 
-#: The most bytes of a function's zip. Lambda's limit is 50 MB; a function of double size has an unintended dependency.
+#: Maximum number of bytes of a function's zip. Lambda's limit is 50 MB; a function of double size has an unintended dependency.
 ZIP_BUDGET = 6 * 1024 * 1024
 #: The longest start in seconds, from exec to the first request for an event. The functions take less than 20 ms.
 #: Checked only on arm64, because qemu takes longer.

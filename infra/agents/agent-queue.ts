@@ -50,7 +50,7 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly seed?: boolean;
   /**
-   * Whether the queue has a CloudWatch dashboard. CloudWatch bills 3 USD a month for each dashboard of an account
+   * Whether the queue has a CloudWatch dashboard. CloudWatch bills 3 USD a month per dashboard of an account
    * beyond the first three. The saved queries cost nothing and always exist.
    * @default true
    */
@@ -139,7 +139,7 @@ export class AgentQueue extends Construct {
       AssignmentTopicArn: [this.assignmentTopic.topicArn, 'Assignments are published here'],
       AgentDeskFunctionName: [
         this.agentDesk.function.functionName,
-        'Answers commands about agents and calls',
+        'Executes commands about agents and calls',
       ],
       CallDeadLetterQueueUrl: [
         this.intake.deadLetters.queueUrl,

@@ -43,8 +43,8 @@ function sweepProblems({ agents: { sweepInterval } }: AgentQueueSettings): Probl
   return [
     {
       setting: 'agents.sweepInterval',
-      rule: `${text(sweepInterval)} is not whole minutes from 1 to 60: EventBridge Scheduler counts in minutes, and expired calls and agents with expired leases wait for the sweep`,
-      remedy: 'choose whole minutes from 1 to 60; 1 is suitable',
+      rule: `${text(sweepInterval)} is not a whole number of minutes from 1 to 60: EventBridge Scheduler counts in minutes, and expired calls and agents with expired leases wait for the sweep`,
+      remedy: 'choose a whole number of minutes from 1 to 60; 1 is suitable',
     },
   ];
 }

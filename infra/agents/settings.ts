@@ -14,7 +14,7 @@ export interface Dimension {
   /** The attribute of the agent's item that holds it, for example `Languages`. */
   readonly attribute: string;
   /**
-   * Whether an agent may have several values of it. An agent is in one queue for each combination of its values, for
+   * Whether an agent may have several values of it. An agent is in one queue per combination of its values, for
    * example in 6 queues with 3 languages and 2 genders. The limit is 95 queues.
    * @default false
    */

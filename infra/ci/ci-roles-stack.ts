@@ -35,7 +35,7 @@ export interface CiRolesStackProps {
 
 /**
  * Roles that GitHub Actions assumes in this account, without a stored key. `make bootstrap-ci` deploys this stack once
- * for each account.
+ * per account.
  *
  * - One role reads the templates of our stacks, for any pull request of the repository. A user who may push a branch
  *   controls the job of a pull request, so this role can read no table, queue or log.

@@ -41,7 +41,7 @@ export const TASK_METRICS = {
   ),
   CreateFailed: counter(
     ['create-tasks'],
-    'tasks that were not created; the answer to the caller has the reasons',
+    'tasks that were not created; the response to the caller has the reasons',
   ),
   WakeUpsPublished: counter(['trigger', ...SWEEP], 'notifications to process-tasks, tail calls not included'),
   LeasesReturned: counter(SWEEP, 'tasks returned to PENDING after their lease expired: a process died'),

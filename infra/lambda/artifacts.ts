@@ -56,7 +56,7 @@ export function builtCode(binary: string): Code {
   if (code === undefined) {
     throw new Error(
       `${binary} has not been built: there is no ${join(artifactsRoot(), binary, 'bootstrap')}. ` +
-        'Remedy: run `make build` (or point FRESHQ_ARTIFACTS at the folder that holds the built functions), ' +
+        'Remedy: run `make build` (or point FRESHQ_ARTIFACTS at the folder with the built functions), ' +
         'or set FRESHQ_SKIP_BUILD=1 to synthesize a template without code.',
     );
   }

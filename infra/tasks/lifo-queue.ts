@@ -71,7 +71,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly alarmTopic?: ITopic;
   /**
-   * Whether the queue has a CloudWatch dashboard. CloudWatch bills 3 USD a month for each dashboard of an account
+   * Whether the queue has a CloudWatch dashboard. CloudWatch bills 3 USD a month per dashboard of an account
    * beyond the first three. The saved queries cost nothing and are always there.
    * @default true
    */
@@ -83,7 +83,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly shedTasksTo?: IQueue;
   /**
-   * An EventBridge bus in the queue's region. It gets an event for each task that succeeded or failed, at least once,
+   * An EventBridge bus in the queue's region. It gets an event per task that succeeded or failed, at least once,
    * without the payload. See `docs/how-to/task-events.md`.
    * @default - none; there are no events
    */

@@ -10,7 +10,7 @@ import type { QueueSettings } from './settings';
  */
 const SUSTAINED_TASKS_PER_SECOND = { least: 200, most: 500 };
 
-/** The most tasks that `create-tasks` accepts or simulates in one event. */
+/** Maximum number of tasks that `create-tasks` accepts or simulates in one event. */
 const MOST_SIMULATED_TASKS = 10_000;
 
 /** A warning about a configuration that works, but probably not as intended. */

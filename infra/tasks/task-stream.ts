@@ -9,7 +9,7 @@ export interface TaskStreamProps {
   readonly table: TaskTable;
   /** Patterns of Lambda's event filtering. A record reaches the function if it matches at least one of them. */
   readonly patterns: Record<string, unknown>[];
-  /** The most records of one invocation. */
+  /** Maximum number of records of one invocation. */
   readonly batchSize: number;
   /** Time for which Lambda gathers records before it invokes the function. */
   readonly batchWindow: Duration;

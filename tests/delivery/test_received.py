@@ -48,7 +48,7 @@ def hostile_archive() -> bytes:
 
 
 def write_artifact(into: Path) -> None:
-    """Write the files that a hostile pull request uploads in place of templates."""
+    """Write the files that a hostile pull request uploads instead of templates."""
     into.mkdir(parents=True, exist_ok=True)
     (into / "templates.tar.gz").write_bytes(hostile_archive())
     for name in ("Makefile", "delivery/received.py", "node_modules/.bin/cdk", "head/cdk.json"):

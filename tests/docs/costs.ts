@@ -54,7 +54,7 @@ function costTable(costs: readonly Cost[]): string {
     return [
       cost.what,
       cost.count.toLocaleString('en-US'),
-      `$${price.toFixed(2)} for ${unit}`,
+      `$${price.toFixed(2)} per ${unit}`,
       dollars(monthly(cost)),
     ];
   });

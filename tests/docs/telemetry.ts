@@ -13,7 +13,7 @@ import { Synthesized } from '../infra/synthesis';
 
 const INTRODUCTION = `# Telemetry
 
-What the queues report: metrics, lines of the logs, dashboards, saved queries and traces. This page is a contract. A change of a name or of a
+What the queues report: metrics, log lines, dashboards, saved queries and traces. This page is a contract. A change of a name or of a
 meaning here is named in the changelog. \`make docs\` writes the page from the declarations in \`infra/*/telemetry\`, and tests compare
 these with the Rust sources and with the logs of a deployed queue.
 
@@ -21,10 +21,10 @@ these with the Rust sources and with the logs of a deployed queue.
 
 - Metrics are in CloudWatch's namespace \`${METRICS.namespace}\`. Their one dimension \`${METRICS.dimension}\` is the name of the queue's
   table: output \`QueueTableName\` or \`AgentTableName\`. The functions write them to their logs in the embedded metric format, without a
-  call. CloudWatch bills 0.30 USD a month for each metric that had a value.
+  call. CloudWatch bills 0.30 USD a month per metric that had a value.
 - Each function logs JSON to a log group of its own, one line an event. \`logs.level\` leaves out lines below a level.
 - The output \`DashboardUrl\` leads to the dashboard. \`dashboard: false\` of a queue, or \`dashboards: false\` of an environment, switches it
-  off: CloudWatch bills 3 USD a month for each dashboard of an account beyond the first three. Personal stacks have none.
+  off: CloudWatch bills 3 USD a month per dashboard of an account beyond the first three. Personal stacks have none.
 - \`processing.loggedSuccesses\` leaves out lines \`run ended\` of successful runs, at random. Metrics, alarms and dashboards count every
   run in any case. Of the saved queries, *failures by answer* stays exact, *task story* may lack the last run, *slowest runs* and *age at start*
   see a sample of the successes and all other runs.
@@ -40,7 +40,7 @@ ${markdownTable(
 )}
 
 Most lines of the levels WARN and ERROR also have \`error\` or \`reason\`: what failed, with its causes. The line of a run does not quote the
-downstream's answer, which may quote the payload: the task's \`lastError\` has it. Lines that are not below may change at any time.`;
+downstream's response, which may quote the payload: the task's \`lastError\` has it. Lines that are not below may change at any time.`;
 
 function metricsTable(metrics: Readonly<Record<string, DeclaredMetric>>): string {
   return markdownTable(

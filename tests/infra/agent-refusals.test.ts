@@ -135,7 +135,7 @@ test('the message says every rule and every remedy at once', () => {
   expect(build).toThrow(/^test\/queue cannot work as configured:/);
   for (const part of [
     /agents\.dimensions: 0 dimensions are not 1 to 5.*Remedy: give 1 to 5/,
-    /agents\.sweepInterval: 30 s is not whole minutes from 1 to 60.*Remedy: choose whole minutes from 1 to 60/,
+    /agents\.sweepInterval: 30 s is not a whole number of minutes from 1 to 60.*Remedy: choose a whole number of minutes from 1 to 60/,
     /calls\.batchSize: 100 is not a whole number from 1 to 10 \(SQS's limit for a FIFO queue\)/,
     /calls\.visibilityTimeout: 60 s is less than 6 times the function's timeout of 60 s/,
     /Remedy: raise visibilityTimeout to at least 360 s, or shorten functionTimeout/,

@@ -171,7 +171,7 @@ test.each<Accepted>([
     'a reserve of five without a cap',
     { reservedConcurrency: 5, provisionedPollers: { minimumPollers: 2, maximumPollers: 2 } },
   ],
-  ['the most pollers', { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } }],
+  ['the maximum of pollers', { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } }],
   ['five receives', { maxReceiveCount: 5 }],
   ['the longest timeout', { functionTimeout: minutes(15), batchWindow: minutes(5) }],
   // Five times the visibility timeout, then five times 30 s for the function plus a backoff of 160, 320, 640, 900, 900

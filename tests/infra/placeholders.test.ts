@@ -37,7 +37,7 @@ describe.each(KINDS)('$kind', ({ synthesize, functions }) => {
   });
 
   // Other tools use a variable of this name. An earlier release read it, and replaced every function without a warning.
-  test('SKIP_BUILD=1 in the environment puts no placeholder in place of code', () => {
+  test('SKIP_BUILD=1 in the environment does not replace code with a placeholder', () => {
     delete process.env.FRESHQ_SKIP_BUILD;
     process.env.SKIP_BUILD = '1';
     expect(() => synthesize('dev')).toThrow(/has not been built/);

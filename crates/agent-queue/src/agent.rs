@@ -94,7 +94,7 @@ pub enum InvalidTransition {
     },
     /// The agent attends another call or none, or has another ticket.
     #[error(
-        "the agent is not in this call with this ticket any more; give callId and ticket as the assignment has them"
+        "the agent is no longer in this call with this ticket; give callId and ticket as the assignment has them"
     )]
     OtherCall,
 }

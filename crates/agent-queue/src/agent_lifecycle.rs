@@ -9,7 +9,7 @@ use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::store::{AgentPage, QueueCounters, WaitingCount};
 use crate::transaction::{CallLease, Change};
 
-/// The most attempts of an operation. Another attempt follows if the agent changed between the read
+/// Maximum number of attempts of an operation. Another attempt follows if the agent changed between the read
 /// and the write.
 const ROUNDS: usize = 10;
 

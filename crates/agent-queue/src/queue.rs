@@ -148,7 +148,7 @@ struct Tally {
 pub struct Counted {
     /// Transactions that conflicted with another one.
     pub conflicts: u64,
-    /// Attempts to assign an agent that was not available any more.
+    /// Attempts to assign an agent that was no longer available.
     pub lost_matches: u64,
 }
 

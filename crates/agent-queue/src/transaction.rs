@@ -193,7 +193,7 @@ impl Change {
         Self::of(vec![Step::Agent(agent.stay()), Step::Join(entry)])
     }
 
-    /// Deletes the obsolete place of a call that is not pending any more.
+    /// Deletes the obsolete place of a call that is no longer pending.
     #[must_use]
     pub fn forget(call: &Call) -> Self {
         Self::of(vec![Step::Unwait(call.clone())])

@@ -99,7 +99,7 @@ pub(crate) struct On<V: Args> {
     common: Common,
 }
 
-/// What all verbs have.
+/// Options of all verbs.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
     #[command(flatten)]

@@ -15,7 +15,7 @@ pub enum EventError {
         source: serde_json::Error,
     },
     /// The event has no record.
-    #[error("field Records is empty; {expected} brings at least one record")]
+    #[error("field Records is empty; {expected} has at least one record")]
     NoRecords {
         /// The expected source.
         expected: &'static str,
@@ -67,7 +67,7 @@ pub fn is_from(event: &Value, source: &str) -> bool {
 /// The id of the message in a notification: the same at each of Lambda's retries
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/with-sns.html>).
 ///
-/// SNS invokes a function once for each message. If an event ever has several, the first is enough,
+/// SNS invokes a function once per message. If an event ever has several, the first is enough,
 /// because one wake-up or turn serves all tasks.
 ///
 /// # Errors

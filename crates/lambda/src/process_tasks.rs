@@ -81,7 +81,7 @@ impl TaskRunner for ConfiguredRunner {
     }
 }
 
-/// Serves `process-tasks` with the runner that `factory` makes, once for each process.
+/// Serves `process-tasks` with the runner that `factory` makes, once per process.
 ///
 /// # Errors
 /// When the process cannot continue; see [`crate::serve()`].

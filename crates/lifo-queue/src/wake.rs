@@ -63,7 +63,7 @@ impl Waker {
         }
     }
 
-    /// Requests one wake-up: once for each stream batch, tail call, late return, sweep or
+    /// Requests one wake-up: once per stream batch, tail call, late return, sweep or
     /// operator's command.
     ///
     /// The request is counted first and unconditionally. A processor that is about to end sees the

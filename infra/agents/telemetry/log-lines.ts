@@ -6,7 +6,7 @@ export const AGENT_LINES = {
     message: 'command',
     level: 'INFO',
     by: ['agent-desk'],
-    when: 'once for each command',
+    when: 'once per command',
     fields: {
       command: 'name of the command',
       agent: 'id of the agent that the command names',
@@ -26,7 +26,7 @@ export const AGENT_LINES = {
     message: 'calls',
     level: 'INFO',
     by: ['match-calls'],
-    when: 'once for each batch of messages',
+    when: 'once per batch of messages',
     fields: {
       messages: 'messages of the batch',
       assigned: 'calls that got an agent',

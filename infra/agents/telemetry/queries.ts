@@ -15,7 +15,7 @@ const told = fieldsOf(command);
 export const AGENT_QUERIES = {
   'agent-story': {
     name: 'agent story',
-    answers: `every line about one agent, oldest first; put the agent's id in place of ${PUT_ID_HERE}`,
+    answers: `every line about one agent, oldest first; replace ${PUT_ID_HERE} with the agent's id`,
     of: ALL,
     query: [
       fields(
@@ -34,7 +34,7 @@ export const AGENT_QUERIES = {
   },
   'call-story': {
     name: 'call story',
-    answers: `every line about one call, oldest first; put the call's id in place of ${PUT_ID_HERE}`,
+    answers: `every line about one call, oldest first; replace ${PUT_ID_HERE} with the call's id`,
     of: ALL,
     query: [
       fields(

@@ -42,7 +42,7 @@ export interface QueueDashboardProps {
 }
 
 /**
- * Dashboard of a queue. CloudWatch bills 3 USD a month for each dashboard of an account beyond the first three. It also
+ * Dashboard of a queue. CloudWatch bills 3 USD a month per dashboard of an account beyond the first three. It also
  * bills the bytes that the graph of a log query scans while the dashboard is open.
  */
 export class QueueDashboard extends Dashboard {

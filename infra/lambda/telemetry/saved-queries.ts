@@ -46,7 +46,7 @@ export function errorsQuery(of: readonly string[], error: string): SavedQuery {
   };
 }
 
-/** Placeholder in a query, which an operator replaces by an id. */
+/** Placeholder in a query, which an operator replaces with an id. */
 export const PUT_ID_HERE = 'PUT-THE-ID-HERE';
 
 /** Props of {@link SavedQueries}. */

@@ -44,13 +44,13 @@ export function progressAlarms(
     paused: new QueueAlarm(scope, 'paused', {
       metric: emitted(table, 'QueuePaused'),
       rings: { above: 0 },
-      says: `The queue is paused and starts no tasks. Either the downstream rejected several distinct tasks (401, 403, 404 or a redirect), or it was busy or unavailable for long, or an operator paused the queue. First run ${freshq(scope, 'status')} for the reason, then check the downstream: its credentials, its address, its load. The queue continues by itself after the pause.`,
+      says: `The queue is paused and starts no tasks. Either the downstream rejected several distinct tasks (401, 403, 404 or a redirect), or it was busy or unavailable for a long time, or an operator paused the queue. First run ${freshq(scope, 'status')} for the reason, then check the downstream: its credentials, its address, its load. The queue continues by itself after the pause.`,
       section: 'paused',
     }),
     breakerOpen: new QueueAlarm(scope, 'breaker-open', {
       metric: emitted(table, 'BreakerOpen', { period: BREAKER_PERIOD }),
       rings: { above: 1 },
-      says: `The circuit breaker is open: the downstream is unavailable (5xx, no connection, no answer in time), so only probes start. No task loses an attempt. First run ${freshq(scope, 'status')}, then check the downstream and the network to it. The queue continues within seconds after the downstream answers again.`,
+      says: `The circuit breaker is open: the downstream is unavailable (5xx, no connection, no response in time), so only probes start. No task loses an attempt. First run ${freshq(scope, 'status')}, then check the downstream and the network to it. The queue continues within seconds after the downstream answers again.`,
       section: 'breakerOpen',
     }),
     stalled: new QueueAlarm(scope, 'stalled', {

@@ -35,7 +35,7 @@ export interface CountShedProps {
    */
   readonly shedTasksTo?: IQueue;
   /**
-   * The bus that gets an event for each task that ended.
+   * The bus that gets an event per task that ended.
    * @default - none; there are no events
    */
   readonly taskEventsTo?: IEventBus;
@@ -79,7 +79,7 @@ export function eventBusProblems(bus: IEventBus | undefined, region: string): Pr
 
 /**
  * Counts shed tasks: DynamoDB's time to live deleted them while they were PENDING or TAKEN. If there is a queue for
- * shed tasks, it sends them there. If there is an event bus, it publishes an event for each task that ended.
+ * shed tasks, it sends them there. If there is an event bus, it publishes an event per task that ended.
  *
  * It reads the table's stream beside `trigger`. DynamoDB allows two readers of a shard and throttles a third. It wakes
  * no processor, so it is not part of the loop of tail calls.

@@ -5,7 +5,7 @@ import { VISIBILITY_FACTOR } from '../../lambda/visibility';
 import type { AlarmSettings } from '../settings/alarms';
 import { INGEST, leastVisibility, type ResolvedIngestSettings } from '../settings/ingest';
 
-/** The most messages that Lambda puts into a batch without a window. */
+/** Maximum number of messages that Lambda puts into a batch without a window. */
 const UNGATHERED_BATCH = 10;
 
 /** Concurrent batches with which Lambda starts, without a maximum concurrency. */

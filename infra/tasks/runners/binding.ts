@@ -37,7 +37,7 @@ export interface RunnerBinding {
   readonly permissions?: RunnerPermission[];
   /** The network in which the function must run. */
   readonly network?: NetworkSettings;
-  /** The user's own binary in place of this package's. */
+  /** The user's own binary instead of this package's. */
   readonly code?: Code;
   /** Further environment variables, for the user's own binary. */
   readonly environment?: Record<string, string>;

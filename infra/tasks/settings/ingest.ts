@@ -7,7 +7,7 @@ import { VISIBILITY_FACTOR } from '../../lambda/visibility';
 export interface ProvisionedPollers {
   /** The least number of pollers: 2 to 200. One poller receives about 1 MB/s and has up to 10 batches at once. */
   readonly minimumPollers: number;
-  /** The greatest number of pollers, under load: from {@link minimumPollers} to 10,000. */
+  /** Maximum number of pollers, under load: from {@link minimumPollers} to 10,000. */
   readonly maximumPollers: number;
 }
 
@@ -17,7 +17,7 @@ export interface ProvisionedPollers {
  */
 export interface IngestSettings {
   /**
-   * The most messages of one batch: 1 to 10,000. More than 10 need a {@link batchWindow} of at least 1 second.
+   * Maximum number of messages of one batch: 1 to 10,000. More than 10 need a {@link batchWindow} of at least 1 second.
    * @default 10
    */
   readonly batchSize?: number;
@@ -43,7 +43,7 @@ export interface IngestSettings {
    */
   readonly memorySize?: number;
   /**
-   * The most concurrent invocations: 2 to 1,000. To limit them, use this setting and not a reserved concurrency: with
+   * Maximum number of concurrent invocations: 2 to 1,000. To limit them, use this setting and not a reserved concurrency: with
    * it Lambda receives no message that it cannot process at once.
    * @default 10, or none with provisionedPollers
    */

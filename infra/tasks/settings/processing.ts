@@ -4,7 +4,7 @@ import * as setting from '../../lambda/setting';
 
 /**
  * The circuit breaker. Most often it opens when `max(10, concurrency + 2)` distinct tasks found the downstream
- * unavailable (5xx, no connection, no answer in time), with no success or failure in between. While it is open, only
+ * unavailable (5xx, no connection, no response in time), with no success or failure in between. While it is open, only
  * probes start, one at a time, and no task loses an attempt. The first success or failure closes it.
  * `docs/explanation/circuit-breaker.md` has the other cases.
  */
@@ -88,13 +88,13 @@ export interface ProcessingSettings {
    */
   readonly concurrency?: number;
   /**
-   * The most tasks that start per second, on average. Decimals are allowed (0.5: one in two seconds). The limit applies
+   * Maximum number of tasks that start per second, on average. Decimals are allowed (0.5: one in two seconds). The limit applies
    * across turns and invocations: a new turn does not begin with a full bucket.
    * @default - no limit but {@link concurrency}
    */
   readonly ratePerSecond?: number;
   /**
-   * The most tasks that start at once after a time without starts: the size of the bucket. Only with
+   * Maximum number of tasks that start at once after a time without starts: the size of the bucket. Only with
    * {@link ratePerSecond}.
    * @default - ratePerSecond, rounded up
    */

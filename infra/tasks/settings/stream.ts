@@ -4,7 +4,7 @@ import * as setting from '../../lambda/setting';
 /** How Lambda reads the table's stream for `trigger`. */
 export interface StreamSettings {
   /**
-   * The most records of one batch: 1 to 10,000.
+   * Maximum number of records of one batch: 1 to 10,000.
    * @default 100
    */
   readonly batchSize?: number;

@@ -6,14 +6,14 @@ export const TASK_LINES = {
     message: 'run ended',
     level: 'INFO',
     by: ['process-tasks'],
-    when: 'once for each run of a task; of successful runs the share `processing.loggedSuccesses`, all by default',
+    when: 'once per run of a task; of successful runs the share `processing.loggedSuccesses`, all by default',
     fields: {
       task_id: 'the task',
       attempt: 'which attempt it was: 1 for the first',
       outcome:
         'the result for the task: `succeeded`, `failed`, `retry`, `busy`, `unavailable`, `cut_off`, `lost_race` (another process took it) or `not_recorded` (DynamoDB did not answer)',
       answer:
-        "the runner's answer: `success`, `failure`, `retry`, `busy`, `unavailable`, `rejecting`, or `cut_off` if there was none",
+        "the runner's response: `success`, `failure`, `retry`, `busy`, `unavailable`, `rejecting`, or `cut_off` if there was none",
       age_ms: "the task's age at its start, in milliseconds",
       duration_ms: 'how long the run took, in milliseconds',
       due_ms: 'when the task may start again, in milliseconds since 1970; only of a returned task',
@@ -52,7 +52,7 @@ export const TASK_LINES = {
     message: 'wake-up',
     level: 'INFO',
     by: ['trigger'],
-    when: 'once for each wake-up request',
+    when: 'once per wake-up request',
     fields: {
       event: 'the id of the batch of the stream or of the notification',
       reason: 'why: `Insert` or `TailCall`',
@@ -108,7 +108,7 @@ export const TASK_LINES = {
     message: 'create',
     level: 'INFO',
     by: ['create-tasks'],
-    when: 'once for each request',
+    when: 'once per request',
     fields: {
       created: 'tasks created',
       duplicates: 'tasks that existed already',
@@ -120,7 +120,7 @@ export const TASK_LINES = {
     message: 'ingest',
     level: 'INFO',
     by: ['ingest-tasks'],
-    when: 'once for each batch of messages',
+    when: 'once per batch of messages',
     fields: {
       messages: 'messages of the batch',
       created: 'tasks created',
@@ -148,7 +148,7 @@ export const TASK_LINES = {
     message: 'shed tasks',
     level: 'INFO',
     by: ['count-shed'],
-    when: 'once for each batch of the stream',
+    when: 'once per batch of the stream',
     fields: {
       records: 'records of the batch',
       published: 'events of ended tasks published',

@@ -15,7 +15,7 @@ const woke = fieldsOf(wakeUp, sweep, turn);
 export const TASK_QUERIES = {
   'task-story': {
     name: 'task story',
-    answers: `every line about one task, oldest first; put its id in place of ${PUT_ID_HERE}`,
+    answers: `every line about one task, oldest first; replace ${PUT_ID_HERE} with its id`,
     of: ALL,
     query: [
       fields(
@@ -38,7 +38,7 @@ export const TASK_QUERIES = {
   },
   'failures-by-answer': {
     name: 'failures by answer',
-    answers: "how many runs did not succeed, by the result for the task and by the runner's answer",
+    answers: "how many runs did not succeed, by the result for the task and by the runner's response",
     of: ['process-tasks'],
     query: [
       `filter ${isOneOf(run)}`,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::http::HttpAnswer;
 
-/// A report for a direct caller, an HTTP answer for a caller through a gateway.
+/// A report for a direct caller, an HTTP response for a caller through a gateway.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum Answer {

@@ -16,7 +16,7 @@ use crate::time::Micros;
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum Answer {
-    /// Answer of register, available, enqueue, leave, finish and extend.
+    /// Response to register, available, enqueue, leave, finish and extend.
     Changed {
         /// Whether this command changed the agent.
         changed: bool,
@@ -30,7 +30,7 @@ pub enum Answer {
         #[serde(skip_serializing_if = "Option::is_none")]
         assignment: Option<Assignment>,
     },
-    /// Answer of queue-all-available.
+    /// Response to queue-all-available.
     AllQueued {
         /// Number of agents that were queued.
         queued: usize,
@@ -40,12 +40,12 @@ pub enum Answer {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         cut_short: bool,
     },
-    /// Answer of seed.
+    /// Response to seed.
     Seeded {
         /// The new agents, which are available.
         agents: Vec<AgentView>,
     },
-    /// Answer of match, call and cancel-call.
+    /// Response to match, call and cancel-call.
     Call {
         /// The call.
         call_id: CallId,
@@ -55,14 +55,14 @@ pub enum Answer {
         #[serde(skip_serializing_if = "Option::is_none")]
         assignment: Option<Assignment>,
     },
-    /// Answer of queues.
+    /// Response to queues.
     Queues {
         /// Every queue.
         queues: Vec<QueueView>,
         /// Every open line of pending calls; some may be empty.
         waiting: Vec<WaitingView>,
     },
-    /// Answer of agents.
+    /// Response to agents.
     Agents {
         /// A page of agents, ordered by id.
         agents: Vec<AgentView>,

@@ -55,7 +55,7 @@ struct World {
     port: u16,
 }
 
-/// An HTTP answer: the status code, and the whole answer as text.
+/// An HTTP response: the status code, and the whole response as text.
 struct Answer {
     status: u16,
     text: String,

@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_secs(3_600);
 /// queue first for an hour and leaves it paused. Asks for the name of the table.
 #[derive(Debug, Args)]
 pub(crate) struct Purge {
-    /// The name of the table; skips the question
+    /// The name of the table; skips the prompt for confirmation
     #[arg(long, value_name = "TABLE")]
     pub(crate) confirm: Option<String>,
 }

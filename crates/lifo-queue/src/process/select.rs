@@ -17,10 +17,10 @@ use crate::time::Millis;
 /// page: otherwise a slow index would make every page too old.
 pub const MAX_PAGE_AGE: Duration = Duration::from_millis(100);
 
-/// The most tasks of a head, the newest page, which is read most often.
+/// Maximum number of tasks of a head, the newest page, which is read most often.
 pub const MAX_HEAD: u16 = 100;
 
-/// The most tasks of a page beyond the head. A page of the index's small items is far below
+/// Maximum number of tasks of a page beyond the head. A page of the index's small items is far below
 /// DynamoDB's limit of 1 MB for each answer.
 pub const DEEP_PAGE: u16 = 1_000;
 

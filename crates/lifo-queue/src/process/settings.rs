@@ -27,7 +27,7 @@ pub struct ProcessSettings {
     /// Time before the function's deadline at which every task must be settled or returned.
     #[serde(rename = "deadlineMarginMs", deserialize_with = "ms")]
     pub deadline_margin: Duration,
-    /// The most tasks that run at once within one invocation.
+    /// Maximum number of tasks that run at once within one invocation.
     #[serde(rename = "concurrency", deserialize_with = "positive")]
     pub slots: u16,
     /// The limit on starts per second; `None` for no limit.

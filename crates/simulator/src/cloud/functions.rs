@@ -148,7 +148,7 @@ fn ended_turn(world: &World, process: &Process, summary: &TurnSummary) {
         // After rule 10, a pause or a failed step, the wake-up is left to the sweep.
         Exit::NoProgress => ledger.setback(now, "a turn without progress makes no tail call"),
         Exit::Paused => ledger.setback(now, "the queue is paused"),
-        _ if summary.store_errors > 0 => ledger.setback(now, "a turn had errors of the table"),
+        _ if summary.store_errors > 0 => ledger.setback(now, "a turn had DynamoDB errors"),
         _ => {}
     }
 }

@@ -42,7 +42,7 @@ pub(crate) const WRITES: &[FaultKind] = &[
     FaultKind::Latency,
 ];
 
-/// Faults of a batch, which has no conditions. A repetition after a lost answer would undo later
+/// Faults of a batch, which has no conditions. A repetition after a lost response would undo later
 /// changes. So no answer to a batch is lost here, and callers that write tasks in batches must not
 /// lose answers.
 pub(crate) const BATCHES: &[FaultKind] = &[

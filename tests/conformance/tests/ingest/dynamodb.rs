@@ -65,7 +65,7 @@ fn id(body: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn throttled_writes_and_lost_answers_are_repeated_and_create_once() {
+async fn throttled_writes_and_lost_responses_are_repeated_and_create_once() {
     let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
     let (calls, lost) = (AtomicU32::new(0), AtomicU32::new(0));
     // Two of five writes are throttled. Of the others, the answer to one in seven is lost.

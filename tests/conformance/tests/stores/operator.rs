@@ -99,7 +99,7 @@ pub(crate) async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn Q
     assert_eq!(control.created_bound(minute, soon), redriven.oldest);
     let after = later().millis();
     assert_eq!(control.created_bound(minute, after), after.minus(minute));
-    // Expired tasks do not count any more.
+    // Expired tasks no longer count.
     let redrive = Redrive {
         task: TaskId::from_stored("t7"),
         expires_at: later().plus(HOUR),

@@ -15,7 +15,7 @@ use crate::operation::Operation;
 const FORGED: LeaseToken = LeaseToken(Uuid::max());
 
 /// A lease. Most are current, above all on a key with a newer state. Others are the last lease of a
-/// task that is not TAKEN any more, an earlier lease of a TAKEN task, or forged.
+/// task that is no longer TAKEN, an earlier lease of a TAKEN task, or forged.
 fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
     let (mut standing, mut ended, mut late) = (Vec::new(), Vec::new(), Vec::new());
     let mut overtaken = Vec::new();

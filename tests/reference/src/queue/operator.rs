@@ -69,7 +69,7 @@ impl ReferenceQueue {
         (Answer::Nothing, Rule::Resume)
     }
 
-    /// Stores the hold in place of an earlier one. The processors' state is unchanged.
+    /// Stores the hold, and replaces an earlier one. The processors' state is unchanged.
     pub(super) fn hold_breaker(&mut self, hold: &BreakerHold) -> (Answer, Rule) {
         self.control.breaker_by_hand = BreakerByHand {
             commands: self.control.breaker_by_hand.commands + 1,

@@ -33,7 +33,7 @@ const TABLE: [Setting; 8] = [
     ),
     Setting(
         "/TimeToLiveSpecification/AttributeName",
-        "by another attribute, expired tasks stay in the table, or others are deleted early",
+        "with another TTL attribute, expired tasks stay in the table, or other tasks are deleted early",
         "aws dynamodb update-time-to-live --table-name {id} --time-to-live-specification Enabled=true,AttributeName={wanted}",
     ),
     Setting(
@@ -104,7 +104,7 @@ const EVENT_SOURCE: [Setting; 11] = [
     ),
     Setting(
         "/MaximumRetryAttempts",
-        "a record that is retried without end blocks its shard",
+        "a record that is retried indefinitely blocks its shard",
         "aws lambda update-event-source-mapping --uuid {id} --maximum-retry-attempts {wanted}",
     ),
     Setting(
@@ -199,7 +199,7 @@ const QUEUE: [Setting; 4] = [
     ),
     Setting(
         "/RedrivePolicy",
-        "without it, SQS redelivers an unreadable message without end",
+        "without it, SQS redelivers an unreadable message indefinitely",
         "aws sqs set-queue-attributes --queue-url {id} --attributes with the RedrivePolicy of the template: {wanted}",
     ),
 ];

@@ -9,10 +9,10 @@ use crate::runner::{MAX_RETRY_AFTER, Outcome};
 use crate::task::{GiveBack, Settlement, TakenTask};
 use crate::time::Millis;
 
-/// The least wait of a task after a busy answer, whatever wait the downstream asked for.
+/// The least wait of a task after a busy response, whatever wait the downstream asked for.
 const SHORTEST_BUSY_WAIT: Duration = Duration::from_millis(200);
 
-/// The random wait added to it. It grows with each busy answer to the same task, so that another
+/// The random wait added to it. It grows with each busy response to the same task, so that another
 /// task probes the downstream next.
 const BUSY_WAIT: Backoff = Backoff {
     base: Duration::from_secs(2),

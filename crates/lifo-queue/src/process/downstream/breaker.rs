@@ -219,7 +219,7 @@ impl Breaker {
             Signal::Unavailable | Signal::InternalError | Signal::Busy { retry_after: None } => {
                 self.unavailable(run, task, now);
             }
-            // A busy answer with a time, and a rejection, pause the queue instead of opening the
+            // A busy response with a time, and a rejection, pause the queue instead of opening the
             // breaker.
             Signal::Busy { .. } | Signal::Rejecting | Signal::Nothing => {}
         }
@@ -243,7 +243,7 @@ impl Breaker {
         }
     }
 
-    /// Opens the breaker if there is one, for example after the downstream was busy for long.
+    /// Opens the breaker if there is one, for example after the downstream was busy for a long time.
     pub(super) fn open(&mut self, now: Millis) {
         if self.threshold.is_some() {
             self.open_at(now);

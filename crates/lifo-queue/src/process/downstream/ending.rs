@@ -24,7 +24,7 @@ pub(in crate::process) fn is_last_start(
 
 impl Ledger {
     /// Time within which a task that returns now starts again. It includes a pause if one may
-    /// follow, because the breaker was open for long.
+    /// follow, because the breaker was open for a long time.
     pub(super) fn next_start(&self, now: Millis) -> Duration {
         let pause_after = self.settings.breaker.map(|breaker| breaker.pause_after);
         let open_for = self.breaker.open_for(now);

@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use crate::time::Millis;
 
-/// The wait after the first burst of busy answers, before jitter. It doubles with each further
+/// The wait after the first burst of busy responses, before jitter. It doubles with each further
 /// burst in a row.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
 /// The longest wait before the next start while the downstream is busy.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// Bursts of busy answers in a row after which the queue should pause.
+/// Bursts of busy responses in a row after which the queue should pause.
 const PROBES_TO_PAUSE: u32 = 8;
 
 /// Bounds of the factor by which a slow run lowers the limit. The factor is the target latency
 /// divided by the run's duration.
 const AFTER_SLOW_RUN: (f64, f64) = (0.5, 0.9);
 
-/// Busy answers this soon after a decrease belong to the same burst, which counts once: their runs
+/// Busy responses this soon after a decrease belong to the same burst, which counts once: their runs
 /// started before the decrease.
 const ONE_BURST: Duration = Duration::from_millis(100);
 
@@ -97,7 +97,7 @@ impl Slots {
         limit.max(1)
     }
 
-    /// The time before which no task starts, after a busy answer.
+    /// The time before which no task starts, after a busy response.
     pub(super) fn wait_until(&self) -> Option<Millis> {
         self.wait_until
     }
@@ -126,7 +126,7 @@ impl Slots {
         }
     }
 
-    /// Records a busy answer: half the slots, once for each burst, and a wait. `jitter` is a random
+    /// Records a busy response: half the slots, once per burst, and a wait. `jitter` is a random
     /// number from 0 to 1.
     pub(super) fn busy(&mut self, retry_after: Option<Duration>, jitter: f64, now: Millis) {
         let same_burst = self.decreased.is_some_and(|at| now.since(at) < ONE_BURST);

@@ -1,5 +1,5 @@
 //! Automatic pauses: the downstream rejects several tasks in a row, is busy for them, or is
-//! unavailable for long. After rejections or busy answers the next turn starts with one slot.
+//! unavailable for a long time. After rejections or busy responses the next turn starts with one slot.
 
 use std::collections::HashSet;
 use std::time::Duration;

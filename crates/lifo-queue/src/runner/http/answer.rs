@@ -11,7 +11,7 @@ use super::super::reason::{chain, excerpt};
 use super::super::retry_after;
 use super::Outcome;
 
-/// The most bytes that are read of a body. The rest is not read, and the connection is closed.
+/// Maximum number of bytes that are read of a body. The rest is not read, and the connection is closed.
 const MAX_BODY: usize = 64 * 1024;
 /// The longest time to read the body of an answer other than 2xx. It only explains the status.
 const MAX_BODY_TIME: Duration = Duration::from_secs(2);

@@ -21,7 +21,7 @@ use crate::cloud::process::{Function, Life};
 const LEFT_ALONE: Duration = Duration::from_secs(15);
 
 /// Fewest runs without an answer before a circuit breaker may open. It opens after ten tasks that
-/// found the downstream unavailable, or eight bursts of busy answers.
+/// found the downstream unavailable, or eight bursts of busy responses.
 const FEWEST_TO_OPEN: usize = 8;
 
 /// The facts that a processor knows.
@@ -35,7 +35,7 @@ pub(super) struct Seen {
     touched: BTreeMap<TaskId, Millis>,
     /// Tokens of the takes that it requested, each with the time of the first request.
     pub(super) asked: BTreeMap<Uuid, Millis>,
-    /// End times of the runs without an answer of the downstream, since the last answered run.
+    /// End times of the runs without a success or failure, since the last answered run.
     pub(super) unanswered: Vec<Millis>,
     /// Start time of the first of these runs.
     pub(super) doubtful_since: Option<Millis>,
@@ -158,7 +158,7 @@ impl Ledger {
     }
 
     /// Whether the processor's circuit breaker may be open: the control item says so, or enough
-    /// runs ended without an answer of the downstream. Only then may a task other than the newest
+    /// runs ended without a success or failure. Only then may a task other than the newest
     /// be a probe, and start before a newer one. The ledger does not see the breaker itself, so
     /// this allows a little more. `tests/conformance/tests/turns` checks the order of probes.
     fn may_probe(&self, process: &Process) -> bool {

@@ -42,7 +42,7 @@ impl Breaker {
         }
     }
 
-    /// Notes an answer of the downstream: the breaker closes. While an operator holds it open, it
+    /// Notes a success or a failure: the breaker closes. While an operator holds it open, it
     /// opens again at once, and probes continue.
     pub(super) fn answered(&mut self, now: Millis) {
         self.close();
