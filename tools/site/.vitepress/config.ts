@@ -63,7 +63,8 @@ function sidebar() {
     text: section.slice(0, section.indexOf('\n')),
     collapsed: false,
     items: [...section.matchAll(/\[([^\]]+)\]\(([\w/-]+)\.md\)/g)].map(([, text = '', path = '']) => ({
-      text: text.replaceAll('`', ''),
+      // Names of functions keep their lower case.
+      text: text.startsWith('`') ? text.replaceAll('`', '') : `${text[0]?.toUpperCase()}${text.slice(1)}`,
       link: `/${path.replace(/README$/, '')}`,
     })),
   }));
