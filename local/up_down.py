@@ -63,7 +63,7 @@ def watch_variables(local_aws: Emulator, stacks: list[DeployedStack]) -> dict[st
     """The variables with which `cargo lambda watch` runs the functions on the local tables.
 
     cargo-lambda gives all functions the same environment. So a variable with different values for
-    two functions is an error. Variables that only the previous release reads are left out.
+    two functions is an error.
     """
     merged = emulator.client_variables(local_aws.endpoint)
     functions = contract.FUNCTIONS, contract.AGENT_FUNCTIONS

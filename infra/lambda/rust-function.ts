@@ -15,7 +15,6 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { earlierVariables } from '../contract/earlier-variables';
 import type { EnvironmentOf, FunctionName } from '../contract/tasks';
 import { builtCode, warnOfPlaceholders } from './artifacts';
 import { environmentSizeProblems } from './environment-size';
@@ -224,6 +223,5 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
 
 function variablesOf(binary: string, settings: FunctionSettings | undefined): Record<string, string> {
   if (settings === undefined) return {};
-  const json = settingsJson(settings);
-  return { ...earlierVariables(binary, json), [settingsVariable(binary)]: JSON.stringify(json) };
+  return { [settingsVariable(binary)]: JSON.stringify(settingsJson(settings)) };
 }

@@ -3,7 +3,6 @@ import type { Problem } from '../lambda/problem';
 import { ms, seconds, text } from '../lambda/ranges';
 import { rangeProblems } from '../lambda/setting';
 import { ingestProblems } from './ingest/rules';
-import { renamedProblems } from './renamed';
 import { keyTtl, type QueueSettings } from './settings';
 import { ALARMS } from './settings/alarms';
 import { BREAKER, CODEL, PROCESSING } from './settings/processing';
@@ -23,7 +22,6 @@ const FIRST_ASYNC_RETRY_WAIT_MS = 60_000;
 /** The rules that the settings break; none if they are valid. */
 export function settingsProblems(settings: QueueSettings): Problem[] {
   return [
-    ...renamedProblems(settings),
     ...rangeProblems('tasks', TASKS, settings.tasks),
     ...rangeProblems('processing', PROCESSING, settings.processing),
     ...rangeProblems('processing.breaker', BREAKER, settings.processing.breaker),

@@ -91,9 +91,6 @@ A function has its settings as JSON in \`SETTINGS_<FUNCTION>\`, for example
 defaults of every function. Names that end in \`Ms\` are whole milliseconds. A function reports the path of the first wrong setting. It
 logs the names of settings that it does not know, and continues.
 
-In this release the templates have each setting a second time, under the variable of the release before. See
-[upgrade](../how-to/upgrade.md#variables-and-code).
-
 For \`make\`: \`FRESHQ_SKIP_BUILD=1\` synthesizes without building the functions; \`FRESHQ_ARTIFACTS\` is the folder of built
 functions; \`AWS_PROFILE\` and \`AWS_REGION\` select account and region, as for the AWS CLI.`,
     ['variable', 'meaning', 'functions'],

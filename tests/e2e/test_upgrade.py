@@ -15,7 +15,7 @@ from local.waiting import now_ms, wait_until
 
 @contextmanager
 def without_settings(queue: DeployedQueue, binary: str) -> Iterator[None]:
-    """Give a function the variables of the previous release, without settings, while the block runs."""
+    """Give a function variables without its settings while the block runs, as a release before the settings would."""
     before = queue.environment(binary)
     earlier = {name: value for name, value in before.items() if name != settings_variable(binary)}
     queue.replace_environment(binary, earlier)

@@ -15,7 +15,7 @@ function read(fn: string, variables: string[]): string[] {
   return [...variables, ...(fn in CONTRACT.settings.defaults ? [settingsVariable(fn)] : [])].sort();
 }
 
-/** Variables that the template gives a function, without those for the code of the previous release. */
+/** Variables of the contract that the template gives a function. */
 function given(synthesized: Synthesized, fn: string): string[] {
   const known = new Set(
     Object.values<string[]>({ ...contract.environment, ...contract.agentQueue.environment }).flat(),

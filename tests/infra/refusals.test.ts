@@ -233,15 +233,6 @@ test.each(ACCEPTED)('accepted: %s', (_limit, settings) => {
   expect(settingsRefused(settings)).toEqual([]);
 });
 
-test('a setting by its old name is rejected, and the message names the new one', () => {
-  const old = { processing: { slots: 3 }, tasks: { foreignWriters: true } } as PartialQueueSettings;
-
-  expect(() => Synthesized.queue(old)).toThrow(
-    /processing\.slots: the setting is now processing\.concurrency\. Remedy: write processing\.concurrency\./,
-  );
-  expect(settingsRefused(old)).toEqual(['processing.slots', 'tasks.foreignWriters']);
-});
-
 test('the message says every rule and every remedy at once', () => {
   const build = () =>
     Synthesized.queue({

@@ -43,7 +43,6 @@ describe('simulated', () => {
     const described = (rates: SimulatedRates) =>
       JSON.parse(variables(Synthesized.queue({ runner: TaskRunner.simulated({ rates }) })).TASK_RUNNER);
     expect(described({ failure: 0.1, busy: undefined })).toMatchObject({ rates: { failure: 0.1 } });
-    // process-tasks of the previous release does not know rates.
     expect(described({ failure: 0, retry: 0 })).not.toHaveProperty('rates');
   });
 
