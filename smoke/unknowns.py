@@ -69,6 +69,7 @@ UNKNOWNS = (
     Unknown("SNS, SQS: encryption and the permissions for its keys", "nothing is encrypted", _TOPICS),
     Unknown("EventBridge Scheduler: its role; events that it cannot deliver", "it invokes any function"),
     Unknown("IoT Core: the statement of the rule; its error action", "local/iot_presence.py builds the messages"),
+    Unknown("IoT Core: the sequence of the rule is an integer, so 4711 and not 4711.0", "local/iot_presence.py writes an integer"),
     Unknown(
         "CloudWatch: metrics from log lines, which arrive late",
         "the log lines exist, but not the metrics",
