@@ -8,8 +8,8 @@ MAKEFLAGS += --no-print-directory
 
 # A verb's variables are read only from the command line, because ENV and NAME have other meanings in many environments.
 # E2E has no other meaning, so it is read from the environment too.
-SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE DRY
-OPTIONS := $(SWITCHES) PLATFORM ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
+SWITCHES := LOCAL YES IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE DRY
+OPTIONS := $(SWITCHES) PLATFORM ENV NAME QUEUE REGION F EVENT N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
   HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER SINCE MINUTES
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)
@@ -182,8 +182,6 @@ destroy: setup ## delete a stack from AWS; first list its protected and retained
 
 ##@ Operate the task queue
 
-OPERATE = $(AWS) set -f; $(FRESHQ) $@ --env $(SUFFIX)
-
 .PHONY: build-freshq
 build-freshq:
 	@$(MISSING) command -v cargo >/dev/null || missing "Rust" "Install it with rustup; rust-toolchain.toml names the version."
@@ -197,39 +195,11 @@ install-cli: build-freshq ## install freshq and its manual pages under PREFIX, ~
 	@mkdir -p "$(PREFIX)/bin"
 	@install -m 755 $(FRESHQ) "$(PREFIX)/bin/freshq"
 	@"$(PREFIX)/bin/freshq" man "$(PREFIX)/share/man/man1"
-	@echo "installed $(PREFIX)/bin/freshq; freshq completions bash prints the completions of a shell"
-
-.PHONY: status
-status: build-freshq ## show pending, running and failed tasks, the processor, a pause and the circuit breaker [ENV NAME LOCAL]
-	@$(OPERATE)
+	@echo "installed $(PREFIX)/bin/freshq; freshq completions bash generates shell completions"
 
 .PHONY: console
 console: build-freshq ## serve a web page of both queues on 127.0.0.1; with CHANGES=1 it can pause, resume, redrive and cancel [ENV NAME LOCAL CHANGES PORT]
-	@$(OPERATE) $(if $(CHANGES),--allow-changes) $${PORT:+--port "$$PORT"}
-
-.PHONY: pause
-pause: build-freshq ## pause the queue; running tasks finish: FOR=30m REASON="why" [ENV NAME LOCAL FOR REASON]
-	@$(OPERATE) $${FOR:+--for "$$FOR"} $${REASON:+--reason "$$REASON"}
-
-.PHONY: resume
-resume: build-freshq ## end a pause and wake the queue [ENV NAME LOCAL]
-	@$(OPERATE)
-
-.PHONY: breaker
-breaker: build-freshq ## open the circuit breaker for a while, or close it: DO=open FOR=30m REASON="why" or DO=close [ENV NAME LOCAL DO= FOR REASON]
-	@$(AWS) $(FRESHQ) $@ "$$DO" --env $(SUFFIX) $${FOR:+--for "$$FOR"} $${REASON:+--reason "$$REASON"}
-
-.PHONY: redrive
-redrive: build-freshq ## retry failed tasks: TASK="<id> …" or ALL=1 (YES=1 skips the confirmation), TTL=1h [ENV NAME LOCAL TASK ALL YES TTL]
-	@$(OPERATE) $${TTL:+--ttl "$$TTL"} $(if $(ALL),--all $(if $(YES),--yes)) -- $${TASK:-}
-
-.PHONY: cancel
-cancel: build-freshq ## delete pending tasks: TASK="<id> …" [ENV NAME LOCAL TASK=]
-	@$(OPERATE) -- $${TASK:-}
-
-.PHONY: wake
-wake: build-freshq ## wake a processor, unless one is active or the queue is paused [ENV NAME LOCAL]
-	@$(OPERATE)
+	@$(AWS) $(FRESHQ) console --env $(SUFFIX) $(if $(CHANGES),--allow-changes) $${PORT:+--port "$$PORT"}
 
 ##@ Check
 

@@ -83,14 +83,12 @@ def bootstrap() -> None:
 def next_command(stack: str, outputs: dict[str, str]) -> str:
     """The command that shows the queue after a deployment."""
     suffix = stack.removeprefix(_TASKS).removeprefix(_AGENTS)
-    environment, _, personal = suffix.partition("-")
-    owner = f" NAME={personal}" if personal else ""
     if stack.startswith(_AGENTS):
         return (
             f"aws lambda invoke --function-name {outputs['AgentDeskFunctionName']} "
             """--cli-binary-format raw-in-base64-out --payload '{"command":"queues"}' /dev/stdout"""
         )
-    return f"make status ENV={environment}{owner}"
+    return f"freshq status --env {suffix}"
 
 
 def _refuse_what_must_not_go_out(request: Request) -> None:

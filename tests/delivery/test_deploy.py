@@ -90,7 +90,7 @@ class TestDeploying:
         assert said == [
             "LifoQueue-dev goes to 123456789012/eu-west-1",
             "LifoQueue-dev: b is in ALARM already",
-            "next: make status ENV=dev",
+            "next: freshq status --env dev",
         ]
 
     def test_yes_1_skips_the_confirmation(self, ran: list[list[str]]) -> None:
@@ -107,8 +107,8 @@ class TestDeploying:
     @pytest.mark.parametrize(
         ("stack", "command"),
         [
-            ("LifoQueue-staging", "make status ENV=staging"),
-            ("LifoQueue-dev-alice-b", "make status ENV=dev NAME=alice-b"),
+            ("LifoQueue-staging", "freshq status --env staging"),
+            ("LifoQueue-dev-alice-b", "freshq status --env dev-alice-b"),
         ],
     )
     def test_the_next_command_is_for_the_deployed_stack(self, stack: str, command: str) -> None:

@@ -29,15 +29,15 @@ def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["status", "QUEUE=agent-queue"], "make status does not take QUEUE. It takes: ENV NAME LOCAL."),
+        (["console", "QUEUE=agent-queue"], "make console does not take QUEUE. It takes: ENV NAME LOCAL CHANGES PORT."),
         (["lint", "ENV=dev", "NAME=a", "IOT=1"], "make lint does not take IOT NAME. It takes: ENV."),
         (["test", "N=3"], "make test does not take N. It takes: no variables."),
         (["deploy", "EVN=prod"], "make deploy does not take EVN. It takes: ENV NAME QUEUE LOCAL YES IOT UNRELIABLE."),
-        (["cancel"], "make cancel needs TASK. It takes: ENV NAME LOCAL TASK=."),
+        (["invoke", "F=trigger"], "make invoke needs EVENT. It takes: F= EVENT=."),
         (["deploy-assembly", "ASSEMBLY="], "make deploy-assembly needs ASSEMBLY."),
         (["deploy", "YES=yes"], "YES=yes is not a choice: write YES=1, or leave it out."),
         (["deploy", "QUEUE=task-queue"], "QUEUE=task-queue is not a queue: choose lifo-queue or agent-queue."),
-        (["status", "LOCAL=1", "ENV=prod"], "LOCAL=1 is for ENV=dev."),
+        (["console", "LOCAL=1", "ENV=prod"], "LOCAL=1 is for ENV=dev."),
     ],
 )
 def test_a_variable_that_a_verb_cannot_use_is_rejected_before_anything_runs(
@@ -51,10 +51,10 @@ def test_a_variable_that_a_verb_cannot_use_is_rejected_before_anything_runs(
 
 
 def test_variables_of_the_environment_are_ignored() -> None:
-    finished = make("--dry-run", "status", ENV="prod", NAME="host", QUEUE="none", LOCAL="yes", TASK="x", IOT="maybe")
+    finished = make("--dry-run", "console", ENV="prod", NAME="host", QUEUE="none", LOCAL="yes", PORT="x", IOT="maybe")
 
     assert finished.returncode == 0, finished.stderr
-    assert re.search(r"freshq status --env dev$", finished.stdout, re.MULTILINE)
+    assert re.search(r"freshq console --env dev +\$\{PORT", finished.stdout, re.MULTILINE)
 
 
 def test_the_switch_for_the_end_to_end_tests_is_also_read_from_the_environment() -> None:
@@ -65,10 +65,10 @@ def test_the_switch_for_the_end_to_end_tests_is_also_read_from_the_environment()
 
 
 def test_make_accepts_its_own_variables_and_those_of_the_tools() -> None:
-    finished = make("--dry-run", "pause", "ENV=staging", "NAME=alice", "FOR=5m", "AWS_REGION=eu-central-1")
+    finished = make("--dry-run", "console", "ENV=staging", "NAME=alice", "PORT=8080", "AWS_REGION=eu-central-1")
 
     assert finished.returncode == 0, finished.stderr
-    assert "freshq pause --env staging-alice" in finished.stdout
+    assert "freshq console --env staging-alice" in finished.stdout
 
 
 def test_help_lists_the_groups_in_order_and_the_variables_of_each_verb() -> None:
@@ -76,7 +76,7 @@ def test_help_lists_the_groups_in_order_and_the_variables_of_each_verb() -> None
 
     groups = re.findall(r"^(Use|Operate|Check|Release|Maintain)\b", shown, re.MULTILINE)
     assert groups == ["Use", "Operate", "Check", "Release", "Maintain"]
-    assert re.search(r"^  make status +show .* \[ENV NAME LOCAL\]$", shown, re.MULTILINE)
+    assert re.search(r"^  make console +serve .* \[ENV NAME LOCAL CHANGES PORT\]$", shown, re.MULTILINE)
 
 
 def test_each_variable_in_brackets_is_ignored_in_the_environment() -> None:

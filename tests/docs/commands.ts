@@ -47,7 +47,7 @@ stacks), \`QUEUE\` (\`lifo-queue\` or \`agent-queue\`), \`LOCAL=1\` (the local A
 
 ## freshq
 
-The operators' command. \`make install-cli\` installs it. \`make status\` and the other operator commands run it too.
+The operators' command. \`make install-cli\` installs it.
 
 ${markdownTable(['command', 'what it does'], rows(freshqVerbs(), 'freshq'))}
 

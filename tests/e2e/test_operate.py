@@ -12,7 +12,6 @@ from typing import Any
 
 import commands
 import pytest
-from commands import make
 from expectations import number, takes, wait_for
 
 from local.emulator import local_environment
@@ -184,22 +183,3 @@ def test_an_error_is_one_line(freshq: Run) -> None:
     assert (missing.returncode, missing.stdout) == (3, "")
     assert "there is no stack LifoQueue-nowhere in account 000000000000, us-east-1 (is it deployed" in missing.stderr
     assert len(missing.stderr.splitlines()) == 1
-
-
-def test_make_has_the_same_verbs(queue: DeployedQueue, freshq: Run) -> None:
-    queue.wait_until_idle()
-    environment = local_environment(queue.local_endpoint)
-    paused = make("pause", "FOR=5m", "REASON=it's \"quoted\"", environment=environment)
-    assert paused.returncode == 0, paused.stderr
-    assert status(freshq)["paused"]["reason"] == "it's \"quoted\""
-    opened = make("breaker", "DO=open", "FOR=5m", "REASON=it's \"quoted\"", environment=environment)
-    assert opened.returncode == 0, opened.stderr
-    assert status(freshq)["breaker"]["reason"] == "it's \"quoted\""
-    assert "is closed" in make("breaker", "DO=close", environment=environment).stdout
-    (task,) = create(queue, 1)
-    cancelled = make("cancel", f"TASK={task} nobody", environment=environment)
-    assert cancelled.returncode == 2, "make's own code for a command that failed"
-    assert [line.split()[-1] for line in cancelled.stdout.splitlines()[:-1]] == ["cancelled", "found"]
-    assert "resumed" in make("resume", "ENV=dev", environment=environment).stdout
-    shown = make("status", environment=environment).stdout
-    assert "LifoQueue-dev" in shown and "oldest PENDING" in shown
