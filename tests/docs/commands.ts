@@ -13,7 +13,7 @@ export function makeCommands(): Map<string, string> {
 
 /** The variables of a command, which its help names in brackets. `NAME=` is a required variable. */
 export function variablesOf(command: string): Set<string> {
-  const [, names = ''] = /\[([A-Z_= ]+)\]$/.exec(makeCommands().get(command) ?? '') ?? [];
+  const [, names = ''] = /\[([A-Z0-9_= ]+)\]$/.exec(makeCommands().get(command) ?? '') ?? [];
   return new Set(names.split(' ').map((name) => name.replace(/=$/, '')));
 }
 
