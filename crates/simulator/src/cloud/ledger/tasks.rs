@@ -88,13 +88,18 @@ impl Ledger {
             return Some(wrong);
         }
         let newer = before.version != after.version;
-        if (newer || before.overtaken) && after.status == Pending {
+        if newer && after.status == Pending || before.overtaken && after.status != Taken {
             // The new state has its own attempts.
             self.forget_runs(now, id);
         }
         match (before.status, after.status) {
             (Taken, Taken) | (Pending | Success | Failure, Pending) if newer => {
                 (process.function != Function::CreateTasks).then_some("only create-tasks replaces")
+            }
+            // A key that crashes its processes fails with its newer state, which a redrive runs.
+            (Taken, Failure) if before.overtaken && process.function == Function::SweepTasks => {
+                self.set_end(id, after.status);
+                self.reclaimed(process, before, after.status)
             }
             (Taken, Success | Failure) if before.overtaken => Some("S3: a newer state is lost"),
             (Taken, Pending) if before.overtaken && process.function != Function::SweepTasks => {
