@@ -3,6 +3,7 @@
 
 pub(crate) mod chains;
 mod payload;
+pub mod request;
 pub(crate) mod spec;
 
 use std::sync::Arc;
@@ -150,6 +151,14 @@ impl Creator {
             store,
             clock,
             settings,
+        }
+    }
+
+    /// Carries out a request.
+    pub async fn carry_out(&self, request: request::Request) -> CreateReport {
+        match request {
+            request::Request::Create(tasks) => self.create(&tasks).await,
+            request::Request::Simulate(count) => self.simulate(count).await,
         }
     }
 

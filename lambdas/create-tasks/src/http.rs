@@ -1,21 +1,13 @@
 //! HTTP requests in payload format 2.0, as a Function URL and an HTTP API send them
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html#urls-payloads>).
-//!
-//! | status | meaning |
-//! |---|---|
-//! | 200 | every task is in the table, or a newer state of its key; the body is the report |
-//! | 207 | some are, some failed; or all failed, and only some are retryable; the body is the report |
-//! | 400 | nothing was created, and a repetition would fail too: the request or its tasks are invalid |
-//! | 405 | not POST |
-//! | 503 | nothing was created, but the tasks are retryable: DynamoDB was unavailable or throttled |
+//! Module [`request`] lists the status codes of the responses.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use lifo_queue::create::CreateReport;
+use lifo_queue::create::request::{self, HttpError, Request};
 use serde::Serialize;
 use serde_json::{Value, json};
-
-use crate::event::{self, Request, RequestError};
 
 /// The answer to an HTTP request, with the fields of payload format 2.0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,21 +18,13 @@ pub(crate) struct HttpAnswer {
     body: String,
 }
 
-/// Why a request is rejected.
+/// Why an event with an HTTP request is rejected.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum HttpError {
-    #[error("the method is {0}; send POST")]
-    Method(String),
-    #[error("the body is empty; send one task, an array of tasks or {{\"tasks\": […]}} as JSON")]
-    NoBody,
+pub(crate) enum EventError {
     #[error("isBase64Encoded is true, and the body is not in base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    #[error(
-        "the body is not valid JSON: {0}; send one task, an array of tasks or {{\"tasks\": […]}}"
-    )]
-    Json(#[from] serde_json::Error),
     #[error(transparent)]
-    Request(#[from] RequestError),
+    Http(#[from] HttpError),
 }
 
 /// Whether an event is an HTTP request rather than an operator's event.
@@ -48,47 +32,25 @@ pub(crate) fn is_request(event: &Value) -> bool {
     event["version"] == "2.0" && event["requestContext"]["http"]["method"].is_string()
 }
 
-/// Reads an HTTP request. Its body is the event of an operator, or one task or an array of tasks,
-/// as in messages of the ingest queue.
-pub(crate) fn read(event: &Value, simulation: bool) -> Result<Request, HttpError> {
+/// Reads an HTTP request.
+pub(crate) fn read(event: &Value, simulation: bool) -> Result<Request, EventError> {
     let method = event["requestContext"]["http"]["method"].as_str();
     let method = method.unwrap_or_default();
     if method != "POST" {
-        return Err(HttpError::Method(method.to_owned()));
+        return Err(HttpError::Method(method.to_owned()).into());
     }
     let body = event["body"].as_str().unwrap_or_default();
-    if body.is_empty() {
-        return Err(HttpError::NoBody);
-    }
-    let body = if event["isBase64Encoded"] == true {
-        serde_json::from_slice(&BASE64_STANDARD.decode(body)?)?
-    } else {
-        serde_json::from_str(body)?
+    let decoded = match event["isBase64Encoded"] == true {
+        true => BASE64_STANDARD.decode(body)?,
+        false => body.as_bytes().to_vec(),
     };
-    let asked = match body {
-        Value::Array(tasks) => json!({"tasks": tasks}),
-        Value::Object(fields)
-            if !fields.contains_key("tasks") && !fields.contains_key("simulate") =>
-        {
-            json!({"tasks": [fields]})
-        }
-        other => other,
-    };
-    Ok(event::read(asked, simulation)?)
+    Ok(request::read_body(&decoded, simulation)?)
 }
 
 impl HttpAnswer {
     /// The answer to a request that was executed.
     pub(crate) fn of(report: &CreateReport) -> Self {
-        let there = report.created.len() + report.duplicates.len() + report.outdated.len();
-        let status = match report.failed.as_slice() {
-            [] => 200,
-            _ if there > 0 => 207,
-            failed if failed.iter().all(|task| task.retryable) => 503,
-            failed if failed.iter().all(|task| !task.retryable) => 400,
-            _ => 207,
-        };
-        Self::new(status, &json!(report))
+        Self::new(request::status_code(report), &json!(report))
     }
 
     fn new(status_code: u16, body: &Value) -> Self {
@@ -100,11 +62,11 @@ impl HttpAnswer {
     }
 }
 
-impl From<HttpError> for HttpAnswer {
-    fn from(error: HttpError) -> Self {
-        let status = match error {
-            HttpError::Method(_) => 405,
-            _ => 400,
+impl From<EventError> for HttpAnswer {
+    fn from(error: EventError) -> Self {
+        let status = match &error {
+            EventError::Base64(_) => 400,
+            EventError::Http(error) => error.status_code(),
         };
         Self::new(status, &json!({"error": error.to_string()}))
     }

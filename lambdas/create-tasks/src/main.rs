@@ -3,7 +3,6 @@
 //! API.
 
 mod answer;
-mod event;
 mod http;
 
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use lambda::config::{self, CreateTasks, CreateTasksSettings};
 use lambda::telemetry::metrics::Metrics;
 use lambda::telemetry::traces;
 use lambda::{Context, Failure, Handler, aws};
+use lifo_queue::create::request::{self, Request};
 use lifo_queue::create::{CreateReport, Creator};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::SystemClock;
@@ -19,7 +19,6 @@ use lifo_queue::trace::Tracer;
 use serde_json::Value;
 
 use crate::answer::Answer;
-use crate::event::Request;
 use crate::http::HttpAnswer;
 
 fn main() -> Result<(), lambda::Error> {
@@ -63,7 +62,7 @@ impl Handler for Creates {
             };
             return Ok(Answer::Http(answer));
         }
-        let request = event::read(event, self.simulation)?;
+        let request = request::read(event, self.simulation)?;
         let simulated = matches!(request, Request::Simulate(_));
         Answer::to_invoker(self.carry_out(request).await, simulated)
     }
@@ -75,10 +74,7 @@ impl Handler for Creates {
 
 impl Creates {
     async fn carry_out(&self, request: Request) -> CreateReport {
-        let report = match request {
-            Request::Create(tasks) => self.creator.create(&tasks).await,
-            Request::Simulate(count) => self.creator.simulate(count).await,
-        };
+        let report = self.creator.carry_out(request).await;
         tracing::info!(
             created = report.created.len(),
             duplicates = report.duplicates.len(),

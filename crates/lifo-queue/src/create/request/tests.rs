@@ -17,11 +17,13 @@ fn tasks_are_passed_on_without_validation() {
 
 #[test]
 fn the_events_for_local_invocation_are_read() {
-    let create = serde_json::from_str(include_str!("../../../../tests/events/create-tasks.json"));
+    let create = serde_json::from_str(include_str!(
+        "../../../../../tests/events/create-tasks.json"
+    ));
     assert!(
         matches!(read(create.unwrap(), false), Ok(Request::Create(tasks)) if !tasks.is_empty())
     );
-    let simulate = serde_json::from_str(include_str!("../../../../tests/events/simulate.json"));
+    let simulate = serde_json::from_str(include_str!("../../../../../tests/events/simulate.json"));
     assert!(matches!(
         read(simulate.unwrap(), true),
         Ok(Request::Simulate(1..))

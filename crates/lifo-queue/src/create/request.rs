@@ -1,0 +1,163 @@
+//! Requests to create tasks: the events of `create-tasks`, and the bodies of its HTTP requests.
+//!
+//! | status code | meaning |
+//! |---|---|
+//! | 200 | every task is in the table, or a newer state of its key; the body is the report |
+//! | 207 | some are, some failed; or all failed, and only some are retryable; the body is the report |
+//! | 400 | nothing was created, and a repetition would fail too: the request or its tasks are invalid |
+//! | 405 | not POST |
+//! | 503 | nothing was created, but the tasks are retryable: DynamoDB was unavailable or throttled |
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{CreateReport, MAX_TASKS};
+
+/// A request to create tasks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// Create tasks from these descriptions, which are checked one by one.
+    Create(Vec<Value>),
+    /// Create this number of simulated tasks.
+    Simulate(usize),
+}
+
+/// Why an event is rejected as a whole.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestError {
+    /// Not an object with one of the two fields.
+    #[error(
+        "the event must be {{\"tasks\": [{{\"taskId\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}, …]}} or {{\"simulate\": {{\"count\": N}}}}: {0}"
+    )]
+    Shape(String),
+    /// More than [`MAX_TASKS`] tasks.
+    #[error("field tasks has {0} entries; send at most {MAX_TASKS} in one event")]
+    TooMany(usize),
+    /// Not a number of tasks that can be simulated.
+    #[error("field simulate.count is {0}; give a whole number from 1 to {MAX_TASKS}")]
+    Count(u64),
+    /// The queue has no simulation.
+    #[error(
+        "field simulate: this queue does not simulate; create real tasks with {{\"tasks\": […]}}, \
+         or give the queue the prop `simulation`, as outside production"
+    )]
+    SimulationOff,
+}
+
+/// Why an HTTP request is rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// Another method.
+    #[error("the method is {0}; send POST")]
+    Method(String),
+    /// There is no body.
+    #[error("the body is empty; send one task, an array of tasks or {{\"tasks\": […]}} as JSON")]
+    NoBody,
+    /// The body is not JSON.
+    #[error(
+        "the body is not valid JSON: {0}; send one task, an array of tasks or {{\"tasks\": […]}}"
+    )]
+    Json(#[from] serde_json::Error),
+    /// The body is not a request.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+}
+
+impl HttpError {
+    /// The status code of the response.
+    #[must_use]
+    pub fn status_code(&self) -> u16 {
+        match self {
+            Self::Method(_) => 405,
+            Self::NoBody | Self::Json(_) | Self::Request(_) => 400,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Simulate {
+    count: u64,
+}
+
+/// Reads the event of an operator or of a schedule. `simulation`: whether the queue may simulate
+/// tasks.
+///
+/// # Errors
+/// [`RequestError`] names the field and the remedy.
+pub fn read(event: Value, simulation: bool) -> Result<Request, RequestError> {
+    let shape = |fault: &str| RequestError::Shape(fault.to_owned());
+    let Value::Object(mut fields) = event else {
+        return Err(shape("it is not an object"));
+    };
+    match (fields.remove("tasks"), fields.remove("simulate")) {
+        (Some(_), Some(_)) => Err(shape("it has both field tasks and field simulate")),
+        (None, None) => Err(RequestError::Shape(match first_name(&fields) {
+            Some(name) => format!("field {name:?} is unknown"),
+            None => "it has no field".to_owned(),
+        })),
+        _ if !fields.is_empty() => {
+            let name = first_name(&fields).unwrap_or_default();
+            Err(RequestError::Shape(format!("field {name:?} is unknown")))
+        }
+        (Some(Value::Array(tasks)), None) if tasks.len() > MAX_TASKS => {
+            Err(RequestError::TooMany(tasks.len()))
+        }
+        (Some(Value::Array(tasks)), None) => Ok(Request::Create(tasks)),
+        (Some(_), None) => Err(shape("field tasks is not an array")),
+        (None, Some(_)) if !simulation => Err(RequestError::SimulationOff),
+        // Serde would read a list's first element as the count.
+        (None, Some(simulate @ Value::Object(_))) => count(simulate),
+        (None, Some(_)) => Err(shape("field simulate is not an object")),
+    }
+}
+
+/// Reads the body of an HTTP request: the event of an operator, or one task or an array of tasks, as
+/// in messages of the ingest queue.
+///
+/// # Errors
+/// [`HttpError`] names the fault and the remedy.
+pub fn read_body(body: &[u8], simulation: bool) -> Result<Request, HttpError> {
+    if body.is_empty() {
+        return Err(HttpError::NoBody);
+    }
+    let event = match serde_json::from_slice(body)? {
+        Value::Array(tasks) => json!({"tasks": tasks}),
+        Value::Object(fields)
+            if !fields.contains_key("tasks") && !fields.contains_key("simulate") =>
+        {
+            json!({"tasks": [fields]})
+        }
+        other => other,
+    };
+    Ok(read(event, simulation)?)
+}
+
+/// The status code of the response to an HTTP request that was executed.
+#[must_use]
+pub fn status_code(report: &CreateReport) -> u16 {
+    let there = report.created.len() + report.duplicates.len() + report.outdated.len();
+    match report.failed.as_slice() {
+        [] => 200,
+        _ if there > 0 => 207,
+        failed if failed.iter().all(|task| task.retryable) => 503,
+        failed if failed.iter().all(|task| !task.retryable) => 400,
+        _ => 207,
+    }
+}
+
+fn count(simulate: Value) -> Result<Request, RequestError> {
+    let Simulate { count } = serde_json::from_value(simulate)
+        .map_err(|error| RequestError::Shape(format!("field simulate: {error}")))?;
+    match usize::try_from(count) {
+        Ok(n) if (1..=MAX_TASKS).contains(&n) => Ok(Request::Simulate(n)),
+        _ => Err(RequestError::Count(count)),
+    }
+}
+
+fn first_name(fields: &Map<String, Value>) -> Option<&str> {
+    fields.keys().next().map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests;
