@@ -41,7 +41,7 @@ use agent_queue::store::{AgentStore, Committed};
 use agent_queue::time::Micros;
 use agent_queue::transaction::{Change, QueueEntry};
 use serde_json::{Value as Json, json};
-use simulator::dynamodb::{AGENT_TABLE, EmbeddedDynamo};
+use simulator::dynamodb::{AGENT_TABLE, EmbeddedDynamo, start_for_agents};
 
 /// The time at which the suites start.
 pub const NOW: Micros = Micros(1_800_000_000_000_000);
@@ -72,7 +72,7 @@ pub async fn dynamodb() -> Arc<dyn AgentStore> {
 /// # Panics
 /// If it does not start.
 pub async fn embedded() -> EmbeddedDynamo {
-    EmbeddedDynamo::start_for_agents()
+    start_for_agents()
         .await
         .expect("the embedded DynamoDB starts")
 }

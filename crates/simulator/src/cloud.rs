@@ -81,7 +81,6 @@ use serde_json::{Value, json};
 pub use self::builder::Builder;
 pub use self::census::Census;
 use self::clock::pause;
-pub(crate) use self::embedded::dispatch;
 use self::fault::lock;
 pub use self::fault::{FaultKind, Rates};
 use self::process::{Function, Life, Process};

@@ -58,6 +58,28 @@ where
     }
 }
 
+/// The operations of the simulated networks.
+const OPERATIONS: [&str; 8] = [
+    "PutItem",
+    "GetItem",
+    "UpdateItem",
+    "DeleteItem",
+    "Query",
+    "BatchWriteItem",
+    "TransactGetItems",
+    "TransactWriteItems",
+];
+
+/// The operation of a request.
+///
+/// # Errors
+/// [`ConnectorError`]: the simulated networks do not support the operation.
+pub(crate) fn supported_operation(request: &HttpRequest) -> Result<&'static str, ConnectorError> {
+    let named = operation(request);
+    let known = OPERATIONS.into_iter().find(|known| *known == named);
+    known.ok_or_else(|| ConnectorError::user(format!("{named} is not simulated").into()))
+}
+
 /// The operation of a request, such as `PutItem`. Empty if the request names none.
 #[must_use]
 pub fn operation(request: &HttpRequest) -> &str {

@@ -14,7 +14,7 @@ use agents::model::hold::hold;
 use agents::model::rule::Rule;
 use agents::model::subject::{Seen, Subject};
 use sequences::{Figures, Plan};
-use simulator::dynamodb::{EmbeddedDynamo, create_agent_table};
+use simulator::dynamodb::{create_agent_table, start_for_agents};
 use tokio::runtime::{Builder, Runtime};
 
 /// Entries of one read: fewer than the agents, so that some requests need a second read.
@@ -45,7 +45,7 @@ fn agent_queue_in_memory_behaves_like_the_reference() {
 fn agent_queue_on_dynamodb_behaves_like_the_reference() {
     let runtime = runtime();
     let dynamo = runtime
-        .block_on(EmbeddedDynamo::start_for_agents())
+        .block_on(start_for_agents())
         .unwrap();
     let tables = Cell::new(0);
     let fresh = async |order| {

@@ -12,8 +12,7 @@ use dynoxide::Database;
 use serde_json::{Value, json};
 
 use super::network::{Fault, Network};
-use crate::cloud::dispatch;
-use crate::dynamodb::{AGENT_TABLE, NotStarted};
+use crate::dynamodb::{AGENT_TABLE, NotStarted, dispatch};
 use crate::protocol::{self, Answer, respond};
 
 /// An embedded DynamoDB with the agents' table, in this process.
@@ -53,7 +52,7 @@ impl Embedded {
         protocol::connector(move |request: HttpRequest| {
             let database = database.clone();
             async move {
-                let operation = dispatch::operation(&request)?;
+                let operation = protocol::supported_operation(&request)?;
                 let body = request.body().bytes().unwrap_or_default();
                 let body = String::from_utf8_lossy(body);
                 let (status, body) = dispatch::call(&database, operation, &body);
@@ -87,7 +86,7 @@ struct Connector {
 
 impl Connector {
     async fn answer(self, request: HttpRequest) -> Answer {
-        let operation = dispatch::operation(&request)?;
+        let operation = protocol::supported_operation(&request)?;
         let body = request.body().bytes().unwrap_or_default();
         let body = String::from_utf8_lossy(body).into_owned();
         let items = changed(operation, &body);

@@ -2,7 +2,6 @@
 //! in-process connector and the simulated network to the database's own functions.
 
 mod connector;
-pub(crate) mod dispatch;
 mod item;
 
 use std::collections::{BTreeMap, HashMap};
@@ -28,7 +27,7 @@ use super::fault::lock;
 use super::process::Process;
 use super::process_store::{Access, ProcessStore};
 use super::world::{Backend, World};
-use crate::dynamodb::{NotStarted, TABLE};
+use crate::dynamodb::{NotStarted, TABLE, dispatch};
 use crate::protocol;
 
 /// The table and its index, each in a database of its own, because the index lags.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::dynamodb::{AGENT_TABLE, EmbeddedDynamo};
+use crate::dynamodb::{AGENT_TABLE, start_for_agents};
 use agent_queue::schema::{PK, SK};
 use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
@@ -75,7 +75,7 @@ async fn read_together(client: &Client, sort: &str) -> bool {
 }
 
 async fn started(latency: Latency) -> (Conflicts, Client, Client) {
-    let dynamo = EmbeddedDynamo::start_for_agents().await.unwrap();
+    let dynamo = start_for_agents().await.unwrap();
     let conflicts = Conflicts::new(latency);
     let (one, other) = (
         conflicts.client(dynamo.address),

@@ -9,13 +9,13 @@ use lifo_queue::schema::{CONTROL_ITEM, TASK_ID};
 use lifo_queue::task::TaskId;
 use serde_json::{Value, json};
 
-use super::{Databases, dispatch};
+use super::Databases;
 use crate::cloud::fault::FaultKind;
 use crate::cloud::process::Process;
 use crate::cloud::table::{self, Subject};
 use crate::cloud::wire::{BATCHES, Broken, READS, WRITES, exchange};
 use crate::cloud::world::World;
-use crate::dynamodb::TABLE;
+use crate::dynamodb::{TABLE, dispatch};
 use crate::protocol::{self, Answer, respond};
 
 #[derive(Clone)]
@@ -32,7 +32,7 @@ impl Connector {
     }
 
     async fn answer(self, request: HttpRequest) -> Answer {
-        let operation = dispatch::operation(&request)?;
+        let operation = protocol::supported_operation(&request)?;
         let body = request.body().bytes().unwrap_or_default();
         let body = String::from_utf8_lossy(body).into_owned();
         let Self {

@@ -1,51 +1,31 @@
 //! Maps DynamoDB's JSON protocol to the embedded database's functions.
 
-use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
-use aws_smithy_runtime_api::client::result::ConnectorError;
 use dynoxide::{Database, DynoxideError};
 use lifo_queue::schema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::dynamodb::{NotStarted, TABLE};
-use crate::protocol;
+use crate::{NotStarted, TABLE};
 
-/// The supported operations.
-const OPERATIONS: [&str; 8] = [
-    "PutItem",
-    "GetItem",
-    "UpdateItem",
-    "DeleteItem",
-    "Query",
-    "BatchWriteItem",
-    "TransactGetItems",
-    "TransactWriteItems",
-];
-
-/// The operation of a request.
-///
-/// # Errors
-/// [`ConnectorError`]: the operation is not supported.
-pub(crate) fn operation(request: &HttpRequest) -> Result<&'static str, ConnectorError> {
-    let asked = protocol::operation(request);
-    let operation = OPERATIONS.into_iter().find(|operation| *operation == asked);
-    operation.ok_or_else(|| ConnectorError::user(format!("{asked} is not dispatched").into()))
-}
-
-/// Executes a request and returns the status and the body of the answer.
-pub(crate) fn call(database: &Database, operation: &str, body: &str) -> (u16, String) {
+/// Executes a request and returns the status and the body of the response.
+#[must_use]
+pub fn call(database: &Database, operation: &str, body: &str) -> (u16, String) {
     let done = match operation {
         "PutItem" => run(body, |request| database.put_item(request)),
         "GetItem" => run(body, |request| database.get_item(request)),
         "UpdateItem" => run(body, |request| database.update_item(request)),
         "DeleteItem" => run(body, |request| database.delete_item(request)),
         "Query" => run(body, |request| database.query(request)),
+        "Scan" => run(body, |request| database.scan(request)),
+        "BatchGetItem" => run(body, |request| database.batch_get_item(request)),
         "BatchWriteItem" => run(body, |request| database.batch_write_item(request)),
+        "DescribeTable" => run(body, |request| database.describe_table(request)),
+        "ListTables" => run(body, |request| database.list_tables(request)),
         "TransactGetItems" => run(body, |request| database.transact_get_items(request)),
         "TransactWriteItems" => run(body, |request| database.transact_write_items(request)),
         other => Err(DynoxideError::ValidationException(format!(
-            "{other} is not dispatched"
+            "{other} is not supported here"
         ))),
     };
     match done {
@@ -60,13 +40,16 @@ fn run<Q: DeserializeOwned, A: Serialize>(
 ) -> Result<String, DynoxideError> {
     let request = serde_json::from_str(body)
         .map_err(|error| DynoxideError::SerializationException(error.to_string()))?;
-    let answer = call(request)?;
-    serde_json::to_string(&answer)
+    let response = call(request)?;
+    serde_json::to_string(&response)
         .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
 }
 
-/// Creates the task table without a stream, because the cloud simulates the stream.
-pub(super) fn create_task_table(database: &Database) -> Result<(), NotStarted> {
+/// Creates the task table, without a stream.
+///
+/// # Errors
+/// [`NotStarted`]: the database rejected the table.
+pub fn create_task_table(database: &Database) -> Result<(), NotStarted> {
     let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
     let attribute = |name: &str, kind: &str| json!({"AttributeName": name, "AttributeType": kind});
     let request = json!({
