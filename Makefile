@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 # E2E has no other meaning, so it is read from the environment too.
 SWITCHES := LOCAL YES IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE DRY
 OPTIONS := $(SWITCHES) PLATFORM ENV NAME QUEUE REGION F EVENT N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
-  HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER SINCE MINUTES
+  HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER SINCE MINUTES RUNNER TEMPLATE
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)
 # These variables are for the tools, so they are accepted from everywhere.
@@ -82,6 +82,10 @@ help: ## list the verbs
 	  "NAME=alice means a copy of your own; QUEUE is lifo-queue (the default) or agent-queue; LOCAL=1 means the AWS of local-up."
 
 ##@ Use
+
+.PHONY: dev
+dev: build-freshq ## run a task queue without AWS: a burst on a simulated downstream, or the tasks of RUNNER=http://localhost:3000/validate [RUNNER TEMPLATE PORT]
+	@$(FRESHQ) dev $(if $(RUNNER)$(TEMPLATE),,--simulate) $${RUNNER:+--runner "$$RUNNER"} $${TEMPLATE:+--template "$$TEMPLATE"} $${PORT:+--port "$$PORT"}
 
 .PHONY: demo
 demo: synth-local $(if $(CONSOLE),build-freshq) ## deploy to a local AWS and watch a burst of tasks run newest first; CONSOLE=1 serves a web page of it, UNRELIABLE=1 shows retries and failures [CONSOLE UNRELIABLE]
@@ -216,8 +220,8 @@ test-infra: setup ## run the infrastructure tests; F names some of the files [F]
 	jest $(F)
 
 .PHONY: test-python
-test-python: synth-local build-freshq ## run the tests of the Python tools, the end-to-end tests and those of the smoke test
-	$(BIN)/python -m pytest $(PYTEST_E2E) tests/smoke tests/e2e tests/layout tests/local tests/delivery
+test-python: synth-local build-freshq ## run the tests of the Python tools, of freshq dev, the end-to-end tests and those of the smoke test
+	$(BIN)/python -m pytest $(PYTEST_E2E) tests/smoke tests/e2e tests/dev tests/layout tests/local tests/delivery
 
 .PHONY: e2e
 e2e: synth-local build-freshq ## run the end-to-end tests of the templates on local AWSs that enforce IAM; F names some of the files [F]

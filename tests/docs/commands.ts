@@ -53,7 +53,8 @@ ${markdownTable(['command', 'what it does'], rows(freshqVerbs(), 'freshq'))}
 
 \`--env NAME\` selects the queue of the stack \`LifoQueue-NAME\`, \`--stack NAME\` that of any stack with the outputs of the construct.
 For \`agents\`, \`queues\`, \`match\`, \`call\` and \`agent\` the stack is \`AgentQueue-NAME\`. \`console\` shows both. Without these options, \`freshq\`
-uses the environment variable \`FRESHQ_STACK\`, then \`FRESHQ_ENV\`. \`--table NAME --process-tasks-topic ARN\` selects a queue without
+uses the environment variable \`FRESHQ_DEV\`, then \`FRESHQ_STACK\`, then \`FRESHQ_ENV\`. \`--dev\` selects the queue of
+[\`freshq dev\`](../how-to/dev.md). \`--table NAME --process-tasks-topic ARN\` selects a queue without
 CloudFormation. \`--region\`, \`--profile\` and \`--endpoint-url\` are those of the AWS CLI. \`--output json\` prints JSON for scripts.
 \`freshq help VERB\` lists the other options.
 

@@ -61,6 +61,23 @@ impl Caller {
         }
     }
 
+    /// The caller of `freshq dev`, which has no accounts.
+    pub(crate) fn dev() -> Self {
+        let account = Account {
+            id: Some("local".to_owned()),
+            region: "this machine".to_owned(),
+        };
+        Self::known(account)
+    }
+
+    fn known(account: Account) -> Self {
+        Self {
+            sts: None,
+            region: account.region.clone(),
+            account: OnceCell::new_with(Some(account)),
+        }
+    }
+
     /// The account of the credentials. An error of AWS STS leaves it unknown, because no command
     /// depends on it. `GetCallerIdentity` needs no permission
     /// (<https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html>).
@@ -87,10 +104,6 @@ impl Caller {
             id: Some(account.to_owned()),
             region: "eu-central-1".to_owned(),
         };
-        Self {
-            sts: None,
-            region: account.region.clone(),
-            account: OnceCell::new_with(Some(account)),
-        }
+        Self::known(account)
     }
 }

@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::agents::{self, AgentVerb, AtDesk, Call, DeskArguments, DeskVerb, Match, Queues};
 use crate::aws::AwsArguments;
 use crate::console::Console;
+use crate::dev::Dev;
 use crate::queue::QueueArguments;
 use crate::report::Format;
 use crate::shell::{Completions, Man};
@@ -17,7 +18,7 @@ use crate::verbs::{
 ///
 /// Region and credentials come from the sources that the AWS CLI uses: --region and --profile,
 /// AWS_REGION and AWS_PROFILE, keys in the environment, or single sign-on. The queue is that of
-/// --env or --stack, or of the environment variables FRESHQ_STACK or FRESHQ_ENV.
+/// --env, --stack or --dev, or of the environment variables FRESHQ_DEV, FRESHQ_STACK or FRESHQ_ENV.
 ///
 /// Exit codes. 0: done. 1: not all was done, and the output says why. 2: the command line or the
 /// configuration is wrong. 3: AWS, a file or the terminal failed. 4: the operator declined.
@@ -37,6 +38,8 @@ pub(crate) enum Verb {
     Watch(On<Watch>),
     /// Serve a web page on 127.0.0.1 for a queue and the agents' queue
     Console(On<Console>),
+    /// Run a task queue on this machine, for development
+    Dev(Dev),
     /// Check the settings and the state of a deployed queue
     Doctor(On<Doctor>),
     /// Show the messages in the failure and dead-letter queues
@@ -117,6 +120,7 @@ impl Verb {
         let (verb, common) = match self {
             Self::Completions(completions) => return Job::Completions(completions),
             Self::Man(man) => return Job::Man(man),
+            Self::Dev(dev) => return Job::Dev(dev),
             Self::Agents(at) => return Job::at_desk(at.parts()),
             Self::Queues(at) => return Job::at_desk(at.parts()),
             Self::Match(at) => return Job::at_desk(at.parts()),
@@ -157,6 +161,8 @@ pub(crate) enum Job<'a> {
     Messages(&'a Messages, &'a Common),
     /// The web page of a queue.
     Console(&'a Console, &'a Common),
+    /// A queue on this machine.
+    Dev(&'a Dev),
     Completions(&'a Completions),
     Man(&'a Man),
 }

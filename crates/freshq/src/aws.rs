@@ -7,6 +7,7 @@ use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
@@ -77,6 +78,19 @@ pub(crate) async fn sdk_config(arguments: &AwsArguments) -> Result<SdkConfig, Fa
     let credentials = SharedCredentialsProvider::new(credentials);
     let builder = config.into_builder().credentials_provider(credentials);
     Ok(builder.build())
+}
+
+/// The configuration for `freshq dev`, which checks neither region nor credentials.
+pub(crate) fn dev_config(url: &str) -> SdkConfig {
+    let credentials = Credentials::new("local", "local", None, None, "freshq dev");
+    SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("us-east-1"))
+        .endpoint_url(url)
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .http_client(Builder::new().build_http())
+        .retry_config(RetryConfig::disabled())
+        .build()
 }
 
 /// Checks that the AWS configuration has this profile.

@@ -33,6 +33,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use self::access::Access;
+pub(crate) use self::access::local_only;
 use self::site::Site;
 use crate::agents::{desk, stack_of};
 use crate::aws::{self, AwsArguments};
@@ -120,6 +121,16 @@ impl Console {
             Err(failure) => Err(failure),
         }
     }
+}
+
+/// The pages of a queue of `freshq dev`, and the path at which they begin. They allow changes.
+pub(crate) async fn of_dev(queue: Queue) -> (String, Router) {
+    let account = queue.caller.account().await.clone();
+    let access = Arc::new(Access::new(true));
+    let path = format!("/{}/", access.token());
+    let desk = Err("freshq dev has no agents' queue".to_owned());
+    let every = Duration::from_secs(1);
+    (path, router(Site::new(queue, account, desk, access, every)))
 }
 
 fn announce(url: &str, format: Format) -> io::Result<()> {

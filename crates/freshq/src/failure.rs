@@ -28,7 +28,9 @@ pub(crate) enum Failure {
     #[error("the files of the AWS configuration could not be read")]
     Profiles(#[source] ProfileFileLoadError),
     /// Neither the command line nor the environment names a queue.
-    #[error("no queue is named: use --env or --stack, or set FRESHQ_ENV or FRESHQ_STACK")]
+    #[error(
+        "no queue is named: use --env or --stack, set FRESHQ_ENV or FRESHQ_STACK, or use --dev for the queue of freshq dev"
+    )]
     NoQueue,
     /// There is no such stack in this account and region.
     #[error("there is no stack {stack} in {account}")]
@@ -64,7 +66,7 @@ pub(crate) enum Failure {
     #[error("a local AWS does not support this resource")]
     NotLocal,
     /// The queue was named by its table, so its stack is not known.
-    #[error("the stack of the queue is unknown: use --env or --stack instead of --table")]
+    #[error("the stack of the queue is unknown: use --env or --stack instead of --table or --dev")]
     NoTemplate,
     /// The invocation of a function failed. The event may be carried out in part.
     #[error("the invocation of {function} failed, and its event may be partly carried out")]
@@ -81,9 +83,12 @@ pub(crate) enum Failure {
     /// A file could not be read or written.
     #[error("{path} could not be read or written")]
     File { path: String, source: io::Error },
-    /// The console's server could not start, or failed.
-    #[error("the console could not be served on port {port} of 127.0.0.1")]
+    /// The server of the console or of `freshq dev` could not start, or failed.
+    #[error("port {port} of 127.0.0.1 could not be served; --port 0 chooses a free port")]
     Server { port: u16, source: io::Error },
+    /// `freshq dev` could not start, or ended.
+    #[error("freshq dev could not continue")]
+    Dev(#[source] Source),
     /// A live view needs a terminal as standard output.
     #[error("the live view needs a terminal, and standard output is not one: use --once")]
     NoScreen,
@@ -103,7 +108,11 @@ const SIGN_IN: &str = "sign in (aws sso login), set AWS_PROFILE, set AWS_ACCESS_
 
 /// Error codes of AWS, which its error messages contain, each with a remedy
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html>).
-const REMEDIES: [(&str, &str); 7] = [
+const REMEDIES: [(&str, &str); 8] = [
+    (
+        "Connection refused",
+        "no process listens at this address: is freshq dev, or the local AWS, running?",
+    ),
     ("ExpiredToken", SIGN_IN),
     ("UnrecognizedClientException", SIGN_IN),
     ("InvalidClientTokenId", SIGN_IN),

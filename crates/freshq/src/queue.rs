@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use aws_config::SdkConfig;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use lifo_queue::notify::Notifier;
+use dev_queue::server::CREATE_TASKS;
+use embedded_dynamodb::TABLE;
 use lifo_queue::notify::sns::SnsNotifier;
+use lifo_queue::notify::{Notification, Notifier, NotifyError};
 use lifo_queue::operate::Operator;
 use lifo_queue::store::QueueStore;
 use lifo_queue::store::dynamodb::DynamoStore;
@@ -26,7 +29,13 @@ use crate::stack::{self, Place};
 /// because the marker only saves notifications.
 const NOTIFICATION_MARKER: Duration = Duration::from_secs(10);
 
-/// Which queue: by its environment, its stack, or its table and topic.
+/// The port of `freshq dev` by default.
+pub(crate) const DEV_PORT: u16 = 8347;
+
+/// The address of `freshq dev` by default.
+const DEV_URL: &str = "http://127.0.0.1:8347";
+
+/// Which queue: by its environment, its stack, its table and topic, or the address of `freshq dev`.
 #[derive(Debug, Args)]
 pub(crate) struct QueueArguments {
     /// The queue of the stack LifoQueue-<ENV>, found by the stack's outputs; by default FRESHQ_ENV
@@ -64,15 +73,38 @@ pub(crate) struct QueueArguments {
         help_heading = "Which queue"
     )]
     pub(crate) process_tasks_topic: Option<String>,
+    /// The queue of freshq dev at this address; by default FRESHQ_DEV
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with_all = ["env", "stack", "table", "process_tasks_topic"],
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = DEV_URL,
+        value_parser = NonEmptyStringValueParser::new(),
+        help_heading = "Which queue"
+    )]
+    pub(crate) dev: Option<String>,
 }
 
 impl QueueArguments {
-    /// The stack that the arguments or the environment variables name; `None` for a table.
+    /// The stack that the arguments or the environment variables name; `None` for a table and for
+    /// `freshq dev`.
     pub(crate) fn stack(&self) -> Result<Option<StackName>, Failure> {
-        match self.table {
-            Some(_) => Ok(None),
-            None => StackName::of(self.env.as_ref(), self.stack.as_ref()).map(Some),
+        match (&self.table, self.dev()) {
+            (None, None) => StackName::of(self.env.as_ref(), self.stack.as_ref()).map(Some),
+            _ => Ok(None),
         }
+    }
+
+    /// The address of `freshq dev`, if it is the queue. The variable FRESHQ_DEV takes precedence over
+    /// FRESHQ_STACK and FRESHQ_ENV, but not over an option.
+    fn dev(&self) -> Option<String> {
+        let option = [&self.env, &self.stack, &self.table]
+            .into_iter()
+            .any(Option::is_some);
+        let variable = || variable("FRESHQ_DEV").filter(|_| !option);
+        self.dev.clone().or_else(variable)
     }
 
     /// The name and the clients of the stack that the arguments name. `of` returns the name of an
@@ -119,7 +151,6 @@ impl StackName {
     /// # Errors
     /// [`Failure::NoQueue`]: neither names a stack.
     pub(crate) fn of(env: Option<&String>, stack: Option<&String>) -> Result<Self, Failure> {
-        let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let option = stack.cloned().map(Self::Full);
         let option = option.or_else(|| env.cloned().map(Self::Env));
         let option = option.or_else(|| variable("FRESHQ_STACK").map(Self::Full));
@@ -134,6 +165,11 @@ impl StackName {
             Self::Full(name) => name,
         }
     }
+}
+
+/// The value of an environment variable that is not empty.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The queue that a verb operates.
@@ -166,6 +202,9 @@ impl Queue {
         arguments: &QueueArguments,
         aws: &AwsArguments,
     ) -> Result<Self, Failure> {
+        if let Some(url) = arguments.dev() {
+            return Self::dev(&url);
+        }
         let aws = aws::sdk_config(aws).await?;
         let place = arguments.place(&aws).await?;
         let store = DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), place.table.clone());
@@ -180,6 +219,33 @@ impl Queue {
             table: place.table,
             creates: place.create_tasks.map(function),
             deployed: place.stack.map(deployed),
+            ..queue
+        })
+    }
+
+    /// The queue of `freshq dev` at this address.
+    ///
+    /// # Errors
+    /// [`Failure::Input`]: not an address.
+    pub(crate) fn dev(url: &str) -> Result<Self, Failure> {
+        if !url.starts_with("http://") {
+            return Err(Failure::Input {
+                place: "--dev or FRESHQ_DEV".to_owned(),
+                fault: format!(
+                    "{url:?} is not the address that freshq dev printed, like {DEV_URL}"
+                ),
+            });
+        }
+        let aws = aws::dev_config(url);
+        let store = DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), TABLE);
+        let (store, notifier) = (Arc::new(store), Arc::new(NotNeeded));
+        let name = "freshq dev".to_owned();
+        let clock = Arc::new(SystemClock);
+        let queue = Self::new(name, Caller::dev(), store, notifier, clock);
+        let function = LambdaFunction::new(&aws, CREATE_TASKS.to_owned());
+        Ok(Self {
+            table: TABLE.to_owned(),
+            creates: Some(Arc::new(function)),
             ..queue
         })
     }
@@ -203,5 +269,19 @@ impl Queue {
             store,
             clock,
         }
+    }
+}
+
+/// `freshq dev` sees each wake-up request in the control item, so it needs no notification.
+struct NotNeeded;
+
+#[async_trait]
+impl Notifier for NotNeeded {
+    async fn wake_processor(&self, _: &Notification) -> Result<(), NotifyError> {
+        Ok(())
+    }
+
+    async fn tail_call(&self, _: &Notification) -> Result<(), NotifyError> {
+        Ok(())
     }
 }

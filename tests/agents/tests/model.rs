@@ -44,9 +44,7 @@ fn agent_queue_in_memory_behaves_like_the_reference() {
 #[test]
 fn agent_queue_on_dynamodb_behaves_like_the_reference() {
     let runtime = runtime();
-    let dynamo = runtime
-        .block_on(start_for_agents())
-        .unwrap();
+    let dynamo = runtime.block_on(start_for_agents()).unwrap();
     let tables = Cell::new(0);
     let fresh = async |order| {
         tables.set(tables.get() + 1);

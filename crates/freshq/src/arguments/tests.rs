@@ -75,6 +75,55 @@ fn a_queue_is_named_by_its_environment_or_by_table_and_topic() {
 }
 
 #[test]
+fn the_queue_of_freshq_dev_is_named_by_an_option_with_an_optional_address() {
+    for (line, url) in [
+        ("show --dev task-1", "http://127.0.0.1:8347"),
+        (
+            "show task-1 --dev=http://localhost:9000",
+            "http://localhost:9000",
+        ),
+    ] {
+        let verb = verb(line);
+        let Job::Queue(_, common) = verb.job() else {
+            panic!("not a verb on a queue")
+        };
+        assert_eq!(common.queue.dev.as_deref(), Some(url), "{line}");
+        assert!(matches!(common.queue.stack(), Ok(None)), "{line}");
+    }
+    for option in ["--env dev", "--stack x"] {
+        let line = format!("status --dev {option}");
+        assert_eq!(refused(&line), ErrorKind::ArgumentConflict);
+    }
+}
+
+#[test]
+fn dev_requires_a_runner_a_template_or_a_simulation() {
+    assert_eq!(refused("dev"), ErrorKind::MissingRequiredArgument);
+    for line in [
+        "dev --simulate --runner http://localhost",
+        "dev --simulate=busy --template x.json",
+        "dev --simulate --data x",
+    ] {
+        assert_eq!(refused(line), ErrorKind::ArgumentConflict, "{line}");
+    }
+    for line in [
+        "dev --runner http://localhost --template x.json --data x --rate 5",
+        "dev --simulate=failing --concurrency 4 --ttl 5s",
+    ] {
+        assert!(matches!(verb(line), Verb::Dev(_)), "{line}");
+    }
+    for option in [
+        "--concurrency 901",
+        "--rate 0",
+        "--max-attempts 0",
+        "--ttl 1",
+    ] {
+        let kind = refused(&format!("dev --simulate {option}"));
+        assert_eq!(kind, ErrorKind::ValueValidation, "{option}");
+    }
+}
+
+#[test]
 fn usage_shows_required_options_but_no_alternatives_for_the_queue() {
     let error = parse("pause --env dev").unwrap_err().to_string();
     assert!(
@@ -209,7 +258,7 @@ fn help_of_each_verb_matches_its_snapshot() {
     all.retain(|(path, _)| !path.contains("-help"));
     assert_eq!(
         all.len(),
-        34,
+        35,
         "{:?}",
         all.iter().map(|(path, _)| path).collect::<Vec<_>>()
     );

@@ -119,6 +119,25 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     values.next().is_none().then_some(value)?.to_str().ok()
 }
 
+/// Lets requests through to routes without a token, unless another web page sent them.
+pub(crate) async fn local_only(request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    match check_sender(&parts) {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(rejected) => rejected.into_response(),
+    }
+}
+
+/// Checks that no web page sent the request, or one of the same origin. Programs send no `Origin`.
+fn check_sender(request: &Parts) -> Result<(), Rejected> {
+    let host = host(request).ok_or(Rejected::Host)?;
+    match only(&request.headers, &ORIGIN) {
+        None if !request.headers.contains_key(ORIGIN) => Ok(()),
+        Some(origin) if origin.strip_prefix("http://") == Some(host) => Ok(()),
+        _ => Err(Rejected::Origin),
+    }
+}
+
 /// Lets valid requests through, and adds the headers to every response.
 pub(super) async fn guard(
     State(access): State<Arc<Access>>,

@@ -1,0 +1,182 @@
+//! Changes of items, and the transitions of tasks that they are.
+
+use std::time::Duration;
+
+use lifo_queue::schema::{
+    ATTEMPTS, CONTROL_ITEM, LAST_ERROR, NOT_BEFORE, PAUSE_REASON, PAUSED_UNTIL, REQUESTED,
+    RESERVED_PREFIX, TASK_CREATED, TASK_STATUS, TASK_UPDATED, TASK_VERSION, TOTAL_ATTEMPTS, TTL,
+};
+use lifo_queue::task::{StatusKey, TaskStatus};
+use lifo_queue::time::{EpochSeconds, Millis};
+use serde_json::Value;
+
+/// A change of one item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The item's id.
+    pub id: String,
+    /// The item before the change, in DynamoDB's JSON; `Null` if there was none.
+    pub before: Value,
+    /// The item after the change; `Null` if there is none.
+    pub after: Value,
+    /// What changed the item.
+    pub cause: Cause,
+}
+
+/// What changed an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A write through the endpoint.
+    Write,
+    /// Its time to live.
+    Expiry,
+}
+
+/// A transition of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// Created, or the new state of a settled key. Holds the creation and the expiry, if any.
+    Created(Option<Millis>, Option<EpochSeconds>),
+    /// A newer state of the key replaced one that had not started.
+    Superseded,
+    /// A newer state of the key follows the one that runs.
+    Queued,
+    /// Started, at this age.
+    Started {
+        /// Whether it is the first start of the task.
+        first: bool,
+        /// When it was created.
+        created: Option<Millis>,
+        /// When it started.
+        at: Millis,
+    },
+    /// SUCCESS, after a run of this duration.
+    Succeeded(Duration),
+    /// FAILURE, with the number of attempts and the last error.
+    Failed(i64, String),
+    /// Returned to PENDING, with the last error, to start again after this time.
+    Returned(String, Duration),
+    /// FAILURE became PENDING.
+    Redriven,
+    /// Deleted while it was pending.
+    Cancelled,
+    /// Deleted by its time to live before it ended.
+    Expired,
+}
+
+impl Change {
+    /// The transition of a task; `None` if the change is of another kind.
+    #[must_use]
+    pub fn transition(&self) -> Option<Transition> {
+        use TaskStatus::{Failure, Pending, Success, Taken};
+        if self.id.starts_with(RESERVED_PREFIX) {
+            return None;
+        }
+        let newer = self.is_newer_state();
+        match (status(&self.before), status(&self.after)) {
+            (None, Some(Pending)) if self.before.is_null() => Some(self.created()),
+            (Some(Pending), Some(Pending)) if newer => Some(Transition::Superseded),
+            (Some(Taken), Some(Taken)) if newer => Some(Transition::Queued),
+            (Some(Success | Failure), Some(Pending)) if newer => Some(self.created()),
+            (Some(Failure), Some(Pending)) => Some(Transition::Redriven),
+            (Some(Pending), Some(Taken)) => Some(self.started()),
+            (Some(Taken), Some(Success)) => Some(Transition::Succeeded(self.lasted())),
+            (Some(Pending | Taken), Some(Failure)) => Some(Transition::Failed(
+                number(&self.after, ATTEMPTS).unwrap_or(0),
+                self.last_error(),
+            )),
+            (Some(Taken), Some(Pending)) => Some(Transition::Returned(
+                self.last_error(),
+                millis(&self.after, NOT_BEFORE)
+                    .unwrap_or_default()
+                    .since(millis(&self.after, TASK_UPDATED).unwrap_or_default()),
+            )),
+            (Some(Pending | Taken), None) if self.cause == Cause::Expiry => {
+                Some(Transition::Expired)
+            }
+            (Some(Pending), None) if self.after.is_null() => Some(Transition::Cancelled),
+            _ => None,
+        }
+    }
+
+    /// Whether the trigger would request a wake-up for this change: a task was inserted as PENDING,
+    /// or a newer state of a key is PENDING and was not running. The queue's own writes change
+    /// neither.
+    #[must_use]
+    pub fn is_new_task(&self) -> bool {
+        let is_new = self.before.is_null()
+            || (self.is_newer_state() && status(&self.before) != Some(TaskStatus::Taken));
+        is_new
+            && !self.id.starts_with(RESERVED_PREFIX)
+            && status(&self.after) == Some(TaskStatus::Pending)
+    }
+
+    /// Whether the change requests a wake-up in the control item (rule 1 of the wake-up protocol).
+    #[must_use]
+    pub fn requests_wake_up(&self) -> bool {
+        self.id == CONTROL_ITEM && number(&self.after, REQUESTED) > number(&self.before, REQUESTED)
+    }
+
+    /// The line for a pause that began or ended; `None` if the change is of another kind.
+    #[must_use]
+    pub fn pause(&self) -> Option<String> {
+        let until = |image| number(image, PAUSED_UNTIL).filter(|_| self.id == CONTROL_ITEM);
+        match (until(&self.before), until(&self.after)) {
+            (before, Some(after)) if before != Some(after) => {
+                let reason = text(&self.after, PAUSE_REASON).unwrap_or("no reason given");
+                Some(format!(
+                    "the queue is paused (freshq resume ends the pause): {reason}"
+                ))
+            }
+            (Some(_), None) => Some("the pause has ended".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn is_newer_state(&self) -> bool {
+        let version = text(&self.after, TASK_VERSION);
+        version.is_some() && version != text(&self.before, TASK_VERSION)
+    }
+
+    fn created(&self) -> Transition {
+        let expires_at = number(&self.after, TTL).map(EpochSeconds);
+        Transition::Created(millis(&self.after, TASK_CREATED), expires_at)
+    }
+
+    fn started(&self) -> Transition {
+        Transition::Started {
+            first: number(&self.after, TOTAL_ATTEMPTS) == Some(1),
+            created: millis(&self.after, TASK_CREATED),
+            at: millis(&self.after, TASK_UPDATED).unwrap_or_default(),
+        }
+    }
+
+    fn lasted(&self) -> Duration {
+        let at = |image| millis(image, TASK_UPDATED).unwrap_or_default();
+        at(&self.after).since(at(&self.before))
+    }
+
+    fn last_error(&self) -> String {
+        text(&self.after, LAST_ERROR).unwrap_or("-").to_owned()
+    }
+}
+
+fn text<'a>(image: &'a Value, name: &str) -> Option<&'a str> {
+    image[name]["S"].as_str()
+}
+
+fn number(image: &Value, name: &str) -> Option<i64> {
+    image[name]["N"].as_str()?.parse().ok()
+}
+
+fn millis(image: &Value, name: &str) -> Option<Millis> {
+    number(image, name).map(Millis)
+}
+
+fn status(image: &Value) -> Option<TaskStatus> {
+    let key: StatusKey = text(image, TASK_STATUS)?.parse().ok()?;
+    Some(key.status)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! The ages of tasks at their start, beside those of the same starts in arrival order.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use lifo_queue::time::{EpochSeconds, Millis};
+
+/// Maximum number of tasks that are remembered, and of starts.
+const REMEMBERED: usize = 10_000;
+
+/// A task counts as fresh if it starts within this time of its creation.
+pub const FRESH: Duration = Duration::from_secs(1);
+
+/// When tasks were created, and when tasks started.
+#[derive(Debug, Default)]
+pub struct Freshness {
+    arrivals: VecDeque<Arrival>,
+    starts: VecDeque<Start>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    created: Millis,
+    expires_at: Option<EpochSeconds>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    created: Millis,
+    at: Millis,
+}
+
+/// The ages of started tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ages {
+    /// Number of tasks that started.
+    pub started: usize,
+    /// Those of them that started within [`FRESH`].
+    pub fresh: usize,
+    /// The median age at start.
+    pub median: Duration,
+}
+
+impl Freshness {
+    /// Notes a new task.
+    pub fn created(&mut self, created: Millis, expires_at: Option<EpochSeconds>) {
+        let arrival = Arrival {
+            created,
+            expires_at,
+        };
+        keep(&mut self.arrivals, arrival);
+    }
+
+    /// Notes the first start of a task.
+    pub fn started(&mut self, created: Millis, at: Millis) {
+        keep(&mut self.starts, Start { created, at });
+    }
+
+    /// The ages at which the tasks started; `None` without a start.
+    #[must_use]
+    pub fn observed(&self) -> Option<Ages> {
+        let ages = self
+            .starts
+            .iter()
+            .map(|start| start.at.since(start.created));
+        Ages::of(ages.collect())
+    }
+
+    /// The ages if each start, at the same moment, had been of the oldest task that had not expired.
+    /// `None` without a start.
+    #[must_use]
+    pub fn in_arrival_order(&self) -> Option<Ages> {
+        let mut queue: Vec<Arrival> = self.arrivals.iter().copied().collect();
+        queue.sort_by_key(|arrival| arrival.created);
+        let mut queue = queue.into_iter().peekable();
+        let mut starts: Vec<Millis> = self.starts.iter().map(|start| start.at).collect();
+        starts.sort_unstable();
+        let mut ages = Vec::new();
+        for at in starts {
+            let expired = |arrival: &Arrival| {
+                let end = arrival.expires_at.map(EpochSeconds::millis);
+                end.is_some_and(|end| end <= at)
+            };
+            while queue.next_if(expired).is_some() {}
+            if let Some(oldest) = queue.next_if(|arrival| arrival.created <= at) {
+                ages.push(at.since(oldest.created));
+            }
+        }
+        Ages::of(ages)
+    }
+}
+
+fn keep<T>(list: &mut VecDeque<T>, item: T) {
+    if list.len() == REMEMBERED {
+        list.pop_front();
+    }
+    list.push_back(item);
+}
+
+impl Ages {
+    fn of(mut ages: Vec<Duration>) -> Option<Self> {
+        ages.sort_unstable();
+        Some(Self {
+            started: ages.len(),
+            fresh: ages.iter().filter(|age| **age < FRESH).count(),
+            median: *ages.get(ages.len() / 2)?,
+        })
+    }
+
+    /// The share of fresh tasks, in percent.
+    #[must_use]
+    pub fn percent_fresh(&self) -> usize {
+        self.fresh * 100 / self.started.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ages(of: &[(i64, i64)], arrivals: &[(i64, Option<i64>)]) -> Freshness {
+        let mut freshness = Freshness::default();
+        for (created, expires_at) in arrivals {
+            freshness.created(Millis(*created), expires_at.map(EpochSeconds));
+        }
+        for (created, at) in of {
+            freshness.started(Millis(*created), Millis(*at));
+        }
+        freshness
+    }
+
+    #[test]
+    fn without_a_start_there_are_no_ages() {
+        let freshness = ages(&[], &[(0, None)]);
+        assert_eq!(freshness.observed(), None);
+        assert_eq!(freshness.in_arrival_order(), None);
+    }
+
+    #[test]
+    fn the_same_starts_in_arrival_order_are_older() {
+        let arrivals = [(0, None), (1_000, None), (2_000, None)];
+        let freshness = ages(&[(0, 0), (2_000, 2_000), (1_000, 4_000)], &arrivals);
+        let ages = |fresh, median| Ages {
+            started: 3,
+            fresh,
+            median: Duration::from_millis(median),
+        };
+        assert_eq!(freshness.observed(), Some(ages(2, 0)));
+        // In arrival order the tasks start at the ages 0, 1 s and 2 s.
+        assert_eq!(freshness.in_arrival_order(), Some(ages(1, 1_000)));
+        assert_eq!(
+            freshness.observed().map(|ages| ages.percent_fresh()),
+            Some(66)
+        );
+    }
+
+    #[test]
+    fn expired_tasks_do_not_start_in_arrival_order() {
+        let arrivals = [(0, Some(1)), (500, Some(9))];
+        let freshness = ages(&[(500, 1_000)], &arrivals);
+        let found = freshness.in_arrival_order().unwrap();
+        assert_eq!(
+            (found.started, found.median),
+            (1, Duration::from_millis(500))
+        );
+    }
+
+    #[test]
+    fn a_start_before_every_creation_is_left_out() {
+        let freshness = ages(&[(0, 10)], &[(20, None)]);
+        assert_eq!(freshness.in_arrival_order(), None);
+    }
+}

@@ -1,0 +1,333 @@
+//! The queue: the processor, the sweep and the expiry, and the reactions to changes of the table.
+//!
+//! On AWS, the table's stream invokes `trigger`, and a topic invokes `process-tasks`. Here each
+//! change of the table does both: a new task requests a wake-up, as `trigger` does, and each request
+//! that is counted in the control item starts a turn after the current one. So a command of `freshq`
+//! in another process needs no notification.
+
+use std::future::IntoFuture;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use aws::error_chain::chain;
+use axum::Router;
+use embedded_dynamodb::{TABLE, client};
+use lifo_queue::control::{IdleTurns, Release};
+use lifo_queue::create::Creator;
+use lifo_queue::notify::{Notification, Notifier, NotifyError, WakeReason};
+use lifo_queue::process::{Invocation, Processor};
+use lifo_queue::runner::TaskRunner;
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::store::{Order, PageQuery, QueueStore, StoreError};
+use lifo_queue::sweep::Sweeper;
+use lifo_queue::task::{GiveBack, TaskStatus};
+use lifo_queue::time::{Clock, SystemClock};
+use lifo_queue::wake::Waker;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::{Notify, watch};
+use uuid::Uuid;
+
+use crate::change::Change;
+use crate::journal::{Journal, Tally};
+use crate::server;
+use crate::settings::Settings;
+use crate::table::{OpenError, Table};
+
+/// Time between two sweeps: shorter than the minute on AWS, because they cost nothing here.
+pub const SWEEP_EVERY: Duration = Duration::from_secs(10);
+
+/// Time between two deletions of expired items.
+const EXPIRE_EVERY: Duration = Duration::from_secs(1);
+
+/// Changes that are handled at once.
+const BATCH: usize = 256;
+
+/// A queue in this process.
+pub struct DevQueue {
+    table: Arc<Table>,
+    changes: UnboundedReceiver<Change>,
+    store: Arc<dyn QueueStore>,
+    bell: Arc<Bell>,
+    waker: Waker,
+    processor: Processor,
+    sweeper: Sweeper,
+    creator: Arc<Creator>,
+    tally: watch::Sender<Tally>,
+}
+
+/// The queue ended because of an error.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The endpoint failed.
+    #[error("the endpoint failed")]
+    Endpoint(#[source] io::Error),
+    /// A line could not be printed.
+    #[error("the output could not be written")]
+    Output(#[source] io::Error),
+    /// The tasks of an earlier process could not be returned.
+    #[error("the running tasks could not be returned to PENDING")]
+    Return(#[source] StoreError),
+}
+
+/// Starts a turn of the processor.
+#[derive(Default)]
+struct Bell(Notify);
+
+#[async_trait]
+impl Notifier for Bell {
+    async fn wake_processor(&self, _: &Notification) -> Result<(), NotifyError> {
+        self.0.notify_one();
+        Ok(())
+    }
+
+    async fn tail_call(&self, _: &Notification) -> Result<(), NotifyError> {
+        self.0.notify_one();
+        Ok(())
+    }
+}
+
+impl DevQueue {
+    /// Opens the queue in `folder`, or a new one in memory. Its endpoint will be at `address`.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open(
+        folder: Option<&Path>,
+        address: SocketAddr,
+        settings: &Settings,
+        runner: Arc<dyn TaskRunner>,
+    ) -> Result<Self, OpenError> {
+        let (sender, changes) = unbounded_channel();
+        let table = Arc::new(Table::open(folder, sender)?);
+        let store: Arc<dyn QueueStore> = Arc::new(DynamoStore::new(client(address), TABLE));
+        let (bell, clock) = (Arc::new(Bell::default()), Arc::new(SystemClock));
+        let marker = settings.process.notification_marker;
+        let waker = Waker::new(store.clone(), bell.clone(), clock.clone(), marker);
+        let process = settings.process;
+        Ok(Self {
+            table,
+            changes,
+            processor: Processor::new(store.clone(), bell.clone(), runner, clock.clone(), process),
+            sweeper: Sweeper::new(store.clone(), waker.clone(), clock.clone(), settings.sweep),
+            creator: Arc::new(Creator::new(store.clone(), clock, settings.create)),
+            store,
+            bell,
+            waker,
+            tally: watch::Sender::default(),
+        })
+    }
+
+    /// The routes of the endpoint.
+    pub fn endpoint(&self) -> Router {
+        server::router(self.table.clone(), self.creator.clone())
+    }
+
+    /// Creates tasks. They are created once the queue is served.
+    #[must_use]
+    pub fn creator(&self) -> Arc<Creator> {
+        self.creator.clone()
+    }
+
+    /// The numbers of transitions so far.
+    #[must_use]
+    pub fn tally(&self) -> watch::Receiver<Tally> {
+        self.tally.subscribe()
+    }
+
+    /// Serves the queue until `stop` ends. At the start it returns the tasks that an earlier process
+    /// left running, and at the end those that run then; neither costs an attempt.
+    ///
+    /// # Errors
+    /// [`ServeError`].
+    pub async fn serve<W: Write>(
+        mut self,
+        listener: TcpListener,
+        router: Router,
+        journal: &mut Journal<W>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        let journal = Mutex::new(journal);
+        let (sender, tally) = (unbounded_channel().1, self.tally.clone());
+        let mut changes = std::mem::replace(&mut self.changes, sender);
+        let service = async {
+            tokio::select! {
+                served = axum::serve(listener, router).into_future() => {
+                    served.map_err(ServeError::Endpoint)
+                }
+                reacted = self.react(&mut changes, &journal) => reacted,
+            }
+        };
+        let run = async {
+            self.return_running("freshq dev had ended during the run")
+                .await?;
+            self.bell.0.notify_one();
+            tokio::select! {
+                failed = self.process(&journal) => failed?,
+                failed = self.sweep(&journal) => failed?,
+                failed = self.expire(&journal) => failed?,
+                () = stop => {}
+            }
+            self.return_running("freshq dev ended during the run").await
+        };
+        let ended = tokio::select! {
+            served = service => served,
+            run = run => run,
+        };
+        while let Ok(change) = changes.try_recv() {
+            print(&mut lock(&journal), &change, &tally)?;
+        }
+        ended
+    }
+
+    /// Prints the changes, and wakes the processor.
+    async fn react<W: Write>(
+        &self,
+        changes: &mut UnboundedReceiver<Change>,
+        journal: &Mutex<&mut Journal<W>>,
+    ) -> Result<(), ServeError> {
+        let mut batch = Vec::new();
+        while changes.recv_many(&mut batch, BATCH).await > 0 {
+            let has_new_task = batch.iter().any(Change::is_new_task);
+            for change in batch.drain(..) {
+                if change.requests_wake_up() {
+                    self.bell.0.notify_one();
+                }
+                print(&mut lock(journal), &change, &self.tally)?;
+            }
+            if has_new_task {
+                let event = Uuid::new_v4().to_string();
+                if let Err(error) = self.waker.request(&event, WakeReason::Insert).await {
+                    note(
+                        journal,
+                        &format!("no processor was woken: {}", chain(&error)),
+                    )?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one turn after each ring of the bell.
+    async fn process<W: Write>(&self, journal: &Mutex<&mut Journal<W>>) -> Result<(), ServeError> {
+        loop {
+            self.bell.0.notified().await;
+            let invocation = Invocation {
+                message_id: Uuid::new_v4().to_string(),
+                deadline: None,
+            };
+            if let Err(failed) = self.processor.turn(invocation).await {
+                note(
+                    journal,
+                    &format!("the turn failed: {}", chain(&failed.error)),
+                )?;
+            }
+        }
+    }
+
+    async fn sweep<W: Write>(&self, journal: &Mutex<&mut Journal<W>>) -> Result<(), ServeError> {
+        loop {
+            tokio::time::sleep(SWEEP_EVERY).await;
+            if let Err(failed) = self.sweeper.sweep(&Uuid::new_v4().to_string()).await {
+                note(journal, &format!("the sweep failed: {}", chain(&failed)))?;
+            }
+        }
+    }
+
+    async fn expire<W: Write>(&self, journal: &Mutex<&mut Journal<W>>) -> Result<(), ServeError> {
+        loop {
+            if let Err(failed) = self.table.expire(SystemClock.now().floor_seconds()) {
+                note(
+                    journal,
+                    &format!("expired tasks were not deleted: {}", chain(&failed)),
+                )?;
+            }
+            tokio::time::sleep(EXPIRE_EVERY).await;
+        }
+    }
+
+    /// Ends the processor lease and all leases of tasks. Only this process uses the table, so their
+    /// holders have ended.
+    async fn return_running(&self, reason: &str) -> Result<(), ServeError> {
+        self.release().await.map_err(ServeError::Return)?;
+        let mut after = None;
+        loop {
+            let now = SystemClock.now();
+            let query = PageQuery {
+                status: TaskStatus::Taken.into(),
+                order: Order::NewestFirst,
+                created_from: None,
+                after,
+                limit: 1_000,
+                now,
+            };
+            let page = self
+                .store
+                .taken_page(&query)
+                .await
+                .map_err(ServeError::Return)?;
+            let back = GiveBack {
+                not_before: now,
+                attempt_counts: false,
+                lease_ran_out: false,
+                reason: reason.to_owned(),
+            };
+            for standing in page.leases {
+                let returned = self.store.give_back(&standing.lease, &back, now).await;
+                // If the run ended in the meantime, the task is no longer TAKEN.
+                returned.map_err(ServeError::Return)?;
+            }
+            after = page.next;
+            if after.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn release(&self) -> Result<(), StoreError> {
+        let control = self.store.control().await?;
+        let Some(lease) = control.lease else {
+            return Ok(());
+        };
+        let release = Release {
+            owner: lease.owner,
+            if_requested_is: None,
+            idle_turns: IdleTurns::Keep,
+            recovered: false,
+            rate_full_at: control.rate_full_at,
+            breaker: control.breaker,
+            overloaded_since: control.overloaded_since,
+        };
+        self.store.release(&release).await.map(drop)
+    }
+}
+
+/// Prints a change, if it is a transition of a task or a pause.
+fn print<W: Write>(
+    journal: &mut Journal<W>,
+    change: &Change,
+    tally: &watch::Sender<Tally>,
+) -> Result<(), ServeError> {
+    let now = SystemClock.now();
+    let printed = match (change.transition(), change.pause()) {
+        (Some(transition), _) => journal.record(now, &change.id, &transition).map(|sum| {
+            tally.send_replace(sum);
+        }),
+        (None, Some(pause)) => journal.note(now, &pause),
+        (None, None) => Ok(()),
+    };
+    printed.map_err(ServeError::Output)
+}
+
+fn note<W: Write>(journal: &Mutex<&mut Journal<W>>, text: &str) -> Result<(), ServeError> {
+    let noted = lock(journal).note(SystemClock.now(), text);
+    noted.map_err(ServeError::Output)
+}
+
+fn lock<'a, 'b, W>(journal: &'a Mutex<&'b mut Journal<W>>) -> MutexGuard<'a, &'b mut Journal<W>> {
+    journal.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,220 @@
+//! The embedded table. It reports every change of an item, as a stream would, but at once.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use dynoxide::Database;
+use embedded_dynamodb::{NotStarted, TABLE, dispatch};
+use lifo_queue::schema::{TASK_ID, TTL};
+use lifo_queue::time::EpochSeconds;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::change::{Cause, Change};
+
+/// The file of the database within the folder of `--data`.
+const DATABASE: &str = "tasks.sqlite";
+
+/// The lock of the folder. The operating system releases it when the process ends, even by SIGKILL.
+const LOCK: &str = "lock";
+
+/// DynamoDB does not expire items whose time to live is more than five years in the past.
+const OLDEST_TTL: i64 = 5 * 365 * 86_400;
+
+/// The table of a queue.
+pub struct Table {
+    database: Database,
+    /// Locked during each write, so that the images before and after it are exact.
+    writes: Mutex<()>,
+    changes: UnboundedSender<Change>,
+    _lock: Option<File>,
+}
+
+/// Why the table cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process uses the folder.
+    #[error("the folder {0} is in use by another freshq dev: stop it, or name another folder")]
+    InUse(PathBuf),
+    /// The folder cannot be read or written.
+    #[error("the folder {folder} could not be read or written")]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+    /// The database did not start.
+    #[error("the folder or the database in it is not usable; delete the folder to start empty")]
+    Database(#[from] NotStarted),
+}
+
+/// The expired items could not be found.
+#[derive(Debug, thiserror::Error)]
+#[error("the table could not be read: {0}")]
+pub struct ScanFailed(String);
+
+impl Table {
+    /// Opens the table in `folder`, or a new one in memory. Creates what is missing.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open(
+        folder: Option<&Path>,
+        changes: UnboundedSender<Change>,
+    ) -> Result<Self, OpenError> {
+        let (database, lock) = match folder {
+            None => (Database::memory(), None),
+            Some(folder) => {
+                let lock = lock(folder)?;
+                let file = folder.join(DATABASE);
+                (Database::new(&file.to_string_lossy()), Some(lock))
+            }
+        };
+        let database = database.map_err(|error| NotStarted::new(&error))?;
+        let named = json!({"TableName": TABLE}).to_string();
+        let (status, _) = dispatch::call(&database, "DescribeTable", &named);
+        if status != 200 {
+            dispatch::create_task_table(&database)?;
+        }
+        Ok(Self {
+            database,
+            writes: Mutex::default(),
+            changes,
+            _lock: lock,
+        })
+    }
+
+    /// Executes a request of DynamoDB's protocol. Returns the status code and the body of the
+    /// response.
+    pub fn execute(&self, operation: &str, body: &str) -> (u16, String) {
+        let ids = written(operation, body);
+        if ids.is_empty() {
+            return dispatch::call(&self.database, operation, body);
+        }
+        self.write(ids, Cause::Write, operation, body)
+    }
+
+    /// Deletes the items whose `ttl` has passed, as DynamoDB's time to live does.
+    ///
+    /// # Errors
+    /// [`ScanFailed`]: the table could not be read.
+    pub fn expire(&self, now: EpochSeconds) -> Result<(), ScanFailed> {
+        let condition = "#ttl < :now AND #ttl > :oldest";
+        let mut request = json!({
+            "TableName": TABLE,
+            "FilterExpression": condition,
+            "ProjectionExpression": TASK_ID,
+            "ExpressionAttributeNames": {"#ttl": TTL},
+            "ExpressionAttributeValues": {
+                ":now": {"N": now.0.to_string()},
+                ":oldest": {"N": (now.0 - OLDEST_TTL).to_string()},
+            },
+        });
+        loop {
+            let (status, page) = dispatch::call(&self.database, "Scan", &request.to_string());
+            if status != 200 {
+                return Err(ScanFailed(page));
+            }
+            let page: Value = serde_json::from_str(&page).unwrap_or_default();
+            for item in page["Items"].as_array().into_iter().flatten() {
+                let delete = json!({
+                    "TableName": TABLE,
+                    "Key": {TASK_ID: item[TASK_ID]},
+                    "ConditionExpression": condition,
+                    "ExpressionAttributeNames": request["ExpressionAttributeNames"],
+                    "ExpressionAttributeValues": request["ExpressionAttributeValues"],
+                });
+                let ids = text(&item[TASK_ID]).into_iter().collect();
+                self.write(ids, Cause::Expiry, "DeleteItem", &delete.to_string());
+            }
+            match &page["LastEvaluatedKey"] {
+                Value::Null => return Ok(()),
+                key => request["ExclusiveStartKey"] = key.clone(),
+            }
+        }
+    }
+
+    /// Executes a request that may write these items, and reports each item that it changed.
+    fn write(&self, ids: Vec<String>, cause: Cause, operation: &str, body: &str) -> (u16, String) {
+        let _exclusive = self.writes.lock().unwrap_or_else(PoisonError::into_inner);
+        let before: Vec<_> = ids.iter().map(|id| self.image(id)).collect();
+        let response = dispatch::call(&self.database, operation, body);
+        for (id, before) in ids.into_iter().zip(before) {
+            let after = self.image(&id);
+            if before != after {
+                // Without a receiver the queue has ended.
+                let _ended = self.changes.send(Change {
+                    id,
+                    before,
+                    after,
+                    cause,
+                });
+            }
+        }
+        response
+    }
+
+    /// An item in DynamoDB's JSON; `Null` if there is none.
+    fn image(&self, id: &str) -> Value {
+        let request = json!({"TableName": TABLE, "Key": {TASK_ID: {"S": id}}});
+        let (_, body) = dispatch::call(&self.database, "GetItem", &request.to_string());
+        let mut response: Value = serde_json::from_str(&body).unwrap_or_default();
+        response["Item"].take()
+    }
+}
+
+/// Creates the folder and locks it for this process.
+fn lock(folder: &Path) -> Result<File, OpenError> {
+    let failed = |source| OpenError::Folder {
+        folder: folder.to_owned(),
+        source,
+    };
+    fs::create_dir_all(folder).map_err(failed)?;
+    let file = File::create(folder.join(LOCK)).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(OpenError::InUse(folder.to_owned())),
+        Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+/// The ids of the items of the task table that a request may write.
+fn written(operation: &str, body: &str) -> Vec<String> {
+    let body: Value = serde_json::from_str(body).unwrap_or_default();
+    let mut ids = Vec::new();
+    let mut add = |table: &Value, item: &Value| {
+        if let (true, Some(id)) = (table == TABLE, text(&item[TASK_ID])) {
+            ids.push(id);
+        }
+    };
+    match operation {
+        "PutItem" => add(&body["TableName"], &body["Item"]),
+        "UpdateItem" | "DeleteItem" => add(&body["TableName"], &body["Key"]),
+        "BatchWriteItem" => {
+            let table = TABLE.into();
+            for request in body["RequestItems"][TABLE].as_array().into_iter().flatten() {
+                add(&table, &request["PutRequest"]["Item"]);
+                add(&table, &request["DeleteRequest"]["Key"]);
+            }
+        }
+        "TransactWriteItems" => {
+            for item in body["TransactItems"].as_array().into_iter().flatten() {
+                add(&item["Put"]["TableName"], &item["Put"]["Item"]);
+                add(&item["Update"]["TableName"], &item["Update"]["Key"]);
+                add(&item["Delete"]["TableName"], &item["Delete"]["Key"]);
+            }
+        }
+        _ => {}
+    }
+    ids
+}
+
+fn text(value: &Value) -> Option<String> {
+    value["S"].as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! `freshq dev`: a task queue on this machine, for development.
+
+use std::fs;
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_types::SdkConfig;
+use axum::middleware::from_fn;
+use clap::{ArgGroup, Args, ValueEnum};
+use dev_queue::DevQueue;
+use dev_queue::journal::Journal;
+use dev_queue::queue::ServeError;
+use dev_queue::settings::{Overrides, Settings, Source};
+use dev_queue::simulation::{self, Downstream};
+use lifo_queue::runner::TaskRunner;
+use lifo_queue::runner::config::RunnerConfig;
+use lifo_queue::runner::http::TaskUrl;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::queue::{DEV_PORT, Queue};
+use crate::time_format::parse_duration;
+
+/// What the command does and does not have.
+const AFTER_HELP: &str = "\
+Runs the queue's own code on an embedded DynamoDB, without AWS, until Ctrl-C. For development, not for production.
+
+It serves 127.0.0.1 alone: POST /tasks as create-tasks does, DynamoDB for direct writers and for the other commands
+(--dev), and the console. It prints one line per transition of a task.
+
+Not here: the agents' queue, SQS ingest, the table's stream, events of ended tasks, the queue of shed tasks, IAM, alarms,
+metrics and traces.";
+
+/// Runs a task queue on this machine, without AWS.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP, group = ArgGroup::new("downstream").required(true).multiple(true).args(["runner", "template", "simulate"]))]
+pub(crate) struct Dev {
+    /// The HTTP endpoint that runs the tasks, for example http://localhost:3000/validate
+    #[arg(long, value_name = "URL")]
+    runner: Option<String>,
+    /// Takes the settings and the runner from a synthesized template, cdk.out/<stack>.template.json
+    #[arg(long, value_name = "PATH")]
+    template: Option<PathBuf>,
+    /// Shows a burst of tasks on a simulated downstream, then ends
+    #[arg(
+        long,
+        value_name = "DOWNSTREAM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "slow",
+        conflicts_with_all = ["runner", "template", "data"]
+    )]
+    simulate: Option<Simulated>,
+    /// Keeps the tasks in this folder; without it they are in memory
+    #[arg(long, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+    /// The port on 127.0.0.1; 0 means a free one
+    #[arg(long, default_value_t = DEV_PORT)]
+    port: u16,
+    /// Maximum number of tasks that run at once (processing.concurrency)
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=900))]
+    concurrency: Option<u16>,
+    /// Maximum number of starts per second (processing.ratePerSecond)
+    #[arg(long, value_name = "COUNT")]
+    rate: Option<NonZeroU32>,
+    /// The longest time of one run (processing.taskTimeout)
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    timeout: Option<Duration>,
+    /// Attempts before a task is FAILURE (tasks.maxAttempts)
+    #[arg(long, value_name = "COUNT")]
+    max_attempts: Option<NonZeroU32>,
+    /// How long until a task expires that has no expiry of its own (tasks.defaultTtl)
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    ttl: Option<Duration>,
+}
+
+/// A simulated downstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Simulated {
+    /// Completes five tasks per second
+    Slow,
+    /// Also rejects calls, because more run at once than it can take
+    Busy,
+    /// Also fails some runs
+    Failing,
+}
+
+impl From<Simulated> for Downstream {
+    fn from(simulated: Simulated) -> Self {
+        match simulated {
+            Simulated::Slow => Self::Slow,
+            Simulated::Busy => Self::Busy,
+            Simulated::Failing => Self::Failing,
+        }
+    }
+}
+
+impl Dev {
+    /// Runs the queue until Ctrl-C or SIGTERM, or until the simulated burst ended.
+    ///
+    /// # Errors
+    /// [`Failure`]: an argument is invalid, the port or the folder is in use, or the queue failed.
+    pub(crate) async fn run(&self) -> Result<Exit, Failure> {
+        let (settings, config) = self.configuration()?;
+        let runner = build(config.clone(), settings.process.task_timeout)?;
+        // Before the first line, so that the signal of a reader of that line is not lost.
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::Terminal)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(Failure::Terminal)?;
+        let failed = |source| Failure::Server {
+            port: self.port,
+            source,
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).await;
+        let listener = listener.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let queue = DevQueue::open(self.data.as_deref(), address, &settings, runner);
+        let queue = queue.map_err(|error| Failure::Dev(error.into()))?;
+        let url = format!("http://{address}");
+        let (path, pages) = console::of_dev(Queue::dev(&url)?).await;
+        let router = queue
+            .endpoint()
+            .layer(from_fn(console::local_only))
+            .merge(pages);
+        self.announce(&url, &path, &settings, &config)
+            .map_err(Failure::Terminal)?;
+        let (creator, tally) = (queue.creator(), queue.tally());
+        let mut burst = Ok(());
+        let stop = async {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                ended = simulation::burst(&creator, tally), if self.simulate.is_some() => burst = ended,
+            }
+        };
+        let mut journal = Journal::new(io::stdout());
+        let served = queue.serve(listener, router, &mut journal, stop).await;
+        served.map_err(|error| match error {
+            ServeError::Output(source) => Failure::Terminal(source),
+            error => Failure::Dev(error.into()),
+        })?;
+        journal.summarise().map_err(Failure::Terminal)?;
+        burst.map_err(|error| Failure::Dev(error.into()))?;
+        Ok(Exit::Done)
+    }
+
+    fn configuration(&self) -> Result<(Settings, RunnerConfig), Failure> {
+        let mut source = match &self.template {
+            None => Source::defaults(),
+            Some(path) => {
+                let place = path.display().to_string();
+                let text = fs::read_to_string(path).map_err(|source| Failure::File {
+                    path: place.clone(),
+                    source,
+                })?;
+                Source::template(&text).map_err(|error| input(&place, &error))?
+            }
+        };
+        let of_template = source.runner.take();
+        let runner = match (&self.runner, of_template, self.simulate) {
+            (Some(url), ..) => RunnerConfig::Http {
+                url: url.clone(),
+                auth: None,
+                timeout_ms: None,
+            },
+            (None, Some(runner), _) => runner.map_err(|error| input("--template", &error))?,
+            (None, None, simulated) => {
+                Downstream::from(simulated.unwrap_or(Simulated::Slow)).runner()
+            }
+        };
+        let settings = source.settings(&self.overrides());
+        let settings = settings.map_err(|error| input("--template", &error))?;
+        Ok((settings, runner))
+    }
+
+    fn overrides(&self) -> Overrides {
+        let simulated = self.simulate.map(|kind| Downstream::from(kind).overrides());
+        let simulated = simulated.unwrap_or_default();
+        Overrides {
+            concurrency: self.concurrency.or(simulated.concurrency),
+            rate: self.rate,
+            timeout: self.timeout,
+            max_attempts: self.max_attempts,
+            ttl: self.ttl,
+            backoff: simulated.backoff,
+        }
+    }
+
+    fn announce(
+        &self,
+        url: &str,
+        path: &str,
+        settings: &Settings,
+        runner: &RunnerConfig,
+    ) -> io::Result<()> {
+        let option = match url.ends_with(&format!(":{DEV_PORT}")) {
+            true => "--dev".to_owned(),
+            false => format!("--dev={url}"),
+        };
+        let data = match &self.data {
+            Some(folder) => format!("{}; delete the folder to start empty", folder.display()),
+            None => "in memory, until it ends; --data <FOLDER> keeps it".to_owned(),
+        };
+        let slots = settings.process.slots;
+        let mut out = io::stdout();
+        writeln!(
+            out,
+            "freshq dev: a task queue on this machine, for development. Ctrl-C ends it.\n\
+             \x20 create tasks  curl -d '{{\"payload\": {{\"n\": 1}}}}' {url}/tasks\n\
+             \x20 commands      freshq status {option}\n\
+             \x20 console       {url}{path}\n\
+             \x20 DynamoDB      {url}, table {table}, any region and credentials\n\
+             \x20 runner        {runner}; at most {slots} tasks at once\n\
+             \x20 data          {data}\n",
+            table = embedded_dynamodb::TABLE,
+            runner = shown(runner),
+        )?;
+        out.flush()
+    }
+}
+
+/// The runner, for people. Without the query of a URL, which may be secret.
+fn shown(runner: &RunnerConfig) -> String {
+    match runner {
+        RunnerConfig::Http { url, .. } => {
+            let url = url.parse::<TaskUrl>();
+            url.map(|url| format!("{url:?}")).unwrap_or_default()
+        }
+        _ => "simulated".to_owned(),
+    }
+}
+
+fn build(config: RunnerConfig, timeout: Duration) -> Result<Arc<dyn TaskRunner>, Failure> {
+    let aws = SdkConfig::builder().build();
+    let runner = config.build(&aws, timeout);
+    runner.map_err(|error| input("--runner or --template", &error))
+}
+
+fn input(place: &str, error: &dyn std::error::Error) -> Failure {
+    Failure::Input {
+        place: place.to_owned(),
+        fault: aws::error_chain::chain(error),
+    }
+}

@@ -1,0 +1,36 @@
+"""The command, built once, and a runner that the tests hold back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from commands import built_freshq
+from server import Dev, Runner, held_runner
+
+
+@pytest.fixture(scope="session")
+def command() -> str:
+    """The path of freshq."""
+    return built_freshq()
+
+
+@pytest.fixture
+def downstream() -> Iterator[Runner]:
+    """A runner whose runs end only when the test lets them."""
+    with held_runner() as running:
+        yield running
+
+
+@pytest.fixture
+def dev(command: str, downstream: Runner) -> Iterator[Dev]:
+    """A queue in memory that runs one task at once."""
+    with Dev.started(command, "--runner", downstream.url, "--concurrency", "1") as running:
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    """A folder that does not exist yet."""
+    return str(tmp_path / "data")

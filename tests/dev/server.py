@@ -1,0 +1,145 @@
+"""Starts `freshq dev` as a process, and a runner for its tasks."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import re
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email.message import Message
+from typing import Any
+
+from local.http_endpoint import http_endpoint
+
+#: Fails a test that would wait without end; no assertion depends on it.
+PATIENCE_SECONDS = 60
+
+
+@dataclass
+class Runner:
+    """An HTTP endpoint. Each call waits until the test lets it end."""
+
+    url: str = ""
+    _calls: queue.Queue[str] = field(default_factory=queue.Queue)
+    _permits: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    def next_call(self) -> str:
+        """The id of the task of the next call."""
+        return self._calls.get(timeout=PATIENCE_SECONDS)
+
+    def end(self, calls: int = 1) -> None:
+        """Let this number of calls succeed."""
+        self._permits.release(calls)
+
+    def answer(self, body: bytes, _: Message) -> tuple[int, dict[str, str]]:
+        """Answer one call."""
+        self._calls.put(json.loads(body)["taskId"])
+        ended = self._permits.acquire(timeout=PATIENCE_SECONDS)
+        return (200 if ended else 500), {}
+
+
+@contextmanager
+def held_runner() -> Iterator[Runner]:
+    """A runner, while the block runs."""
+    running = Runner()
+    with http_endpoint(running.answer) as url:
+        running.url = url
+        try:
+            yield running
+        finally:
+            running.end(1_000)
+
+
+class Dev:
+    """A running `freshq dev`."""
+
+    def __init__(self, command: str, arguments: tuple[str, ...]) -> None:
+        self.command = command
+        self.process = subprocess.Popen(
+            [command, "dev", "--port", "0", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines: list[str] = []
+        self._new: queue.Queue[str | None] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+        ready = self.wait_for(r"DynamoDB +(http://127\.0\.0\.1:\d+),")
+        self.url = ready[1]
+
+    @classmethod
+    @contextmanager
+    def started(cls, command: str, *arguments: str) -> Iterator[Dev]:
+        """A queue, while the block runs."""
+        running = cls(command, arguments)
+        try:
+            yield running
+        finally:
+            running.process.kill()
+            running.process.wait()
+
+    def wait_for(self, pattern: str) -> re.Match[str]:
+        """The next printed line that has the pattern."""
+        while True:
+            line = self._new.get(timeout=PATIENCE_SECONDS)
+            assert line is not None, f"freshq dev ended without {pattern!r}:\n{''.join(self.lines)}"
+            found = re.search(pattern, line)
+            if found:
+                return found
+
+    def end(self, signal: int) -> int:
+        """Send a signal, read all lines, and return the exit code."""
+        self.process.send_signal(signal)
+        return self.ended()
+
+    def ended(self) -> int:
+        """Wait for the end, read all lines, and return the exit code."""
+        while self._new.get(timeout=PATIENCE_SECONDS) is not None:
+            pass
+        return self.process.wait()
+
+    def request(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, str]:
+        """Send a request to the queue. Returns the status code and the body of the response."""
+        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, headers or {}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def create(self, *tasks: dict[str, Any]) -> None:
+        """Create tasks."""
+        status, body = self.request("POST", "/tasks", list(tasks))
+        assert status == 200, body
+
+    def freshq(self, *arguments: str) -> str:
+        """The output of a command on this queue."""
+        ended = subprocess.run(
+            [self.command, *arguments],
+            env={**os.environ, "FRESHQ_DEV": self.url},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line)
+            self._new.put(line)
+        self._new.put(None)
