@@ -22,7 +22,7 @@
 //! | answer | outcome |
 //! |---|---|
 //! | 2xx, body received | success |
-//! | 408, 429, 503 | busy, until `Retry-After` (seconds or a date; [`MAX_RETRY_AFTER`] at most) |
+//! | 408, 425, 429, 503 | busy, until `Retry-After` (seconds or a date; [`MAX_RETRY_AFTER`] at most) |
 //! | 401, 403, 404, 3xx | rejecting: the endpoint does not accept *us*. A redirect most often leads to a login page. It is never followed, since a task must not go to an address that was not configured |
 //! | other 4xx | failure |
 //! | 500 | internal error: unavailable, or the task is the cause |

@@ -33,7 +33,7 @@ enum Means {
 /// code means unavailable. `make docs` copies the codes into the documents.
 const STATUS_CODES: [(&[&str], Means); 5] = [
     (&["2xx"], Means::Success),
-    (&["408", "429", "503"], Means::Busy),
+    (&["408", "425", "429", "503"], Means::Busy),
     (&["401", "403", "404", "3xx"], Means::Rejecting),
     (&["4xx"], Means::Failure),
     (&["500"], Means::InternalError),

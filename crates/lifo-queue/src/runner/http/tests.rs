@@ -131,7 +131,7 @@ async fn http_status_determines_the_outcome() {
 #[tokio::test]
 async fn busy_honours_retry_after_seconds_and_dates() {
     let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100));
-    for status in [408, 429, 503] {
+    for status in [408, 425, 429, 503] {
         let busy = |seconds| Outcome::Busy {
             retry_after: Some(Duration::from_secs(seconds)),
         };
