@@ -13,10 +13,11 @@ from typing import Any
 
 import boto3
 import pytest
-from server import Dev, Runner
+from server import PATIENCE_SECONDS, Dev, Runner
 from terminal import terminal
 
 from local.paths import PROJECT
+from local.waiting import wait_until
 
 HOUR = 3_600
 PICTURE = PROJECT / "docs" / "img" / "dev.svg"
@@ -63,12 +64,19 @@ def test_the_newest_task_runs_first_whatever_wrote_it(dev: Dev, downstream: Runn
     assert table.scan(TableName="tasks", Select="COUNT")["Count"] == 6, "five tasks and the control item"
 
 
-def test_an_insert_wakes_an_idle_queue(dev: Dev, downstream: Runner) -> None:
-    for name in ("first", "second"):
-        dev.create(task(name))
-        assert downstream.next_call() == name
-        downstream.end()
-        dev.wait_for(f"succeeded +{name}")
+def test_an_insert_requests_a_wake_up(dev: Dev, downstream: Runner) -> None:
+    def requested() -> int:
+        return int(json.loads(dev.freshq("status", "--output", "json"))["wakeUpsRequested"])
+
+    # The sweep requests no wake-up of a paused queue.
+    dev.freshq("pause", "--for", "1h", "--reason", "only the insert requests")
+    before = requested()
+    dev.create(task("first"))
+    wait_until(lambda: requested() == before + 1, PATIENCE_SECONDS, "the request of the insert")
+    dev.freshq("resume")
+    assert downstream.next_call() == "first"
+    downstream.end()
+    dev.wait_for("succeeded +first")
 
 
 def test_the_endpoint_responds_as_create_tasks_does(dev: Dev) -> None:
