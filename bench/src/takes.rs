@@ -61,7 +61,10 @@ impl TaskRunner for Flawed {
             Downstream::Poison if task.task_id.as_str().ends_with('0') => Outcome::Retry {
                 reason: "poison".to_owned(),
             },
-            Downstream::BusyHalfOfTheTime if self.is_busy() => Outcome::Busy { retry_after: None },
+            Downstream::BusyHalfOfTheTime if self.is_busy() => Outcome::Busy {
+                retry_after: None,
+                reason: String::new(),
+            },
             _ => Outcome::Success,
         }
     }

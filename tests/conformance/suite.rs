@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lifo_queue::control::{Claim, IdleTurns, Release, Renewal};
+use lifo_queue::observed::Observed;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{
@@ -194,6 +195,7 @@ pub fn release(owner: Uuid, if_requested_is: Option<u64>, idle_turns: IdleTurns)
         rate_full_at: None,
         breaker: None,
         overloaded_since: None,
+        observed: Observed::default(),
     }
 }
 
@@ -205,5 +207,6 @@ pub fn renewal(owner: Uuid, until: Millis) -> Renewal {
         until,
         breaker: None,
         overloaded_since: None,
+        observed: Observed::default(),
     }
 }

@@ -49,6 +49,10 @@ class OnCall:
         span = rest.partition(before)[0]
         return re.findall(r"`((?:freshq|aws) [^`]+)`", span.replace("\n  ", " "))
 
+    def first(self) -> str:
+        """Run the first command in the alarm's text; returns its output."""
+        return self.run(re.findall(r"freshq [^.,:]+ --stack [\w-]+", self.text)[0])
+
     def look(self, **values: str) -> str:
         """Run the commands in the alarm's text, then those of the first look; returns their output."""
         first = re.findall(r"freshq [^.,:]+ --stack [\w-]+", self.text)
@@ -56,6 +60,7 @@ class OnCall:
         lines = first + self.printed("- **First look**", "- **Do**")
         # A command with the placeholder of a value that is not known yet is for another answer.
         known = [line for line in lines if set(re.findall(r"<(\w+)>", line)) <= {"env", *values}]
+        known = [line for line in known if not line.startswith("freshq logs")]
         return "\n".join(self.run(line, **values) for line in known)
 
     def do(self, beginning: str, **values: str) -> str:
@@ -131,8 +136,9 @@ def test_the_downstream_is_unavailable(queue: DeployedQueue, tasks: Any) -> None
         ids = create(queue, 40)
         on_call = tasks("breaker-open")
         wait_until(lambda: "breakerSince" in (queue.item("#processor") or {}), 30, "an open breaker")
+        wait_until(lambda: re.search(r"last response .*HTTP 502", on_call.first()), 30, "the response in the first command")
         found = on_call.look()
-        assert re.search(r"circuit breaker +open since", found), found
+        assert re.search(r"circuit breaker +open since .*HTTP 502", found), found
         assert re.search(r"(?m)^\S+ .* HTTP 502", found), found
 
         answers[0] = 200
@@ -150,6 +156,7 @@ def test_the_downstream_rejects_the_tasks(queue: DeployedQueue, tasks: Any) -> N
         ids = create(queue, 6)
         wait_for(queue, ids, "FAILURE")
         on_call = tasks("failing")
+        assert re.search(r"FAILURE \d+ .*HTTP 422", on_call.first()), "the first command groups the errors"
         found = on_call.look(id=ids[0])
         assert all(task in found for task in ids) and "HTTP 422" in found, found
         assert '"number": 0' in found, "the payload of one of them"
@@ -165,6 +172,59 @@ def test_the_downstream_rejects_the_tasks(queue: DeployedQueue, tasks: Any) -> N
         wait_for(queue, ids)
 
 
+def test_the_downstream_rejects_the_credentials(queue: DeployedQueue, tasks: Any) -> None:
+    answers = [401]
+    with http_endpoint(lambda *_: (answers[0], {})) as url:
+        runs_on(queue, url)
+        ids = create(queue, 6)
+        on_call = tasks("paused")
+        wait_until(lambda: "pausedUntil" in (queue.item("#processor") or {}), 30, "a pause")
+        wait_until(lambda: re.search(r"paused .*by a processor.*HTTP 401", on_call.first()), 30, "the response in the reason")
+
+        answers[0] = 200
+        ended = on_call.do("freshq resume")
+        assert "resumed" in ended and "the ended pause: " in ended, ended
+        wait_for(queue, ids)
+        assert re.search(r"paused +no\b", on_call.first())
+
+
+def test_an_operator_paused_the_queue(queue: DeployedQueue, tasks: Any) -> None:
+    on_call = tasks("paused")
+    on_call.run('freshq pause --env <env> --for 10m --reason "a new release"')
+    found = on_call.first()
+    assert re.search(r"paused +until .*: a new release \(by \S+ at \d{4}-", found), found
+    on_call.do("freshq resume")
+    assert re.search(r"paused +no\b", on_call.first())
+
+
+def test_the_downstream_is_slow(queue: DeployedQueue, tasks: Any) -> None:
+    runner = {"kind": "simulated", "capacity": 2, "durationMs": 3000}
+    queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)})
+    create(queue, 90)
+    on_call = tasks("oldest-pending")
+    slow = r"run time +median \d+s"
+    wait_until(lambda: re.search(slow, on_call.first()), 40, "the run time in the first command")
+    found = on_call.first()
+    assert re.search(r"created +1\.[45]/s", found) and re.search(r"ended +0\.\d/s succeeded", found), found
+    found = on_call.look()
+    assert re.search(r"\d+ were created and \d+ ended in the last 60 s; the median run takes", found), found
+
+
+def test_one_producer_floods_the_queue(queue: DeployedQueue, tasks: Any) -> None:
+    on_call = tasks("oldest-pending")
+    on_call.run('freshq pause --env <env> --for 10m --reason "a flood"')
+    flood = [{"payload": {"producer": "import", "number": n}} for n in range(20)]
+    queue.create([*flood, {"taskId": "an order", "payload": {"producer": "shop"}}])
+    wait_until(lambda: re.search(r"PENDING +21\b", on_call.first()), 30, "the depth")
+    assert '"producer":"import"' in on_call.run("freshq list --env <env>").replace(": ", ":")
+    dry = on_call.do("freshq cancel --env <env> --payload", text="import")
+    assert "tasks to cancel: 20" in dry, dry
+    done = on_call.run("freshq cancel --env <env> --payload import --yes")
+    assert "cancelled: 20" in done, done
+    on_call.run("freshq resume --env <env>")
+    wait_for(queue, ["an order"])
+
+
 def test_an_invalid_message_is_in_the_dead_letter_queue(queue: DeployedQueue, tasks: Any) -> None:
     sent = queue.client("sqs").send_message(
         QueueUrl=queue.outputs["IngestQueueUrl"], MessageBody=json.dumps({"taskId": "a task", "ttlSecond": 60})
@@ -173,8 +233,8 @@ def test_an_invalid_message_is_in_the_dead_letter_queue(queue: DeployedQueue, ta
     wait_until(lambda: sent["MessageId"] in on_call.look(), 30, "the message with its reason")
     found = on_call.look()
     assert re.search(r"reason +.*ttlSecond", found), found
-    (url,) = set(re.findall(r"^http\S+", found, re.MULTILINE))
-    on_call.do("aws sqs purge-queue", url=url)
+    (message,) = set(re.findall(r"(?m)^id +(\S+)", found))
+    assert f"message {message} deleted" in on_call.do("freshq messages --env", id=message)
     assert "no messages in" in on_call.look()
 
 
@@ -205,8 +265,8 @@ def test_a_matching_agent_is_not_queued(agents: DeployedAgents, agents_template:
     crew.send(call)
     wait_for_call(agents, call, "waiting")
     found = on_call.look()
-    assert re.search(rf"{crew.language}#{crew.gender} +1\b", found), found
-    assert re.search(rf"{agent} +Ana +available .*{crew.language}", found), found
+    assert re.search(rf"{crew.language}, {crew.gender} +1 +no agent with these attributes", found), found
+    assert re.search(rf"{agent} +Ana +available .*language: {crew.language}", found), found
 
     on_call.do("freshq agent enqueue", agentId=agent)
     assigned = wait_for_call(agents, call, "assigned")["assignment"]

@@ -22,7 +22,10 @@ from local.queue import DeployedQueue
 
 TRANSCRIPT = Path(__file__).with_name("transcript.txt")
 #: The verbs that are not in the transcript, each with the reason.
-ELSEWHERE = {"console": "serves a page until Ctrl-C; tests/console tests it in a browser"}
+ELSEWHERE = {
+    "console": "serves a page until Ctrl-C; tests/console tests it in a browser",
+    "logs": "starts the AWS CLI",
+}
 FAILS = {"simulate": {"outcome": "fail"}}
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MASKS = (
@@ -31,6 +34,11 @@ MASKS = (
     (re.compile(r"\b1[789]\d{8}(\d{3}){0,2}\b"), "<timestamp>"),
     (re.compile(r"^http\S+/LifoQueue-dev-\S+", re.MULTILINE), "<url of the queue>"),
     (re.compile(r"(?<=created: )[\d.]+(?=/s)"), "<rate>"),
+    (re.compile(r"(?<=created )[\d.]+(?=/s)|(?<=succeeded )[\d.]+(?=/s)|(?<=failed )[\d.]+(?=/s)"), "<rate>"),
+    (re.compile(r"[\d.]+(?=/s (succeeded|failed|in the last))"), "<rate>"),
+    (re.compile(r"\b(run time|last response|suspects) {2,}.*"), r"\1  <earlier>"),
+    (re.compile(r"(?<=median run: )\S.*"), "<duration>"),
+    (re.compile(r"^│response .*\n", re.MULTILINE), ""),
     # These values depend on earlier tests on the same queue.
     (
         re.compile(r"\b(wake-ups requested|last notification|redriven tasks|(?:idle turns|busy pauses) in a row) {2,}.*"),
@@ -92,6 +100,7 @@ def tasks(session: Session, queue: DeployedQueue) -> None:
     session.run("show", "order-1")
     session.run("export", "--status", "pending")
     session.run("watch", "--once")
+    session.run("cancel", "--payload", '"order":3', "--dry-run")
     session.run("cancel", "order-3", "order-4")
     session.run("wake")
     session.run("breaker", "open", "--for", "10m", "--reason", "a new release")
@@ -102,6 +111,7 @@ def tasks(session: Session, queue: DeployedQueue) -> None:
     wait_for(queue, ["order-2"], "FAILURE")
     queue.wait_until_idle()
     session.run("list", "--status", "failure", "--error", "payload asked")
+    session.run("errors")
     session.run("show", "order-2")
     session.run("redrive", "--error", "payload asked", "--dry-run")
     session.run("redrive", "order-2", "order-1", "--ttl", "30m")

@@ -301,6 +301,7 @@ impl DevQueue {
             rate_full_at: control.rate_full_at,
             breaker: control.breaker,
             overloaded_since: control.overloaded_since,
+            observed: control.observed,
         };
         self.store.release(&release).await.map(drop)
     }

@@ -40,13 +40,23 @@ impl Display for Account {
     }
 }
 
-/// The credentials of a command. Requests their account at most once.
+/// The credentials of a command. Requests their identity at most once.
 #[derive(Debug)]
 pub(crate) struct Caller {
     sts: Option<Client>,
     region: String,
-    account: OnceCell<Account>,
+    identity: OnceCell<Identity>,
 }
+
+#[derive(Debug)]
+struct Identity {
+    account: Account,
+    /// The user or role, for other operators.
+    principal: String,
+}
+
+/// The principal if AWS STS did not respond.
+const UNKNOWN: &str = "an unknown operator";
 
 impl Caller {
     pub(crate) fn new(aws: &SdkConfig) -> Self {
@@ -57,7 +67,7 @@ impl Caller {
         Self {
             sts: Some(Client::from_conf(config.build())),
             region: aws.region().map(ToString::to_string).unwrap_or_default(),
-            account: OnceCell::new(),
+            identity: OnceCell::new(),
         }
     }
 
@@ -67,14 +77,15 @@ impl Caller {
             id: Some("local".to_owned()),
             region: "this machine".to_owned(),
         };
-        Self::known(account)
+        Self::known(account, "a local operator")
     }
 
-    fn known(account: Account) -> Self {
+    fn known(account: Account, principal: &str) -> Self {
+        let principal = principal.to_owned();
         Self {
             sts: None,
             region: account.region.clone(),
-            account: OnceCell::new_with(Some(account)),
+            identity: OnceCell::new_with(Some(Identity { account, principal })),
         }
     }
 
@@ -82,17 +93,31 @@ impl Caller {
     /// depends on it. `GetCallerIdentity` needs no permission
     /// (<https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html>).
     pub(crate) async fn account(&self) -> &Account {
+        &self.identity().await.account
+    }
+
+    /// The user or role of the credentials, for example `assumed-role/Operator/ana`.
+    pub(crate) async fn principal(&self) -> &str {
+        &self.identity().await.principal
+    }
+
+    async fn identity(&self) -> &Identity {
         let request = async || {
             let identity = match &self.sts {
                 Some(sts) => sts.get_caller_identity().send().await.ok(),
                 None => None,
             };
-            Account {
-                id: identity.and_then(|identity| identity.account),
-                region: self.region.clone(),
+            let arn = identity.as_ref().and_then(|identity| identity.arn());
+            let principal = arn.and_then(|arn| arn.rsplit(':').next());
+            Identity {
+                principal: principal.unwrap_or(UNKNOWN).to_owned(),
+                account: Account {
+                    id: identity.and_then(|identity| identity.account),
+                    region: self.region.clone(),
+                },
             }
         };
-        self.account.get_or_init(request).await
+        self.identity.get_or_init(request).await
     }
 }
 
@@ -104,6 +129,6 @@ impl Caller {
             id: Some(account.to_owned()),
             region: "eu-central-1".to_owned(),
         };
-        Self::known(account)
+        Self::known(account, "user/ana")
     }
 }

@@ -7,7 +7,7 @@ use aws_config::SdkConfig;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-pub(crate) use self::answer::Answer;
+pub(crate) use self::answer::{Answer, agent, pending_calls, readable};
 pub(crate) use self::command::{AgentVerb, Agents, Call, DeskVerb, Match, Queues};
 use crate::account::Caller;
 use crate::aws::{self, AwsArguments};

@@ -10,8 +10,8 @@ use crate::queue::QueueArguments;
 use crate::report::Format;
 use crate::shell::{Completions, Man};
 use crate::verbs::{
-    Cancel, Close, Create, Doctor, Export, List, Messages, Open, Pause, Purge, Redrive, Resume,
-    Show, Status, VerbOnQueue, Wake, Watch,
+    Cancel, Close, Create, Doctor, Errors, Export, List, Logs, Messages, Open, Pause, Purge,
+    Redrive, Resume, Show, Status, VerbOnQueue, Wake, Watch,
 };
 
 /// Operates a newest-first task queue and an agents' queue.
@@ -44,8 +44,12 @@ pub(crate) enum Verb {
     Doctor(On<Doctor>),
     /// Show the messages in the failure and dead-letter queues
     Messages(On<Messages>),
+    /// Show the log of a function, with the AWS CLI
+    Logs(On<Logs>),
     /// List tasks of a status, newest first
     List(On<List>),
+    /// Group tasks by their last error
+    Errors(On<Errors>),
     /// Show a task: attributes, payload, last error, timeline
     Show(On<Show>),
     /// Create tasks from arguments, from a file of JSON lines, or simulated ones
@@ -59,7 +63,7 @@ pub(crate) enum Verb {
     Breaker(BreakerVerb),
     /// Retry failed tasks: attempts from 0, a new expiry, the original age
     Redrive(On<Redrive>),
-    /// Delete pending tasks
+    /// Delete pending tasks, by id, age, error or payload
     Cancel(On<Cancel>),
     /// Wake a processor, unless one is active or the queue is paused
     Wake(On<Wake>),
@@ -129,10 +133,12 @@ impl Verb {
             Self::Status(on) => on.parts(),
             Self::Console(on) => return Job::Console(&on.verb, &on.common),
             Self::Messages(on) => return Job::Messages(&on.verb, &on.common),
+            Self::Logs(on) => return Job::Logs(&on.verb, &on.common),
             Self::Doctor(on) if on.verb.agents => return Job::CheckAgents(&on.common),
             Self::Doctor(on) => on.parts(),
             Self::Watch(on) => on.parts(),
             Self::List(on) => on.parts(),
+            Self::Errors(on) => on.parts(),
             Self::Show(on) => on.parts(),
             Self::Create(on) => on.parts(),
             Self::Export(on) => on.parts(),
@@ -159,6 +165,8 @@ pub(crate) enum Job<'a> {
     CheckAgents(&'a Common),
     /// The messages in the failure and dead-letter queues of a stack.
     Messages(&'a Messages, &'a Common),
+    /// The log of a function.
+    Logs(&'a Logs, &'a Common),
     /// The web page of a queue.
     Console(&'a Console, &'a Common),
     /// A queue on this machine.

@@ -6,7 +6,7 @@
 //! | `site` | state of all pages: the queue, the samples and the outcomes of changes |
 //! | `page` | the frame of every page |
 //! | `overview`, `tasks`, `failures`, `agents` | the pages |
-//! | `changes` | pause, resume, redrive and cancel, each after a confirmation |
+//! | `changes` | pause, resume, redrive, cancel and the circuit breaker, each after a confirmation |
 //! | `chart` | the charts, as SVG |
 
 mod access;
@@ -44,17 +44,20 @@ use crate::queue::{Queue, QueueArguments, StackName};
 use crate::report::Format;
 use crate::time_format::parse_duration;
 
+/// Interval between samples without an open page.
+const PACE: Duration = Duration::from_secs(30);
+
 /// Serves a web page on 127.0.0.1 until Ctrl-C: depth, rates, ages at start, running, pending and failed
 /// tasks, and the agents' queue. Prints its address, whose token is the only access.
 ///
 /// An open page samples the queue every few seconds; a sample costs as much as one of watch.
-/// Without an open page, nothing is read.
+/// Without an open page, the queue is sampled every 30 seconds, so that charts have a history.
 #[derive(Debug, Args)]
 pub(crate) struct Console {
     /// The port on 127.0.0.1; 0 means a free one
     #[arg(long, default_value_t = 0)]
     pub(crate) port: u16,
-    /// Allows the page to pause, resume, redrive and cancel; without it the page is read-only
+    /// Allows the page to pause, resume, redrive, cancel and use the circuit breaker; without it the page is read-only
     #[arg(long)]
     pub(crate) allow_changes: bool,
     /// The stack of the agents' queue; AgentQueue-<ENV> by default if an environment is given
@@ -89,8 +92,10 @@ impl Console {
         let access = Arc::new(Access::new(self.allow_changes));
         let url = format!("http://127.0.0.1:{port}/{}/", access.token());
         announce(&url, format).map_err(Failure::Terminal)?;
-        let router = router(Site::new(queue, account, desk, access, self.every));
+        let site = Arc::new(Site::new(queue, account, desk, access, self.every));
+        let router = router(site.clone());
         tokio::select! {
+            () = site.read_on(PACE.max(self.every)) => {}
             served = axum::serve(listener, router).into_future() => served.map_err(failed)?,
             stopped = tokio::signal::ctrl_c() => stopped.map_err(Failure::Terminal)?,
         }
@@ -130,7 +135,8 @@ pub(crate) async fn of_dev(queue: Queue) -> (String, Router) {
     let path = format!("/{}/", access.token());
     let desk = Err("freshq dev has no agents' queue".to_owned());
     let every = Duration::from_secs(1);
-    (path, router(Site::new(queue, account, desk, access, every)))
+    let site = Site::new(queue, account, desk, access, every);
+    (path, router(Arc::new(site)))
 }
 
 fn announce(url: &str, format: Format) -> io::Result<()> {
@@ -146,8 +152,7 @@ fn announce(url: &str, format: Format) -> io::Result<()> {
 }
 
 /// The routes of all pages. Each request needs the token.
-fn router(site: Site) -> Router {
-    let site = Arc::new(site);
+fn router(site: Arc<Site>) -> Router {
     let at = |page: &str| format!("/{}/{page}", site.access.token());
     Router::new()
         .route(&at(""), get(overview::overview))

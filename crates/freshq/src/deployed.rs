@@ -35,4 +35,10 @@ pub(crate) trait Deployed: Send + Sync {
     /// # Errors
     /// [`Failure`]: SQS did not respond.
     async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure>;
+
+    /// Deletes a message of a queue. Returns whether it was found.
+    ///
+    /// # Errors
+    /// [`Failure`]: SQS did not respond; the message may be deleted or not.
+    async fn delete_message(&self, queue: &str, id: &str) -> Result<bool, Failure>;
 }

@@ -89,6 +89,9 @@ pub(crate) enum Failure {
     /// `freshq dev` could not start, or ended.
     #[error("freshq dev could not continue")]
     Dev(#[source] Source),
+    /// The AWS CLI could not be started.
+    #[error("the AWS CLI could not be started; install it, or run elsewhere: {command}")]
+    NoAwsCli { command: String, source: io::Error },
     /// A live view needs a terminal as standard output.
     #[error("the live view needs a terminal, and standard output is not one: use --once")]
     NoScreen,
@@ -151,6 +154,9 @@ impl Failure {
 
     /// The error with its causes and, where one is known, its remedy.
     pub(crate) fn line(&self) -> String {
+        if is_caused_by::<CredentialsError>(self) {
+            return format!("{self}: no valid AWS credentials ({SIGN_IN})");
+        }
         // Messages of AWS and of its client may contain line breaks.
         let chain = error_chain::chain(self);
         let chain = chain.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -165,9 +171,6 @@ impl Failure {
             return Some(
                 "is it deployed (make deploy ENV=…), and are these the right account and region?",
             );
-        }
-        if is_caused_by::<CredentialsError>(self) {
-            return Some(SIGN_IN);
         }
         let known = REMEDIES.iter().find(|(code, _)| chain.contains(code));
         known.map(|(_, remedy)| *remedy)

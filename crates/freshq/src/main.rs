@@ -90,6 +90,7 @@ async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             let report = messages.read(&on.queue, &on.aws).await?;
             report::print(&*report, on.output)
         }
+        Job::Logs(logs, on) => logs.show(&on.queue, &on.aws).await,
         Job::CheckAgents(on) => {
             let report = verbs::check_agents(&on.queue, &on.aws).await?;
             report::print(&*report, on.output)

@@ -3,14 +3,17 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use lifo_queue::observed;
 use lifo_queue::operate::{Find, FoundTask, Status};
 use lifo_queue::schema;
 use lifo_queue::store::{Candidate, Order, PageQuery};
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::Millis;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::queue::Queue;
+use crate::time_format::exact;
 
 /// Maximum number of samples whose figures are kept.
 const REMEMBERED: usize = 200;
@@ -25,7 +28,7 @@ const RUNNING: usize = 16;
 const RECENT: u16 = 1_000;
 
 /// The rates count tasks that were created within this time before the sample.
-pub(crate) const WINDOW: Duration = Duration::from_secs(60);
+pub(crate) const WINDOW: Duration = observed::WINDOW;
 
 /// The state of a queue at one time.
 #[derive(Clone, Debug)]
@@ -43,12 +46,79 @@ pub(crate) struct Sample {
     pub(crate) start_age: Option<Duration>,
 }
 
+/// Tasks created within the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Created {
+    pub(crate) count: u32,
+    /// Whether there are more than were read.
+    pub(crate) more: bool,
+}
+
+impl Created {
+    pub(crate) fn per_second(self) -> f64 {
+        f64::from(self.count) / WINDOW.as_secs_f64()
+    }
+
+    /// The rate, for people.
+    pub(crate) fn text(self) -> String {
+        let least = if self.more { "at least " } else { "" };
+        format!("{least}{:.1}/s in the last minute", self.per_second())
+    }
+}
+
 impl Sample {
-    /// Tasks created per second in the window; a lower bound if [`Sample::more`] is true.
-    pub(crate) fn created_per_second(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "at most some thousands")]
-        let created = self.recent.iter().sum::<usize>() as f64;
-        created / WINDOW.as_secs_f64()
+    /// Tasks created within the window.
+    pub(crate) fn created(&self) -> Created {
+        let count = self.recent.iter().sum::<usize>();
+        Created {
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            more: self.more,
+        }
+    }
+
+    /// Tasks that succeeded and tasks that failed per second in the last minute.
+    pub(crate) fn ended_per_second(&self) -> (f64, f64) {
+        let Status { control, now, .. } = &self.status;
+        control.observed.ended.per_second(*now)
+    }
+
+    /// Median duration of the last runs; `None` if no processor reported any.
+    pub(crate) fn run_time(&self) -> Option<Duration> {
+        let median = self.status.control.observed.median_run_ms;
+        median.map(Duration::from_millis)
+    }
+
+    /// The figures, for programs.
+    pub(crate) fn json(&self) -> Value {
+        let Status { control, now, .. } = &self.status;
+        let [pending, taken, success, failure] = self.recent;
+        let (succeeded, failed) = control.observed.ended.within(*now);
+        let ids = |tasks: &[Candidate]| {
+            let ids = tasks.iter().map(|task| task.id.to_string());
+            ids.collect::<Vec<_>>()
+        };
+        json!({
+            "now": exact(*now),
+            "pending": self.status.pending,
+            "taken": self.status.taken,
+            "failed": self.status.failed,
+            "paused": control.is_paused(*now),
+            "breakerOpen": control.breaker.is_some() || control.held_breaker(*now).is_some(),
+            "processorActive": control.live_lease(*now).is_some(),
+            "lastMinute": {
+                "created": self.created().count,
+                "createdIsExact": !self.more,
+                "createdByStatus": {
+                    "PENDING": pending, "TAKEN": taken, "SUCCESS": success, "FAILURE": failure,
+                },
+                "succeeded": succeeded,
+                "failed": failed,
+            },
+            "medianRunMs": control.observed.median_run_ms,
+            "startAgeMs": self.start_age.map(|age| age.as_millis()),
+            "newestPending": ids(&self.newest),
+            "oldestPending": ids(&self.oldest),
+        })
     }
 }
 
@@ -60,6 +130,10 @@ pub(crate) struct Figures {
     pub(crate) pending: u32,
     /// Tasks created per second in the window.
     pub(crate) created_per_second: f64,
+    /// Tasks that succeeded, and tasks that failed, per second in the last minute.
+    pub(crate) ended_per_second: (f64, f64),
+    /// As [`Sample::run_time`].
+    pub(crate) run_time: Option<Duration>,
     /// As [`Sample::start_age`].
     pub(crate) start_age: Option<Duration>,
 }
@@ -82,7 +156,9 @@ impl History {
         self.figures.push_back(Figures {
             at: sample.status.now,
             pending: sample.status.pending.count,
-            created_per_second: sample.created_per_second(),
+            created_per_second: sample.created().per_second(),
+            ended_per_second: sample.ended_per_second(),
+            run_time: sample.run_time(),
             start_age: sample.start_age,
         });
         if self.figures.len() > REMEMBERED {
@@ -107,14 +183,7 @@ impl History {
 pub(crate) async fn take(queue: &Queue) -> Result<Sample, Failure> {
     let status = queue.operator.glance().await?;
     let now = status.now;
-    let mut recent = [0; 4];
-    let mut more = false;
-    for (count, status) in recent.iter_mut().zip(TaskStatus::ALL) {
-        let from = Some(now.minus(WINDOW));
-        let (tasks, rest) = page(queue, status, Order::NewestFirst, from, RECENT, now).await?;
-        *count = tasks.len();
-        more |= rest;
-    }
+    let (recent, more) = recent(queue, now).await?;
     let pending = TaskStatus::Pending;
     let (newest, _) = page(queue, pending, Order::NewestFirst, None, LISTED, now).await?;
     let (oldest, _) = page(queue, pending, Order::OldestFirst, None, LISTED, now).await?;
@@ -128,6 +197,29 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample, Failure> {
         oldest,
         running,
     })
+}
+
+/// Counts the tasks that were created in the last minute.
+///
+/// # Errors
+/// [`Failure`]: the table could not be read.
+pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created, Failure> {
+    let (recent, more) = recent(queue, now).await?;
+    let count = u32::try_from(recent.iter().sum::<usize>()).unwrap_or(u32::MAX);
+    Ok(Created { count, more })
+}
+
+/// The tasks created within the window per status, and whether there are more than were read.
+async fn recent(queue: &Queue, now: Millis) -> Result<([usize; 4], bool), Failure> {
+    let mut recent = [0; 4];
+    let mut more = false;
+    for (count, status) in recent.iter_mut().zip(TaskStatus::ALL) {
+        let from = Some(now.minus(WINDOW));
+        let (tasks, rest) = page(queue, status, Order::NewestFirst, from, RECENT, now).await?;
+        *count = tasks.len();
+        more |= rest;
+    }
+    Ok((recent, more))
 }
 
 async fn page(
@@ -151,14 +243,7 @@ async fn page(
 }
 
 async fn running(queue: &Queue) -> Result<Vec<FoundTask>, Failure> {
-    let find = Find {
-        status: TaskStatus::Taken,
-        created_from: None,
-        after: None,
-        error: None,
-        limit: RUNNING,
-        max_items: RUNNING,
-    };
+    let find = Find::newest(TaskStatus::Taken, RUNNING);
     Ok(queue.operator.find(&find).await?.tasks)
 }
 

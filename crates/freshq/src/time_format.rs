@@ -38,6 +38,14 @@ pub(crate) fn relative(at: Millis, now: Millis) -> String {
     }
 }
 
+/// The age of something created at `created`: "5m", or "in 5m" if that is in the future.
+pub(crate) fn age(created: Millis, now: Millis) -> String {
+    match created > now {
+        true => relative(created, now),
+        false => rough(now.since(created)),
+    }
+}
+
 /// Parses a duration such as `30m` or `1h 30m`: at least one second, at most [`LONGEST`].
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text)
@@ -72,6 +80,8 @@ mod tests {
         assert_eq!(relative(Millis(61_500), Millis(500)), "in 1m 1s");
         assert_eq!(relative(Millis(500), Millis(1_500)), "1s ago");
         assert_eq!(relative(Millis(500), Millis(500)), "0s ago");
+        assert_eq!(age(Millis(500), Millis(1_500)), "1s");
+        assert_eq!(age(Millis(61_500), Millis(500)), "in 1m 1s");
     }
 
     #[test]

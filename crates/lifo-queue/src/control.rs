@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::observed::Observed;
 use crate::time::{EpochSeconds, Millis};
 
 /// The control item as it was read.
@@ -18,6 +19,8 @@ pub struct Control {
     pub paused_until: Option<Millis>,
     /// Reason of the pause.
     pub pause_reason: Option<String>,
+    /// Author of the pause and its start; `None` if an older version paused the queue.
+    pub paused_by: Option<Author>,
     /// Expiry of the start marker (rule 9); until then a notification is considered under way.
     pub notified_until: Option<Millis>,
     /// Id of the event that set the start marker.
@@ -37,6 +40,35 @@ pub struct Control {
     pub breaker_by_hand: BreakerByHand,
     /// Start of the overload, as a processor last wrote it; `None` without overload.
     pub overloaded_since: Option<Millis>,
+    /// What processors observed; no decision depends on it.
+    pub observed: Observed,
+}
+
+/// The author of a pause, and when it began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// The principal of the operator, or `a processor`.
+    pub name: String,
+    /// When the author paused the queue.
+    pub at: Millis,
+}
+
+impl Author {
+    /// The name of a processor.
+    const PROCESSOR: &str = "a processor";
+
+    /// A processor that pauses the queue at `at`.
+    #[must_use]
+    pub fn processor(at: Millis) -> Self {
+        let name = Self::PROCESSOR.to_owned();
+        Self { name, at }
+    }
+
+    /// Whether a processor paused the queue because of the downstream.
+    #[must_use]
+    pub fn is_processor(&self) -> bool {
+        self.name == Self::PROCESSOR
+    }
 }
 
 /// Operators' commands to the circuit breaker. Processors do not change them.
@@ -178,7 +210,7 @@ pub enum Acquired {
 }
 
 /// A request to extend the processor lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renewal {
     /// Owner of the lease.
     pub owner: Uuid,
@@ -188,6 +220,8 @@ pub struct Renewal {
     pub breaker: Option<OpenBreaker>,
     /// Start of the overload; `None` without overload.
     pub overloaded_since: Option<Millis>,
+    /// What the processor observed.
+    pub observed: Observed,
 }
 
 /// The answer to a renewal.
@@ -222,6 +256,8 @@ pub struct Release {
     pub breaker: Option<OpenBreaker>,
     /// Start of the overload; `None` without overload.
     pub overloaded_since: Option<Millis>,
+    /// What the processor observed.
+    pub observed: Observed,
 }
 
 /// Change of the count of consecutive turns that settled no task (rule 10).
@@ -264,6 +300,8 @@ pub struct Pause {
     /// Whether a processor pauses the queue because the downstream is busy or rejects tasks. The
     /// next turn then starts with one slot, and the next pause for a busy downstream is longer.
     pub busy: bool,
+    /// The author, for operators.
+    pub by: Option<Author>,
 }
 
 #[cfg(test)]

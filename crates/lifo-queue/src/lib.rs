@@ -38,6 +38,7 @@ pub mod ended;
 mod image;
 pub mod ingest;
 pub mod notify;
+pub mod observed;
 pub mod operate;
 pub mod process;
 pub mod runner;

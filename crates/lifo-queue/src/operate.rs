@@ -3,6 +3,8 @@
 
 mod bulk;
 mod find;
+mod pattern;
+mod suspects;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,9 @@ use uuid::Uuid;
 
 pub use self::bulk::PurgeReport;
 pub use self::find::{Find, Found, FoundTask};
-use crate::control::{BreakerHold, Control, Pause};
+pub use self::pattern::error_pattern;
+pub use self::suspects::Suspect;
+use crate::control::{Author, BreakerHold, Control, Pause};
 use crate::depth::{self, Depth};
 use crate::notify::WakeReason;
 use crate::schema;
@@ -47,6 +51,8 @@ pub struct Status {
     pub failed: Depth,
     /// The pending keys, and how many of their states were superseded.
     pub keys: Keys,
+    /// The newest tasks that may have crashed their process.
+    pub suspects: Vec<Suspect>,
 }
 
 /// Keys among the newest pending tasks.
@@ -104,18 +110,22 @@ impl Operator {
         }
     }
 
-    /// Reads the state of the queue: about 20 pages of the index at most for each number, and the
-    /// items of at most 100 tasks.
+    /// Reads the state of the queue: about 20 pages of the index at most per number, and the items
+    /// of at most 100 tasks.
     ///
     /// # Errors
     /// [`StoreError`]: the table could not be read.
     pub async fn status(&self) -> Result<Status, StoreError> {
         let status = self.glance().await?;
-        let keys = self.keys().await?;
-        Ok(Status { keys, ..status })
+        Ok(Status {
+            keys: self.keys().await?,
+            suspects: self.suspects(&status.control, status.now).await?,
+            ..status
+        })
     }
 
-    /// As [`status`](Self::status), but leaves out the keys, and so reads no task's item.
+    /// As [`status`](Self::status), but leaves out the keys and the suspects, and so reads no
+    /// task's item.
     ///
     /// # Errors
     /// [`StoreError`]: the table could not be read.
@@ -129,6 +139,7 @@ impl Operator {
             taken: depth::measure(store, TaskStatus::Taken, None, now).await?,
             failed: depth::measure(store, TaskStatus::Failure, None, now).await?,
             keys: Keys::default(),
+            suspects: Vec::new(),
         })
     }
 
@@ -136,14 +147,7 @@ impl Operator {
     /// states.
     async fn keys(&self) -> Result<Keys, StoreError> {
         let found = self
-            .find(&Find {
-                status: TaskStatus::Pending,
-                created_from: None,
-                after: None,
-                error: None,
-                limit: KEYS_READ,
-                max_items: KEYS_READ,
-            })
+            .find(&Find::newest(TaskStatus::Pending, KEYS_READ))
             .await?;
         let keyed = |task: &&FoundTask| task.text(schema::TASK_VERSION).is_some();
         let mut keys = Keys {
@@ -158,16 +162,26 @@ impl Operator {
         Ok(keys)
     }
 
-    /// Pauses the queue for `time`; running tasks finish. A longer pause is kept: the answer is
-    /// then [`Written::Lost`].
+    /// Pauses the queue for `time` in the name of `author`; running tasks finish. A longer pause is
+    /// kept: the answer is then [`Written::Lost`].
     ///
     /// # Errors
     /// [`StoreError`]: the queue may be paused or not.
-    pub async fn pause(&self, time: Duration, reason: &str) -> Result<Written, StoreError> {
+    pub async fn pause(
+        &self,
+        time: Duration,
+        reason: &str,
+        author: &str,
+    ) -> Result<Written, StoreError> {
+        let now = self.clock.now();
         let pause = Pause {
-            until: self.clock.now().plus(time),
+            until: now.plus(time),
             reason: reason.to_owned(),
             busy: false,
+            by: Some(Author {
+                name: author.to_owned(),
+                at: now,
+            }),
         };
         self.store.pause(&pause).await
     }

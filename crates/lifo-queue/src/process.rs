@@ -24,6 +24,7 @@ mod downstream;
 mod error;
 mod finish;
 mod heartbeat;
+mod observations;
 mod rate;
 mod read;
 mod select;

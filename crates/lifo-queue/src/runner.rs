@@ -60,6 +60,8 @@ pub enum Outcome {
         /// The wait that the downstream asked for, if any. The queue waits [`MAX_RETRY_AFTER`] at
         /// most, and at least for its own backoff.
         retry_after: Option<Duration>,
+        /// Stored in the task's `lastError`.
+        reason: String,
     },
     /// The downstream is down, or cannot be reached. For one task alone it is a
     /// [`Retry`](Self::Retry). If more distinct tasks than run at once get this outcome with no
@@ -82,4 +84,20 @@ pub enum Outcome {
         /// Stored in the task's `lastError`.
         reason: String,
     },
+}
+
+impl Outcome {
+    /// The response or the error; `None` for a success.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Success => None,
+            Self::Failure { reason }
+            | Self::Busy { reason, .. }
+            | Self::Retry { reason }
+            | Self::Unavailable { reason }
+            | Self::InternalError { reason }
+            | Self::Rejecting { reason } => Some(reason),
+        }
+    }
 }

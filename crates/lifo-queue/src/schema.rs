@@ -75,6 +75,10 @@ pub const MESSAGE_ID: &str = "messageId";
 pub const PAUSED_UNTIL: &str = "pausedUntil";
 /// Control item: why the queue is paused (S).
 pub const PAUSE_REASON: &str = "pauseReason";
+/// Control item: the principal that paused the queue, or `a processor` (S).
+pub const PAUSED_BY: &str = "pausedBy";
+/// Control item: when the queue was paused (N, milliseconds).
+pub const PAUSED_AT: &str = "pausedAt";
 /// Control item: consecutive pauses because the downstream was busy or rejected tasks (N).
 pub const BUSY_PAUSES: &str = "busyPauses";
 /// Control item: when the rate limit's bucket is full again (N, milliseconds).
@@ -101,5 +105,7 @@ pub const BREAKER_COMMANDS: &str = "breakerCommands";
 /// Control item: since when the queue has been overloaded (N, milliseconds); absent while it is
 /// not.
 pub const OVERLOADED_SINCE: &str = "overloadedSince";
+/// Control item: what processors observed (M), an [`Observed`](crate::observed::Observed).
+pub const OBSERVED: &str = "observed";
 /// Control item: consecutive turns that settled no task (N).
 pub const IDLE_TURNS: &str = "idleTurns";

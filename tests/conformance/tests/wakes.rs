@@ -133,6 +133,7 @@ async fn a_paused_queue_is_not_woken() {
         until,
         reason,
         busy: false,
+        by: None,
     };
     world.store.pause(&pause).await.unwrap();
     assert_eq!(world.insert("batch").await.unwrap(), Wake::Paused);

@@ -62,7 +62,7 @@ impl ReferenceQueue {
             Operation::Mark { event, until, now } => self.mark(event, *until, *now),
             Operation::Look => (Answer::Control(self.control.clone()), Rule::Look),
             Operation::Acquire { claim, now } => self.acquire(claim, *now),
-            Operation::Renew(renewal) => self.renew(*renewal),
+            Operation::Renew(renewal) => self.renew(renewal),
             Operation::Release(release) => self.release(release),
             Operation::Pause(pause) => self.pause(pause),
             Operation::Resume => self.resume(),

@@ -78,6 +78,7 @@ fn repeated_claim_during_a_pause_reports_the_pause() {
         until: at(5),
         reason: "maintenance".to_owned(),
         busy: false,
+        by: None,
     };
     on_every_store(&[acquire(START), Operation::Pause(pause), acquire(at(1))]);
 }

@@ -1,9 +1,11 @@
 //! The response of the desk, as text for people and as JSON for programs.
 
+use lifo_queue::time::Millis;
 use serde_json::Value;
 
 use crate::exit::Exit;
 use crate::report::{Report, columns};
+use crate::time_format::exact;
 
 #[derive(Debug)]
 pub(crate) struct Answer(pub(super) Value);
@@ -19,13 +21,20 @@ impl Report for Answer {
     fn text(&self) -> String {
         let answer = &self.0;
         if let Some(queues) = answer["queues"].as_array() {
-            let waiting = answer["waiting"].as_array().map_or(&[][..], Vec::as_slice);
-            let agents = table(queues, ["queue", "depth", "version"]);
-            let calls = table(waiting, ["criteria", "depth"]);
-            return format!("queued agents\n{agents}\n\npending calls\n{calls}");
+            let pending = rows(&answer["waiting"], |calls| pending_calls(calls, queues));
+            let queues = rows(&answer["queues"], |queue| {
+                [readable(&queue["queue"]), cell(&queue["depth"])]
+            });
+            return format!(
+                "queued agents\n{}\n\npending calls\n{}",
+                table(["ATTRIBUTES", "AGENTS"], queues),
+                table(["CRITERIA", "CALLS", "AGENTS QUEUED"], pending)
+            );
         }
-        if let Some(agents) = answer["agents"].as_array() {
-            let mut text = table(agents, ["agentId", "name", "status", "attributes"]);
+        if answer["agents"].is_array() {
+            let agents = rows(&answer["agents"], agent);
+            let head = ["AGENT", "NAME", "STATUS", "SINCE", "CALL", "ATTRIBUTES"];
+            let mut text = table(head, agents);
             if let Some(next) = answer["next"].as_str() {
                 text += &format!("\nmore agents: continue with --after {next}");
             }
@@ -47,16 +56,78 @@ impl Report for Answer {
     }
 }
 
-/// A table with one row per object and one column per name.
-fn table<const N: usize>(objects: &[Value], names: [&str; N]) -> String {
-    if objects.is_empty() {
-        return "none".to_owned();
+/// One row per object of an array.
+fn rows<const N: usize>(objects: &Value, row: impl Fn(&Value) -> [String; N]) -> Vec<[String; N]> {
+    objects.as_array().into_iter().flatten().map(row).collect()
+}
+
+/// The row of an agent: since when it is available, its call, and its attributes by their names.
+pub(crate) fn agent(agent: &Value) -> [String; 6] {
+    let since = agent["availableSince"].as_i64();
+    let since = since.map(|micros| exact(Millis(micros / 1_000)));
+    let attributes = agent["attributes"].as_object().into_iter().flatten();
+    let attributes = attributes.map(|(name, values)| format!("{name}: {}", listed(values)));
+    [
+        cell(&agent["agentId"]),
+        cell(&agent["name"]),
+        cell(&agent["status"]),
+        since.unwrap_or_default(),
+        cell(&agent["callId"]),
+        attributes.collect::<Vec<_>>().join("; "),
+    ]
+}
+
+/// The row of the pending calls of one criteria: how many there are, and how many agents are queued
+/// that match.
+pub(crate) fn pending_calls(calls: &Value, queues: &[Value]) -> [String; 3] {
+    let criteria = calls["criteria"].as_str().unwrap_or_default();
+    let matching = queues.iter().filter(|queue| {
+        let name = queue["queue"].as_str().unwrap_or_default();
+        fits(criteria, name)
+    });
+    let depths: Vec<u64> = matching
+        .map(|queue| queue["depth"].as_u64().unwrap_or(0))
+        .collect();
+    let agents = match depths.is_empty() {
+        true => "no agent with these attributes was ever queued".to_owned(),
+        false => depths.iter().sum::<u64>().to_string(),
+    };
+    [readable(&calls["criteria"]), cell(&calls["depth"]), agents]
+}
+
+/// Whether the agents of a queue match criteria. Both have one value per dimension; `*` in criteria
+/// matches any.
+fn fits(criteria: &str, queue: &str) -> bool {
+    let wanted: Vec<&str> = criteria.split('#').collect();
+    let values: Vec<&str> = queue.split('#').skip(1).collect();
+    wanted.len() == values.len()
+        && std::iter::zip(wanted, values).all(|(wanted, value)| wanted == "*" || wanted == value)
+}
+
+/// The values in the name of a queue or in criteria, for people: "Spanish, M" for `Q#Spanish#M`.
+pub(crate) fn readable(name: &Value) -> String {
+    let name = name.as_str().unwrap_or_default();
+    let values = name.strip_prefix("Q#").unwrap_or(name);
+    let values = values.split('#').map(|value| match value {
+        "*" => "any",
+        value => value,
+    });
+    values.collect::<Vec<_>>().join(", ")
+}
+
+/// The values of an attribute.
+fn listed(values: &Value) -> String {
+    match values.as_array() {
+        Some(values) => values.iter().map(cell).collect::<Vec<_>>().join(", "),
+        None => cell(values),
     }
-    let head = names.map(str::to_uppercase);
-    let rows = objects
-        .iter()
-        .map(|object| names.map(|name| cell(&object[name])));
-    columns(std::iter::once(head).chain(rows))
+}
+
+fn table<const N: usize>(head: [&str; N], rows: Vec<[String; N]>) -> String {
+    match rows.is_empty() {
+        true => "none".to_owned(),
+        false => columns(std::iter::once(head.map(str::to_owned)).chain(rows)),
+    }
 }
 
 fn cell(value: &Value) -> String {
@@ -64,5 +135,34 @@ fn cell(value: &Value) -> String {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn pending_calls_show_the_queued_agents_that_match() {
+        let queues = [
+            json!({ "queue": "Q#Spanish#M", "depth": 2 }),
+            json!({ "queue": "Q#Spanish#F", "depth": 3 }),
+            json!({ "queue": "Q#Basque#F", "depth": 0 }),
+        ];
+        for (criteria, agents) in [
+            ("Spanish#M", "2"),
+            ("Spanish#*", "5"),
+            ("*#F", "3"),
+            ("Basque#F", "0"),
+            ("Latin#M", "no agent with these attributes was ever queued"),
+            ("Spanish", "no agent with these attributes was ever queued"),
+        ] {
+            let calls = json!({ "criteria": criteria, "depth": 1 });
+            assert_eq!(pending_calls(&calls, &queues)[2], agents, "{criteria}");
+        }
+        assert_eq!(readable(&json!("Q#Spanish#M")), "Spanish, M");
+        assert_eq!(readable(&json!("*#F")), "any, F");
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::page::{Asked, Fields, link, page, problem, table};
 use super::site::Site;
-use crate::agents::{Agents, DeskVerb, Queues, send};
+use crate::agents::{Agents, DeskVerb, Queues, agent, pending_calls, readable, send};
 use crate::failure::Failure;
 use crate::function::Function;
 use crate::report::Report;
@@ -37,17 +37,23 @@ async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup, Failu
     )
     .await?;
     let next = agents["next"].as_str();
-    let head = ["Agent", "Name", "Status", "Attributes"];
+    let depths = queues["queues"].as_array().map_or(&[][..], Vec::as_slice);
+    let queued = rows(&queues["queues"], |queue| {
+        [readable(&queue["queue"]), queue["depth"].to_string()]
+    });
+    let pending = rows(&queues["waiting"], |calls| pending_calls(calls, depths));
+    let listed = rows(&agents["agents"], agent);
+    let head = ["Agent", "Name", "Status", "Since", "Call", "Attributes"];
     Ok(html! {
         section #queues data-live {
             h2 { "Queues" }
-            (rows("Agents queued", ["Queue", "Agents"], &queues["queues"], ["queue", "depth"], "No queue exists yet."))
+            (table("Agents queued", ["Attributes", "Agents"], queued, "No queue exists yet."))
             h2 { "Pending calls" }
-            (rows("Calls pending", ["Criteria", "Calls"], &queues["waiting"], ["criteria", "depth"], "No call is pending."))
+            (table("Calls pending", ["Criteria", "Calls", "Agents queued"], pending, "No call is pending."))
         }
         section #agents data-live {
             h2 { "Agents" }
-            (rows("Agents by id", head, &agents["agents"], ["agentId", "name", "status", "attributes"], "No agent is registered."))
+            (table("Agents by id", head, listed, "No agent is registered."))
             @if let Some(next) = next { p { a href=(link("agents", &[("after", next)])) { "More agents" } } }
         }
     })
@@ -57,22 +63,9 @@ async fn ask(desk: &dyn Function, verb: &dyn DeskVerb) -> Result<Value, Failure>
     Ok(send(verb, desk).await?.json())
 }
 
-fn rows<const N: usize>(
-    caption: &str,
-    head: [&str; N],
-    objects: &Value,
-    names: [&str; N],
-    none: &str,
-) -> Markup {
+/// One row per object of an array.
+fn rows<const N: usize>(objects: &Value, row: impl Fn(&Value) -> [String; N]) -> Vec<[Markup; N]> {
     let objects = objects.as_array().into_iter().flatten();
-    let rows = objects.map(|object| names.map(|name| cell(&object[name])));
-    table(caption, head, rows.collect(), none)
-}
-
-fn cell(value: &Value) -> Markup {
-    match value {
-        Value::Null => html! {},
-        Value::String(text) => html! { (text) },
-        other => html! { (other) },
-    }
+    let rows = objects.map(|object| row(object).map(|cell| html! { (cell) }));
+    rows.collect()
 }

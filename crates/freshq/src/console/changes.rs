@@ -1,4 +1,4 @@
-//! Pause, resume, redrive and cancel. GET asks for a confirmation, POST makes the change.
+//! Pause, resume, redrive, cancel and the circuit breaker. GET asks for a confirmation, POST makes the change.
 //!
 //! The verbs of the command line make the changes, so their rules and messages apply here too.
 
@@ -17,7 +17,7 @@ use super::site::Site;
 use crate::confirm::Prompt;
 use crate::failure::Failure;
 use crate::time_format::parse_duration;
-use crate::verbs::{Cancel, Pause, Redrive, Resume, VerbOnQueue};
+use crate::verbs::{Cancel, Close, Open, Pause, Redrive, Resume, VerbOnQueue, pause};
 
 /// A change that the pages offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ enum Change {
     Resume,
     Redrive,
     Cancel,
+    Open,
+    Close,
 }
 
 /// Confirms every prompt, because the page has already asked.
@@ -95,6 +97,8 @@ impl Change {
             "resume" => Some(Self::Resume),
             "redrive" => Some(Self::Redrive),
             "cancel" => Some(Self::Cancel),
+            "open" => Some(Self::Open),
+            "close" => Some(Self::Close),
             _ => None,
         }
     }
@@ -105,6 +109,8 @@ impl Change {
             Self::Resume => "Resume the queue",
             Self::Redrive => "Redrive",
             Self::Cancel => "Cancel a task",
+            Self::Open => "Open the circuit breaker",
+            Self::Close => "Close the circuit breaker",
         }
     }
 
@@ -113,7 +119,7 @@ impl Change {
         match self {
             Self::Redrive if fields.contains_key("task") => "task",
             Self::Redrive => "failures",
-            Self::Pause | Self::Resume | Self::Cancel => "./",
+            Self::Pause | Self::Resume | Self::Cancel | Self::Open | Self::Close => "./",
         }
     }
 
@@ -122,11 +128,18 @@ impl Change {
             Self::Pause => Box::new(Pause {
                 time: time(fields, "for")?,
                 reason: text(fields, "reason")?,
+                yes: true,
             }),
+            Self::Open => Box::new(Open {
+                time: time(fields, "for")?,
+                reason: text(fields, "reason")?,
+            }),
+            Self::Close => Box::new(Close {}),
             Self::Resume => Box::new(Resume {}),
             Self::Redrive => Box::new(redrive(fields, time(fields, "ttl")?)?),
             Self::Cancel => Box::new(Cancel {
                 tasks: vec![task_of(fields, "task")?],
+                ..Cancel::default()
             }),
         })
     }
@@ -141,18 +154,36 @@ impl Change {
         };
         Ok(match self {
             Self::Pause => {
-                let inputs = html! {
-                    label for="for" { "Duration, for example 30m" }
-                    input #for name="for" value="30m" required;
-                    label for="reason" { "Reason, for other operators" }
-                    input #reason name="reason" required autofocus;
-                };
-                let question =
-                    format!("No task of {queue} will start in this time. Running tasks finish.");
-                form("pause".to_owned(), &question, inputs, "Pause", "./")
+                let question = format!(
+                    "No task of {queue} will start in this time. Running tasks finish. Tasks that expire in this time never start: by default after 1 h."
+                );
+                form(
+                    "pause".to_owned(),
+                    &question,
+                    time_and_reason(),
+                    "Pause",
+                    "./",
+                )
+            }
+            Self::Open => {
+                let question = format!("Only probes of {queue} will start in this time.");
+                form(
+                    "open".to_owned(),
+                    &question,
+                    time_and_reason(),
+                    "Open",
+                    "./",
+                )
+            }
+            Self::Close => {
+                let question = format!("Close the circuit breaker of {queue} and wake the queue?");
+                form("close".to_owned(), &question, html! {}, "Close", "./")
             }
             Self::Resume => {
-                let question = format!("End the pause of {queue} and wake the queue?");
+                let control = site.queue.store.control().await?;
+                let pause = pause::stands(&control, site.queue.clock.now());
+                let pause = pause.unwrap_or_else(|| "it is not paused".to_owned());
+                let question = format!("End the pause of {queue} and wake the queue?\n{pause}");
                 form("resume".to_owned(), &question, html! {}, "Resume", "./")
             }
             Self::Redrive => {
@@ -176,6 +207,16 @@ impl Change {
                 form(action, &question, html! {}, "Cancel the task", &back("./"))
             }
         })
+    }
+}
+
+/// The inputs of a pause and of the circuit breaker.
+fn time_and_reason() -> Markup {
+    html! {
+        label for="for" { "Duration, for example 30m" }
+        input #for name="for" value="30m" required;
+        label for="reason" { "Reason, for other operators" }
+        input #reason name="reason" required autofocus;
     }
 }
 

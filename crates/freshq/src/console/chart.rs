@@ -1,6 +1,7 @@
 //! The charts, as inline SVG. The style sheet sets the colours for light and dark.
 
 use std::error::Error;
+use std::time::Duration;
 
 use lifo_queue::time::Millis;
 use maud::{Markup, PreEscaped, html};
@@ -11,12 +12,19 @@ const SIZE: (u32, u32) = (380, 170);
 /// The shortest time span of a chart, in seconds.
 const SHORTEST: f64 = 60.0;
 
-/// A figure with the latest value as text, because some readers cannot see the drawing.
-pub(super) fn chart(name: &str, latest: &str, points: &[(Millis, f64)], now: Millis) -> Markup {
+/// A figure with the latest value as text, because some readers cannot see the drawing. The line
+/// breaks where more than `gap` lies between two points.
+pub(super) fn chart(
+    name: &str,
+    latest: &str,
+    points: &[(Millis, f64)],
+    now: Millis,
+    gap: Duration,
+) -> Markup {
     html! {
         figure {
             figcaption { (name) ": " strong { (latest) } }
-            @match svg(points, now) {
+            @match svg(points, now, gap) {
                 Ok(svg) => div.chart role="img" aria-label=(format!("{name}, the last samples; now {latest}")) { (PreEscaped(svg)) },
                 Err(error) => p.problem { "The chart could not be drawn: " (error) },
             }
@@ -24,7 +32,7 @@ pub(super) fn chart(name: &str, latest: &str, points: &[(Millis, f64)], now: Mil
     }
 }
 
-fn svg(points: &[(Millis, f64)], now: Millis) -> Result<String, Box<dyn Error>> {
+fn svg(points: &[(Millis, f64)], now: Millis, gap: Duration) -> Result<String, Box<dyn Error>> {
     let seconds = |at: Millis| -now.since(at).as_secs_f64();
     let points = points.iter().map(|(at, value)| (seconds(*at), *value));
     let points: Vec<(f64, f64)> = points.collect();
@@ -48,10 +56,14 @@ fn svg(points: &[(Millis, f64)], now: Millis) -> Result<String, Box<dyn Error>> 
             .x_label_formatter(&|at| format!("{at:.0} s"))
             .y_label_formatter(&label)
             .draw()?;
-        let last = points.last().copied();
-        chart.draw_series(LineSeries::new(points, BLUE.stroke_width(2)))?;
-        // The last sample is also a point, because a single sample has no line.
-        chart.draw_series(last.map(|at| Circle::new(at, 3, BLUE.filled())))?;
+        let gap = gap.as_secs_f64();
+        for line in points.chunk_by(|(earlier, _), (later, _)| later - earlier <= gap) {
+            chart.draw_series(LineSeries::new(line.iter().copied(), BLUE.stroke_width(2)))?;
+            // A single sample has no line.
+            let alone = line.first().filter(|_| line.len() == 1);
+            chart.draw_series(alone.map(|at| Circle::new(*at, 2, BLUE.filled())))?;
+        }
+        chart.draw_series(points.last().map(|at| Circle::new(*at, 3, BLUE.filled())))?;
         area.present()?;
     }
     Ok(svg)
@@ -61,5 +73,28 @@ fn label(value: &f64) -> String {
     match value.fract() == 0.0 {
         true => format!("{value:.0}"),
         false => format!("{value:.1}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Millis = Millis(1_800_000_000_000);
+
+    fn lines(seconds: &[i64]) -> usize {
+        let points: Vec<_> = seconds
+            .iter()
+            .map(|ago| (Millis(NOW.0 - ago * 1_000), 5.0))
+            .collect();
+        let svg = svg(&points, NOW, Duration::from_secs(9)).unwrap();
+        svg.matches("<polyline fill=\"none\" opacity=\"1\" stroke=\"#0000FF\"")
+            .count()
+    }
+
+    #[test]
+    fn a_line_breaks_where_nothing_was_read() {
+        assert_eq!(lines(&[12, 9, 6, 3, 0]), 1);
+        assert_eq!(lines(&[349, 346, 343, 3, 0]), 2, "the page slept");
     }
 }

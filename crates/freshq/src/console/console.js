@@ -23,6 +23,7 @@ async function look() {
     const text = await answer.text();
     if (!answer.ok) throw new Error(`freshq answered ${answer.status}`);
     const page = new DOMParser().parseFromString(text, 'text/html');
+    document.title = page.title;
     for (const part of live()) replace(part, page.getElementById(part.id));
     say('');
   } catch (error) {

@@ -15,10 +15,10 @@ use super::page::{Asked, age, change, page, problem, table, task_link};
 use super::site::Site;
 use crate::sample::{Figures, History, Sample, WINDOW, started};
 use crate::time_format::{exact, relative, rough};
-use crate::verbs::StatusReport;
+use crate::verbs::{StatusReport, pause};
 
 /// The facts of `freshq status` that the page shows.
-const FACTS: [&str; 9] = [
+const FACTS: [&str; 14] = [
     "as of",
     "paused",
     "processor",
@@ -27,6 +27,11 @@ const FACTS: [&str; 9] = [
     "oldest PENDING",
     "TAKEN",
     "FAILURE",
+    "created",
+    "ended",
+    "run time",
+    "last response",
+    "suspects",
     "overloaded",
 ];
 
@@ -36,7 +41,7 @@ pub(super) async fn overview(State(site): State<Arc<Site>>, Query(fields): Asked
         div #warnings data-live role="status" { (warnings(&looks)) }
         @if let Some(sample) = &looks.last {
             section #state data-live aria-labelledby="state-title" { (state(&site, sample)) }
-            section #charts data-live aria-labelledby="charts-title" { (charts(&looks, sample)) }
+            section #charts data-live aria-labelledby="charts-title" { (charts(&site, &looks, sample)) }
             section #running data-live aria-labelledby="running-title" { (running(sample)) }
             section #pending data-live aria-labelledby="pending-title" { (pending(sample)) }
         }
@@ -53,12 +58,16 @@ fn warnings(looks: &History) -> Markup {
         @if let Some((control, now)) = control {
             @if let Some(until) = control.paused_until.filter(|_| control.is_paused(now)) {
                 p.warning {
-                    "The queue is paused until " (exact(until)) ": "
-                    (control.pause_reason.as_deref().unwrap_or("no reason given"))
+                    "The queue is paused until " (exact(until)) ": " (pause::reason(control))
                 }
             }
             @if control.breaker.is_some() || control.held_breaker(now).is_some() {
-                p.warning { "The circuit breaker is open: only probes start." }
+                p.warning {
+                    "The circuit breaker is open: only probes start."
+                    @if let Some(last) = &control.observed.last_response {
+                        " It is " (pause::response(last))
+                    }
+                }
             }
         }
     }
@@ -69,9 +78,12 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     let report = StatusReport {
         queue: site.queue.name.clone(),
         account: site.account.clone(),
+        created: sample.created(),
         status: status.clone(),
     };
-    let paused = status.control.is_paused(status.now);
+    let (control, now) = (&status.control, status.now);
+    let paused = control.is_paused(now);
+    let open = control.breaker.is_some() || control.held_breaker(now).is_some();
     let facts = report.rows().into_iter();
     let facts = facts.filter(|(name, _)| FACTS.contains(name));
     html! {
@@ -82,29 +94,43 @@ fn state(site: &Site, sample: &Sample) -> Markup {
         p.actions {
             @if paused { (change(site, "Resume…", "resume", &[])) }
             (change(site, "Pause…", "pause", &[]))
+            @if open { (change(site, "Close the circuit breaker…", "close", &[])) }
+            @else { (change(site, "Open the circuit breaker…", "open", &[])) }
         }
     }
 }
 
-fn charts(looks: &History, sample: &Sample) -> Markup {
-    let now = sample.status.now;
-    let points = |figure: fn(&Figures) -> Option<f64>| -> Vec<(Millis, f64)> {
+/// Missing samples that break the line of a chart.
+const MISSED: u32 = 3;
+
+fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
+    let (now, gap) = (sample.status.now, MISSED * site.every);
+    let drawn = |name: &str, latest: &str, figure: fn(&Figures) -> Option<f64>| {
         let figures = looks.figures.iter();
-        figures
-            .filter_map(|look| Some((look.at, figure(look)?)))
-            .collect()
+        let points = figures.filter_map(|look| Some((look.at, figure(look)?)));
+        chart(name, latest, &points.collect::<Vec<_>>(), now, gap)
     };
     let [pending, taken, success, failure] = sample.recent;
-    let least = if sample.more { "at least " } else { "" };
-    let rate = format!("{least}{:.1}", sample.created_per_second());
+    let created = sample.created();
+    let least = if created.more { "at least " } else { "" };
+    let created = format!("{least}{:.1}", created.per_second());
+    let (succeeded, failed) = sample.ended_per_second();
+    let rate = |rate: f64| format!("{rate:.1}");
     let start_age = sample.start_age.map_or("no task runs".to_owned(), rough);
+    let run_time = sample
+        .run_time()
+        .map_or("not measured yet".to_owned(), rough);
     html! {
         h2 #charts-title { "Charts" }
         div.charts {
-            (chart("Pending tasks", &sample.status.pending.to_string(), &points(|look| Some(look.pending.into())), now))
-            (chart("Created per second", &rate, &points(|look| Some(look.created_per_second)), now))
-            (chart("Age at start in seconds", &start_age, &points(|look| look.start_age.map(|age| age.as_secs_f64())), now))
+            (drawn("Pending tasks", &sample.status.pending.to_string(), |look| Some(look.pending.into())))
+            (drawn("Created per second", &created, |look| Some(look.created_per_second)))
+            (drawn("Succeeded per second", &rate(succeeded), |look| Some(look.ended_per_second.0)))
+            (drawn("Failed per second", &rate(failed), |look| Some(look.ended_per_second.1)))
+            (drawn("Median run time in seconds", &run_time, |look| look.run_time.map(|time| time.as_secs_f64())))
+            (drawn("Age at start in seconds", &start_age, |look| look.start_age.map(|age| age.as_secs_f64())))
         }
+        p { "Rates are those of the last " (WINDOW.as_secs()) " s. A line breaks where nothing was read." }
         p {
             "Created in the last " (WINDOW.as_secs()) " s: " (success) " succeeded, " (failure) " failed, "
             (taken) " running, " (pending) " pending."
@@ -124,7 +150,12 @@ fn running(sample: &Sample) -> Markup {
             html! { @if let Some(until) = task.number(schema::LEASE_UNTIL) { (relative(Millis(until), now)) } },
         ]
     };
-    let rows = sample.running.iter().map(row).collect();
+    let rows: Vec<_> = sample.running.iter().map(row).collect();
+    let taken = &sample.status.taken;
+    let count = match rows.len() > taken.count as usize {
+        true => rows.len().to_string(),
+        false => taken.to_string(),
+    };
     let head = [
         "Task",
         "Age at start",
@@ -133,7 +164,8 @@ fn running(sample: &Sample) -> Markup {
         "Lease ends",
     ];
     html! {
-        h2 #running-title { "Running tasks: " (sample.status.taken) }
+        // Both reads lag behind the table, and not by the same time.
+        h2 #running-title { "Running tasks: " (count) }
         (table("The newest running tasks", head, rows, "No task is running."))
     }
 }
@@ -142,19 +174,24 @@ fn pending(sample: &Sample) -> Markup {
     html! {
         h2 #pending-title { "Pending tasks: " (sample.status.pending) }
         div.columns {
-            (candidates("The newest pending tasks", &sample.newest, sample.status.now))
-            (candidates("The oldest pending tasks", &sample.oldest, sample.status.now))
+            (candidates("The newest pending tasks", &sample.newest, sample))
+            (candidates("The oldest pending tasks", &sample.oldest, sample))
         }
     }
 }
 
-fn candidates(caption: &str, tasks: &[Candidate], now: Millis) -> Markup {
+fn candidates(caption: &str, tasks: &[Candidate], sample: &Sample) -> Markup {
+    let now = sample.status.now;
+    let soonest = match sample.status.control.is_paused(now) {
+        true => "after the pause",
+        false => "now",
+    };
     let row = |task: &Candidate| {
         let not_before = task.not_before.filter(|at| *at > now);
         [
             task_link(&task.id),
             age(task.created, now),
-            html! { @if let Some(at) = not_before { (relative(at, now)) } @else { "now" } },
+            html! { @if let Some(at) = not_before { (relative(at, now)) } @else { (soonest) } },
         ]
     };
     let rows = tasks.iter().map(row).collect();

@@ -15,7 +15,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use super::site::Site;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::time_format::{exact, relative, rough};
+use crate::time_format::{self, exact, relative};
 use crate::verbs::{Shown, task_id};
 
 /// The fields of a query string or of a form.
@@ -56,7 +56,7 @@ pub(super) fn page(
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (title) " – " (site.queue.name) " – freshq" }
+                title { (site.state()) (title) " – " (site.queue.name) " – freshq" }
                 link rel="stylesheet" href="console.css";
                 script src="console.js" defer {}
             }
@@ -134,7 +134,7 @@ pub(super) fn task_of(fields: &Fields, name: &'static str) -> Result<TaskId, Fai
 
 /// The time since `at`, with the exact time as tooltip.
 pub(super) fn age(at: Millis, now: Millis) -> Markup {
-    html! { time datetime=(exact(at)) title=(exact(at)) { (rough(now.since(at))) } }
+    html! { time datetime=(exact(at)) title=(exact(at)) { (time_format::age(at, now)) } }
 }
 
 /// A table, or the sentence `none` if there are no rows.

@@ -30,6 +30,8 @@ pub(super) struct Site {
     /// Whether a change was made since the last sample.
     is_stale: AtomicBool,
     outcomes: Mutex<Outcomes>,
+    /// The state for the titles of pages, as of the last sample.
+    state: Mutex<&'static str>,
 }
 
 /// The outcome of a change.
@@ -45,6 +47,21 @@ struct Outcomes {
     /// The number of the oldest outcome that is kept.
     first: usize,
     last: VecDeque<Outcome>,
+}
+
+/// The state that matters most, for the title of a page.
+fn title(history: &History) -> &'static str {
+    let Some(sample) = history.last.as_ref().filter(|_| history.failure.is_none()) else {
+        return "not read – ";
+    };
+    let (control, now) = (&sample.status.control, sample.status.now);
+    match control.is_paused(now) {
+        true => "paused – ",
+        false if control.breaker.is_some() || control.held_breaker(now).is_some() => {
+            "breaker open – "
+        }
+        false => "",
+    }
 }
 
 impl Site {
@@ -64,6 +81,7 @@ impl Site {
             history: tokio::sync::Mutex::default(),
             is_stale: AtomicBool::default(),
             outcomes: Mutex::default(),
+            state: Mutex::default(),
         }
     }
 
@@ -81,8 +99,22 @@ impl Site {
                 Ok(sample) => history.add(sample),
                 Err(failure) => history.failed(failure.line()),
             }
+            *self.state.lock().unwrap_or_else(PoisonError::into_inner) = title(&history);
         }
         history
+    }
+
+    /// The state of the queue for the title of a page; empty if nothing stops it.
+    pub(super) fn state(&self) -> &'static str {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a sample every `pace`, so that an opened page has a history. Runs until it is dropped.
+    pub(super) async fn read_on(&self, pace: Duration) {
+        loop {
+            drop(self.looks().await);
+            tokio::time::sleep(pace).await;
+        }
     }
 
     /// Keeps the outcome of a change and returns its number. The next page takes a new sample.

@@ -38,18 +38,20 @@ pub(super) async fn task(State(site): State<Arc<Site>>, Query(fields): Asked) ->
 
 async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
     let wanted = fields.get("status").map_or("pending", String::as_str);
-    let status = StatusName::from_str(wanted, true).map_err(|_| Failure::Input {
-        place: "status".to_owned(),
-        fault: format!("{wanted:?} is not pending, taken, success or failure"),
-    })?;
+    let status = StatusName::from_str(wanted, true).ok();
+    let status = status.map(StatusName::statuses).unwrap_or_default();
+    let [status] = status[..] else {
+        return Err(Failure::Input {
+            place: "status".to_owned(),
+            fault: format!("{wanted:?} is not pending, taken, success or failure"),
+        });
+    };
     let error = fields.get("error").filter(|text| !text.is_empty());
     let find = Find {
-        status: status.into(),
-        created_from: None,
         after: fields.get("after").map(|place| cursor(place)).transpose()?,
         error: error.cloned(),
-        limit: LISTED,
         max_items: MOST_READ,
+        ..Find::newest(status, LISTED)
     };
     let found = site.queue.operator.find(&find).await?;
     let now = site.queue.clock.now();
@@ -65,9 +67,14 @@ async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
         }
         form.filter method="get" action="tasks" {
             input type="hidden" name="status" value=(wanted);
-            label for="error" { "Text in the last error" }
+            label for="error" { "Text or pattern in the last error" }
             input #error name="error" value=(error.map_or("", String::as_str));
             button { "Filter" }
+        }
+        form.filter method="get" action="task" {
+            label for="id" { "Task id" }
+            input #id name="id" required;
+            button { "Show" }
         }
         (table("Tasks, newest first", ["Task", "Age", "Attempts", "Last error"], rows, "No such task was found."))
         p { "Tasks read: " (found.items) "." }
@@ -75,7 +82,7 @@ async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
             @let error = error.map_or("", String::as_str);
             p { a href=(link("tasks", &[("status", wanted), ("error", error), ("after", &next)])) { "Older tasks" } }
         }
-        @if let (Some(error), StatusName::Failure) = (error, status) {
+        @if let (Some(error), TaskStatus::Failure) = (error, status) {
             p.actions { (change(site, "Redrive all with this text…", "redrive", &[("error", error)])) }
         }
     })

@@ -89,7 +89,7 @@ impl World {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let token = site.access.token().to_owned();
-        tokio::spawn(axum::serve(listener, router(site)).into_future());
+        tokio::spawn(axum::serve(listener, router(Arc::new(site))).into_future());
         Self { store, token, port }
     }
 

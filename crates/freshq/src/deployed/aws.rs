@@ -138,6 +138,10 @@ impl Deployed for AwsStack {
     async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure> {
         self.received(queue).await
     }
+
+    async fn delete_message(&self, queue: &str, id: &str) -> Result<bool, Failure> {
+        self.deleted(queue, id).await
+    }
 }
 
 /// The response, or `None` if the service reports that the resource does not exist.

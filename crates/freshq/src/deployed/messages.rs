@@ -1,11 +1,17 @@
 //! Reads the settings of topics, subscriptions and queues, and the messages of a queue.
 
-use aws_sdk_sqs::types::{MessageSystemAttributeName, QueueAttributeName};
+use aws_sdk_sqs::types::{self, MessageSystemAttributeName, QueueAttributeName};
 use serde_json::{Map, Value, json};
 
 use super::Message;
-use super::aws::{AwsStack, found};
+use super::aws::{AwsStack, failed, found};
 use crate::failure::Failure;
+
+/// Seconds for which messages are invisible while one of them is looked for.
+const HIDDEN: i32 = 20;
+
+/// Maximum number of receives to find a message: 200 messages.
+const ROUNDS: usize = 20;
 
 impl AwsStack {
     pub(super) async fn topic(&self, arn: &str) -> Result<Option<Value>, Failure> {
@@ -43,6 +49,32 @@ impl AwsStack {
         let read = found("ReceiveMessage", read.send().await)?;
         let messages = read.and_then(|read| read.messages).unwrap_or_default();
         Ok(messages.into_iter().map(Message::from).collect())
+    }
+
+    /// Receives messages until the wanted one is among them, and deletes it. SQS has no operation by
+    /// message id. The others are invisible for [`HIDDEN`] seconds.
+    pub(super) async fn deleted(&self, queue: &str, id: &str) -> Result<bool, Failure> {
+        for _ in 0..ROUNDS {
+            let read = self.sqs.receive_message().queue_url(queue);
+            let read = read
+                .max_number_of_messages(Message::MOST)
+                .visibility_timeout(HIDDEN)
+                .wait_time_seconds(1);
+            let read = found("ReceiveMessage", read.send().await)?;
+            let messages = read.and_then(|read| read.messages).unwrap_or_default();
+            if messages.is_empty() {
+                return Ok(false);
+            }
+            let is_it = |message: &&types::Message| message.message_id() == Some(id);
+            let handle = messages.iter().find(is_it);
+            if let Some(handle) = handle.and_then(types::Message::receipt_handle) {
+                let delete = self.sqs.delete_message().queue_url(queue);
+                let deleted = delete.receipt_handle(handle).send().await;
+                deleted.map_err(|error| failed("DeleteMessage", error))?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `freshq doctor`: compares the settings of a deployed queue with its template, and checks its
 //! state.
 
+mod flow;
 mod known;
 mod settings;
 mod state;
@@ -12,13 +13,15 @@ use serde_json::{Value, json};
 
 use super::VerbOnQueue;
 use crate::agents;
-use crate::aws::AwsArguments;
+use crate::aws::{self, AwsArguments};
 use crate::confirm::Prompt;
 use crate::deployed::{Deployed, Resource};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::function::Function;
 use crate::queue::{Queue, QueueArguments};
 use crate::report::Report;
+use crate::sample;
 
 /// Resources that are read concurrently.
 const READS_AT_ONCE: usize = 8;
@@ -60,11 +63,11 @@ impl VerbOnQueue for Doctor {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let deployed = queue.deployed.as_deref().ok_or(Failure::NoTemplate)?;
         let mut checkup = examine(queue.name.clone(), deployed).await?;
-        match queue.operator.status().await {
-            Ok(status) => checkup.note(state::control(&status)),
-            Err(error) => {
+        match state(queue).await {
+            Ok(state) => checkup.note(state),
+            Err(failure) => {
                 let place = "the state of the queue".to_owned();
-                checkup.unchecked.push((place, error.into()));
+                checkup.unchecked.push((place, failure));
             }
         }
         Ok(Box::new(checkup))
@@ -73,6 +76,16 @@ impl VerbOnQueue for Doctor {
     fn changes(&self) -> bool {
         false
     }
+}
+
+/// Checks the state of the queue, and how many tasks were created and ended in the last minute.
+async fn state(queue: &Queue) -> Result<(usize, Vec<Finding>), Failure> {
+    let status = queue.operator.status().await?;
+    let created = sample::created(queue, status.now).await?;
+    let (checked, mut findings) = state::control(&status);
+    let (more, flow) = flow::flow(&status, created);
+    findings.extend(flow);
+    Ok((checked + more, findings))
 }
 
 /// Checks the stack of an agents' queue.
@@ -84,7 +97,33 @@ pub(crate) async fn check_agents(
     aws: &AwsArguments,
 ) -> Result<Box<dyn Report>, Failure> {
     let (name, stack) = queue.deployed(aws, agents::stack_of).await?;
-    Ok(Box::new(examine(name, &stack).await?))
+    let mut checkup = examine(name.clone(), &stack).await?;
+    let desk = agents::desk(&name, &aws::sdk_config(aws).await?).await?;
+    match calls(&desk).await {
+        Ok(calls) => checkup.note(calls),
+        Err(failure) => checkup
+            .unchecked
+            .push(("the pending calls".to_owned(), failure)),
+    }
+    Ok(Box::new(checkup))
+}
+
+/// Finds pending calls for which no agent is queued.
+async fn calls(desk: &dyn Function) -> Result<(usize, Vec<Finding>), Failure> {
+    let queues = agents::send(&agents::Queues {}, desk).await?.json();
+    let depths = queues["queues"].as_array().map_or(&[][..], Vec::as_slice);
+    let pending = queues["waiting"].as_array().into_iter().flatten();
+    let unmatched = pending
+        .filter(|calls| calls["depth"] != 0)
+        .map(|calls| agents::pending_calls(calls, depths))
+        .filter(|[_, _, queued]| queued.parse::<u64>().is_ok_and(|n| n == 0) || queued.contains(' '))
+        .map(|[criteria, calls, queued]| Finding {
+            place: format!("the calls for {criteria}"),
+            what: format!("{calls} pending calls, agents queued that match: {queued}"),
+            why: "these calls wait until a matching agent joins its queues, or they expire".to_owned(),
+            remedy: "freshq agents lists the agents with their attributes and status; freshq agent enqueue <id> lets one join its queues, and freshq agent register adds attributes".to_owned(),
+        });
+    Ok((1, unmatched.collect()))
 }
 
 /// Checks every resource of a stack.

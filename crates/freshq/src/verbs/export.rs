@@ -23,7 +23,7 @@ const BATCH: usize = 1_000;
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     /// The status; several are exported one after the other
-    #[arg(long, value_enum, default_values_t = [StatusName::Pending, StatusName::Taken, StatusName::Success, StatusName::Failure])]
+    #[arg(long, value_enum, default_values_t = [StatusName::Any])]
     pub(crate) status: Vec<StatusName>,
     #[command(flatten)]
     pub(crate) filter: Filter,
@@ -34,12 +34,12 @@ impl VerbOnQueue for Export {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let mut report = Exported::default();
         let mut output = BufWriter::new(io::stdout());
-        for status in &self.status {
+        for status in self.status.iter().flat_map(|name| name.statuses()) {
             let now = queue.clock.now();
             let mut find = Find {
                 limit: BATCH,
                 max_items: BATCH,
-                ..self.filter.find((*status).into(), None, now)
+                ..self.filter.checked(status, now)?
             };
             loop {
                 let found = queue.operator.find(&find).await?;

@@ -1,10 +1,12 @@
 //! `freshq list`: lists tasks of a status, newest first.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
+use indicatif::ProgressBar;
 use lifo_queue::operate::{Find, Found, FoundTask};
 use lifo_queue::schema;
 use lifo_queue::store::Cursor;
@@ -18,16 +20,22 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::{Report, columns};
-use crate::time_format::{exact, parse_duration, relative, rough};
+use crate::time_format::{age, exact, parse_duration, relative};
+
+/// Interval at which the spinner of a long read turns.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Maximum number of characters of an error in the table.
 const ERROR_WIDTH: usize = 60;
+
+/// Maximum number of characters of a payload in the table.
+const PAYLOAD_WIDTH: usize = 40;
 
 /// Lists tasks of a status, newest first. Reads each task, so it costs one read unit per
 /// 4 KB of a task, and prints how much it read.
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// The status
+    /// The status; any lists the tasks of all statuses
     #[arg(long, value_enum, default_value_t = StatusName::Pending)]
     pub(crate) status: StatusName,
     #[command(flatten)]
@@ -46,9 +54,12 @@ pub(crate) struct List {
 /// Which tasks of a status.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Filter {
-    /// Only tasks with this text in their last error
+    /// Only tasks with this text, or a pattern of freshq errors, in their last error
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) error: Option<String>,
+    /// Only tasks with this text in their payload as JSON
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) payload: Option<String>,
     /// Only tasks older than this, for example 1h
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) older_than: Option<Duration>,
@@ -64,15 +75,18 @@ pub(crate) enum StatusName {
     Taken,
     Success,
     Failure,
+    Any,
 }
 
-impl From<StatusName> for TaskStatus {
-    fn from(name: StatusName) -> Self {
-        match name {
-            StatusName::Pending => Self::Pending,
-            StatusName::Taken => Self::Taken,
-            StatusName::Success => Self::Success,
-            StatusName::Failure => Self::Failure,
+impl StatusName {
+    /// The statuses with this name.
+    pub(crate) fn statuses(self) -> Vec<TaskStatus> {
+        match self {
+            Self::Pending => vec![TaskStatus::Pending],
+            Self::Taken => vec![TaskStatus::Taken],
+            Self::Success => vec![TaskStatus::Success],
+            Self::Failure => vec![TaskStatus::Failure],
+            Self::Any => TaskStatus::ALL.to_vec(),
         }
     }
 }
@@ -83,6 +97,7 @@ impl Filter {
     pub(super) fn find(&self, status: TaskStatus, after: Option<Cursor>, now: Millis) -> Find {
         let oldest = |time| Cursor::at(now.minus(time), TaskId::from_stored("~"));
         Find {
+            payload: self.payload.clone(),
             status,
             created_from: self.newer_than.map(|time| now.minus(time)),
             after: after.or(self.older_than.map(oldest)),
@@ -92,31 +107,57 @@ impl Filter {
         }
     }
 
-    /// Whether no task can match: `older_than` is not shorter than `newer_than`.
-    pub(super) fn is_empty(&self) -> bool {
-        matches!((self.older_than, self.newer_than), (Some(older), Some(newer)) if older >= newer)
+    /// The query for tasks of a status.
+    ///
+    /// # Errors
+    /// [`Failure::Input`]: no task can match, because `older_than` is not shorter than `newer_than`.
+    pub(super) fn checked(&self, status: TaskStatus, now: Millis) -> Result<Find, Failure> {
+        match (self.older_than, self.newer_than) {
+            (Some(older), Some(newer)) if older >= newer => Err(Failure::Input {
+                place: "--older-than".to_owned(),
+                fault: "it must be shorter than --newer-than".to_owned(),
+            }),
+            _ => Ok(self.find(status, None, now)),
+        }
     }
 }
 
 #[async_trait]
 impl VerbOnQueue for List {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
-        if self.filter.is_empty() {
+        let now = queue.clock.now();
+        if self.status == StatusName::Any && self.after.is_some() {
             return Err(Failure::Input {
-                place: "--older-than".to_owned(),
-                fault: "it must be shorter than --newer-than".to_owned(),
+                place: "--after".to_owned(),
+                fault: "it needs one --status, not any".to_owned(),
             });
         }
-        let now = queue.clock.now();
-        let find = Find {
-            limit: self.limit as usize,
-            max_items: self.max_reads as usize,
-            ..self
-                .filter
-                .find(self.status.into(), self.after.clone(), now)
-        };
-        let found = queue.operator.find(&find).await?;
-        Ok(Box::new(Listed { now, found }))
+        let progress = ProgressBar::new_spinner();
+        progress.enable_steady_tick(TICK);
+        let mut all = Found::default();
+        for status in self.status.statuses() {
+            progress.set_message(format!("{} tasks read", all.items));
+            let checked = self.filter.checked(status, now)?;
+            let find = Find {
+                after: self.after.clone().or(checked.after),
+                limit: self.limit as usize,
+                max_items: self.max_reads as usize,
+                ..checked
+            };
+            let found = queue.operator.find(&find).await?;
+            all.tasks.extend(found.tasks);
+            all.pages += found.pages;
+            all.items += found.items;
+            all.next = all.next.or(found.next);
+        }
+        progress.finish_and_clear();
+        all.tasks.sort_by_key(|task| Reverse(task.created));
+        all.tasks.truncate(self.limit as usize);
+        Ok(Box::new(Listed {
+            now,
+            found: all,
+            is_any: self.status == StatusName::Any,
+        }))
     }
 
     fn changes(&self) -> bool {
@@ -129,18 +170,27 @@ impl VerbOnQueue for List {
 struct Listed {
     now: Millis,
     found: Found,
+    /// Whether the tasks have several statuses.
+    is_any: bool,
 }
 
 impl Listed {
-    fn row(&self, task: &FoundTask) -> [String; 5] {
+    fn row(&self, task: &FoundTask) -> [String; 7] {
         let error = task.text(schema::LAST_ERROR).unwrap_or_default();
         let attempts = task.number(schema::ATTEMPTS).unwrap_or(0);
+        let payload = task.attributes.get(schema::PAYLOAD);
         [
             task.id.to_string(),
-            rough(self.now.since(task.created)),
+            task.text(schema::TASK_STATUS)
+                .unwrap_or_default()
+                .to_owned(),
+            age(task.created, self.now),
             attempts.to_string(),
             self.next(task),
-            shortened(error),
+            shortened(error, ERROR_WIDTH),
+            payload.map_or_else(String::new, |payload| {
+                shortened(&payload.to_string(), PAYLOAD_WIDTH)
+            }),
         ]
     }
 
@@ -166,10 +216,10 @@ pub(super) fn read_cost(tasks: usize, pages: u32) -> String {
     format!("tasks read: {tasks}; pages of the index: {pages}")
 }
 
-fn shortened(error: &str) -> String {
-    match error.char_indices().nth(ERROR_WIDTH) {
-        None => error.to_owned(),
-        Some((end, _)) => format!("{}…", &error[..end]),
+fn shortened(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }
 
@@ -179,14 +229,25 @@ impl Report for Listed {
     }
 
     fn text(&self) -> String {
-        let head = ["TASK", "AGE", "ATTEMPTS", "NEXT", "LAST ERROR"].map(str::to_owned);
+        let head = [
+            "TASK",
+            "STATUS",
+            "AGE",
+            "ATTEMPTS",
+            "NEXT",
+            "LAST ERROR",
+            "PAYLOAD",
+        ];
+        let head = head.map(str::to_owned);
         let rows = self.found.tasks.iter().map(|task| self.row(task));
         let mut text = match self.found.tasks.len() {
             0 => "no task found".to_owned(),
             _ => columns(std::iter::once(head).chain(rows)),
         };
         text += &format!("\n{}", read_cost(self.found.items, self.found.pages));
-        if let Some(next) = &self.found.next {
+        if self.is_any && self.found.next.is_some() {
+            text += "; not all were read: raise --limit, or list one status";
+        } else if let Some(next) = &self.found.next {
             text += &format!("; not all were read: continue with --after {next}");
         }
         text
@@ -203,12 +264,13 @@ impl Report for Listed {
                 "notBefore": task.number(schema::NOT_BEFORE).map(|at| exact(Millis(at))),
                 "leaseUntil": task.number(schema::LEASE_UNTIL).map(|at| exact(Millis(at))),
                 "lastError": task.text(schema::LAST_ERROR),
+                "payload": task.attributes.get(schema::PAYLOAD),
             })
         });
         json!({
             "tasks": tasks.collect::<Vec<_>>(),
             "read": { "tasks": self.found.items, "pages": self.found.pages },
-            "after": self.found.next.as_ref().map(ToString::to_string),
+            "after": self.found.next.as_ref().filter(|_| !self.is_any).map(ToString::to_string),
         })
     }
 }

@@ -1,16 +1,18 @@
 //! `freshq messages`: shows the messages that could not be delivered or processed, with reasons.
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use futures::{StreamExt, TryStreamExt, stream};
 use lifo_queue::time::{Clock, Millis, SystemClock};
 use serde_json::{Value, json};
 
-use crate::aws::AwsArguments;
-use crate::deployed::{Deployed, Kind, Message, Resource};
+use crate::account::Caller;
+use crate::aws::{self, AwsArguments};
+use crate::deployed::{Deployed, Kind, Message, Resource, Stack};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::QueueArguments;
-use crate::report::{Report, two_columns};
+use crate::report::{Change, Report, two_columns};
 use crate::time_format::{exact, relative};
 use crate::{agents, stack};
 
@@ -27,12 +29,15 @@ const CAUSES: [(&str, &str); 2] = [
 ];
 
 /// Shows up to 10 messages of each failure queue and dead-letter queue, with their reasons, oldest
-/// first. The messages stay in their queues.
+/// first. The messages stay in their queues, except one that --delete names.
 #[derive(Debug, Args)]
 pub(crate) struct Messages {
     /// Shows those of the agents' queue of the environment instead, or of the one in --stack
     #[arg(long)]
     pub(crate) agents: bool,
+    /// Deletes this message from its queue, and shows none
+    #[arg(long, value_name = "MESSAGE_ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) delete: Option<String>,
 }
 
 impl Messages {
@@ -51,17 +56,67 @@ impl Messages {
             stack::name_of
         };
         let (name, deployed) = queue.deployed(aws, of).await?;
+        if let Some(id) = &self.delete {
+            let caller = Caller::new(&aws::sdk_config(aws).await?);
+            let account = caller.account().await.clone();
+            return Ok(Box::new(Change {
+                report: Box::new(delete(&deployed, id).await?),
+                queue: name,
+                account,
+            }));
+        }
         Ok(Box::new(
             received(name, &deployed, SystemClock.now()).await?,
         ))
     }
 }
 
-async fn received(name: String, deployed: &dyn Deployed, now: Millis) -> Result<Received, Failure> {
-    let stack = deployed.stack().await?;
+/// Deletes the message with this id from the queue that holds it.
+async fn delete(deployed: &dyn Deployed, id: &str) -> Result<Deleted, Failure> {
+    for queue in failure_queues(&deployed.stack().await?) {
+        if deployed.delete_message(&queue.id, id).await? {
+            return Ok(Deleted(id.to_owned(), Some(queue.id.clone())));
+        }
+    }
+    Ok(Deleted(id.to_owned(), None))
+}
+
+/// The queues that take failed events and messages.
+fn failure_queues(stack: &Stack) -> Vec<&Resource> {
     let takes =
         |queue: &&Resource| queue.kind == Kind::Queue && stack.takes_failures(&queue.logical);
-    let queues = stack.resources.iter().filter(takes);
+    stack.resources.iter().filter(takes).collect()
+}
+
+/// A message id, and the URL of the queue that held the message.
+#[derive(Debug)]
+struct Deleted(String, Option<String>);
+
+impl Report for Deleted {
+    fn exit(&self) -> Exit {
+        match self.1 {
+            Some(_) => Exit::Done,
+            None => Exit::NotAll,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self(id, Some(queue)) => format!("message {id} deleted from {queue}"),
+            Self(id, None) => format!(
+                "no queue has the message {id}, or it is invisible: repeat the command after 20 s"
+            ),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({ "deleted": self.1.is_some(), "messageId": self.0, "queue": self.1 })
+    }
+}
+
+async fn received(name: String, deployed: &dyn Deployed, now: Millis) -> Result<Received, Failure> {
+    let stack = deployed.stack().await?;
+    let queues = failure_queues(&stack).into_iter();
     let reads: Vec<_> = queues.map(|queue| one(deployed, &queue.id)).collect();
     let queues = stream::iter(reads).buffered(READS_AT_ONCE).try_collect();
     Ok(Received {

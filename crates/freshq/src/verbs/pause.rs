@@ -6,7 +6,10 @@ use async_trait::async_trait;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use lifo_queue::control::Control;
+use lifo_queue::depth;
+use lifo_queue::observed::LastResponse;
 use lifo_queue::store::Written;
+use lifo_queue::task::TaskStatus;
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
@@ -18,7 +21,12 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::{exact, parse_duration, rough};
 
-/// Pauses the queue for a while; running tasks finish. A longer pause is kept.
+/// Longest pause without a question: the default of `tasks.defaultTtl`. In a longer one, tasks
+/// expire.
+const UNASKED: Duration = Duration::from_secs(3_600);
+
+/// Pauses the queue for a while; running tasks finish. A longer pause is kept. Asks before a pause
+/// of more than 1 h, the default time until a task expires.
 #[derive(Debug, Args)]
 pub(crate) struct Pause {
     /// The duration of the pause, for example 30m
@@ -27,13 +35,45 @@ pub(crate) struct Pause {
     /// The reason, for other operators
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) reason: String,
+    /// Skips the confirmation of a long pause
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+impl Pause {
+    /// Asks about a long pause. Returns whether the operator declined.
+    async fn declines(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<bool, Failure> {
+        if self.yes || self.time <= UNASKED {
+            return Ok(false);
+        }
+        let now = queue.clock.now();
+        let pending = depth::measure(&*queue.store, TaskStatus::Pending, None, now).await?;
+        let question = format!(
+            "In a pause of {}, tasks that expire earlier never start: by default tasks expire after {}, and {pending} are pending. Pause {}?",
+            rough(self.time),
+            rough(UNASKED),
+            queue.place().await,
+        );
+        Ok(!prompt.confirms(&question, "--yes")?)
+    }
 }
 
 #[async_trait]
 impl VerbOnQueue for Pause {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+    async fn run(
+        &self,
+        queue: &Queue,
+        prompt: &mut dyn Prompt,
+    ) -> Result<Box<dyn Report>, Failure> {
+        if self.declines(queue, prompt).await? {
+            return Ok(Box::new(Declined));
+        }
+        let author = queue.caller.principal().await;
         let earliest = queue.clock.now().plus(self.time);
-        let written = queue.operator.pause(self.time, &self.reason).await?;
+        let written = queue
+            .operator
+            .pause(self.time, &self.reason, author)
+            .await?;
         let latest = queue.clock.now().plus(self.time);
         // Reports the stored pause, because operators and processors act on it.
         let control = queue.store.control().await?;
@@ -102,10 +142,55 @@ impl Report for Paused {
     }
 }
 
-/// The stored pause, for people: its end, the remaining time and the reason.
-pub(super) fn stands(control: &Control, now: Millis) -> Option<String> {
+/// The operator declined.
+#[derive(Debug)]
+struct Declined;
+
+impl Report for Declined {
+    fn exit(&self) -> Exit {
+        Exit::Declined
+    }
+
+    fn text(&self) -> String {
+        "not paused".to_owned()
+    }
+
+    fn json(&self) -> Value {
+        json!({ "paused": false, "declined": true })
+    }
+}
+
+/// The stored pause, for people: its end, the remaining time, the author and the reason. For a pause
+/// by a processor also the last response of the downstream.
+pub(crate) fn stands(control: &Control, now: Millis) -> Option<String> {
     let until = control.paused_until?;
     let left = rough(until.since(now));
+    Some(format!(
+        "until {}, {left} left: {}",
+        exact(until),
+        reason(control)
+    ))
+}
+
+/// The reason and the author of the stored pause, for people.
+pub(crate) fn reason(control: &Control) -> String {
     let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
-    Some(format!("until {}, {left} left: {reason}", exact(until)))
+    let Some(author) = &control.paused_by else {
+        return reason.to_owned();
+    };
+    let by = format!("{reason} (by {} at {})", author.name, exact(author.at));
+    match &control.observed.last_response {
+        Some(last) if author.is_processor() => format!("{by}; {}", response(last)),
+        _ => by,
+    }
+}
+
+/// The last response of the downstream, for people.
+pub(crate) fn response(last: &LastResponse) -> String {
+    format!(
+        "the last response, to task {} at {}: {}",
+        last.task,
+        exact(last.at),
+        last.text
+    )
 }

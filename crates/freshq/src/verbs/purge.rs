@@ -45,7 +45,8 @@ impl VerbOnQueue for Purge {
         if name.trim() != queue.table {
             return Ok(Box::new(Declined(queue.table.clone())));
         }
-        queue.operator.pause(PAUSE, "freshq purge").await?;
+        let author = queue.caller.principal().await;
+        queue.operator.pause(PAUSE, "freshq purge", author).await?;
         let progress = ProgressBar::new_spinner();
         let purged = queue.operator.purge(|report| {
             progress.set_message(format!("{} tasks deleted", report.deleted));

@@ -11,7 +11,7 @@ use lifo_queue::store::Redriven;
 use lifo_queue::task::{TaskId, TaskStatus};
 use serde_json::{Value, json};
 
-use super::list::read_cost;
+use super::matches::Matches;
 use super::task_outcomes::{Outcome, TaskOutcomes};
 use super::{VerbOnQueue, failed_changes, task_id, wake};
 use crate::confirm::Prompt;
@@ -20,12 +20,6 @@ use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format;
-
-/// Tasks that a dry run reads in one batch.
-const BATCH: usize = 1_000;
-
-/// Maximum number of ids that a dry run prints.
-const SHOWN: usize = 20;
 
 /// Retries failed tasks: attempts from 0, a new expiry, the original age.
 #[derive(Debug, Args)]
@@ -37,7 +31,8 @@ pub(crate) struct Redrive {
     /// Every task that is FAILURE
     #[arg(long)]
     pub(crate) all: bool,
-    /// Every task that is FAILURE and has this text in its last error; reads each failed task
+    /// Every task that is FAILURE and has this text, or a pattern of freshq errors, in its last
+    /// error; reads each failed task
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) error: Option<String>,
     /// Only lists the tasks that --all or --error would redrive
@@ -60,7 +55,13 @@ impl VerbOnQueue for Redrive {
     ) -> Result<Box<dyn Report>, Failure> {
         match (self.all || self.error.is_some(), self.dry_run) {
             (false, _) => Ok(Box::new(self.redrive_each(queue).await)),
-            (true, true) => Ok(Box::new(self.try_out(queue).await?)),
+            (true, true) => {
+                let find = Find {
+                    error: self.error.clone(),
+                    ..Find::newest(TaskStatus::Failure, usize::MAX)
+                };
+                Ok(Box::new(Matches::read(queue, find, "redrive").await?))
+            }
             (true, false) => self.redrive_all(queue, prompt).await,
         }
     }
@@ -121,30 +122,6 @@ impl Redrive {
         };
         Ok(Box::new(All(report)))
     }
-
-    /// Finds the tasks that would be redriven.
-    async fn try_out(&self, queue: &Queue) -> Result<DryRun, Failure> {
-        let mut find = Find {
-            status: TaskStatus::Failure,
-            created_from: None,
-            after: None,
-            error: self.error.clone(),
-            limit: BATCH,
-            max_items: BATCH,
-        };
-        let mut run = DryRun::default();
-        loop {
-            let found = queue.operator.find(&find).await?;
-            run.pages += found.pages;
-            run.read += found.items;
-            run.tasks
-                .extend(found.tasks.into_iter().map(|task| task.id));
-            find.after = found.next;
-            if find.after.is_none() {
-                return Ok(run);
-            }
-        }
-    }
 }
 
 /// The outcome of a redrive with `--all` or `--error`.
@@ -180,40 +157,6 @@ impl Report for All {
         } = &self.0;
         let failed = failed_changes::json(failed);
         json!({ "redriven": redriven, "lost": lost, "failed": failed, "wake": wake.map(wake::name) })
-    }
-}
-
-/// The tasks that a redrive would retry, and how much was read.
-#[derive(Debug, Default)]
-struct DryRun {
-    tasks: Vec<TaskId>,
-    read: usize,
-    pages: u32,
-}
-
-impl Report for DryRun {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
-
-    fn text(&self) -> String {
-        let Self { tasks, read, pages } = self;
-        let ids = tasks.iter().take(SHOWN).map(|task| format!("\n{task}"));
-        let more = match tasks.len().saturating_sub(SHOWN) {
-            0 => String::new(),
-            more => format!("\nand {more} more"),
-        };
-        format!(
-            "tasks to redrive: {}; {}{}{more}",
-            tasks.len(),
-            read_cost(*read, *pages),
-            ids.collect::<String>()
-        )
-    }
-
-    fn json(&self) -> Value {
-        let Self { tasks, read, pages } = self;
-        json!({ "wouldRedrive": tasks, "read": { "tasks": read, "pages": pages } })
     }
 }
 

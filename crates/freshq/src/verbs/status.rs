@@ -1,5 +1,7 @@
 //! `freshq status`: shows the state of a queue.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use clap::Args;
 use lifo_queue::control::{Control, ProcessorLease};
@@ -14,9 +16,17 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::{Report, two_columns};
+use crate::sample::{self, Created};
 use crate::time_format::{exact, relative, rough};
 
 /// Shows pending, running and failed tasks, the processor, a pause and the circuit breaker.
+///
+/// "ended" counts tasks that succeeded or failed in the last minute, and "run time" is the median of
+/// the last runs; processors report both every few seconds. "suspects" are tasks that may have
+/// crashed their process. "overloaded" is measured only with the setting processing.codel.
+/// "last response" is the newest that was not a success. A notification suppresses others for 10 s.
+/// An idle turn is a run of the processor that settled no task, and a busy pause one that a
+/// processor started because the downstream was busy or rejected tasks.
 #[derive(Debug, Args)]
 pub(crate) struct Status {}
 
@@ -24,10 +34,12 @@ pub(crate) struct Status {}
 impl VerbOnQueue for Status {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let (status, account) = tokio::join!(queue.operator.status(), queue.caller.account());
+        let status = status?;
         Ok(Box::new(StatusReport {
             queue: queue.name.clone(),
             account: account.clone(),
-            status: status?,
+            created: sample::created(queue, status.now).await?,
+            status,
         }))
     }
 
@@ -36,11 +48,16 @@ impl VerbOnQueue for Status {
     }
 }
 
+/// Maximum number of suspects that are named.
+const SUSPECTS: usize = 5;
+
 /// The state of a queue.
 #[derive(Debug)]
 pub(crate) struct StatusReport {
     pub(crate) queue: String,
     pub(crate) account: Account,
+    /// Tasks created in the last minute.
+    pub(crate) created: Created,
     pub(crate) status: operate::Status,
 }
 
@@ -116,7 +133,9 @@ impl StatusReport {
                 open.probes
             )
         });
-        let parts = [open, breaker::held(control, *now)];
+        let last = control.observed.last_response.as_ref();
+        let last = last.filter(|_| open.is_some()).map(pause::response);
+        let parts = [open, breaker::held(control, *now), last];
         match parts.into_iter().flatten().collect::<Vec<_>>() {
             parts if parts.is_empty() => "closed".to_owned(),
             parts => parts.join("; "),
@@ -125,6 +144,9 @@ impl StatusReport {
 
     fn overload(&self) -> String {
         match self.status.control.overloaded_since {
+            None if !self.status.control.observed.measures_overload => {
+                "not measured; compare created and ended".to_owned()
+            }
             None => "no".to_owned(),
             Some(since) => format!(
                 "since {}, {}; only new tasks start",
@@ -143,6 +165,51 @@ impl StatusReport {
         }
     }
 
+    fn ended(&self) -> String {
+        let operate::Status { control, now, .. } = &self.status;
+        let (succeeded, failed) = control.observed.ended.per_second(*now);
+        format!("{succeeded:.1}/s succeeded, {failed:.1}/s failed in the last minute")
+    }
+
+    fn run_time(&self) -> String {
+        match self.status.control.observed.median_run_ms {
+            None => "not measured yet".to_owned(),
+            Some(ms) => format!(
+                "median {} of the last runs",
+                rough(Duration::from_millis(ms))
+            ),
+        }
+    }
+
+    fn suspects(&self) -> String {
+        let suspects = &self.status.suspects;
+        let named = suspects.iter().take(SUSPECTS);
+        let named = named.map(|there| {
+            format!(
+                "{} ({}, attempts {})",
+                there.task, there.status, there.attempts
+            )
+        });
+        let named = named.collect::<Vec<_>>().join(", ");
+        match suspects.len() {
+            0 => "none".to_owned(),
+            count if count > SUSPECTS => format!("{count}, the newest: {named}"),
+            _ => named,
+        }
+    }
+
+    fn last_response(&self) -> String {
+        match &self.status.control.observed.last_response {
+            None => "none recorded".to_owned(),
+            Some(last) => format!(
+                "{}, to task {}: {}",
+                relative(last.at, self.status.now),
+                last.task,
+                last.text
+            ),
+        }
+    }
+
     fn redriven(&self) -> String {
         let operate::Status { control, now, .. } = &self.status;
         match control.redriven.filter(|r| r.until.millis() > *now) {
@@ -156,7 +223,7 @@ impl StatusReport {
     }
 
     /// The name and the value of each fact.
-    pub(crate) fn rows(&self) -> [(&'static str, String); 19] {
+    pub(crate) fn rows(&self) -> [(&'static str, String); 24] {
         let operate::Status {
             now,
             control,
@@ -176,6 +243,11 @@ impl StatusReport {
             ("oldest PENDING", self.oldest()),
             ("TAKEN", taken.to_string()),
             ("FAILURE", failed.to_string()),
+            ("created", self.created.text()),
+            ("ended", self.ended()),
+            ("run time", self.run_time()),
+            ("last response", self.last_response()),
+            ("suspects", self.suspects()),
             ("superseded states", self.superseded()),
             ("wake-ups requested", control.requested.to_string()),
             ("last notification", self.notification()),
@@ -218,6 +290,8 @@ impl Report for StatusReport {
                 "until": exact(until),
                 "remainingMs": until.since(now).as_millis(),
                 "reason": control.pause_reason,
+                "by": control.paused_by.as_ref().map(|author| &author.name),
+                "since": control.paused_by.as_ref().map(|author| exact(author.at)),
             })),
             "processor": control.lease.as_ref().map(|lease| json!({
                 "active": lease.until > now,
@@ -232,6 +306,19 @@ impl Report for StatusReport {
             })),
             "taken": status.taken,
             "failed": status.failed,
+            "lastMinute": {
+                "created": self.created.count,
+                "createdIsExact": !self.created.more,
+                "succeeded": control.observed.ended.within(now).0,
+                "failed": control.observed.ended.within(now).1,
+            },
+            "medianRunMs": control.observed.median_run_ms,
+            "lastResponse": control.observed.last_response.as_ref().map(|last| json!({
+                "at": exact(last.at), "taskId": last.task, "text": last.text,
+            })),
+            "suspects": status.suspects.iter().map(|there| json!({
+                "taskId": there.task, "status": there.status, "attempts": there.attempts,
+            })).collect::<Vec<_>>(),
             "superseded": {
                 "states": status.keys.superseded,
                 "pendingKeys": status.keys.tasks,
@@ -242,6 +329,7 @@ impl Report for StatusReport {
             "idleTurns": control.idle_turns,
             "busyPauses": control.busy_pauses,
             "breaker": breaker_json(control, now),
+            "measuresOverload": control.observed.measures_overload,
             "overloadedSince": control.overloaded_since.map(exact),
             "rateFullAt": control.rate_full_at.map(exact),
             "redriven": control.redriven.map(|redriven| json!({

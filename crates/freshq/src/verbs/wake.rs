@@ -22,6 +22,7 @@ impl VerbOnQueue for Wake {
         let wake = queue.operator.wake().await?;
         Ok(Box::new(WakeUp {
             resumed: false,
+            ended: None,
             wake,
         }))
     }
@@ -31,6 +32,8 @@ impl VerbOnQueue for Wake {
 #[derive(Debug)]
 pub(super) struct WakeUp {
     pub(super) resumed: bool,
+    /// The pause that was ended, for people; `None` if the queue was not paused.
+    pub(super) ended: Option<String>,
     pub(super) wake: wake::Wake,
 }
 
@@ -44,7 +47,11 @@ impl Report for WakeUp {
 
     fn text(&self) -> String {
         match self.resumed {
-            true => format!("resumed: {}", text(self.wake)),
+            true => {
+                let ended = self.ended.as_ref();
+                let ended = ended.map(|pause| format!("\nthe ended pause: {pause}"));
+                format!("resumed: {}{}", text(self.wake), ended.unwrap_or_default())
+            }
             false => text(self.wake).to_owned(),
         }
     }
@@ -63,7 +70,7 @@ pub(super) fn text(wake: wake::Wake) -> &'static str {
         wake::Wake::Published => "a processor was notified",
         wake::Wake::AlreadyAwake => "an active processor checks the queue again before it ends",
         wake::Wake::AlreadyNotified => {
-            "another event has just notified a processor; if no task starts, run freshq wake after 10 s"
+            "another event has just notified a processor, and none is active yet; if no task starts, freshq doctor names a setting that stops it; then run freshq wake after 10 s"
         }
         wake::Wake::Paused => "no processor was woken, because the queue is paused",
     }

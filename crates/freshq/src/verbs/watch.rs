@@ -1,31 +1,34 @@
 //! `freshq watch`: shows a live view of a queue.
 
+mod keys;
 mod view;
 
 use std::io::{self, IsTerminal};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use clap::Args;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
 use serde_json::{Value, json};
 
-use super::VerbOnQueue;
+use self::keys::{Action, Keys, Mode};
+use super::{Pause, Resume, Show, VerbOnQueue};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
-use crate::sample::{self, History};
+use crate::sample::{self, History, Sample};
 use crate::time_format::parse_duration;
 
 /// Columns and rows of the view with `--once`.
 const PRINTED: (u16, u16) = (100, 30);
 
-/// Shows depth, rates, age at start, the processor, a pause, the circuit breaker, and the newest and
-/// oldest tasks, until q is pressed. A sample reads some pages of the index, and the running tasks.
+/// Shows a pause, the circuit breaker, the processor, rates, run time, depth, age at start, and the
+/// newest and oldest tasks, until q is pressed; ? shows the other keys, which show a task, pause and
+/// resume. A sample reads some pages of the index, and the running tasks.
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
     /// The interval between samples
@@ -42,7 +45,11 @@ impl VerbOnQueue for Watch {
         let mut history = History::default();
         if self.once {
             history.add(sample::take(queue).await?);
-            return Ok(Box::new(Printed(printed(&queue.name, &history)?)));
+            let json = history.last.as_ref().map(Sample::json);
+            return Ok(Box::new(Printed {
+                view: printed(&queue.name, &history, PRINTED, &Keys::default())?,
+                json: json.unwrap_or_default(),
+            }));
         }
         if !io::stdout().is_terminal() {
             return Err(Failure::NoScreen);
@@ -65,34 +72,74 @@ impl Watch {
         history: &mut History,
         terminal: &mut ratatui::DefaultTerminal,
     ) -> Result<(), Failure> {
+        let mut keys = Keys::default();
         loop {
             // The view shows the failure of a sample, and the next sample may succeed.
             match sample::take(queue).await {
                 Ok(sample) => history.add(sample),
                 Err(failure) => history.failed(failure.line()),
             }
-            let drawn = terminal.draw(|frame| view::draw(frame, &queue.name, history));
-            drawn.map_err(Failure::Terminal)?;
-            if quit_within(self.every).await? {
-                return Ok(());
+            let next = Instant::now() + self.every;
+            loop {
+                let drawn = terminal.draw(|frame| view::draw(frame, &queue.name, history, &keys));
+                drawn.map_err(Failure::Terminal)?;
+                let Some(key) = key_until(next).await? else {
+                    break;
+                };
+                let newest = history.last.as_ref().map(|sample| &sample.newest[..]);
+                let newest = newest.unwrap_or_default().iter();
+                let newest: Vec<_> = newest.map(|task| task.id.clone()).collect();
+                match keys.press(key, &newest) {
+                    Action::Quit => return Ok(()),
+                    Action::Draw => {}
+                    action => keys.mode = Mode::Text(carry_out(queue, action).await),
+                }
             }
         }
     }
 }
 
-/// Waits for this time, or until the terminal is resized. Returns whether the operator ended the
-/// view.
-async fn quit_within(time: Duration) -> Result<bool, Failure> {
+/// Carries out what a key requests, and returns its text.
+async fn carry_out(queue: &Queue, action: Action) -> String {
+    let outcome = match action {
+        Action::Draw | Action::Quit => return String::new(),
+        Action::Show(task) => Show { task }.run(queue, &mut Asked).await,
+        Action::Resume => Resume {}.run(queue, &mut Asked).await,
+        Action::Pause(reason) => {
+            let pause = Pause {
+                time: keys::PAUSE,
+                reason,
+                yes: false,
+            };
+            pause.run(queue, &mut Asked).await
+        }
+    };
+    match outcome {
+        Ok(report) => report.text(),
+        Err(failure) => failure.line(),
+    }
+}
+
+/// The view has asked already, so no verb that it runs asks again.
+struct Asked;
+
+impl Prompt for Asked {
+    fn answer(&mut self, _: &str, option: &'static str) -> Result<String, Failure> {
+        Err(Failure::NoTerminal(option))
+    }
+}
+
+/// Waits for a key until this time; `None` if the view must be drawn again.
+async fn key_until(end: Instant) -> Result<Option<KeyEvent>, Failure> {
     let waited = tokio::task::spawn_blocking(move || {
-        let end = std::time::Instant::now() + time;
         loop {
-            let left = end.saturating_duration_since(std::time::Instant::now());
+            let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() || !event::poll(left)? {
-                return Ok(false);
+                return Ok(None);
             }
             match event::read()? {
-                Event::Key(key) if ends(key) => return Ok(true),
-                Event::Resize(..) => return Ok(false),
+                Event::Key(key) if key.kind == KeyEventKind::Press => return Ok(Some(key)),
+                Event::Resize(..) => return Ok(None),
                 _ => {}
             }
         }
@@ -101,23 +148,20 @@ async fn quit_within(time: Duration) -> Result<bool, Failure> {
     waited.map_err(Failure::Terminal)
 }
 
-fn ends(key: KeyEvent) -> bool {
-    match key.code {
-        KeyCode::Char('q') | KeyCode::Esc => true,
-        KeyCode::Char('c') => key.modifiers.contains(KeyModifiers::CONTROL),
-        _ => false,
-    }
-}
-
 /// The view as text.
-fn printed(name: &str, history: &History) -> Result<String, Failure> {
+fn printed(
+    name: &str,
+    history: &History,
+    (columns, rows): (u16, u16),
+    keys: &Keys,
+) -> Result<String, Failure> {
     let failed = |error: std::convert::Infallible| match error {};
-    let Ok(mut terminal) = Terminal::new(TestBackend::new(PRINTED.0, PRINTED.1)).map_err(failed);
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(columns, rows)).map_err(failed);
     let Ok(_) = terminal
-        .draw(|frame| view::draw(frame, name, history))
+        .draw(|frame| view::draw(frame, name, history, keys))
         .map_err(failed);
     let cells = terminal.backend().buffer();
-    let rows = cells.content.chunks(usize::from(PRINTED.0));
+    let rows = cells.content.chunks(usize::from(columns));
     let lines = rows.map(|row| {
         let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
         line.trim_end().to_owned()
@@ -125,8 +169,12 @@ fn printed(name: &str, history: &History) -> Result<String, Failure> {
     Ok(lines.collect::<Vec<_>>().join("\n").trim_end().to_owned())
 }
 
+/// One sample as a view, and its figures.
 #[derive(Debug)]
-struct Printed(String);
+struct Printed {
+    view: String,
+    json: Value,
+}
 
 impl Report for Printed {
     fn exit(&self) -> Exit {
@@ -134,11 +182,11 @@ impl Report for Printed {
     }
 
     fn text(&self) -> String {
-        self.0.clone()
+        self.view.clone()
     }
 
     fn json(&self) -> Value {
-        json!({ "view": self.0.lines().collect::<Vec<_>>() })
+        self.json.clone()
     }
 }
 

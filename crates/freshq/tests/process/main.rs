@@ -137,12 +137,15 @@ async fn a_queue_is_found_by_its_environment_paused_and_resumed() {
     assert_eq!(code(&run.freshq("wake --env dev")), 1, "it is paused");
     assert!(aws.published().is_empty());
     let resumed = run.freshq("resume --env dev");
-    assert_eq!(
-        stdout(&resumed),
-        "resumed: a processor was notified\nLifoQueue-dev in account 111111111111, us-east-1\n",
-        "{}",
-        stderr(&resumed)
-    );
+    let resumed_text = stdout(&resumed);
+    let lines: Vec<&str> = resumed_text.lines().collect();
+    let [first, pause, place] = lines[..] else {
+        panic!("{resumed_text}{}", stderr(&resumed))
+    };
+    assert_eq!(first, "resumed: a processor was notified");
+    assert!(pause.starts_with("the ended pause: until "), "{pause}");
+    assert!(pause.contains("left: maintenance (by "), "{pause}");
+    assert_eq!(place, "LifoQueue-dev in account 111111111111, us-east-1");
     assert_eq!(
         aws.published(),
         ["arn:aws:sns:us-east-1:000000000000:process"]

@@ -119,12 +119,8 @@ impl Operator {
         report: &mut RedriveReport,
     ) -> Result<(), StoreError> {
         let mut find = Find {
-            status: TaskStatus::Failure,
-            created_from: None,
-            after: None,
             error: Some(error.to_owned()),
-            limit: FOUND,
-            max_items: FOUND,
+            ..Find::newest(TaskStatus::Failure, FOUND)
         };
         loop {
             let found = self.find(&find).await?;

@@ -3,7 +3,7 @@
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Map, Value};
 
-use super::Operator;
+use super::{Operator, error_pattern};
 use crate::schema;
 use crate::store::{Candidate, Cursor, Order, PageQuery, StoreError};
 use crate::task::{TaskId, TaskStatus};
@@ -27,12 +27,35 @@ pub struct Find {
     pub created_from: Option<Millis>,
     /// Place in the index to start after; `None` starts with the newest task.
     pub after: Option<Cursor>,
-    /// Text that the last error contains; `None` for all tasks.
+    /// Text that the last error or its [pattern](error_pattern) contains; `None` for all tasks.
     pub error: Option<String>,
+    /// Text that the payload as JSON contains; `None` for all tasks.
+    pub payload: Option<String>,
     /// Largest number of tasks in the result.
     pub limit: usize,
     /// Largest number of items to read.
     pub max_items: usize,
+}
+
+impl Find {
+    /// The newest tasks of a status: at most `limit`, with as many items read.
+    #[must_use]
+    pub fn newest(status: TaskStatus, limit: usize) -> Self {
+        Self {
+            status,
+            created_from: None,
+            after: None,
+            error: None,
+            payload: None,
+            limit,
+            max_items: limit,
+        }
+    }
+
+    /// Whether the item decides if a task matches.
+    fn reads_items(&self) -> bool {
+        self.error.is_some() || self.payload.is_some()
+    }
 }
 
 /// The result of a search, and its cost.
@@ -71,17 +94,22 @@ impl Operator {
             ..Found::default()
         };
         loop {
-            let left = (find.limit - found.tasks.len()).min(find.max_items - found.items);
-            if left == 0 || found.pages == MAX_PAGES {
+            let (results, items) = (find.limit - found.tasks.len(), find.max_items - found.items);
+            if results.min(items) == 0 || found.pages == MAX_PAGES {
                 return Ok(found);
             }
+            // A page has no more entries than the result needs, so that each is used. If items
+            // decide, few may match, so the page is as large as possible.
+            let page = match find.reads_items() {
+                true => items,
+                false => results.min(items),
+            };
             let query = PageQuery {
                 status: find.status.into(),
                 order: Order::NewestFirst,
                 created_from: find.created_from,
                 after: found.next.take(),
-                // Limited to the rest of the result, so that every page is used completely.
-                limit: u16::try_from(left.min(PAGE)).unwrap_or(u16::MAX),
+                limit: u16::try_from(page.min(PAGE)).unwrap_or(u16::MAX),
                 now: self.clock.now(),
             };
             let page = self.store.pending_page(&query).await?;
@@ -98,6 +126,7 @@ impl Operator {
                 .filter(|task| task.matches(find));
             found.tasks.extend(matching);
             found.next = page.next;
+            found.cut(find.limit);
             if found.next.is_none() {
                 return Ok(found);
             }
@@ -122,15 +151,29 @@ impl Operator {
     }
 }
 
+impl Found {
+    /// Drops tasks beyond `limit`. The search continues after the last task that is left.
+    fn cut(&mut self, limit: usize) {
+        if self.tasks.len() > limit {
+            self.tasks.truncate(limit);
+            let last = self.tasks.last();
+            self.next = last.map(|task| Cursor::at(task.created, task.id.clone()));
+        }
+    }
+}
+
 impl FoundTask {
     fn matches(&self, find: &Find) -> bool {
         let is = |status: &str| status == find.status.to_string();
-        let error = self.text(schema::LAST_ERROR).unwrap_or_default();
         self.text(schema::TASK_STATUS).is_some_and(is)
-            && find
-                .error
-                .as_deref()
-                .is_none_or(|text| error.contains(text))
+            && find.error.as_ref().is_none_or(|text| {
+                let error = self.text(schema::LAST_ERROR).unwrap_or_default();
+                error.contains(text) || error_pattern(error).contains(text)
+            })
+            && find.payload.as_ref().is_none_or(|text| {
+                let payload = self.attributes.get(schema::PAYLOAD);
+                payload.is_some_and(|payload| payload.to_string().contains(text))
+            })
     }
 
     /// The value of a text attribute; `None` if it is missing or of another type.

@@ -47,6 +47,10 @@ pub(super) struct Attempted {
     pub(super) end: End,
     /// Whether a newer state of the task's key was written during the run: the task is PENDING.
     pub(super) overtaken: bool,
+    /// How long the task ran; `None` if it did not.
+    pub(super) ran: Option<Duration>,
+    /// The response or the error, unless the task succeeded.
+    pub(super) response: Option<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -80,7 +84,7 @@ impl Attempts {
     pub(super) async fn attempt(self: Arc<Self>, candidate: Candidate, alone: bool) -> Attempted {
         let task = candidate.id.clone();
         let suspect = candidate.lease_ran_out;
-        let mut start_age = None;
+        let (mut start_age, mut ran, mut response) = (None, None, None);
         let end = match self.take(candidate.clone(), alone).await {
             Ok(TakeOutcome::Won(taken)) if self.is_too_short(&taken.lease) => {
                 self.return_unstarted(&taken.lease, suspect).await
@@ -97,7 +101,12 @@ impl Attempts {
                 let outcome = self.run(&taken).await;
                 let answer = run_log::answer(outcome.as_ref());
                 trace::answered(answer);
+                response = outcome
+                    .as_ref()
+                    .and_then(Outcome::reason)
+                    .map(str::to_owned);
                 let ended = self.clock.now();
+                ran = Some(ended.since(started));
                 let run = Run {
                     number,
                     started,
@@ -141,6 +150,8 @@ impl Attempts {
             start_age,
             end,
             overtaken,
+            ran,
+            response,
         }
     }
 

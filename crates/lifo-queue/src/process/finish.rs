@@ -8,6 +8,7 @@ use super::summary::{Exit, TurnSummary};
 use super::{Processor, TurnError};
 use crate::control::{IdleTurns, OpenBreaker, Release, Released};
 use crate::notify::{Notification, WakeReason};
+use crate::observed::Observed;
 use crate::store::StoreError;
 use crate::time::Millis;
 use crate::trace;
@@ -37,6 +38,7 @@ pub(super) struct Stopped {
     pub(super) rate: Rate,
     pub(super) breaker: Option<OpenBreaker>,
     pub(super) overloaded_since: Option<Millis>,
+    pub(super) observed: Observed,
 }
 
 impl Stopped {
@@ -52,6 +54,7 @@ impl Stopped {
             rate,
             self.breaker,
             overloaded_since,
+            self.observed.clone(),
             None,
             paused,
         )
@@ -66,6 +69,7 @@ pub(super) fn release(
     rate: &Rate,
     breaker: Option<OpenBreaker>,
     overloaded_since: Option<Millis>,
+    observed: Observed,
     if_requested_is: Option<u64>,
     paused: bool,
 ) -> Release {
@@ -84,6 +88,7 @@ pub(super) fn release(
         rate_full_at: rate.full_at(),
         breaker,
         overloaded_since,
+        observed,
     }
 }
 

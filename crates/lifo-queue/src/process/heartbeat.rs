@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::downstream::{Ledger, SharedDownstream};
 use super::settings::ProcessSettings;
 use crate::control::{Control, Renewal, Renewed};
+use crate::observed::Observed;
 use crate::store::QueueStore;
 use crate::time::{Clock, Millis};
 use crate::trace;
@@ -57,6 +58,8 @@ pub(super) struct Beat {
     pub(super) downstream: SharedDownstream,
     /// Since when the queue has been overloaded; each renewal writes it too.
     pub(super) overloaded_since: watch::Receiver<Option<Millis>>,
+    /// What the turn observed; each renewal writes it too.
+    pub(super) observed: watch::Receiver<Observed>,
 }
 
 impl Heartbeat {
@@ -146,6 +149,7 @@ impl Beat {
                 until,
                 breaker: self.downstream.lock().queue().open_breaker(),
                 overloaded_since: *self.overloaded_since.borrow(),
+                observed: self.observed.borrow().clone(),
             };
             match self.store.renew(&renewal).await {
                 Ok(Renewed::Ours(control)) => drop(tell.send_replace(Held::Until(until, control))),

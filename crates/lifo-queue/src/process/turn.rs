@@ -24,6 +24,7 @@ use super::codel::Codel;
 use super::downstream::{Downstream, Ledger, SharedDownstream};
 use super::finish::{Stopped, TurnEnd};
 use super::heartbeat::{Beat, Heartbeat};
+use super::observations::Observations;
 use super::rate::Rate;
 use super::read::Reads;
 use super::select::{Selector, Step};
@@ -56,6 +57,7 @@ pub(super) struct Turn<'a> {
     cut_off: watch::Sender<bool>,
     running: JoinSet<Attempted>,
     summary: TurnSummary,
+    observations: Observations,
     /// The running task must run alone: nothing else may start.
     alone: bool,
     gap: Gap,
@@ -91,6 +93,8 @@ impl<'a> Turn<'a> {
         let ledger = Ledger::new(&settings, limits, &control, stop_taking, now);
         let downstream = SharedDownstream::new(Downstream::new(ledger));
         let codel = Codel::new(settings.codel, control.overloaded_since, now);
+        let left = control.observed.clone();
+        let observations = Observations::new(left, settings.codel.is_some());
         let beat = Beat {
             store: processor.store.clone(),
             clock: processor.clock.clone(),
@@ -99,6 +103,7 @@ impl<'a> Turn<'a> {
             interval: settings.heartbeat,
             downstream: downstream.clone(),
             overloaded_since: codel.watch(),
+            observed: observations.watch(),
         };
         let clock = processor.clock.clone();
         Self {
@@ -126,6 +131,7 @@ impl<'a> Turn<'a> {
             cut_off,
             running: JoinSet::new(),
             summary: TurnSummary::default(),
+            observations,
             alone: false,
             gap: Gap::new(&settings, now, hard_stop),
             search: None,
@@ -258,6 +264,7 @@ impl<'a> Turn<'a> {
         Stopped {
             breaker,
             overloaded_since: self.codel.since(),
+            observed: self.observations.observed(),
             owner: self.owner,
             summary: self.summary,
             gave_back: self.gave_back,

@@ -146,12 +146,16 @@ fn not_invoked(error: &SdkError<InvokeError>) -> Outcome {
             retry_after: throttled
                 .retry_after_seconds()
                 .and_then(|value| retry_after::parse(value, SystemTime::now())),
+            reason,
         },
         InvokeError::Ec2ThrottledException(_)
         | InvokeError::EniNotReadyException(_)
         | InvokeError::ResourceConflictException(_)
         | InvokeError::ResourceNotReadyException(_)
-        | InvokeError::SnapStartNotReadyException(_) => Outcome::Busy { retry_after: None },
+        | InvokeError::SnapStartNotReadyException(_) => Outcome::Busy {
+            retry_after: None,
+            reason,
+        },
         InvokeError::Ec2AccessDeniedException(_)
         | InvokeError::InvalidParameterValueException(_)
         | InvokeError::InvalidRuntimeException(_)
@@ -168,7 +172,10 @@ fn not_invoked(error: &SdkError<InvokeError>) -> Outcome {
         | InvokeError::SerializedRequestEntityTooLargeException(_)
         | InvokeError::UnsupportedMediaTypeException(_) => Outcome::Failure { reason },
         other if other.code().is_some_and(is_denied) => Outcome::Rejecting { reason },
-        _ if status(error) == Some(429) => Outcome::Busy { retry_after: None },
+        _ if status(error) == Some(429) => Outcome::Busy {
+            retry_after: None,
+            reason,
+        },
         _ => Outcome::Unavailable { reason },
     }
 }

@@ -62,7 +62,7 @@ impl Rates {
     fn at(&self, drawn: f64) -> Option<Outcome> {
         let reason = || "failed by chance, as the rates of the simulated runner say".to_owned();
         if drawn < self.busy {
-            Some(Outcome::Busy { retry_after: None })
+            Some(busy())
         } else if drawn < self.busy + self.failure {
             Some(Outcome::Failure { reason: reason() })
         } else if drawn < self.busy + self.failure + self.retry {
@@ -124,6 +124,14 @@ impl Simulated {
     }
 }
 
+/// The outcome of a run that finds no free capacity.
+fn busy() -> Outcome {
+    Outcome::Busy {
+        retry_after: None,
+        reason: "the simulated downstream was busy".to_owned(),
+    }
+}
+
 #[async_trait]
 impl TaskRunner for Simulated {
     async fn run(&self, task: &Task) -> Outcome {
@@ -136,7 +144,7 @@ impl TaskRunner for Simulated {
         }
         // Dropping the permit returns it, even if the processor drops this run before its end.
         let Ok(_slot) = self.slots.try_acquire() else {
-            return Outcome::Busy { retry_after: None };
+            return busy();
         };
         tokio::time::sleep(self.duration).await;
         match instruction(task) {

@@ -236,10 +236,10 @@ impl ControlStore for ProcessStore {
     }
 
     async fn renew(&self, renewal: &Renewal) -> Result<Renewed, StoreError> {
-        let renewal = *renewal;
+        let sent = renewal.clone();
         let renewed = self
             .call("renew", Subject::control(), move |store| {
-                Box::pin(async move { store.renew(&renewal).await })
+                Box::pin(async move { store.renew(&sent).await })
             })
             .await?;
         if matches!(renewed, Renewed::Ours(_)) {

@@ -52,7 +52,10 @@ impl TaskRunner for ProcessRunner {
             Deed::Succeed => Outcome::Success,
             Deed::Fail => Outcome::Failure { reason: reason() },
             Deed::Retry => Outcome::Retry { reason: reason() },
-            Deed::Busy(retry_after) => Outcome::Busy { retry_after },
+            Deed::Busy(retry_after) => Outcome::Busy {
+                retry_after,
+                reason: reason(),
+            },
             Deed::Unavailable => Outcome::Unavailable { reason: reason() },
             Deed::InternalError => Outcome::InternalError { reason: reason() },
             Deed::Reject => Outcome::Rejecting { reason: reason() },

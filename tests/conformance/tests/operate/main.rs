@@ -75,7 +75,7 @@ async fn status_fails_if_any_of_its_reads_fails() {
 async fn pause_blocks_wake_ups_and_resume_wakes_the_queue() {
     let world = World::start();
     let operator = world.operator();
-    let pause = |time| operator.pause(time, "maintenance");
+    let pause = |time| operator.pause(time, "maintenance", "ana");
     assert_eq!(pause(HOUR).await.unwrap(), Written::Done);
     assert_eq!(pause(HOUR / 2).await.unwrap(), Written::Lost);
     let control = world.store.control().await.unwrap();
@@ -100,7 +100,7 @@ async fn notification_during_a_pause_does_not_block_resume() {
         let wake = waker.request("batch", WakeReason::Insert).await;
         assert_eq!(wake.unwrap(), Wake::Published);
         let operator = world.operator_on(store.clone());
-        operator.pause(HOUR, "maintenance").await.unwrap();
+        operator.pause(HOUR, "maintenance", "ana").await.unwrap();
         let met = store.acquire(&claim("m1", NOW), world.clock.now()).await;
         assert!(matches!(met, Ok(Acquired::Paused(_))), "{met:?}");
         assert_eq!(operator.resume().await.unwrap(), Wake::Published);
@@ -110,7 +110,11 @@ async fn notification_during_a_pause_does_not_block_resume() {
 #[tokio::test(start_paused = true)]
 async fn a_resume_whose_wake_up_fails_is_an_error_and_the_pause_is_over() {
     let world = World::start();
-    world.operator().pause(HOUR, "maintenance").await.unwrap();
+    world
+        .operator()
+        .pause(HOUR, "maintenance", "ana")
+        .await
+        .unwrap();
     world.topics.set_broken(true);
     let resumed = world.operator().resume().await;
     assert!(matches!(resumed, Err(OperateError::Wake(_))), "{resumed:?}");

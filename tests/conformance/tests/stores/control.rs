@@ -133,6 +133,7 @@ pub(crate) async fn pause_blocks_new_leases_and_is_never_shortened(store: Arc<dy
         until,
         reason: reason.to_owned(),
         busy: false,
+        by: None,
     };
     let long = pause(until, "maintenance");
     assert_eq!(store.pause(&long).await.unwrap(), Written::Done);
@@ -158,6 +159,7 @@ pub(crate) async fn pauses_for_a_busy_downstream_are_counted_until_a_turn_recove
             until: NOW.plus(Duration::from_secs(count)),
             reason: "busy".to_owned(),
             busy: true,
+            by: None,
         };
         assert_eq!(store.pause(&pause).await.unwrap(), Written::Done);
     }
@@ -224,6 +226,7 @@ pub(crate) async fn renewals_and_releases_keep_an_open_breaker_and_an_overload(
             until: NOW.plus(Duration::from_secs(1)),
             reason: "maintenance".to_owned(),
             busy: false,
+            by: None,
         };
         store.pause(&pause).await.unwrap();
         let mut left = release(first.owner, None, IdleTurns::Add);

@@ -146,6 +146,7 @@ pub(crate) async fn resume_ends_a_pause(store: Arc<dyn QueueStore>) {
         until: Millis::MAX,
         reason: "maintenance".into(),
         busy: true,
+        by: None,
     };
     store.pause(&pause).await.unwrap();
     store.resume().await.unwrap();

@@ -88,6 +88,7 @@ async fn sweep_wakes_only_if_a_task_is_due_and_no_processor_is_active() {
         until,
         reason,
         busy: false,
+        by: None,
     };
     world.store.pause(&pause).await.unwrap();
     tokio::time::sleep(Duration::from_secs(60)).await;

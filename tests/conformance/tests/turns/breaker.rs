@@ -172,7 +172,7 @@ async fn operators_pause_and_resume_leave_the_breaker_open() {
     let pause = async {
         tokio::time::sleep(Duration::from_secs(20)).await;
         operator
-            .pause(Duration::from_secs(3_600), "look")
+            .pause(Duration::from_secs(3_600), "look", "ana")
             .await
             .unwrap();
     };
@@ -283,7 +283,10 @@ async fn busy_downstream_without_a_retry_after_is_probed_and_not_paused() {
             move |_| match clock.now() < NOW.plus(Duration::from_secs(60)) {
                 true => (
                     Duration::from_millis(5),
-                    Outcome::Busy { retry_after: None },
+                    Outcome::Busy {
+                        retry_after: None,
+                        reason: String::new(),
+                    },
                 ),
                 false => (Duration::from_millis(100), Outcome::Success),
             },
@@ -335,6 +338,7 @@ async fn turn_during_a_pause_does_not_change_the_breaker() {
         until: NOW.plus(Duration::from_secs(60)),
         reason: "maintenance".to_owned(),
         busy: false,
+        by: None,
     };
     world.store.pause(&pause).await.unwrap();
     assert_eq!(world.turn().await.exit, Exit::Paused);

@@ -180,7 +180,7 @@ async fn a_pause_ends_the_overload() {
         tokio::time::sleep(Duration::from_secs(9)).await;
         let operator = Operator::new(world.store.clone(), world.waker(), world.clock.clone());
         let hour = Duration::from_secs(3_600);
-        operator.pause(hour, "look").await.unwrap();
+        operator.pause(hour, "look", "ana").await.unwrap();
     };
     let (summary, (), ()) = tokio::join!(world.turn(), overload(&world), pause);
     assert_eq!(summary.exit, Exit::Paused);

@@ -50,7 +50,10 @@ async fn a_tail_call_that_is_not_published_fails_the_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn turns_without_a_settled_task_end_the_loop() {
-    let busy = Outcome::Busy { retry_after: None };
+    let busy = Outcome::Busy {
+        retry_after: None,
+        reason: String::new(),
+    };
     let mut world = World::new(move |_| (Duration::ZERO, busy.clone()));
     world.settings.max_busy_returns = u32::MAX;
     // A longer backoff might outlast the turn, which would then correctly end as empty.

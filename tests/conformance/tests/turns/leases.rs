@@ -125,7 +125,10 @@ async fn suspect_runs_alone_until_a_run_settles_it() {
             met.lock().unwrap().extend(ids);
         }
         let outcome = match (task.task_id.as_str(), task.total_attempts) {
-            ("t0020", 3) => Outcome::Busy { retry_after: None },
+            ("t0020", 3) => Outcome::Busy {
+                retry_after: None,
+                reason: String::new(),
+            },
             ("t0020", 4) => Outcome::Retry {
                 reason: "HTTP 500".into(),
             },
@@ -156,7 +159,13 @@ async fn retry_after_of_zero_waits_and_does_not_use_up_the_busy_returns() {
     let (clock, run) = (TokioClock::starting_at(NOW), last_run.clone());
     let world = World::new(move |_| {
         *run.lock().unwrap() = clock.now();
-        (Duration::ZERO, Outcome::Busy { retry_after })
+        (
+            Duration::ZERO,
+            Outcome::Busy {
+                retry_after,
+                reason: String::new(),
+            },
+        )
     });
     let world = world.with_tasks(1).await;
     let summary = world.turn().await;
@@ -171,7 +180,15 @@ async fn retry_after_of_zero_waits_and_does_not_use_up_the_busy_returns() {
 async fn a_retry_after_is_honoured_beyond_the_longest_backoff() {
     for (asked, honoured) in [(600, 600), (86_400, 900)] {
         let retry_after = Some(Duration::from_secs(asked));
-        let mut world = World::new(move |_| (Duration::ZERO, Outcome::Busy { retry_after }));
+        let mut world = World::new(move |_| {
+            (
+                Duration::ZERO,
+                Outcome::Busy {
+                    retry_after,
+                    reason: String::new(),
+                },
+            )
+        });
         world.settings.backoff.max = Duration::from_secs(10);
         let world = world.with_tasks(1).await;
         world.turn().await;

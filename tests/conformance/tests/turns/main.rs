@@ -14,6 +14,7 @@ mod keys;
 mod latency;
 mod leases;
 mod neighbours;
+mod observed;
 mod order;
 mod outcomes;
 mod pausing;

@@ -79,7 +79,13 @@ async fn a_busy_downstream_slows_the_processor_and_costs_no_attempts() {
         let now = clock.now();
         running.retain(|_, until| *until > now);
         if running.len() >= 3 {
-            return (Duration::ZERO, Outcome::Busy { retry_after: None });
+            return (
+                Duration::ZERO,
+                Outcome::Busy {
+                    retry_after: None,
+                    reason: String::new(),
+                },
+            );
         }
         running.insert(
             task.task_id.to_string(),

@@ -18,7 +18,10 @@ use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::*;
 
-const BUSY: Outcome = Outcome::Busy { retry_after: None };
+const BUSY: Outcome = Outcome::Busy {
+    retry_after: None,
+    reason: String::new(),
+};
 
 fn rejecting() -> Outcome {
     Outcome::Rejecting {
@@ -92,6 +95,7 @@ async fn recovered_downstream_gets_full_concurrency() {
 async fn pause_lasts_for_the_retry_after_of_a_busy_downstream() {
     let busy = Outcome::Busy {
         retry_after: Some(Duration::from_secs(120)),
+        reason: String::new(),
     };
     let world = World::new(move |_| (Duration::ZERO, busy.clone()))
         .with_tasks(50)
@@ -122,7 +126,7 @@ async fn an_operators_pause_ends_the_turn_within_a_heartbeat_and_resume_wakes() 
         tokio::time::sleep(Duration::from_millis(11_900)).await;
         let operator = world.operator();
         let paused = operator
-            .pause(Duration::from_secs(3_600), "deployment")
+            .pause(Duration::from_secs(3_600), "deployment", "ana")
             .await;
         assert_eq!(paused.unwrap(), Written::Done);
     };
@@ -154,7 +158,7 @@ async fn resume_during_the_end_of_a_paused_turn_wakes_the_queue() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let operator = world.operator();
         let hour = Duration::from_secs(3_600);
-        operator.pause(hour, "deployment").await.unwrap();
+        operator.pause(hour, "deployment", "ana").await.unwrap();
         // The slot that became free after six seconds stays free, and the other tasks still run.
         tokio::time::sleep(Duration::from_secs(9)).await;
         assert_eq!(operator.resume().await.unwrap(), Wake::AlreadyAwake);
@@ -177,6 +181,7 @@ async fn turn_without_a_settled_task_keeps_the_busy_pause_count() {
         until: NOW.plus(Duration::from_secs(30)),
         reason: "busy".to_owned(),
         busy: true,
+        by: None,
     };
     world.store.pause(&pause).await.unwrap();
     tokio::time::sleep(Duration::from_secs(30)).await;

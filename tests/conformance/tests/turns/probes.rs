@@ -118,7 +118,13 @@ async fn probes_wait_as_long_as_a_busy_downstream_asks() {
         seen.lock().unwrap().push(now);
         let retry_after = Some(Duration::from_secs(5));
         match now < NOW.plus(Duration::from_secs(22)) {
-            true => (Duration::ZERO, Outcome::Busy { retry_after }),
+            true => (
+                Duration::ZERO,
+                Outcome::Busy {
+                    retry_after,
+                    reason: String::new(),
+                },
+            ),
             false => at_once(),
         }
     });

@@ -1,6 +1,8 @@
 //! Draws operations of processors and triggers on the control item.
 
 use lifo_queue::control::{Claim, IdleTurns, OpenBreaker, Release, Renewal};
+use lifo_queue::observed::{LastResponse, Observed};
+use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
 use proptest::option;
 use proptest::prelude::*;
@@ -64,16 +66,32 @@ pub(super) fn renew(machine: &Machine) -> BoxedStrategy<Operation> {
         around(machine, 0..LEASE),
         breaker(machine),
         overload,
+        observed(machine),
     )
-        .prop_map(|(owner, until, breaker, overloaded_since)| {
+        .prop_map(|(owner, until, breaker, overloaded_since, observed)| {
             Operation::Renew(Renewal {
                 owner,
                 until,
                 breaker,
                 overloaded_since,
+                observed,
             })
         })
         .boxed()
+}
+
+/// Observations of a turn without runs, or of one whose task failed.
+fn observed(machine: &Machine) -> BoxedStrategy<Observed> {
+    let failed = around(machine, -60_000..0).prop_map(|at| {
+        let mut observed = Observed {
+            median_run_ms: Some(120),
+            last_response: Some(LastResponse::new(at, &TaskId::from_stored("a"), "HTTP 500")),
+            ..Observed::default()
+        };
+        observed.ended.count(at, true);
+        observed
+    });
+    prop_oneof![Just(Observed::default()), failed].boxed()
 }
 
 /// A circuit breaker: closed, or open for up to a minute.
@@ -100,11 +118,15 @@ pub(super) fn release(machine: &Machine) -> BoxedStrategy<Operation> {
         idle,
         any::<bool>(),
         rate,
-        (breaker(machine), option::of(around(machine, -60_000..0))),
+        (
+            breaker(machine),
+            option::of(around(machine, -60_000..0)),
+            observed(machine),
+        ),
     )
         .prop_map(
             |(owner, if_requested_is, idle_turns, recovered, rate_full_at, load)| {
-                let (breaker, overloaded_since) = load;
+                let (breaker, overloaded_since, observed) = load;
                 Operation::Release(Release {
                     owner,
                     if_requested_is,
@@ -113,6 +135,7 @@ pub(super) fn release(machine: &Machine) -> BoxedStrategy<Operation> {
                     rate_full_at,
                     breaker,
                     overloaded_since,
+                    observed,
                 })
             },
         )

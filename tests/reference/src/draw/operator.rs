@@ -1,8 +1,9 @@
 //! Draws operations of operators.
 
-use lifo_queue::control::{BreakerHold, Pause};
+use lifo_queue::control::{Author, BreakerHold, Pause};
 use lifo_queue::store::Redrive;
 use lifo_queue::task::TaskStatus;
+use proptest::option;
 use proptest::prelude::*;
 
 use super::{LIFE, around, id, ids, moment, reason};
@@ -35,12 +36,18 @@ pub(super) fn cancel(machine: &Machine) -> BoxedStrategy<Operation> {
 
 /// A pause that ends before or after the current one.
 pub(super) fn pause(machine: &Machine) -> BoxedStrategy<Operation> {
-    (around(machine, 1_000..20_000), reason(), any::<bool>())
-        .prop_map(|(until, reason, busy)| {
+    let by = around(machine, 0..1_000).prop_map(|at| Author {
+        name: "an operator".to_owned(),
+        at,
+    });
+    let until = around(machine, 1_000..20_000);
+    (until, reason(), any::<bool>(), option::of(by))
+        .prop_map(|(until, reason, busy, by)| {
             Operation::Pause(Pause {
                 until,
                 reason,
                 busy,
+                by,
             })
         })
         .boxed()

@@ -83,12 +83,13 @@ impl ReferenceQueue {
     }
 
     /// Rule 2: extends the owner's lease, even an expired one.
-    pub(super) fn renew(&mut self, renewal: Renewal) -> (Answer, Rule) {
+    pub(super) fn renew(&mut self, renewal: &Renewal) -> (Answer, Rule) {
         match &mut self.control.lease {
             Some(lease) if lease.owner == renewal.owner => {
                 lease.until = renewal.until;
                 self.control.breaker = renewal.breaker;
                 self.control.overloaded_since = renewal.overloaded_since;
+                self.control.observed = renewal.observed.clone();
                 let renewed = Renewed::Ours(self.control.clone());
                 (Answer::Renewed(renewed), Rule::Renew)
             }
@@ -125,6 +126,7 @@ impl ReferenceQueue {
         }
         self.control.breaker = release.breaker;
         self.control.overloaded_since = release.overloaded_since;
+        self.control.observed = release.observed.clone();
         let idle_turns = self.control.idle_turns;
         (Answer::Released(Released::Done { idle_turns }), rule)
     }
@@ -138,6 +140,7 @@ impl ReferenceQueue {
         }
         self.control.paused_until = Some(pause.until);
         self.control.pause_reason = Some(kept(&pause.reason));
+        self.control.paused_by = pause.by.clone();
         if !pause.busy {
             return done(Rule::Pause);
         }

@@ -62,6 +62,7 @@ impl ReferenceQueue {
     pub(super) fn resume(&mut self) -> (Answer, Rule) {
         self.control.paused_until = None;
         self.control.pause_reason = None;
+        self.control.paused_by = None;
         self.control.busy_pauses = 0;
         // The notification of the marker (rule 9) may have been dropped by the pause.
         self.control.notified_until = None;

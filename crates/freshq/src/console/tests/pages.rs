@@ -25,23 +25,24 @@ async fn the_first_page_shows_state_charts_running_and_pending_tasks() {
             "order-00",
             "order-11",
             "Created per second: <strong>0.2</strong>",
-            "Created in the last 60 s: 0 succeeded, 1 failed, 1 running, 12 pending.",
+            "Succeeded per second: <strong>0.0</strong>",
+            "Median run time in seconds: <strong>not measured yet</strong>",
             "changes allowed",
             "<a class=\"button\" href=\"pause\">Pause…</a>",
         ],
     );
-    assert_eq!(page.text.matches("<svg").count(), 3);
+    assert_eq!(page.text.matches("<svg").count(), 6);
     assert!(!page.text.contains("Resume…"), "the queue is not paused");
 }
 
 #[tokio::test]
 async fn console_escapes_task_text() {
     let world = World::start(true).await;
-    let (id, error) = ("<b>&\"x", "<script>alert(1)</script>");
+    let (id, error) = ("<b>&\"x", "<script>alert('x')</script>");
     world.put(id, TaskStatus::Failure, 1, Some(error));
     for page in ["failures", "tasks?status=failure", "task?id=%3Cb%3E%26%22x"] {
         let answer = world.get(page).await;
-        answer.expect(200, &["&lt;script&gt;alert(1)", "&lt;b&gt;&amp;"]);
+        answer.expect(200, &["&lt;script&gt;alert('x')", "&lt;b&gt;&amp;"]);
         assert!(
             !answer.text.contains("<script>") && !answer.text.contains("<b>"),
             "{page}"
@@ -55,9 +56,9 @@ async fn console_escapes_task_text() {
 async fn failures_are_grouped_and_redriven_after_confirmation() {
     let world = World::start(true).await;
     for (id, age, error) in [
-        ("a", 1, "HTTP 502"),
+        ("a", 1, "HTTP 502: job 17 is lost"),
         ("b", 2, "HTTP 400"),
-        ("c", 3, "HTTP 502"),
+        ("c", 3, "HTTP 502: job 4711 is lost"),
         ("d", 4, ""),
     ] {
         world.put(id, TaskStatus::Failure, age, Some(error));
@@ -66,12 +67,14 @@ async fn failures_are_grouped_and_redriven_after_confirmation() {
     page.expect(
         200,
         &[
-            "Failed tasks read: 4, different last errors: 3.",
+            "running tasks read: 4, different last errors: 3.",
             "<h2>No error was recorded</h2>",
             "Tasks: <strong>2</strong>",
             "&quot;order&quot;: &quot;a&quot;",
             "deleted by DynamoDB",
-            "href=\"redrive?error=HTTP%20502\"",
+            "href=\"redrive?error=HTTP%20502%3A%20job%20%3Cn%3E%20is%20lost\"",
+            "<h2>HTTP 502: job &lt;n&gt; is lost</h2>",
+            "(FAILURE 2)",
         ],
     );
     let place = |text| page.text.find(text).unwrap();
@@ -80,17 +83,18 @@ async fn failures_are_grouped_and_redriven_after_confirmation() {
         "the largest first"
     );
 
-    let question = world.get("redrive?error=HTTP%20502").await;
+    let pattern = "redrive?error=HTTP%20502%3A%20job%20%3Cn%3E%20is%20lost";
+    let question = world.get(pattern).await;
     question.expect(
         200,
         &[
-            "all failed tasks with &quot;HTTP 502&quot;",
+            "all failed tasks with &quot;HTTP 502: job &lt;n&gt; is lost&quot;",
             "tasks to redrive: 2",
         ],
     );
-    question.expect(200, &["action=\"redrive?error=HTTP%20502\""]);
+    question.expect(200, &[&format!("action=\"{pattern}\"")]);
     assert_eq!(world.status("a"), Some(TaskStatus::Failure), "only asked");
-    let done = world.post("redrive?error=HTTP%20502", "ttl=2h").await;
+    let done = world.post(pattern, "ttl=2h").await;
     done.expect(303, &[]);
     assert_eq!(done.header("location"), Some("failures?outcome=0"));
     let page = world.get("failures?outcome=0").await;
@@ -98,7 +102,7 @@ async fn failures_are_grouped_and_redriven_after_confirmation() {
         200,
         &[
             "redriven: 2; a processor was notified",
-            "Failed tasks read: 2",
+            "running tasks read: 4",
         ],
     );
     let states = ["a", "b", "c"].map(|id| world.status(id).unwrap());
@@ -117,7 +121,7 @@ async fn redrive_by_error_matches_multiline_errors() {
     let world = World::start(true).await;
     world.put("a", TaskStatus::Failure, 1, Some("no answer\nafter 1 s"));
     let page = world.get("failures").await;
-    page.expect(200, &["redrive?error=no%20answer%0Aafter%201%20s"]);
+    page.expect(200, &["redrive?error=no%20answer%0Aafter%20%3Cn%3E%20s"]);
     let question = world.get("redrive?error=no%20answer%0Aafter%201%20s").await;
     let action = "redrive?error=no%20answer%0Aafter%201%20s";
     question.expect(
@@ -179,11 +183,15 @@ async fn the_queue_is_paused_with_a_reason_and_resumed() {
     let control = world.store.control().await.unwrap();
     assert_eq!(control.pause_reason.as_deref(), Some("new release"));
     let page = world.get("?outcome=0").await;
-    let says = "The queue is paused until 2027-01-15T08:30:00.000Z: new release";
-    page.expect(200, &[says, "paused until 2027", "Resume…"]);
+    let says = "The queue is paused until 2027-01-15T08:30:00.000Z: new release (by user/ana at";
+    let title = "<title>paused – Queue – LifoQueue-dev – freshq</title>";
+    page.expect(200, &[says, "paused until 2027", "Resume…", title]);
     world.get("resume").await.expect(
         200,
-        &["End the pause of LifoQueue-dev (account 111122223333, eu-central-1)"],
+        &[
+            "End the pause of LifoQueue-dev (account 111122223333, eu-central-1)",
+            "30m left: new release (by user/ana",
+        ],
     );
     world.post("resume", "").await.expect(303, &[]);
     world
@@ -250,8 +258,8 @@ async fn the_agents_page_shows_queues_pending_calls_and_agents() {
     let world = World::start(false).await;
     let page = world.get("agents").await;
     let shows = [
-        "Q#Spanish#M",
-        "<td>Basque#F</td><td>3</td>",
+        "<td>Spanish, M</td><td>2</td>",
+        "<td>Basque, F</td><td>3</td><td>no agent with these attributes was ever queued</td>",
         "Ana Ruiz",
         "agents?after=ana",
     ];
@@ -300,4 +308,35 @@ async fn console_shows_table_errors() {
         .expect(303, &[]);
     let says = ["class=\"outcome problem\"", "DynamoDB request failed"];
     world.get("?outcome=0").await.expect(200, &says);
+}
+
+#[tokio::test]
+async fn the_circuit_breaker_is_opened_and_closed_with_buttons() {
+    let world = World::start(true).await;
+    let first = world.get("").await;
+    first.expect(200, &["Open the circuit breaker…"]);
+    let form = "for=30m&reason=new+release";
+    world.post("open", form).await.expect(303, &[]);
+    let page = world.get("?outcome=0").await;
+    let title = "<title>breaker open – Queue";
+    page.expect(
+        200,
+        &["only probes start", "Close the circuit breaker…", title],
+    );
+    world.post("close", "").await.expect(303, &[]);
+    let page = world.get("?outcome=1").await;
+    page.expect(
+        200,
+        &["the circuit breaker is closed", "Open the circuit breaker…"],
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_console_samples_without_an_open_page() {
+    let site = site(Arc::<MemoryStore>::default(), false);
+    let pace = Duration::from_secs(30);
+    let minute = Duration::from_secs(60);
+    let _elapsed = tokio::time::timeout(minute, site.read_on(pace)).await;
+    // The clock of the test stands, so that later samples are fresh.
+    assert!(site.looks().await.last.is_some(), "sampled at the start");
 }

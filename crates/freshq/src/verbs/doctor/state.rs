@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::Finding;
 use crate::deployed::{Kind, Resource, Stack};
 use crate::time_format::{exact, relative, rough};
+use crate::verbs::pause;
 
 /// Time after its expiry at which a processor lease becomes a finding. The sweep runs every minute.
 const STALE: Duration = Duration::from_secs(120);
@@ -72,11 +73,11 @@ pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
         });
     };
     if let Some(until) = control.paused_until.filter(|_| control.is_paused(now)) {
-        let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
         let what = format!(
-            "it is paused until {}, {} left: {reason}",
+            "it is paused until {}, {} left: {}",
             exact(until),
-            rough(until.since(now))
+            rough(until.since(now)),
+            pause::reason(control)
         );
         find(
             "the queue",
@@ -98,10 +99,13 @@ pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
             "freshq breaker close",
         );
     } else if let Some(open) = control.breaker {
+        let last = control.observed.last_response.as_ref();
+        let last = last.map(|last| format!("; {}", pause::response(last)));
         let what = format!(
-            "it has been open since {}; failed probes: {}",
+            "it has been open since {}; failed probes: {}{}",
             exact(open.since),
-            open.probes
+            open.probes,
+            last.unwrap_or_default()
         );
         find(
             "the circuit breaker",
@@ -135,7 +139,7 @@ pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
             "the processor",
             what,
             "tasks start but neither succeed nor fail",
-            "freshq list shows lastError of the pending tasks; docs/how-to/runbook-tasks.md, \"No progress\"",
+            "freshq errors groups the errors of the pending tasks; docs/how-to/runbook-tasks.md, \"No progress\"",
         );
     }
     (4, findings)

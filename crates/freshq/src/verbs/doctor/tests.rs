@@ -120,6 +120,10 @@ impl Deployed for Fake {
         Ok(self.now[&resource.logical].clone())
     }
 
+    async fn delete_message(&self, _: &str, id: &str) -> Result<bool, Failure> {
+        Ok(id == "there")
+    }
+
     async fn messages(&self, _: &str) -> Result<Vec<Message>, Failure> {
         Ok(vec![])
     }
@@ -189,7 +193,7 @@ async fn findings(fake: &Fake, store: &Arc<MemoryStore>) -> Vec<String> {
 async fn a_healthy_stack_has_no_finding() {
     let report = report_of(Fake::healthy(), Arc::default()).await;
     assert_eq!(report.exit(), Exit::Done, "{}", report.text());
-    let line = "LifoQueue-dev: settings checked: 49, findings: 0, not checked: 0";
+    let line = "LifoQueue-dev: settings checked: 52, findings: 0, not checked: 0";
     assert_eq!(report.text(), line);
 }
 
@@ -255,6 +259,7 @@ async fn doctor_reports_pause_open_breaker_and_expired_lease() {
         until: NOW.plus(Duration::from_secs(7_200)),
         reason: "maintenance".to_owned(),
         busy: false,
+        by: None,
     };
     store.pause(&pause).await.unwrap();
     let hold = lifo_queue::control::BreakerHold {
@@ -311,4 +316,34 @@ fn resources_unsupported_by_local_aws_are_reported_in_one_line() {
     let first = "not checked: table t: no AWS region";
     assert!(checkup.text().starts_with(first), "{}", checkup.text());
     assert_eq!(checkup.exit(), Exit::Failed);
+}
+
+#[tokio::test]
+async fn pending_calls_without_a_queued_agent_are_a_finding() {
+    struct Desk;
+    #[async_trait]
+    impl Function for Desk {
+        async fn send(&self, _: &Value) -> Result<Value, Failure> {
+            Ok(json!({
+                "queues": [{ "queue": "Q#Spanish#M", "depth": 2 }, { "queue": "Q#Basque#F", "depth": 0 }],
+                "waiting": [
+                    { "criteria": "Spanish#*", "depth": 4 },
+                    { "criteria": "Basque#F", "depth": 3 },
+                    { "criteria": "Latin#F", "depth": 1 },
+                    { "criteria": "Greek#F", "depth": 0 },
+                ],
+            }))
+        }
+    }
+    let (_, findings) = calls(&Desk).await.unwrap();
+    let whats = findings
+        .iter()
+        .map(|found| format!("{}: {}", found.place, found.what));
+    assert_eq!(
+        whats.collect::<Vec<_>>(),
+        [
+            "the calls for Basque, F: 3 pending calls, agents queued that match: 0",
+            "the calls for Latin, F: 1 pending calls, agents queued that match: no agent with these attributes was ever queued",
+        ]
+    );
 }

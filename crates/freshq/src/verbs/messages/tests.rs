@@ -34,6 +34,10 @@ impl Deployed for Fake {
         Ok(None)
     }
 
+    async fn delete_message(&self, _: &str, id: &str) -> Result<bool, Failure> {
+        Ok(id == "there")
+    }
+
     async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure> {
         Ok(match queue.rsplit_once('/').unwrap().1 {
             "the-dead" => self.0.clone(),
@@ -108,4 +112,18 @@ async fn empty_queues_are_counted() {
         text,
         "LifoQueue-dev: no messages in 2 failure and dead-letter queues"
     );
+}
+
+#[tokio::test]
+async fn a_message_is_deleted_by_its_id() {
+    let fake = Fake(vec![message("there", 5, "{}")]);
+    let deleted = delete(&fake, "there").await.unwrap();
+    assert_eq!(
+        deleted.text(),
+        "message there deleted from https://sqs/1/the-dead"
+    );
+    assert_eq!(deleted.exit(), Exit::Done);
+    let missing = delete(&fake, "other").await.unwrap();
+    assert!(missing.text().starts_with("no queue has the message other"));
+    assert_eq!(missing.exit(), Exit::NotAll);
 }

@@ -1,5 +1,10 @@
-use lifo_queue::control::{BreakerByHand, BreakerHold, Control, OpenBreaker, RedrivenTasks};
+use lifo_queue::control::{
+    Author, BreakerByHand, BreakerHold, Control, OpenBreaker, RedrivenTasks,
+};
 use lifo_queue::depth::Depth;
+use lifo_queue::observed::{LastResponse, Observed};
+use lifo_queue::operate::Suspect;
+use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::EpochSeconds;
 use uuid::Uuid;
 
@@ -19,6 +24,10 @@ fn report(control: Control) -> StatusReport {
             id: Some("111122223333".to_owned()),
             region: "eu-central-1".to_owned(),
         },
+        created: Created {
+            count: 90,
+            more: false,
+        },
         status: operate::Status {
             now: NOW,
             control,
@@ -34,6 +43,11 @@ fn report(control: Control) -> StatusReport {
                 superseded: 37,
                 exact: false,
             },
+            suspects: vec![Suspect {
+                task: TaskId::from_stored("order-1"),
+                status: TaskStatus::Taken,
+                attempts: 2,
+            }],
         },
     }
 }
@@ -48,6 +62,10 @@ fn busy() -> Control {
         }),
         paused_until: Some(at(1_770)),
         pause_reason: Some("maintenance".to_owned()),
+        paused_by: Some(Author {
+            name: "user/ana".to_owned(),
+            at: at(-30),
+        }),
         notified_until: Some(at(9)),
         notified_by: Some("batch".to_owned()),
         idle_turns: 2,
@@ -69,7 +87,26 @@ fn busy() -> Control {
             }),
         },
         overloaded_since: Some(at(-10)),
+        observed: observed(),
     }
+}
+
+/// Ten tasks that succeeded and two that failed in the last minute.
+fn observed() -> Observed {
+    let mut observed = Observed {
+        median_run_ms: Some(1_500),
+        measures_overload: true,
+        last_response: Some(LastResponse::new(
+            at(-3),
+            &TaskId::from_stored("order-7"),
+            "HTTP 401 Unauthorized: who are you",
+        )),
+        ..Observed::default()
+    };
+    for second in 0..12 {
+        observed.ended.count(at(second - 30), second < 2);
+    }
+    observed
 }
 
 #[test]
@@ -79,18 +116,23 @@ queue                 LifoQueue-dev
 account               111122223333
 region                eu-central-1
 as of                 2027-01-15T08:00:00.000Z
-paused                until 2027-01-15T08:29:30.000Z, 29m 30s left: maintenance
+paused                until 2027-01-15T08:29:30.000Z, 29m 30s left: maintenance (by user/ana at 2027-01-15T07:59:30.000Z)
 processor             active, its lease until 2027-01-15T08:00:18.000Z, in 18s (00000000-0000-0000-0000-000000000007)
 PENDING               at least 10000
 oldest PENDING        1h 2m 3s, created 2027-01-15T06:57:57.000Z
 TAKEN                 10
 FAILURE               3
+created               1.5/s in the last minute
+ended                 0.2/s succeeded, 0.0/s failed in the last minute
+run time              median 2s of the last runs
+last response         3s ago, to task order-7: HTTP 401 Unauthorized: who are you
+suspects              order-1 (TAKEN, attempts 2)
 superseded states     37 of 12 pending keys; only the newest pending tasks were read
 wake-ups requested    42
 last notification     suppresses others until 2027-01-15T08:00:09.000Z, in 9s
 idle turns in a row   2
 busy pauses in a row  1
-circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24; held open until 2027-01-15T08:05:00.000Z, 5m left: a new release
+circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24; held open until 2027-01-15T08:05:00.000Z, 5m left: a new release; the last response, to task order-7 at 2027-01-15T07:59:57.000Z: HTTP 401 Unauthorized: who are you
 overloaded            since 2027-01-15T07:59:50.000Z, 10s ago; only new tasks start
 rate limit's bucket   full again at 2027-01-15T08:00:04.000Z, in 4s
 redriven tasks        oldest created 2027-01-15T06:00:00.000Z, last expiry 2027-01-15T09:00:00.000Z";
@@ -153,6 +195,7 @@ fn json_status_has_exact_figures() {
         "now": "2027-01-15T08:00:00.000Z",
         "paused": {
             "until": "2027-01-15T08:29:30.000Z", "remainingMs": 1_770_000, "reason": "maintenance",
+            "by": "user/ana", "since": "2027-01-15T07:59:30.000Z",
         },
         "processor": {
             "active": true, "leaseUntil": "2027-01-15T08:00:18.000Z",
@@ -162,6 +205,11 @@ fn json_status_has_exact_figures() {
         "oldestPending": { "created": "2027-01-15T06:57:57.000Z", "ageMs": 3_723_000 },
         "taken": { "count": 10, "exact": true },
         "failed": { "count": 3, "exact": true },
+        "lastMinute": { "created": 90, "createdIsExact": true, "succeeded": 10, "failed": 2 },
+        "medianRunMs": 1_500,
+        "lastResponse": { "at": "2027-01-15T07:59:57.000Z", "taskId": "order-7",
+            "text": "HTTP 401 Unauthorized: who are you" },
+        "suspects": [{ "taskId": "order-1", "status": "TAKEN", "attempts": 2 }],
         "superseded": { "states": 37, "pendingKeys": 12, "exact": false },
         "wakeUpsRequested": 42,
         "notifiedUntil": "2027-01-15T08:00:09.000Z",
@@ -169,6 +217,7 @@ fn json_status_has_exact_figures() {
         "busyPauses": 1,
         "breaker": { "since": "2027-01-15T07:58:30.000Z", "failedProbes": 24,
             "heldUntil": "2027-01-15T08:05:00.000Z", "reason": "a new release" },
+        "measuresOverload": true,
         "overloadedSince": "2027-01-15T07:59:50.000Z",
         "rateFullAt": "2027-01-15T08:00:04.000Z",
         "redriven": {
@@ -187,7 +236,8 @@ fn status_of_an_unused_queue_is_shown() {
         "processor             none",
         "wake-ups requested    0",
         "circuit breaker       closed",
-        "overloaded            no",
+        "overloaded            not measured; compare created and ended",
+        "run time              not measured yet",
         "rate limit's bucket   no limit was applied yet",
     ] {
         assert!(

@@ -74,6 +74,7 @@ async fn a_list_is_filtered_by_age_and_error_and_its_reads_are_bounded() {
             error: Some("502".to_owned()),
             older_than: minutes(3),
             newer_than: minutes(6),
+            ..Filter::default()
         }))
         .await;
     assert_eq!(ids, ["t4", "t6"]);
@@ -93,7 +94,7 @@ async fn a_list_is_filtered_by_age_and_error_and_its_reads_are_bounded() {
     let crossed = filtered(Filter {
         older_than: minutes(6),
         newer_than: minutes(3),
-        error: None,
+        ..Filter::default()
     });
     let failure = world.run(&crossed).await.unwrap_err();
     assert_eq!(failure.exit(), Exit::Usage);
@@ -198,4 +199,174 @@ async fn purge_requires_table_name_pauses_and_keeps_running_tasks() {
     let control = world.store.control().await.unwrap();
     assert_eq!(control.pause_reason.as_deref(), Some("freshq purge"));
     assert!(control.is_paused(world.clock.now()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_of_all_statuses_are_listed_with_status_and_payload() {
+    let mut world = World::start();
+    world.put("waits", TaskStatus::Pending, 30);
+    world.put("runs", TaskStatus::Taken, 20);
+    world.put_failed("failed", 10, "HTTP 400");
+    world.put("done", TaskStatus::Success, 5);
+    let (ids, json) = world.listed(&list(StatusName::Any)).await;
+    assert_eq!(ids, ["done", "failed", "runs", "waits"]);
+    assert_eq!(json["tasks"][1]["payload"], json!({ "order": 1 }));
+    let text = world.run(&list(StatusName::Any)).await.unwrap().text();
+    assert!(
+        text.contains("failed  FAILURE  10s") && text.contains(r#"{"order":1}"#),
+        "{text}"
+    );
+    let few = List {
+        limit: 1,
+        ..list(StatusName::Any)
+    };
+    let (ids, json) = world.listed(&few).await;
+    assert_eq!((ids.len(), &json["after"]), (1, &Value::Null));
+    let after = List {
+        after: "1:a".parse().ok(),
+        ..list(StatusName::Any)
+    };
+    assert_eq!(world.run(&after).await.unwrap_err().exit(), Exit::Usage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_filter_reads_whole_pages_and_continues_after_the_last_match() {
+    let mut world = World::start();
+    for n in 0..90 {
+        let error = if n % 30 == 29 { "HTTP 503" } else { "HTTP 400" };
+        world.put_failed(&format!("t{n:02}"), n, error);
+    }
+    let mut list = List {
+        filter: Filter {
+            error: Some("503".to_owned()),
+            ..Filter::default()
+        },
+        limit: 2,
+        ..list(StatusName::Failure)
+    };
+    let (ids, json) = world.listed(&list).await;
+    assert_eq!(ids, ["t29", "t59"]);
+    assert_eq!(
+        json["read"]["pages"],
+        json!(1),
+        "not one page per two tasks"
+    );
+    list.after = Some(json["after"].as_str().unwrap().parse().unwrap());
+    let (ids, json) = world.listed(&list).await;
+    assert_eq!(
+        (ids, &json["after"]),
+        (vec!["t89".to_owned()], &Value::Null)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn errors_are_grouped_by_pattern_over_all_statuses() {
+    let mut world = World::start();
+    for (id, error) in [
+        (
+            "a",
+            "HTTP 502: job 17 of 0192a1c3-7d5e-7f00-8a1b-3c4d5e6f7a8b",
+        ),
+        (
+            "b",
+            "HTTP 502: job 4711 of 1192a1c3-7d5e-7f00-8a1b-3c4d5e6f7a8b",
+        ),
+        ("c", "HTTP 400: no"),
+    ] {
+        world.put_failed(id, 60, error);
+    }
+    world.put_failed(
+        "d",
+        10,
+        "HTTP 502: job 3 of 2192a1c3-7d5e-7f00-8a1b-3c4d5e6f7a8b",
+    );
+    let mut pending = world.task("d").unwrap();
+    pending.status = TaskStatus::Pending;
+    world.store.put(TaskId::from_stored("d"), pending);
+    world.put("e", TaskStatus::Pending, 5);
+    let errors = Errors {
+        max_reads: 100,
+        newer_than: None,
+    };
+    let report = world.run(&errors).await.unwrap();
+    let expected = "\
+TASKS                 NEWEST  EXAMPLE  ERROR
+FAILURE 2, PENDING 1  10s     d        HTTP 502: job <n> of <uuid>
+FAILURE 1             1m      c        HTTP 400: no
+tasks read: 5; pages of the index: 3";
+    assert_eq!(report.text(), expected);
+    let json = report.json();
+    assert_eq!(
+        json["errors"][0]["statuses"],
+        json!({ "FAILURE": 2, "PENDING": 1 })
+    );
+    assert_eq!(json["errors"][0]["example"].as_str().unwrap().len(), 55);
+    // The pattern is accepted as a filter.
+    let filter = Filter {
+        error: Some("job <n> of <uuid>".to_owned()),
+        ..Filter::default()
+    };
+    let found = List {
+        filter,
+        ..list(StatusName::Failure)
+    };
+    assert_eq!(world.listed(&found).await.0, ["b", "a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_are_cancelled_by_payload_after_a_dry_run_and_a_confirmation() {
+    let mut world = World::start();
+    for (id, producer) in [("a", "shop"), ("b", "import"), ("c", "import")] {
+        world.put(id, TaskStatus::Pending, 60);
+        let mut record = world.task(id).unwrap();
+        record.payload = Some(json!({ "producer": producer }));
+        world.store.put(TaskId::from_stored(id), record);
+    }
+    let mut cancel = Cancel {
+        filter: Filter {
+            payload: Some(r#""producer":"import""#.to_owned()),
+            newer_than: Some(HOUR),
+            ..Filter::default()
+        },
+        dry_run: true,
+        ..Cancel::default()
+    };
+    let line = "tasks to cancel: 2; tasks read: 3; pages of the index: 1";
+    world.expect(&cancel, line, Exit::Done).await;
+    cancel.dry_run = false;
+    world.prompt.answer = Some("no".to_owned());
+    world
+        .expect(&cancel, "nothing was cancelled", Exit::Declined)
+        .await;
+    assert!(world.prompt.asked[0].starts_with("Delete 2 pending tasks of LifoQueue-dev (account"));
+    assert_eq!(world.store.records().len(), 3);
+    cancel.yes = true;
+    world.expect(&cancel, "cancelled: 2", Exit::Done).await;
+    assert_eq!(world.status("a"), Some(TaskStatus::Pending));
+    assert_eq!(world.store.records().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancel_waits_for_a_running_task() {
+    let mut world = World::start();
+    world.put("a", TaskStatus::Taken, 60);
+    let cancel = |wait| Cancel {
+        tasks: ids(&["a"]),
+        wait,
+        ..Cancel::default()
+    };
+    let line = "a  not cancelled: it is TAKEN";
+    world.expect(&cancel(None), line, Exit::NotAll).await;
+    let returns = {
+        let store = world.store.clone();
+        let mut record = world.task("a").unwrap();
+        record.status = TaskStatus::Pending;
+        async move {
+            tokio::time::sleep(Duration::from_secs(90)).await;
+            store.put(TaskId::from_stored("a"), record);
+        }
+    };
+    let cancel = cancel(Some(Duration::from_secs(180)));
+    let (_, ()) = tokio::join!(world.expect(&cancel, "a  cancelled", Exit::Done), returns);
+    assert_eq!(world.status("a"), None);
 }

@@ -11,7 +11,8 @@ use super::*;
 
 fn pause(time: Duration) -> Pause {
     let reason = "maintenance".to_owned();
-    Pause { time, reason }
+    let yes = false;
+    Pause { time, reason, yes }
 }
 
 async fn hold(world: &World, seconds: u64) {
@@ -53,7 +54,7 @@ async fn status_counts_tasks_and_names_the_processor() {
 async fn pause_can_be_extended_but_not_shortened() {
     let mut world = World::start();
     let half = pause(HOUR / 2);
-    let line = "paused until 2027-01-15T08:30:00.000Z, 30m left: maintenance";
+    let line = "paused until 2027-01-15T08:30:00.000Z, 30m left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
     world.expect(&half, line, Exit::Done).await;
     assert!(
         world
@@ -66,10 +67,9 @@ async fn pause_can_be_extended_but_not_shortened() {
     // The same pause again, as if the client repeats a pause whose answer was lost. The store
     // rejects it, but the stored pause is the requested one.
     world.expect(&half, line, Exit::Done).await;
-    let line = "paused until 2027-01-15T09:00:00.000Z, 1h left: maintenance";
+    let line = "paused until 2027-01-15T09:00:00.000Z, 1h left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
     world.expect(&pause(HOUR), line, Exit::Done).await;
-    let line =
-        "not changed: a longer pause exists, until 2027-01-15T09:00:00.000Z, 1h left: maintenance";
+    let line = "not changed: a longer pause exists, until 2027-01-15T09:00:00.000Z, 1h left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
     world.expect(&half, line, Exit::NotAll).await;
     let report = world.run(&half).await.unwrap().json();
     assert_eq!(
@@ -121,7 +121,7 @@ async fn wake_reports_its_outcome() {
     world
         .expect(
             &Wake {},
-            "another event has just notified a processor; if no task starts, run freshq wake after 10 s",
+            "another event has just notified a processor, and none is active yet; if no task starts, freshq doctor names a setting that stops it; then run freshq wake after 10 s",
             Exit::Done,
         )
         .await;
@@ -171,4 +171,63 @@ async fn closing_the_breaker_of_a_paused_queue_succeeds_and_reports_the_pause() 
     let text = "the circuit breaker is closed; the queue is still paused, and freshq resume ends the pause";
     assert_eq!((report.text().as_str(), report.exit()), (text, Exit::Done));
     assert_eq!(report.json(), json!({ "closed": true, "wake": "paused" }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_pause_needs_a_confirmation_that_names_the_pending_tasks() {
+    let mut world = World::start();
+    world.put("a", TaskStatus::Pending, 60);
+    let long = pause(2 * HOUR);
+    let failure = world.run(&long).await.unwrap_err();
+    assert!(
+        matches!(failure, Failure::NoTerminal("--yes")),
+        "{failure:?}"
+    );
+    let asked = &world.prompt.asked[0];
+    assert!(
+        asked.contains("pause of 2h") && asked.contains("1 are pending"),
+        "{asked}"
+    );
+    world.prompt.answer = Some("no".to_owned());
+    world.expect(&long, "not paused", Exit::Declined).await;
+    assert_eq!(world.store.control().await.unwrap().paused_until, None);
+    let yes = Pause { yes: true, ..long };
+    let line = "paused until 2027-01-15T10:00:00.000Z, 2h left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
+    world.expect(&yes, line, Exit::Done).await;
+    let ended = world.run(&Resume {}).await.unwrap().text();
+    assert!(
+        ended.contains("the ended pause: until 2027-01-15T10"),
+        "{ended}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn status_names_tasks_that_may_have_crashed_their_process() {
+    let mut world = World::start();
+    world.put("fine", TaskStatus::Pending, 60);
+    let mut record = world.task("fine").unwrap();
+    record.attempts = 0;
+    world.store.put(TaskId::from_stored("fine"), record);
+    world.put("marked", TaskStatus::Pending, 50);
+    let mut record = world.task("marked").unwrap();
+    record.lease_ran_out = true;
+    world.store.put(TaskId::from_stored("marked"), record);
+    world.put("runs", TaskStatus::Taken, 40);
+    let mut record = world.task("runs").unwrap();
+    record.lease_token = Some(lifo_queue::task::LeaseToken(Uuid::from_u128(9)));
+    record.lease_until = Some(NOW.plus(HOUR));
+    world.store.put(TaskId::from_stored("runs"), record);
+    let suspects = |report: &dyn Report| -> Vec<String> {
+        let json = report.json();
+        let suspects = json["suspects"].as_array().unwrap().iter();
+        suspects
+            .map(|there| there["taskId"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    // The lease of the running task is live, but no processor is active.
+    let report = world.run(&Status {}).await.unwrap();
+    assert_eq!(suspects(&*report), ["runs", "marked"]);
+    hold(&world, 20).await;
+    let report = world.run(&Status {}).await.unwrap();
+    assert_eq!(suspects(&*report), ["marked"]);
 }

@@ -158,7 +158,10 @@ async fn cancel_deletes_pending_tasks_and_reports_others() {
     let mut world = World::start();
     world.put("waits", TaskStatus::Pending, 60);
     world.put("runs", TaskStatus::Taken, 60);
-    let cancel = |tasks| Cancel { tasks: ids(tasks) };
+    let cancel = |tasks| Cancel {
+        tasks: ids(tasks),
+        ..Cancel::default()
+    };
     let report = world
         .run(&cancel(&["waits", "runs", "absent"]))
         .await

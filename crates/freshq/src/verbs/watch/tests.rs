@@ -65,12 +65,13 @@ async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
         sample.status.pending.count = u32::try_from(ms / 10).unwrap();
         history.add(sample);
     }
-    insta::assert_snapshot!("busy", printed(&queue.name, &history).unwrap());
+    insta::assert_snapshot!("busy", on(PRINTED, &history));
 
     let pause = Pause {
         until: NOW.plus(Duration::from_secs(90)),
         reason: "maintenance".to_owned(),
         busy: false,
+        by: None,
     };
     store.pause(&pause).await.unwrap();
     let hold = BreakerHold {
@@ -80,7 +81,11 @@ async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
     store.hold_breaker(&hold).await.unwrap();
     history.failed("DynamoDB request failed".to_owned());
     history.last = Some(sample::take(&queue).await.unwrap());
-    let text = printed(&queue.name, &history).unwrap();
+    for (columns, rows) in [(80, 20), (80, 24), (120, 40)] {
+        let name = format!("stopped-{columns}x{rows}");
+        insta::assert_snapshot!(name, on((columns, rows), &history));
+    }
+    let text = on(PRINTED, &history);
     for line in [
         "paused     1m 30s left: maintenance",
         "breaker    held open, 10m left: a new release",
@@ -88,6 +93,55 @@ async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
     ] {
         assert!(text.contains(line), "{line} in\n{text}");
     }
+}
+
+/// The view on a terminal of this size.
+fn on(size: (u16, u16), history: &History) -> String {
+    printed("LifoQueue-dev", history, size, &Keys::default()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_without_pending_tasks_has_no_empty_lists() {
+    let store = Arc::<MemoryStore>::default();
+    let mut history = History::default();
+    history.add(sample::take(&queue(&store)).await.unwrap());
+    let text = on((80, 20), &history);
+    assert!(
+        text.contains("no task is pending") && !text.contains("oldest"),
+        "{text}"
+    );
+    let keys = Keys {
+        mode: keys::Mode::Help,
+        ..Keys::default()
+    };
+    let help = printed("LifoQueue-dev", &history, (80, 20), &keys).unwrap();
+    assert!(
+        help.contains("p      pause the queue for 15 minutes"),
+        "{help}"
+    );
+    assert!(
+        help.contains("paused     no"),
+        "the state stays visible: {help}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_pause_resume_and_show_a_task() {
+    let store = Arc::<MemoryStore>::default();
+    put(&store, "order-1", TaskStatus::Pending, 5);
+    let queue = queue(&store);
+    let paused = carry_out(&queue, Action::Pause("maintenance".to_owned())).await;
+    assert!(
+        paused.contains("15m left: maintenance (by user/ana"),
+        "{paused}"
+    );
+    let resumed = carry_out(&queue, Action::Resume).await;
+    assert!(
+        resumed.starts_with("resumed: a processor was notified"),
+        "{resumed}"
+    );
+    let shown = carry_out(&queue, Action::Show(TaskId::from_stored("order-1"))).await;
+    assert!(shown.contains("taskStatus     PENDING"), "{shown}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,6 +163,8 @@ async fn watch_once_prints_and_live_view_requires_a_terminal() {
         "{}",
         report.text()
     );
+    assert_eq!(report.json()["pending"]["count"], json!(0));
+    assert_eq!(report.json()["medianRunMs"], Value::Null);
     assert!(report.text().contains("pending: 0"));
     let live = Watch {
         once: false,
@@ -116,14 +172,4 @@ async fn watch_once_prints_and_live_view_requires_a_terminal() {
     };
     let failure = live.run(&queue(&store), &mut Silent).await.unwrap_err();
     assert_eq!(failure.exit(), Exit::Usage, "a test has no terminal");
-}
-
-#[test]
-fn q_escape_and_control_c_end_the_view() {
-    let key = |code, modifiers| ends(KeyEvent::new(code, modifiers));
-    assert!(key(KeyCode::Char('q'), KeyModifiers::NONE));
-    assert!(key(KeyCode::Esc, KeyModifiers::NONE));
-    assert!(key(KeyCode::Char('c'), KeyModifiers::CONTROL));
-    assert!(!key(KeyCode::Char('c'), KeyModifiers::NONE));
-    assert!(!key(KeyCode::Enter, KeyModifiers::NONE));
 }

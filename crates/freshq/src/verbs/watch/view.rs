@@ -8,32 +8,90 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Style, Stylize};
 use ratatui::text::Line;
-use ratatui::widgets::{Block, Paragraph, Sparkline};
+use ratatui::widgets::{Block, Clear, Paragraph, Sparkline, Wrap};
 
+use super::keys::{Field, HELP, Keys, Mode, PAUSE};
 use crate::sample::{History, Sample, WINDOW};
-use crate::time_format::{exact, relative, rough};
+use crate::time_format::{age, exact, relative, rough};
+use crate::verbs::pause;
 
-pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History) {
-    let rows = [
-        Constraint::Length(7),
-        Constraint::Length(6),
-        Constraint::Length(6),
-        Constraint::Min(4),
-        Constraint::Length(1),
-    ];
-    let [head, depth, age, tasks, foot] = Layout::vertical(rows).areas(frame.area());
-    let foot_line = match &history.failure {
-        Some(why) => Line::from(format!("the last sample failed: {why}")).red(),
-        None => Line::from("q ends the view").dim(),
-    };
-    frame.render_widget(foot_line, foot);
+/// Minimum height of the curves.
+const CURVES: u16 = 4;
+
+pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &Keys) {
+    let area = frame.area();
     let Some(sample) = &history.last else {
+        frame.render_widget(foot(history, keys), area);
         return;
     };
+    let facts = facts(sample);
+    let head = u16::try_from(facts.len()).unwrap_or(0) + 2;
+    let listed = sample.newest.len().max(sample.oldest.len());
+    let listed = u16::try_from(listed).unwrap_or(0);
+    let left = area.height.saturating_sub(head + 1);
+    let (curves, tasks) = match listed {
+        0 => (left.saturating_sub(1), 1),
+        _ => {
+            let curves = left.saturating_sub(listed + 2).max(CURVES);
+            (curves, left.saturating_sub(curves))
+        }
+    };
+    // A curve of one row says nothing.
+    let (curves, tasks) = match left < 2 * CURVES {
+        true => (0, left),
+        false => (curves, tasks),
+    };
+    let rows = [head, curves, tasks, 1].map(Constraint::Length);
+    let [head, curves, tasks, last] = Layout::vertical(rows).areas(area);
     let block = Block::bordered().title(format!(" {name}  {} ", exact(sample.status.now)));
-    frame.render_widget(Paragraph::new(facts(sample)).block(block), head);
-    let pending = &sample.status.pending;
-    let title = format!(" pending: {pending} ");
+    frame.render_widget(Paragraph::new(facts).block(block), head);
+    draw_curves(frame, curves, history, sample);
+    draw_tasks(frame, tasks, sample, keys.selected);
+    frame.render_widget(foot(history, keys), last);
+    if let Some(text) = overlay(&keys.mode) {
+        let below = Rect {
+            y: head.bottom().min(last.y),
+            height: last.y.saturating_sub(head.bottom()),
+            ..area
+        };
+        let block = Block::bordered().title(" any key closes this ");
+        let text = Paragraph::new(text).wrap(Wrap { trim: false }).block(block);
+        frame.render_widget(Clear, below);
+        frame.render_widget(text, below);
+    }
+}
+
+/// The text that covers the lists.
+fn overlay(mode: &Mode) -> Option<String> {
+    match mode {
+        Mode::Help => {
+            let keys = HELP
+                .iter()
+                .map(|(key, effect)| format!("{key:<6} {effect}"));
+            Some(keys.collect::<Vec<_>>().join("\n"))
+        }
+        Mode::Text(text) => Some(text.clone()),
+        Mode::Live | Mode::Typing(..) | Mode::Resuming => None,
+    }
+}
+
+/// The last line: a question, a failure or the keys.
+fn foot(history: &History, keys: &Keys) -> Line<'static> {
+    match (&keys.mode, &history.failure) {
+        (Mode::Typing(Field::Task, text), _) => Line::from(format!("task id: {text}▏")),
+        (Mode::Typing(Field::Reason, text), _) => {
+            Line::from(format!("pause for {}, reason: {text}▏", rough(PAUSE)))
+        }
+        (Mode::Resuming, _) => Line::from("resume the queue? [y/N]"),
+        (_, Some(why)) => Line::from(format!("the last sample failed: {why}")).red(),
+        (_, None) => Line::from("q ends the view, ? shows the keys").dim(),
+    }
+}
+
+/// The curves, side by side.
+fn draw_curves(frame: &mut Frame<'_>, area: Rect, history: &History, sample: &Sample) {
+    let [depth, age] = halves(area);
+    let title = format!(" pending: {} ", sample.status.pending);
     let depths = history.figures.iter().map(|look| Some(look.pending.into()));
     sparkline(frame, depth, title, depths.collect());
     let latest = sample.start_age.map_or("no task runs".to_owned(), rough);
@@ -44,22 +102,29 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History) {
         .map(|look| look.start_age.map(millis));
     let title = format!(" age at start: {latest} ");
     sparkline(frame, age, title, ages.collect());
-    let [newest, oldest] =
-        Layout::horizontal([Constraint::Percentage(50), Constraint::Percentage(50)]).areas(tasks);
+}
+
+/// The lists of pending tasks; one line if there are none.
+fn draw_tasks(frame: &mut Frame<'_>, area: Rect, sample: &Sample, selected: usize) {
+    if sample.newest.is_empty() {
+        frame.render_widget(Line::from(" no task is pending").dim(), area);
+        return;
+    }
+    let [newest, oldest] = halves(area);
+    let now = sample.status.now;
     list(
         frame,
         newest,
         " newest pending ",
         &sample.newest,
-        sample.status.now,
+        Some(selected),
+        now,
     );
-    list(
-        frame,
-        oldest,
-        " oldest pending ",
-        &sample.oldest,
-        sample.status.now,
-    );
+    list(frame, oldest, " oldest pending ", &sample.oldest, None, now);
+}
+
+fn halves(area: Rect) -> [Rect; 2] {
+    Layout::horizontal([Constraint::Percentage(50), Constraint::Percentage(50)]).areas(area)
 }
 
 /// The lines above the curves.
@@ -78,12 +143,8 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
     let paused = match control.paused_until.filter(|_| control.is_paused(now)) {
         None => Line::from("paused     no"),
         Some(until) => {
-            let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
-            Line::from(format!(
-                "paused     {} left: {reason}",
-                rough(until.since(now))
-            ))
-            .yellow()
+            let (left, reason) = (rough(until.since(now)), pause::reason(control));
+            Line::from(format!("paused     {left} left: {reason}")).yellow()
         }
     };
     let breaker = match (control.held_breaker(now), control.breaker) {
@@ -105,22 +166,33 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
         }
         (None, None) => Line::from("breaker    closed"),
     };
-    let [pending, taken, success, failure] = sample.recent;
-    let rate = sample.created_per_second();
-    let least = if sample.more { "at least " } else { "" };
-    vec![
-        Line::from(format!(
-            "tasks      running: {}, failed: {}",
-            status.taken, status.failed
-        )),
-        Line::from(format!(
-            "last {} s  created: {least}{rate:.1}/s; of these succeeded: {success}, failed: {failure}, running: {taken}, pending: {pending}",
-            WINDOW.as_secs()
-        )),
-        processor,
+    let (succeeded, failed) = sample.ended_per_second();
+    let created = sample.created();
+    let least = if created.more { "at least " } else { "" };
+    let run_time = sample.run_time().map_or("not measured".to_owned(), rough);
+    let flow = format!(
+        "last {} s  created {least}{:.1}/s, succeeded {succeeded:.1}/s, failed {failed:.1}/s",
+        WINDOW.as_secs(),
+        created.per_second(),
+    );
+    let mut lines = vec![
         paused,
         breaker,
-    ]
+        processor,
+        Line::from(format!(
+            "tasks      running: {}, failed: {}; median run: {run_time}",
+            status.taken, status.failed
+        )),
+        match failed > succeeded {
+            true => Line::from(flow).red(),
+            false => Line::from(flow),
+        },
+    ];
+    if let Some(last) = &control.observed.last_response {
+        let since = relative(last.at, now);
+        lines.push(Line::from(format!("response   {since}: {}", last.text)));
+    }
+    lines
 }
 
 fn sparkline(frame: &mut Frame<'_>, area: Rect, title: String, mut values: Vec<Option<u64>>) {
@@ -138,14 +210,25 @@ fn millis(age: Duration) -> u64 {
     u64::try_from(age.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn list(frame: &mut Frame<'_>, area: Rect, title: &'static str, tasks: &[Candidate], now: Millis) {
-    let lines: Vec<Line<'_>> = tasks.iter().map(|task| row(task, now)).collect();
+fn list(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    title: &'static str,
+    tasks: &[Candidate],
+    selected: Option<usize>,
+    now: Millis,
+) {
+    let row = |(place, task)| match selected == Some(place) {
+        true => row(task, now).reversed(),
+        false => row(task, now),
+    };
+    let lines: Vec<Line<'_>> = tasks.iter().enumerate().map(row).collect();
     let block = Block::bordered().title(title);
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
 fn row(task: &Candidate, now: Millis) -> Line<'static> {
-    let age = rough(now.since(task.created));
+    let age = age(task.created, now);
     let line = format!("{age:>8}  {}", task.id);
     match task.not_before.filter(|at| *at > now) {
         Some(at) => Line::from(format!("{line}, may start {}", relative(at, now))).dim(),

@@ -51,12 +51,14 @@ impl Attempts {
             Some(Outcome::Failure { reason }) => Verdict::Settle(Settlement::Failure { reason }),
             Some(Outcome::Retry { reason }) => self.retry(taken, reason, Why::Retry),
             Some(Outcome::Rejecting { reason }) => self.retry(taken, reason, Why::Retry),
-            Some(Outcome::Busy { retry_after }) => match ruling.spared {
+            Some(Outcome::Busy {
+                retry_after,
+                reason,
+            }) => match ruling.spared {
                 Some(Spared::UntilProbe(at)) if retry_after.is_none() => {
-                    let reason = "the downstream was busy".to_owned();
                     self.unavailable(taken, reason, at, u32::MAX, ruling.next_start)
                 }
-                _ => self.busy(taken, retry_after),
+                _ => self.busy(taken, retry_after, reason),
             },
             None => {
                 let reason = "cut off: the function's deadline was near".to_owned();
@@ -88,9 +90,8 @@ impl Attempts {
     }
 
     /// Returns the task after a short wait and restores its attempt, a bounded number of times.
-    fn busy(&self, taken: &TakenTask, retry_after: Option<Duration>) -> Verdict {
+    fn busy(&self, taken: &TakenTask, retry_after: Option<Duration>, reason: String) -> Verdict {
         let returns = taken.task.total_attempts.saturating_sub(taken.task.attempt);
-        let reason = "the downstream was busy".to_owned();
         if returns >= self.settings.max_busy_returns {
             return self.retry(taken, reason, Why::Busy);
         }

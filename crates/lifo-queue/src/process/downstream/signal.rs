@@ -29,7 +29,7 @@ impl From<Option<&Outcome>> for Signal {
     fn from(outcome: Option<&Outcome>) -> Self {
         match outcome {
             Some(Outcome::Success | Outcome::Failure { .. }) => Self::Answered,
-            Some(Outcome::Busy { retry_after }) => Self::Busy {
+            Some(Outcome::Busy { retry_after, .. }) => Self::Busy {
                 retry_after: *retry_after,
             },
             Some(Outcome::Rejecting { .. }) => Self::Rejecting,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{Ledger, RunNumber};
-use crate::control::Pause;
+use crate::control::{Author, Pause};
 use crate::task::TaskId;
 use crate::time::Millis;
 
@@ -89,6 +89,7 @@ impl Ledger {
                     self.walls.rejected.len()
                 ),
                 busy: true,
+                by: Some(Author::processor(now)),
             });
         }
         self.long_unavailable(now).or_else(|| self.long_busy(now))
@@ -112,6 +113,7 @@ impl Ledger {
                 open_for.as_secs()
             ),
             busy: false,
+            by: Some(Author::processor(now)),
         })
     }
 
@@ -132,6 +134,7 @@ impl Ledger {
                 self.walls.busy.len()
             ),
             busy: true,
+            by: Some(Author::processor(now)),
         })
     }
 }

@@ -49,6 +49,7 @@ impl Turn<'_> {
             &self.rate,
             self.downstream.lock().queue().open_breaker(),
             self.codel.since(),
+            self.observations.observed(),
             Some(self.seen),
             false,
         );

@@ -33,6 +33,7 @@ impl Turn<'_> {
             let unfinished = matches!(attempted.end, End::GivenBack { .. });
             self.summary.superseded += u32::from(unfinished);
         }
+        self.observations.record(&attempted, now);
         match attempted.end {
             End::Succeeded => self.summary.succeeded += 1,
             End::Failed => self.summary.failed += 1,

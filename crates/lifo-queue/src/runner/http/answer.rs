@@ -113,6 +113,7 @@ impl Answer {
             Means::Success => Outcome::Success,
             Means::Busy => Outcome::Busy {
                 retry_after: self.retry_after,
+                reason,
             },
             Means::Rejecting if status.is_redirection() => Outcome::Rejecting {
                 reason: format!(

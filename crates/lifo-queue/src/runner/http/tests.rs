@@ -132,33 +132,25 @@ async fn http_status_determines_the_outcome() {
 async fn busy_honours_retry_after_seconds_and_dates() {
     let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100));
     for status in [408, 425, 429, 503] {
-        let busy = |seconds| Outcome::Busy {
-            retry_after: Some(Duration::from_secs(seconds)),
+        let wait = async |header| match outcome_of(status, header, "later").await {
+            Outcome::Busy {
+                retry_after,
+                reason,
+            } => {
+                assert!(reason.starts_with(&format!("HTTP {status} ")), "{reason}");
+                assert!(reason.ends_with(": later"), "{reason}");
+                retry_after
+            }
+            other => panic!("{status}: {other:?}"),
         };
-        assert_eq!(
-            outcome_of(status, None, "").await,
-            Outcome::Busy { retry_after: None }
-        );
-        assert_eq!(
-            outcome_of(status, Some(("retry-after", "7")), "").await,
-            busy(7)
-        );
-        assert_eq!(
-            outcome_of(status, Some(("Retry-After", "86400")), "").await,
-            busy(900)
-        );
-        let outcome = outcome_of(status, Some(("retry-after", "later")), "").await;
-        assert_eq!(outcome, Outcome::Busy { retry_after: None });
-
-        let outcome = outcome_of(status, Some(("retry-after", &date)), "").await;
-        let Outcome::Busy {
-            retry_after: Some(wait),
-        } = outcome
-        else {
-            panic!("{outcome:?}")
-        };
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(wait(None).await, None);
+        assert_eq!(wait(Some(("retry-after", "7"))).await, seconds(7));
+        assert_eq!(wait(Some(("Retry-After", "86400"))).await, seconds(900));
+        assert_eq!(wait(Some(("retry-after", "later"))).await, None);
+        let asked = wait(Some(("retry-after", &date))).await.unwrap();
         let about = Duration::from_secs(90)..=Duration::from_secs(100);
-        assert!(about.contains(&wait), "{wait:?}");
+        assert!(about.contains(&asked), "{asked:?}");
     }
 }
 
@@ -296,7 +288,12 @@ async fn headers_and_bodies_that_are_not_utf8_are_accepted() {
     );
     let busy: &[u8] = b"HTTP/1.1 503 X\r\nretry-after: \xe9\r\ncontent-length: 1\r\n\r\n\xff";
     let outcome = outcome(&raw(busy, After::Close).await.url("http")).await;
-    assert_eq!(outcome, Outcome::Busy { retry_after: None });
+    let Outcome::Busy {
+        retry_after: None, ..
+    } = outcome
+    else {
+        panic!("{outcome:?}")
+    };
 }
 
 #[tokio::test]

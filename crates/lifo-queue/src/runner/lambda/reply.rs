@@ -81,12 +81,18 @@ pub(super) fn returned(payload: &[u8]) -> Outcome {
         },
         Reply::Busy {
             retry_after_seconds: None,
-        } => Outcome::Busy { retry_after: None },
+        } => Outcome::Busy {
+            retry_after: None,
+            reason: BUSY.to_owned(),
+        },
         Reply::Busy {
             retry_after_seconds: Some(seconds),
         } => busy_for(seconds),
     }
 }
+
+/// The reason of a busy function, whose reply has none.
+const BUSY: &str = "the function replied that it is busy";
 
 fn busy_for(seconds: f64) -> Outcome {
     // `Duration::try_from_secs_f64` is not enough: it also rejects a wait that is too long for it.
@@ -100,6 +106,7 @@ fn busy_for(seconds: f64) -> Outcome {
     let wait = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     Outcome::Busy {
         retry_after: Some(retry_after::cap(wait)),
+        reason: BUSY.to_owned(),
     }
 }
 
@@ -159,6 +166,7 @@ mod tests {
     fn busy(seconds: f64) -> Outcome {
         Outcome::Busy {
             retry_after: Some(Duration::from_secs_f64(seconds)),
+            reason: BUSY.to_owned(),
         }
     }
 
@@ -194,7 +202,13 @@ mod tests {
                     reason: "no database".into(),
                 },
             ),
-            (r#"{"outcome":"busy"}"#, Outcome::Busy { retry_after: None }),
+            (
+                r#"{"outcome":"busy"}"#,
+                Outcome::Busy {
+                    retry_after: None,
+                    reason: BUSY.to_owned(),
+                },
+            ),
             (r#"{"outcome":"busy","retryAfterSeconds":5}"#, busy(5.0)),
             (r#"{"outcome":"busy","retryAfterSeconds":0.25}"#, busy(0.25)),
             (

@@ -47,6 +47,7 @@ async fn the_function_is_invoked_with_the_task() {
 async fn reply_of_the_function_determines_the_outcome() {
     let busy = Outcome::Busy {
         retry_after: Some(Duration::from_secs(5)),
+        reason: "the function replied that it is busy".to_owned(),
     };
     let cases = [
         ("", Outcome::Success),
@@ -81,9 +82,7 @@ async fn a_function_that_throws_is_retried() {
 
 #[tokio::test]
 async fn throttling_is_busy() {
-    let wait = |seconds: Option<u64>| Outcome::Busy {
-        retry_after: seconds.map(Duration::from_secs),
-    };
+    let wait = |seconds: Option<u64>| seconds.map(Duration::from_secs);
     let mut hinted = error(429, "TooManyRequestsException");
     hinted.1.push(("retry-after", "3"));
     let cases = [
@@ -96,7 +95,15 @@ async fn throttling_is_busy() {
     ];
     for (prepared, expected) in cases {
         let (outcome, aws) = run([prepared.clone()]).await;
-        assert_eq!(outcome, expected, "{prepared:?}");
+        let Outcome::Busy {
+            retry_after,
+            reason,
+        } = outcome
+        else {
+            panic!("{prepared:?}: {outcome:?}")
+        };
+        assert_eq!(retry_after, expected, "{prepared:?}");
+        assert!(reason.starts_with("Invoke: "), "{reason}");
         assert_eq!(aws.made().len(), 1, "the client must not retry by itself");
     }
 }

@@ -15,8 +15,7 @@ async fn simulated_runner_is_busy_above_its_capacity() {
 
     let outcomes = join_all(tasks.iter().map(|task| runner.run(task))).await;
 
-    let busy = Outcome::Busy { retry_after: None };
-    assert_eq!(outcomes, [Outcome::Success, Outcome::Success, busy]);
+    assert_eq!(outcomes, [Outcome::Success, Outcome::Success, busy()]);
     assert_eq!(started.elapsed(), 15 * SECOND);
     assert_eq!(
         runner.run(&tasks[2]).await,
@@ -36,10 +35,7 @@ async fn dropped_run_releases_its_slot() {
 #[tokio::test(start_paused = true)]
 async fn simulated_runner_without_capacity_is_always_busy() {
     let runner = Simulated::new(0, SECOND);
-    assert_eq!(
-        runner.run(&task("a")).await,
-        Outcome::Busy { retry_after: None }
-    );
+    assert_eq!(runner.run(&task("a")).await, busy());
 }
 
 #[tokio::test(start_paused = true)]
@@ -53,8 +49,8 @@ async fn rates_determine_the_outcome_and_busy_runs_end_at_once() {
         Simulated::new(1, SECOND).with_rates(rates)
     };
     let started = Instant::now();
-    let busy = always(0.0, 0.0, 1.0).run(&task("a")).await;
-    assert_eq!(busy, Outcome::Busy { retry_after: None });
+    let run = always(0.0, 0.0, 1.0).run(&task("a")).await;
+    assert_eq!(run, busy());
     assert_eq!(started.elapsed(), Duration::ZERO);
     let failed = always(1.0, 0.0, 0.0).run(&task("a")).await;
     assert!(matches!(failed, Outcome::Failure { .. }), "{failed:?}");

@@ -9,6 +9,7 @@ use super::{DynamoStore, Updated, send};
 use crate::control::{
     Acquired, Claim, Control, IdleTurns, OpenBreaker, Pause, Release, Released, Renewal, Renewed,
 };
+use crate::observed::Observed;
 use crate::schema;
 use crate::store::{ControlStore, StoreError, Written};
 use crate::task::truncate_error;
@@ -22,27 +23,29 @@ impl DynamoStore {
     }
 }
 
-/// The state of the circuit breaker and of the overload. Each renewal and release writes it.
-#[derive(Clone, Copy)]
-struct Load {
+/// The state of the circuit breaker and of the overload, and what the processor observed. Each
+/// renewal and release writes it.
+struct Load<'a> {
     breaker: Option<OpenBreaker>,
     overloaded_since: Option<Millis>,
+    observed: &'a Observed,
 }
 
-impl Load {
+impl Load<'_> {
     /// The assignments, each with a comma before it, to append to others.
-    fn assignments(self) -> String {
+    fn assignments(&self) -> String {
         let breaker = self
             .breaker
             .map(|_| ", breakerSince = :since, breakerProbes = :probes");
         let overload = self
             .overloaded_since
             .map(|_| ", overloadedSince = :overloadedSince");
-        breaker.into_iter().chain(overload).collect()
+        let load = breaker.into_iter().chain(overload);
+        load.chain([", observed = :observed"]).collect()
     }
 
     /// The attributes to remove.
-    fn removals(self) -> Vec<&'static str> {
+    fn removals(&self) -> Vec<&'static str> {
         let mut names = Vec::new();
         if self.breaker.is_none() {
             names.extend(["breakerSince", "breakerProbes"]);
@@ -53,7 +56,9 @@ impl Load {
         names
     }
 
-    fn fill(self, mut update: UpdateItemFluentBuilder) -> UpdateItemFluentBuilder {
+    fn fill(self, update: UpdateItemFluentBuilder) -> Result<UpdateItemFluentBuilder, StoreError> {
+        let observed = item::map("UpdateItem", self.observed)?;
+        let mut update = update.expression_attribute_values(":observed", observed);
         if let Some(open) = self.breaker {
             update = update
                 .expression_attribute_values(":since", number(open.since.0))
@@ -62,7 +67,7 @@ impl Load {
         if let Some(since) = self.overloaded_since {
             update = update.expression_attribute_values(":overloadedSince", number(since.0));
         }
-        update
+        Ok(update)
     }
 }
 
@@ -158,6 +163,7 @@ impl ControlStore for DynamoStore {
         let load = Load {
             breaker: renewal.breaker,
             overloaded_since: renewal.overloaded_since,
+            observed: &renewal.observed,
         };
         let remove = match load.removals().join(", ") {
             names if names.is_empty() => names,
@@ -174,7 +180,7 @@ impl ControlStore for DynamoStore {
             .expression_attribute_names("#owner", schema::OWNER)
             .expression_attribute_values(":until", number(renewal.until.0))
             .expression_attribute_values(":owner", string(renewal.owner));
-        Ok(match send(load.fill(update)).await? {
+        Ok(match send(load.fill(update)?).await? {
             Updated::Done(item) => Renewed::Ours(item::control(&item)),
             Updated::Refused(_) => Renewed::Lost,
         })
@@ -201,6 +207,7 @@ impl ControlStore for DynamoStore {
         let load = Load {
             breaker: release.breaker,
             overloaded_since: release.overloaded_since,
+            observed: &release.observed,
         };
         let set = load.assignments();
         let closed: String = load
@@ -219,7 +226,7 @@ impl ControlStore for DynamoStore {
             .expression_attribute_names("#owner", schema::OWNER)
             .expression_attribute_values(":owner", string(release.owner))
             .expression_attribute_values(":zero", number(0));
-        update = load.fill(update);
+        update = load.fill(update)?;
         if release.idle_turns == IdleTurns::Add {
             update = update.expression_attribute_values(":one", number(1));
         }
@@ -249,16 +256,25 @@ impl ControlStore for DynamoStore {
             true => " ADD busyPauses :one",
             false => "",
         };
+        let by = match pause.by {
+            Some(_) => ", pausedBy = :by, pausedAt = :at",
+            None => " REMOVE pausedBy, pausedAt",
+        };
         let mut update = self
             .update_control()
             .update_expression(format!(
-                "SET pausedUntil = :until, pauseReason = :reason{busy}"
+                "SET pausedUntil = :until, pauseReason = :reason{by}{busy}"
             ))
             .condition_expression("attribute_not_exists(pausedUntil) OR pausedUntil < :until")
             .expression_attribute_values(":until", number(pause.until.0))
             .expression_attribute_values(":reason", string(truncate_error(&pause.reason)));
         if pause.busy {
             update = update.expression_attribute_values(":one", number(1));
+        }
+        if let Some(by) = &pause.by {
+            update = update
+                .expression_attribute_values(":by", string(&by.name))
+                .expression_attribute_values(":at", number(by.at.0));
         }
         Ok(match send(update).await? {
             Updated::Done(_) => Written::Done,

@@ -4,12 +4,14 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::control::{
-    BreakerByHand, BreakerHold, Control, OpenBreaker, ProcessorLease, RedrivenTasks,
+    Author, BreakerByHand, BreakerHold, Control, OpenBreaker, ProcessorLease, RedrivenTasks,
 };
+use crate::observed::Observed;
 use crate::schema;
 use crate::store::{Candidate, Cursor, StandingLease, StoreError, parse_number};
 use crate::task::{
@@ -75,11 +77,20 @@ pub(super) fn is_overtaken(item: &Item) -> bool {
 /// A new task's payload as an attribute.
 pub(super) fn payload(task: &NewTask) -> Result<Option<AttributeValue>, StoreError> {
     let payload = task.payload.as_ref();
-    let payload = payload.map(serde_dynamo::to_attribute_value).transpose();
-    payload.map_err(|error: serde_dynamo::Error| StoreError::Refused {
-        operation: "PutItem",
-        code: "Serialization".to_owned(),
-        source: Box::new(error),
+    payload.map(|payload| map("PutItem", payload)).transpose()
+}
+
+/// A value as an attribute.
+pub(super) fn map(
+    operation: &'static str,
+    value: &impl Serialize,
+) -> Result<AttributeValue, StoreError> {
+    serde_dynamo::to_attribute_value(value).map_err(|error: serde_dynamo::Error| {
+        StoreError::Refused {
+            operation,
+            code: "Serialization".to_owned(),
+            source: Box::new(error),
+        }
     })
 }
 
@@ -259,6 +270,7 @@ pub(super) fn control(item: &Item) -> Control {
         lease: processor_lease(item),
         paused_until: integer(item, schema::PAUSED_UNTIL).map(Millis),
         pause_reason: text(item, schema::PAUSE_REASON).map(str::to_owned),
+        paused_by: author(item),
         notified_until: integer(item, schema::NOTIFIED_UNTIL).map(Millis),
         notified_by: text(item, schema::NOTIFIED_BY).map(str::to_owned),
         idle_turns: idle_turns(item),
@@ -268,7 +280,24 @@ pub(super) fn control(item: &Item) -> Control {
         breaker: breaker(item),
         breaker_by_hand: breaker_by_hand(item),
         overloaded_since: integer(item, schema::OVERLOADED_SINCE).map(Millis),
+        observed: observed(item),
     }
+}
+
+/// The author of the pause.
+fn author(item: &Item) -> Option<Author> {
+    Some(Author {
+        name: text(item, schema::PAUSED_BY)?.to_owned(),
+        at: Millis(integer(item, schema::PAUSED_AT)?),
+    })
+}
+
+/// What processors observed; nothing if another version wrote it in a form that is not known.
+fn observed(item: &Item) -> Observed {
+    let observed = item.get(schema::OBSERVED).cloned();
+    observed
+        .and_then(|observed| serde_dynamo::from_attribute_value(observed).ok())
+        .unwrap_or_default()
 }
 
 /// The circuit breaker, while it is open.
@@ -323,3 +352,6 @@ fn processor_lease(item: &Item) -> Option<ProcessorLease> {
         until: Millis(integer(item, schema::LEASE_UNTIL)?),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,7 +59,7 @@ impl OperatorStore for DynamoStore {
 
     async fn resume(&self) -> Result<(), StoreError> {
         let update = self.update_control().update_expression(
-            "REMOVE pausedUntil, pauseReason, busyPauses, notifiedUntil, notifiedBy",
+            "REMOVE pausedUntil, pauseReason, pausedBy, pausedAt, busyPauses, notifiedUntil, notifiedBy",
         );
         send(update).await.map(drop)
     }

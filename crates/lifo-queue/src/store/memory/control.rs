@@ -68,6 +68,7 @@ impl ControlStore for MemoryStore {
                 lease.until = renewal.until;
                 control.breaker = renewal.breaker;
                 control.overloaded_since = renewal.overloaded_since;
+                control.observed = renewal.observed.clone();
                 Ok(Renewed::Ours(control.clone()))
             }
             None => Ok(Renewed::Lost),
@@ -103,6 +104,7 @@ impl ControlStore for MemoryStore {
         control.rate_full_at = release.rate_full_at.or(control.rate_full_at);
         control.breaker = release.breaker;
         control.overloaded_since = release.overloaded_since;
+        control.observed = release.observed.clone();
         Ok(Released::Done {
             idle_turns: control.idle_turns,
         })
@@ -118,6 +120,7 @@ impl ControlStore for MemoryStore {
         }
         control.paused_until = Some(pause.until);
         control.pause_reason = Some(truncate_error(&pause.reason).to_owned());
+        control.paused_by = pause.by.clone();
         control.busy_pauses += u32::from(pause.busy);
         Ok(Written::Done)
     }

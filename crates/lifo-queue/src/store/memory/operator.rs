@@ -68,6 +68,7 @@ impl OperatorStore for MemoryStore {
         let control = &mut self.lock().control;
         control.paused_until = None;
         control.pause_reason = None;
+        control.paused_by = None;
         control.busy_pauses = 0;
         control.notified_until = None;
         control.notified_by = None;

@@ -2,6 +2,7 @@
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use lifo_queue::control::{BreakerByHand, Control, OpenBreaker, ProcessorLease, RedrivenTasks};
+use lifo_queue::observed::Observed;
 use lifo_queue::schema;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{StatusKey, TaskId, TokenText, Ttl, Version};
@@ -190,5 +191,8 @@ pub(super) fn control(item: &Value) -> Control {
         // No simulated operator sends commands to the breaker.
         breaker_by_hand: BreakerByHand::default(),
         overloaded_since: number(item, schema::OVERLOADED_SINCE).map(Millis),
+        // No decision of the queue depends on these.
+        paused_by: None,
+        observed: Observed::default(),
     }
 }

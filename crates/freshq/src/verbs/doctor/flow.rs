@@ -1,0 +1,172 @@
+//! Checks of the flow of tasks: failed runs, crashed processes, and more new tasks than ended ones.
+
+use lifo_queue::operate::Status;
+
+use super::Finding;
+use crate::sample::{Created, WINDOW};
+use crate::time_format::rough;
+use crate::verbs::pause;
+
+/// Minimum number of failed tasks in the last minute that is a finding.
+const FAILED: u32 = 5;
+
+/// Minimum number of tasks by which the created exceed the ended in the last minute.
+const SURPLUS: u32 = 20;
+
+/// Maximum number of tasks that a finding names.
+const NAMED: usize = 5;
+
+/// Checks the tasks of the last minute.
+pub(super) fn flow(status: &Status, created: Created) -> (usize, Vec<Finding>) {
+    let findings = [failing(status), crashed(status), surplus(status, created)];
+    (findings.len(), findings.into_iter().flatten().collect())
+}
+
+fn failing(status: &Status) -> Option<Finding> {
+    let observed = &status.control.observed;
+    let (succeeded, failed) = observed.ended.within(status.now);
+    let last = observed.last_response.as_ref().map(pause::response);
+    (failed >= FAILED && failed > succeeded).then(|| Finding {
+        place: "the tasks".to_owned(),
+        what: format!(
+            "{failed} of {} that ended in the last minute failed; {}",
+            succeeded + failed,
+            last.unwrap_or_default()
+        ),
+        why: "a failed task does not run again unless an operator redrives it".to_owned(),
+        remedy: "freshq errors groups the failures; pause the queue while you fix the cause, then freshq redrive --error".to_owned(),
+    })
+}
+
+fn crashed(status: &Status) -> Option<Finding> {
+    let suspects = &status.suspects;
+    let named = suspects.iter().take(NAMED);
+    let named = named.map(|there| format!("{} ({})", there.task, there.status));
+    let named = named.collect::<Vec<_>>().join(", ");
+    (!suspects.is_empty()).then(|| Finding {
+        place: "the processor".to_owned(),
+        what: format!(
+            "it probably crashed while it ran {} tasks, the newest: {named}",
+            suspects.len()
+        ),
+        why: "one of these tasks may crash the process again; after two crashes each runs alone"
+            .to_owned(),
+        remedy:
+            "freshq show <id> names the attempts of a task; freshq cancel <id> --wait 3m deletes it"
+                .to_owned(),
+    })
+}
+
+fn surplus(status: &Status, created: Created) -> Option<Finding> {
+    let (control, now) = (&status.control, status.now);
+    let stops =
+        control.is_paused(now) || control.breaker.is_some() || control.held_breaker(now).is_some();
+    let (succeeded, failed) = control.observed.ended.within(now);
+    let ended = succeeded + failed;
+    let run_time = control.observed.median_run_ms;
+    let run_time = run_time.map(|ms| {
+        let median = rough(std::time::Duration::from_millis(ms));
+        format!(
+            "; the median run takes {median}, with {} tasks running",
+            status.taken
+        )
+    });
+    let grows = created.count >= ended + SURPLUS && status.pending.count >= SURPLUS;
+    (grows && !stops).then(|| Finding {
+        place: "the tasks".to_owned(),
+        what: format!(
+            "{} were created and {ended} ended in the last {} s{}",
+            created.count,
+            WINDOW.as_secs(),
+            run_time.unwrap_or_default()
+        ),
+        why: "the backlog grows: new tasks start first, and the oldest expire".to_owned(),
+        remedy: "if runs take longer than usual, the downstream is slow: contact its owner; otherwise raise processing.concurrency, or let the producers create fewer tasks".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use lifo_queue::control::Control;
+    use lifo_queue::depth::Depth;
+    use lifo_queue::observed::LastResponse;
+    use lifo_queue::operate::{Keys, Suspect};
+    use lifo_queue::task::{TaskId, TaskStatus};
+    use lifo_queue::time::Millis;
+
+    use super::*;
+
+    const NOW: Millis = Millis(1_800_000_000_000);
+
+    /// A queue without tasks, processor or pause.
+    fn idle() -> Status {
+        let none = Depth {
+            count: 0,
+            exact: true,
+        };
+        Status {
+            now: NOW,
+            control: Control::default(),
+            pending: none,
+            oldest_pending: None,
+            taken: none,
+            failed: none,
+            keys: Keys::default(),
+            suspects: Vec::new(),
+        }
+    }
+
+    fn whats(status: &Status, created: u32) -> Vec<String> {
+        let created = Created {
+            count: created,
+            more: false,
+        };
+        let (_, findings) = super::flow(status, created);
+        findings.into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn failing_tasks_are_a_finding_with_the_last_response() {
+        let mut status = idle();
+        let observed = &mut status.control.observed;
+        let task = TaskId::from_stored("a");
+        observed.last_response = Some(LastResponse::new(NOW, &task, "HTTP 422: no such order"));
+        for _ in 0..5 {
+            observed.ended.count(NOW, true);
+        }
+        let what = "5 of 5 that ended in the last minute failed; the last response, to task a at \
+                    2027-01-15T08:00:00.000Z: HTTP 422: no such order";
+        assert_eq!(whats(&status, 5), [what]);
+        for _ in 0..5 {
+            status.control.observed.ended.count(NOW, false);
+        }
+        assert!(whats(&status, 5).is_empty(), "as many succeeded");
+    }
+
+    #[test]
+    fn more_created_than_ended_tasks_are_a_finding_unless_the_queue_is_stopped() {
+        let mut status = idle();
+        status.pending.count = 400;
+        status.control.observed.median_run_ms = Some(2_500);
+        for _ in 0..60 {
+            status.control.observed.ended.count(NOW, false);
+        }
+        let what = "300 were created and 60 ended in the last 60 s; the median run takes 3s, with 0 tasks running";
+        assert_eq!(whats(&status, 300), [what]);
+        assert!(whats(&status, 79).is_empty());
+        status.control.paused_until = Some(NOW.plus(std::time::Duration::from_secs(1)));
+        assert!(whats(&status, 300).is_empty(), "the pause is the finding");
+    }
+
+    #[test]
+    fn tasks_of_a_crashed_process_are_a_finding() {
+        let mut status = idle();
+        status.suspects = vec![Suspect {
+            task: TaskId::from_stored("order-1"),
+            status: TaskStatus::Taken,
+            attempts: 1,
+        }];
+        let what = "it probably crashed while it ran 1 tasks, the newest: order-1 (TAKEN)";
+        assert_eq!(whats(&status, 0), [what]);
+    }
+}

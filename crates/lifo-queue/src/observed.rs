@@ -1,0 +1,228 @@
+//! What processors observe and operators want to know: how many tasks ended in the last minute, how
+//! long runs take, and the last response of the downstream that was not a success.
+//!
+//! Each renewal and release of the processor lease writes it to the control item. No decision of
+//! the queue depends on it.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::task::TaskId;
+use crate::time::Millis;
+
+/// The time for which ended tasks are counted.
+pub const WINDOW: Duration = Duration::from_secs(60);
+
+/// Duration of one interval of [`Ended`], in milliseconds.
+const INTERVAL: i64 = 10_000;
+
+/// Maximum number of characters of a response that are kept.
+const MAX_RESPONSE: usize = 200;
+
+/// The observations of the processors of a queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Observed {
+    /// Tasks that succeeded or failed in the last minute.
+    pub ended: Ended,
+    /// Median duration of the last runs of the last turn with runs, in milliseconds.
+    pub median_run_ms: Option<u64>,
+    /// Whether the queue measures overload. Otherwise it is unknown whether it is overloaded.
+    pub measures_overload: bool,
+    /// The last response of the downstream that was not a success.
+    pub last_response: Option<LastResponse>,
+}
+
+/// A response of the downstream, or the lack of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastResponse {
+    /// When the run ended.
+    pub at: Millis,
+    /// The id of the task.
+    pub task: String,
+    /// The status and the start of the body, or the error.
+    pub text: String,
+}
+
+impl LastResponse {
+    /// A response to `task` at `at`. Keeps the start of `text`.
+    #[must_use]
+    pub fn new(at: Millis, task: &TaskId, text: &str) -> Self {
+        let text = match text.char_indices().nth(MAX_RESPONSE) {
+            None => text.to_owned(),
+            Some((end, _)) => format!("{}…", &text[..end]),
+        };
+        let task = task.to_string();
+        Self { at, task, text }
+    }
+}
+
+/// Tasks that ended, counted in intervals of 10 seconds. Stored as text:
+/// `<interval>:<succeeded>:<failed>`, separated by spaces, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Ended(Vec<Interval>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Interval {
+    number: i64,
+    succeeded: u32,
+    failed: u32,
+}
+
+impl Ended {
+    /// Counts a task that ended at `at`, and forgets tasks that ended more than a minute before.
+    pub fn count(&mut self, at: Millis, failed: bool) {
+        let number = at.0.div_euclid(INTERVAL);
+        self.0.retain(|there| there.ends_after(at.minus(WINDOW)));
+        let last = match self.0.last().is_some_and(|last| last.number >= number) {
+            true => self.0.last_mut(),
+            false => {
+                self.0.push(Interval {
+                    number,
+                    succeeded: 0,
+                    failed: 0,
+                });
+                self.0.last_mut()
+            }
+        };
+        if let Some(last) = last {
+            last.succeeded += u32::from(!failed);
+            last.failed += u32::from(failed);
+        }
+    }
+
+    /// Tasks that succeeded and tasks that failed in the last minute, rounded up to intervals.
+    #[must_use]
+    pub fn within(&self, now: Millis) -> (u32, u32) {
+        let recent = self.0.iter();
+        let recent = recent.filter(|there| there.ends_after(now.minus(WINDOW)));
+        recent.fold((0, 0), |(succeeded, failed), there| {
+            (succeeded + there.succeeded, failed + there.failed)
+        })
+    }
+
+    /// As [`within`](Self::within), per second.
+    #[must_use]
+    pub fn per_second(&self, now: Millis) -> (f64, f64) {
+        let first = now.minus(WINDOW).0.div_euclid(INTERVAL);
+        let span = now.since(Millis(first * INTERVAL)).as_secs_f64();
+        let (succeeded, failed) = self.within(now);
+        (f64::from(succeeded) / span, f64::from(failed) / span)
+    }
+}
+
+impl Interval {
+    fn ends_after(self, at: Millis) -> bool {
+        (self.number + 1).saturating_mul(INTERVAL) > at.0
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let intervals = self.0.iter().map(|there| {
+            let Interval {
+                number,
+                succeeded,
+                failed,
+            } = there;
+            format!("{number}:{succeeded}:{failed}")
+        });
+        f.write_str(&intervals.collect::<Vec<_>>().join(" "))
+    }
+}
+
+impl From<Ended> for String {
+    fn from(ended: Ended) -> Self {
+        ended.to_string()
+    }
+}
+
+/// The text is not an [`Ended`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not in the form <interval>:<succeeded>:<failed>")]
+pub struct InvalidEnded;
+
+impl TryFrom<String> for Ended {
+    type Error = InvalidEnded;
+
+    fn try_from(text: String) -> Result<Self, InvalidEnded> {
+        let intervals = text.split_whitespace().map(str::parse);
+        intervals.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl FromStr for Interval {
+    type Err = InvalidEnded;
+
+    fn from_str(text: &str) -> Result<Self, InvalidEnded> {
+        let mut parts = text.split(':');
+        let mut next = || parts.next().ok_or(InvalidEnded);
+        let (number, succeeded, failed) = (next()?, next()?, next()?);
+        Ok(Self {
+            number: number.parse().map_err(|_| InvalidEnded)?,
+            succeeded: succeeded.parse().map_err(|_| InvalidEnded)?,
+            failed: failed.parse().map_err(|_| InvalidEnded)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Millis = Millis(1_800_000_005_000);
+
+    fn at(seconds: i64) -> Millis {
+        Millis(NOW.0 + seconds * 1_000)
+    }
+
+    #[test]
+    fn ended_tasks_of_the_last_minute_are_counted_by_result() {
+        let mut ended = Ended::default();
+        for second in -90..0 {
+            ended.count(at(second), second % 10 == 0);
+        }
+        // Six whole intervals and the current one, in which five seconds have passed.
+        assert_eq!(ended.within(at(-1)), (59, 6));
+        assert_eq!(ended.within(at(30)), (32, 3));
+        assert_eq!(ended.within(at(120)), (0, 0));
+        let (succeeded, failed) = ended.per_second(at(-1));
+        assert!((succeeded + failed - 1.0).abs() < 0.02, "one per second");
+        assert_eq!(ended.0.len(), 7, "older intervals are forgotten");
+    }
+
+    #[test]
+    fn ended_tasks_are_stored_as_short_text() {
+        let mut ended = Ended::default();
+        ended.count(NOW, false);
+        ended.count(at(12), true);
+        let text = String::from(ended.clone());
+        assert_eq!(text, "180000000:1:0 180000001:0:1");
+        assert_eq!(Ended::try_from(text), Ok(ended));
+        for malformed in ["1:2", "x:1:1", "1:-1:0"] {
+            assert_eq!(Ended::try_from(malformed.to_owned()), Err(InvalidEnded));
+        }
+    }
+
+    #[test]
+    fn a_task_that_ended_before_the_newest_interval_is_counted_in_it() {
+        let mut ended = Ended::default();
+        ended.count(at(20), false);
+        ended.count(NOW, false);
+        assert_eq!(ended.to_string(), "180000002:2:0");
+    }
+
+    #[test]
+    fn a_long_response_is_shortened() {
+        let response = |length| {
+            let text = "é".repeat(length);
+            LastResponse::new(NOW, &TaskId::from_stored("a"), &text).text
+        };
+        assert_eq!(response(200), "é".repeat(200));
+        assert_eq!(response(201), format!("{}…", "é".repeat(200)));
+    }
+}
