@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.guards.guard import Guard, one_change
 
 _INGEST = "crates/lifo-queue/src/ingest.rs"
+_CLOSE = "crates/lifo-queue/src/ingest/close.rs"
 _MESSAGE = "crates/lifo-queue/src/ingest/message.rs"
 _INSERT = "crates/lifo-queue/src/ingest/insert.rs"
 _WAVES = "crates/lifo-queue/src/ingest/waves.rs"
@@ -27,13 +28,13 @@ INGEST_GUARDS: tuple[Guard, ...] = (
     ),
     one_change(
         "dead-letter invalid entries before the valid ones of their message are written",
-        _INGEST,
+        _CLOSE,
         "let wrong = |open: &Open<'_>| !open.left && !open.wrong.is_empty();",
         "let wrong = |open: &Open<'_>| !open.wrong.is_empty();",
     ),
     one_change(
         "delete a message that the dead-letter queue rejected",
-        _INGEST,
+        _CLOSE,
         'queue; SQS redelivers them"\n                    );\n                    open[owner].left = true;',
         'queue; SQS redelivers them"\n                    );',
     ),
@@ -71,8 +72,14 @@ INGEST_GUARDS: tuple[Guard, ...] = (
     one_change(
         "stop at the first throttled request",
         _INSERT,
-        "let insert = insert.retry(patience()).when(StoreError::is_transient);",
-        "let insert = insert.retry(patience()).when(|_| false);",
+        "patience.is_some_and(|end| Instant::now() < end)",
+        "false",
+    ),
+    one_change(
+        "write old messages while the table throttles",
+        _INSERT,
+        "if patience.is_none() && limits.backpressure.is_on() {",
+        "if false {",
     ),
     one_change(
         "write beyond the deadline",

@@ -54,7 +54,7 @@ KEY_GUARDS: tuple[Guard, ...] = (
     ),
     one_change(
         "return a key that crashed too often (DynamoDB)",
-        f"{_CORE}/store/dynamodb/reclaim.rs",
+        f"{_CORE}/store/dynamodb/update.rs",
         '"NOT (attribute_exists(alone) AND crashes >= :crashes)"',
         '"NOT (attribute_exists(overtakes) AND crashes >= :crashes)"',
     ),

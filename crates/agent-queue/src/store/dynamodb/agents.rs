@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::DynamoStore;
-use super::item::{Attributes, Item, key};
-use super::read::{AT_ONCE, GET, QUERY, StartKey, readable};
+use super::item::{Attributes, key};
+use super::read::{AT_ONCE, GET, StartKey, add_joins, readable};
 use crate::agent::Agent;
 use crate::name::AgentId;
 use crate::schema;
@@ -18,13 +18,6 @@ use crate::transaction::{agent_key, former_agent_key, striped};
 
 /// Number of agents read at once.
 const PAGE: u16 = 200;
-
-/// Adds the joins of each queue that an item counts.
-pub(super) fn add_joins(joins: &mut HashMap<String, u64>, item: &Item) {
-    for (queue, times) in Attributes::of(item, QUERY).joins() {
-        *joins.entry(queue.to_owned()).or_default() += times;
-    }
-}
 
 impl DynamoStore {
     pub(super) async fn one_agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {

@@ -9,7 +9,6 @@ use aws_sdk_dynamodb::types::{AttributeValue, Select};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::DynamoStore;
-use super::agents::add_joins;
 use super::item::{Attributes, Item, key, string};
 use crate::agent::Agent;
 use crate::call::{Call, CallRecord, OutboxEntry};
@@ -29,6 +28,13 @@ pub(super) const QUERY: &str = "Query";
 
 /// An exclusive start key, as the client has it.
 pub(super) type StartKey = HashMap<String, AttributeValue>;
+
+/// Adds the joins of each queue that an item counts.
+pub(super) fn add_joins(joins: &mut HashMap<String, u64>, item: &Item) {
+    for (queue, times) in Attributes::of(item, QUERY).joins() {
+        *joins.entry(queue.to_owned()).or_default() += times;
+    }
+}
 
 impl DynamoStore {
     pub(super) async fn get(&self, at: Key) -> Result<Option<Item>, StoreError> {

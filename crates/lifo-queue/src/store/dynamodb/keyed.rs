@@ -5,8 +5,7 @@ use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 
 use super::item::{self, Item, number, string};
-use super::reclaim;
-use super::update::LastError;
+use super::update::{CRASHED, LastError, crash_condition};
 use super::{CONTENDERS, DynamoStore, Updated, contended, send, send_fitting};
 use crate::schema;
 use crate::store::{Conflict, Inserted, Replaced, StoreError, Written};
@@ -227,8 +226,8 @@ impl DynamoStore {
             // A run settled its state.
             None => (", crashes", String::new()),
             Some(swept) => {
-                set.push(reclaim::CRASHED);
-                let (condition, crashes) = reclaim::crash_condition(swept);
+                set.push(CRASHED);
+                let (condition, crashes) = crash_condition(swept);
                 values.extend(crashes.map(|crashes| (":crashes", number(crashes))));
                 ("", format!(" AND leaseUntil <= :written AND {condition}"))
             }

@@ -4,34 +4,12 @@ use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 
 use super::item::{self, number, string};
 use super::keyed::OvertakenEnd;
-use super::update::LastError;
+use super::update::{CRASHED, LastError, crash_condition};
 use super::{DynamoStore, Updated, send, send_fitting};
 use crate::schema;
 use crate::store::{StoreError, Written};
 use crate::task::{Lease, Reclaim, StatusKey, TaskStatus, TokenText};
 use crate::time::Millis;
-
-/// Counts a crash.
-pub(super) const CRASHED: &str = "crashes = if_not_exists(crashes, :zero) + :one";
-
-/// The condition of a sweep's change on the last start and on the number of earlier crashes, and
-/// the value of `:crashes`.
-pub(super) fn crash_condition(reclaim: &Reclaim) -> (&'static str, Option<u32>) {
-    match reclaim {
-        Reclaim::Fail { .. } => ("attribute_exists(alone)", None),
-        Reclaim::Return { max_crashes, .. } if *max_crashes > 1 => (
-            "NOT (attribute_exists(alone) AND crashes >= :crashes)",
-            Some(max_crashes - 1),
-        ),
-        Reclaim::FailCrashing { max_crashes, .. } if *max_crashes > 1 => (
-            "attribute_exists(alone) AND crashes >= :crashes",
-            Some(max_crashes - 1),
-        ),
-        // The first crash is the last.
-        Reclaim::Return { .. } => ("attribute_not_exists(alone)", None),
-        Reclaim::FailCrashing { .. } => ("attribute_exists(alone)", None),
-    }
-}
 
 impl DynamoStore {
     /// Ends an expired lease.

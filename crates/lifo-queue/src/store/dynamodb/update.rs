@@ -8,10 +8,32 @@ use super::item::{number, string};
 use crate::schema;
 use crate::store::{Candidate, TakeRequest};
 use crate::task::{
-    GiveBack, Lease, MAX_TTL_SECONDS, Retention, Settlement, StatusKey, TaskStatus, TokenText, Ttl,
-    truncate_error,
+    GiveBack, Lease, MAX_TTL_SECONDS, Reclaim, Retention, Settlement, StatusKey, TaskStatus,
+    TokenText, Ttl, truncate_error,
 };
 use crate::time::{EpochSeconds, Millis};
+
+/// Counts a crash.
+pub(super) const CRASHED: &str = "crashes = if_not_exists(crashes, :zero) + :one";
+
+/// The condition of a sweep's change on the last start and on the number of earlier crashes, and
+/// the value of `:crashes`.
+pub(super) fn crash_condition(reclaim: &Reclaim) -> (&'static str, Option<u32>) {
+    match reclaim {
+        Reclaim::Fail { .. } => ("attribute_exists(alone)", None),
+        Reclaim::Return { max_crashes, .. } if *max_crashes > 1 => (
+            "NOT (attribute_exists(alone) AND crashes >= :crashes)",
+            Some(max_crashes - 1),
+        ),
+        Reclaim::FailCrashing { max_crashes, .. } if *max_crashes > 1 => (
+            "attribute_exists(alone) AND crashes >= :crashes",
+            Some(max_crashes - 1),
+        ),
+        // The first crash is the last.
+        Reclaim::Return { .. } => ("attribute_not_exists(alone)", None),
+        Reclaim::FailCrashing { .. } => ("attribute_exists(alone)", None),
+    }
+}
 
 /// The change of `lastError`.
 #[derive(Clone, Copy, Debug)]
