@@ -19,7 +19,7 @@ _RETURNED = """                attempt_counts: {counts},
             }},
             Why::{why},"""
 _UPDATE = f"{_CORE}/store/dynamodb/update.rs"
-_RECLAIM = f"{_CORE}/store/dynamodb/update.rs"
+_RECLAIM = f"{_CORE}/store/dynamodb/reclaim.rs"
 _DYNAMODB_CONTROL = f"{_CORE}/store/dynamodb/control.rs"
 _MEMORY = f"{_CORE}/store/memory.rs"
 _BREAKER = f"{_CORE}/process/downstream/breaker.rs"
