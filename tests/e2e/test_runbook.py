@@ -202,10 +202,10 @@ def test_the_downstream_is_slow(queue: DeployedQueue, tasks: Any) -> None:
     queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)})
     create(queue, 90)
     on_call = tasks("oldest-pending")
-    slow = r"run time +median \d+s"
+    slow = r"run time +median 3s"
     wait_until(lambda: re.search(slow, on_call.first()), 40, "the run time in the first command")
     found = on_call.first()
-    assert re.search(r"created +1\.[45]/s", found) and re.search(r"ended +0\.\d/s succeeded", found), found
+    assert re.search(r"created +[1-9]\.\d/s", found) and re.search(r"ended +0\.\d/s succeeded", found), found
     found = on_call.look()
     assert re.search(r"\d+ were created and \d+ ended in the last 60 s; the median run takes", found), found
 
@@ -265,7 +265,7 @@ def test_a_matching_agent_is_not_queued(agents: DeployedAgents, agents_template:
     crew.send(call)
     wait_for_call(agents, call, "waiting")
     found = on_call.look()
-    assert re.search(rf"{crew.language}, {crew.gender} +1 +no agent with these attributes", found), found
+    assert re.search(rf"{crew.language}, {crew.gender} +1 +0\b", found), found
     assert re.search(rf"{agent} +Ana +available .*language: {crew.language}", found), found
 
     on_call.do("freshq agent enqueue", agentId=agent)

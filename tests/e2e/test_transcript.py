@@ -24,6 +24,7 @@ TRANSCRIPT = Path(__file__).with_name("transcript.txt")
 #: The verbs that are not in the transcript, each with the reason.
 ELSEWHERE = {
     "console": "serves a page until Ctrl-C; tests/console tests it in a browser",
+    "dev": "serves a queue until Ctrl-C",
     "logs": "starts the AWS CLI",
 }
 FAILS = {"simulate": {"outcome": "fail"}}

@@ -28,7 +28,7 @@ const MAX_RESPONSE: usize = 200;
 pub struct Observed {
     /// Tasks that succeeded or failed in the last minute.
     pub ended: Ended,
-    /// Median duration of the last runs of the last turn with runs, in milliseconds.
+    /// Median duration of the last runs that succeeded or failed, in milliseconds.
     pub median_run_ms: Option<u64>,
     /// Whether the queue measures overload. Otherwise it is unknown whether it is overloaded.
     pub measures_overload: bool,

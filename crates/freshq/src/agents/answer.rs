@@ -1,11 +1,9 @@
 //! The response of the desk, as text for people and as JSON for programs.
 
-use lifo_queue::time::Millis;
 use serde_json::Value;
 
 use crate::exit::Exit;
 use crate::report::{Report, columns};
-use crate::time_format::exact;
 
 #[derive(Debug)]
 pub(crate) struct Answer(pub(super) Value);
@@ -33,7 +31,7 @@ impl Report for Answer {
         }
         if answer["agents"].is_array() {
             let agents = rows(&answer["agents"], agent);
-            let head = ["AGENT", "NAME", "STATUS", "SINCE", "CALL", "ATTRIBUTES"];
+            let head = ["AGENT", "NAME", "STATUS", "CALL", "ATTRIBUTES"];
             let mut text = table(head, agents);
             if let Some(next) = answer["next"].as_str() {
                 text += &format!("\nmore agents: continue with --after {next}");
@@ -61,17 +59,14 @@ fn rows<const N: usize>(objects: &Value, row: impl Fn(&Value) -> [String; N]) ->
     objects.as_array().into_iter().flatten().map(row).collect()
 }
 
-/// The row of an agent: since when it is available, its call, and its attributes by their names.
-pub(crate) fn agent(agent: &Value) -> [String; 6] {
-    let since = agent["availableSince"].as_i64();
-    let since = since.map(|micros| exact(Millis(micros / 1_000)));
+/// The row of an agent: its call, and its attributes by their names.
+pub(crate) fn agent(agent: &Value) -> [String; 5] {
     let attributes = agent["attributes"].as_object().into_iter().flatten();
     let attributes = attributes.map(|(name, values)| format!("{name}: {}", listed(values)));
     [
         cell(&agent["agentId"]),
         cell(&agent["name"]),
         cell(&agent["status"]),
-        since.unwrap_or_default(),
         cell(&agent["callId"]),
         attributes.collect::<Vec<_>>().join("; "),
     ]

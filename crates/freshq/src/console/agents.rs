@@ -43,7 +43,7 @@ async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup, Failu
     });
     let pending = rows(&queues["waiting"], |calls| pending_calls(calls, depths));
     let listed = rows(&agents["agents"], agent);
-    let head = ["Agent", "Name", "Status", "Since", "Call", "Attributes"];
+    let head = ["Agent", "Name", "Status", "Call", "Attributes"];
     Ok(html! {
         section #queues data-live {
             h2 { "Queues" }

@@ -41,7 +41,9 @@ impl Observations {
 
     /// Records an attempt that ended.
     pub(super) fn record(&mut self, attempted: &Attempted, now: Millis) {
-        if let Some(ran) = attempted.ran {
+        // A busy downstream responds at once, which says nothing about the duration of the work.
+        let ended = matches!(attempted.end, End::Succeeded | End::Failed);
+        if let Some(ran) = attempted.ran.filter(|_| ended) {
             if self.runs.len() == RUNS {
                 self.runs.pop_front();
             }

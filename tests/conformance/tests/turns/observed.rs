@@ -63,6 +63,7 @@ async fn a_busy_response_is_the_last_error_and_the_last_response() {
     world.turn().await;
     let text = "HTTP 429 Too Many Requests: slow down";
     assert_eq!(world.record("t0000").last_error.as_deref(), Some(text));
-    let last = world.store.control().await.unwrap().observed.last_response;
-    assert_eq!(last.unwrap().text, text);
+    let observed = world.store.control().await.unwrap().observed;
+    assert_eq!(observed.last_response.unwrap().text, text);
+    assert_eq!(observed.median_run_ms, None, "no run ended a task");
 }
