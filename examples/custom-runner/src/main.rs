@@ -49,6 +49,7 @@ impl TaskRunner for Pricing {
         let Ok(licence) = self.licences.clone().try_acquire_owned() else {
             return Outcome::Busy {
                 retry_after: Some(Duration::from_millis(500)),
+                reason: "every licence is in use".to_owned(),
             };
         };
         // The engine calculates without awaiting, so it runs on a blocking thread.
@@ -108,7 +109,8 @@ mod tests {
             matches!(
                 outcome,
                 Outcome::Busy {
-                    retry_after: Some(_)
+                    retry_after: Some(_),
+                    ..
                 }
             ),
             "{outcome:?}"
