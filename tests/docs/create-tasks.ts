@@ -7,7 +7,7 @@ const read = (...path: string[]) => readFileSync(join(ROOT, ...path), 'utf8');
 const CREATE = read('crates', 'lifo-queue', 'src', 'create.rs');
 const SPEC = read('crates', 'lifo-queue', 'src', 'create', 'spec.rs');
 const PAYLOAD = read('crates', 'lifo-queue', 'src', 'create', 'payload.rs');
-const HTTP = read('lambdas', 'create-tasks', 'src', 'http.rs');
+const REQUEST = read('crates', 'lifo-queue', 'src', 'create', 'request.rs');
 
 /** What each field of a task means. The fields themselves are those of the parser. */
 const MEANINGS: Record<string, string> = {
@@ -50,10 +50,10 @@ function members(name: string): string[][] {
 }
 
 function statuses(): string[][] {
-  return [...HTTP.matchAll(/^\/\/! \| (\d+) \| (.+) \|$/gm)].map(([, status = '', says = '']) => [
-    status,
-    says,
-  ]);
+  const found = REQUEST.matchAll(/^\/\/! \| (\d+) \| (.+) \|$/gm);
+  const rows = [...found].map(([, status = '', says = '']) => [status, says]);
+  if (rows.length === 0) throw new Error('no status codes of create-tasks');
+  return rows;
 }
 
 /** The page `docs/reference/create-tasks.md`. */
