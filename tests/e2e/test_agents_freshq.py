@@ -41,17 +41,18 @@ def test_an_agent_is_registered_queued_matched_and_finished(agents: DeployedAgen
 def test_doctor_finds_a_broken_setting_of_the_agents_queue(agents: DeployedAgents, command: str) -> None:
     environment = local_environment(agents.local_endpoint)
 
-    def findings(code: int) -> list[str]:
+    def findings() -> list[str]:
         finished = commands.run(command, environment, "doctor", "--agents", "--output", "json")
         report = json.loads(finished.stdout)
         found = [finding["what"] for finding in report["findings"]]
-        assert finished.returncode == code, found
-        return found
+        assert finished.returncode == bool(found), found
+        # Other tests leave messages in the dead-letter queue.
+        return [what for what in found if not what.startswith("it holds")]
 
-    assert findings(0) == []
+    assert findings() == []
     client, name = agents.client("lambda"), agents.function("match-calls")
     before = client.get_function_configuration(FunctionName=name)["Timeout"]
     client.update_function_configuration(FunctionName=name, Timeout=before + 1)
-    assert findings(1) == [f"Timeout is {before + 1}, and {before} in the template"]
+    assert findings() == [f"Timeout is {before + 1}, and {before} in the template"]
     client.update_function_configuration(FunctionName=name, Timeout=before)
-    assert findings(0) == []
+    assert findings() == []

@@ -84,7 +84,7 @@ def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Wa
 
 def test_the_view_fits_the_terminal_after_a_resize(watch: Watch) -> None:
     with watch() as view:
-        view.wait_for("oldest pending")
+        view.wait_for("q ends the view")
         for columns, rows in ((80, 20), (80, 24), (120, 40), (20, 5), (100, 30)):
             view.resize(columns, rows)
             view.wait(

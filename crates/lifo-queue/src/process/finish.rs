@@ -52,13 +52,22 @@ impl Stopped {
             self.owner,
             summary,
             rate,
-            self.breaker,
-            overloaded_since,
-            self.observed.clone(),
+            Kept {
+                breaker: self.breaker,
+                overloaded_since,
+                observed: self.observed.clone(),
+            },
             None,
             paused,
         )
     }
+}
+
+/// What the next processor continues with.
+pub(super) struct Kept {
+    pub(super) breaker: Option<OpenBreaker>,
+    pub(super) overloaded_since: Option<Millis>,
+    pub(super) observed: Observed,
 }
 
 /// Builds a release of the processor lease. With `if_requested_is`, it applies only if `requested`
@@ -67,9 +76,7 @@ pub(super) fn release(
     owner: Uuid,
     summary: &TurnSummary,
     rate: &Rate,
-    breaker: Option<OpenBreaker>,
-    overloaded_since: Option<Millis>,
-    observed: Observed,
+    kept: Kept,
     if_requested_is: Option<u64>,
     paused: bool,
 ) -> Release {
@@ -86,9 +93,9 @@ pub(super) fn release(
         },
         recovered: settled && !paused,
         rate_full_at: rate.full_at(),
-        breaker,
-        overloaded_since,
-        observed,
+        breaker: kept.breaker,
+        overloaded_since: kept.overloaded_since,
+        observed: kept.observed,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{POLL, Turn, TurnEnd};
 use crate::control::Released;
-use crate::process::finish::release;
+use crate::process::finish::{Kept, release};
 use crate::process::select::Pass;
 use crate::time::Millis;
 
@@ -47,9 +47,11 @@ impl Turn<'_> {
             self.owner,
             &self.summary,
             &self.rate,
-            self.downstream.lock().queue().open_breaker(),
-            self.codel.since(),
-            self.observations.observed(),
+            Kept {
+                breaker: self.downstream.lock().queue().open_breaker(),
+                overloaded_since: self.codel.since(),
+                observed: self.observations.observed(),
+            },
             Some(self.seen),
             false,
         );
