@@ -223,7 +223,11 @@ test('a read-only console has no way to change, and rejects changes', async () =
   for (const path of ['', 'failures', 'task?id=failed-5']) {
     await page.goto(`${READ_ONLY}${path}`);
     await shows('read-only');
-    assert.equal(await page.locator('form[method=post], a.button:not(:text-matches("^List "))').count(), 0, path);
+    assert.equal(
+      await page.locator('form[method=post], a.button:not(:text-matches("^List "))').count(),
+      0,
+      path,
+    );
   }
   const posted = await page.evaluate<number>(
     `fetch('redrive', { method: 'POST', body: new URLSearchParams({ all: '1', ttl: '1h' }) }).then((answer) => answer.status)`,
