@@ -136,7 +136,7 @@ def test_the_downstream_is_unavailable(queue: DeployedQueue, tasks: Any) -> None
         ids = create(queue, 40)
         on_call = tasks("breaker-open")
         wait_until(lambda: "breakerSince" in (queue.item("#processor") or {}), 30, "an open breaker")
-        wait_until(lambda: re.search(r"last response .*HTTP 502", on_call.first()), 30, "the response in the first command")
+        wait_until(lambda: bool(re.search(r"last response .*HTTP 502", on_call.first())), 30, "the response in the first command")
         found = on_call.look()
         assert re.search(r"circuit breaker +open since .*HTTP 502", found), found
         assert re.search(r"(?m)^\S+ .* HTTP 502", found), found
@@ -179,7 +179,7 @@ def test_the_downstream_rejects_the_credentials(queue: DeployedQueue, tasks: Any
         ids = create(queue, 6)
         on_call = tasks("paused")
         wait_until(lambda: "pausedUntil" in (queue.item("#processor") or {}), 30, "a pause")
-        wait_until(lambda: re.search(r"paused .*by a processor.*HTTP 401", on_call.first()), 30, "the response in the reason")
+        wait_until(lambda: bool(re.search(r"paused .*by a processor.*HTTP 401", on_call.first())), 30, "the response in the reason")
 
         answers[0] = 200
         ended = on_call.do("freshq resume")
@@ -203,7 +203,7 @@ def test_the_downstream_is_slow(queue: DeployedQueue, tasks: Any) -> None:
     create(queue, 90)
     on_call = tasks("oldest-pending")
     slow = r"run time +median 3s"
-    wait_until(lambda: re.search(slow, on_call.first()), 40, "the run time in the first command")
+    wait_until(lambda: bool(re.search(slow, on_call.first())), 40, "the run time in the first command")
     found = on_call.first()
     assert re.search(r"created +[1-9]\.\d/s", found) and re.search(r"ended +0\.\d/s succeeded", found), found
     found = on_call.look()
@@ -215,7 +215,7 @@ def test_one_producer_floods_the_queue(queue: DeployedQueue, tasks: Any) -> None
     on_call.run('freshq pause --env <env> --for 10m --reason "a flood"')
     flood = [{"payload": {"producer": "import", "number": n}} for n in range(20)]
     queue.create([*flood, {"taskId": "an order", "payload": {"producer": "shop"}}])
-    wait_until(lambda: re.search(r"PENDING +21\b", on_call.first()), 30, "the depth")
+    wait_until(lambda: bool(re.search(r"PENDING +21\b", on_call.first())), 30, "the depth")
     assert '"producer":"import"' in on_call.run("freshq list --env <env>").replace(": ", ":")
     dry = on_call.do("freshq cancel --env <env> --payload", text="import")
     assert "tasks to cancel: 20" in dry, dry
