@@ -33,6 +33,27 @@ pub(crate) trait Report: std::fmt::Debug + Send {
     }
 }
 
+/// The outcome of a change that the operator declined.
+#[derive(Debug)]
+pub(crate) struct Declined {
+    pub(crate) text: &'static str,
+    pub(crate) json: Value,
+}
+
+impl Report for Declined {
+    fn exit(&self) -> Exit {
+        Exit::Declined
+    }
+
+    fn text(&self) -> String {
+        self.text.to_owned()
+    }
+
+    fn json(&self) -> Value {
+        self.json.clone()
+    }
+}
+
 /// The outcome of a verb that changes a queue, with the place of the queue.
 #[derive(Debug)]
 pub(crate) struct Change {

@@ -18,7 +18,7 @@ use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::Report;
+use crate::report::{Declined, Report};
 use crate::time_format::parse_duration;
 
 /// Interval between two tries while a task is running.
@@ -72,7 +72,10 @@ impl VerbOnQueue for Cancel {
             let question =
                 format!("Delete {count} pending tasks of {place}? They cannot be restored.");
             if !prompt.confirms(&question, "--yes")? {
-                return Ok(Box::new(Declined));
+                return Ok(Box::new(Declined {
+                    text: "nothing was cancelled",
+                    json: json!({ "cancelled": 0, "declined": true }),
+                }));
             }
         }
         Ok(Box::new(cancel_all(queue, matches.tasks).await?))
@@ -164,23 +167,5 @@ impl Report for All {
 
     fn json(&self) -> Value {
         json!({ "cancelled": self.cancelled, "started": self.started, "gone": self.gone })
-    }
-}
-
-/// The operator declined.
-#[derive(Debug)]
-struct Declined;
-
-impl Report for Declined {
-    fn exit(&self) -> Exit {
-        Exit::Declined
-    }
-
-    fn text(&self) -> String {
-        "nothing was cancelled".to_owned()
-    }
-
-    fn json(&self) -> Value {
-        json!({ "cancelled": 0, "declined": true })
     }
 }

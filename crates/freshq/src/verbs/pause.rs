@@ -18,7 +18,7 @@ use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::Report;
+use crate::report::{Declined, Report};
 use crate::time_format::{exact, parse_duration, rough};
 
 /// Longest pause without a question: the default of `tasks.defaultTtl`. In a longer one, tasks
@@ -66,7 +66,10 @@ impl VerbOnQueue for Pause {
         prompt: &mut dyn Prompt,
     ) -> Result<Box<dyn Report>, Failure> {
         if self.declines(queue, prompt).await? {
-            return Ok(Box::new(Declined));
+            return Ok(Box::new(Declined {
+                text: "not paused",
+                json: json!({ "paused": false, "declined": true }),
+            }));
         }
         let author = queue.caller.principal().await;
         let earliest = queue.clock.now().plus(self.time);
@@ -139,24 +142,6 @@ impl Report for Paused {
             "until": self.control.paused_until.map(exact),
             "reason": self.control.pause_reason,
         })
-    }
-}
-
-/// The operator declined.
-#[derive(Debug)]
-struct Declined;
-
-impl Report for Declined {
-    fn exit(&self) -> Exit {
-        Exit::Declined
-    }
-
-    fn text(&self) -> String {
-        "not paused".to_owned()
-    }
-
-    fn json(&self) -> Value {
-        json!({ "paused": false, "declined": true })
     }
 }
 

@@ -18,7 +18,7 @@ use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::Report;
+use crate::report::{Declined, Report};
 use crate::time_format;
 
 /// Retries failed tasks: attempts from 0, a new expiry, the original age.
@@ -113,7 +113,10 @@ impl Redrive {
                 time_format::rough(self.ttl),
             );
             if !prompt.confirms(&question, "--yes")? {
-                return Ok(Box::new(Declined));
+                return Ok(Box::new(Declined {
+                    text: "nothing was redriven",
+                    json: json!({ "redriven": 0, "declined": true }),
+                }));
             }
         }
         let report = match &self.error {
@@ -157,23 +160,5 @@ impl Report for All {
         } = &self.0;
         let failed = failed_changes::json(failed);
         json!({ "redriven": redriven, "lost": lost, "failed": failed, "wake": wake.map(wake::name) })
-    }
-}
-
-/// The operator declined.
-#[derive(Debug)]
-struct Declined;
-
-impl Report for Declined {
-    fn exit(&self) -> Exit {
-        Exit::Declined
-    }
-
-    fn text(&self) -> String {
-        "nothing was redriven".to_owned()
-    }
-
-    fn json(&self) -> Value {
-        json!({ "redriven": 0, "declined": true })
     }
 }
