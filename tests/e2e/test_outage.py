@@ -14,8 +14,11 @@ from local.queue import DeployedQueue
 
 OUTAGE_SECONDS = 30
 PER_SECOND = 8
-#: With ten slots, twelve tasks open the breaker. Then probes follow after 1 s, 2 s, and every 4 s.
-MOST_CALLS = 30
+#: With ten slots, twelve tasks open the breaker, and ten others may be running by then. Then probes follow after 1 s,
+#: 2 s, and every 4 s. Without the breaker, each task would call several times.
+MOST_CALLS = 60
+#: The last pause between probes is 4 s. The rest is for a machine with other load.
+RECOVERY_SECONDS = 20
 
 
 @dataclass
@@ -58,4 +61,4 @@ def test_an_outage_fails_no_task_and_is_over_within_seconds(queue: DeployedQueue
     calls = len(downstream.refused)
     print(f"{len(tasks)} tasks, 0 FAILURE, {calls} calls in {OUTAGE_SECONDS} s, recovered after {seconds:.1f} s")
     assert calls <= MOST_CALLS
-    assert seconds < 10
+    assert seconds < RECOVERY_SECONDS
