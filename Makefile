@@ -208,7 +208,12 @@ console: build-freshq ## serve a web page of both queues on 127.0.0.1; with CHAN
 ##@ Check
 
 .PHONY: test
-test: test-rust test-infra test-python ## run every test: Rust, infrastructure, Python, end to end
+# The end-to-end tests mostly wait, so they run beside the others, in a process group of their own: Ctrl-C ends both.
+test: synth-local build-freshq ## run every test: Rust, infrastructure, and beside them Python and end to end
+	@set -m; mkdir -p .local; $(MAKE) test-python >.local/test-python.log 2>&1 & python=$$!; \
+	  trap 'kill -INT -- -$$python' INT TERM; status=0; \
+	  $(MAKE) test-rust test-infra || status=$$?; \
+	  wait $$python || status=$$?; cat .local/test-python.log; exit $$status
 
 .PHONY: test-rust
 test-rust: build-local ## run the Rust tests and the examples in the documentation of the crates; F is a filterset of nextest and leaves the examples out [F]
@@ -351,6 +356,7 @@ synth-local: build-local
 .PHONY: docs
 docs: setup $(PACKAGE_TOOLS) ## write the reference pages that are generated from the sources
 	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/contract.test.ts tests/infra/logical-ids.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-refusals.test.ts
+	FRESHQ_WRITE_TABLES=1 $(NEXTEST) --filterset 'package(freshq) & test(page_has_the_current_estimates)'
 	$(call API_REPORTS,--local)
 
 .PHONY: site

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use simulator::units;
+
 use crate::process::{Figures, Server, run};
 use crate::table::{median, row, table};
 use crate::takes::{self, Downstream};
@@ -33,6 +35,7 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Error> {
     }
     print_turn(arguments, &turns, &updates, &limits);
     print_takes(arguments)?;
+    print_units()?;
     if let Some(bootstrap) = &arguments.cold_start {
         let starts: Result<Vec<_>, _> = (0..COLD_STARTS)
             .map(|_| cold_start::measure(bootstrap))
@@ -110,6 +113,28 @@ fn print_turn(arguments: &Arguments, turns: &[Figures], updates: &[Figures], lim
         "In all three the embedded server is what is busy: a lease's longer expressions cost it more \
          than a bare change of status. DynamoDB itself bills both alike, by the item's size."
     );
+}
+
+/// The write units of the transitions of a task, by the size of its payload.
+fn print_units() -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()?;
+    let mut table = table("write units of a task: create, take, return, settle");
+    for payload in [100, 4_000, 50_000, 300_000] {
+        let units = runtime.block_on(units::of_transitions(payload))?;
+        let measured = [units.create, units.take, units.give_back, units.settle];
+        let measured = measured.map(|units| units.to_string()).join(", ");
+        row(
+            &mut table,
+            &format!("a payload of {payload} bytes"),
+            measured,
+            "",
+        );
+    }
+    println!("{table}");
+    Ok(())
 }
 
 fn print_takes(arguments: &Arguments) -> Result<(), Error> {

@@ -1,9 +1,9 @@
+import { lookedUp, prices as PRICES } from '../../crates/freshq/src/cost/prices.json';
 import { AGENT_METRICS } from '../../infra/contract/agent-metrics';
 import type { DeclaredMetric } from '../../infra/contract/declared-metric';
 import { TASK_METRICS } from '../../infra/contract/task-metrics';
 import { markdownTable } from '../infra/generated';
 import { type Resource, Synthesized } from '../infra/synthesis';
-import { LOOKED_UP, PRICES } from './prices';
 
 /** Minutes of an average month, 730 hours. */
 const MINUTES = 730 * 60;
@@ -24,7 +24,7 @@ const AGENTS = costsOf(Synthesized.agents('prod'), AGENT_METRICS);
 export function fixedCostsPage(): string {
   return `# Fixed costs
 
-Generated from the templates of \`prod\` and the list prices in [tests/docs/prices.ts](../../tests/docs/prices.ts) by \`make docs\`. A deployed
+Generated from the templates of \`prod\` and the list prices in [prices.json](../../crates/freshq/src/cost/prices.json) by \`make docs\`. A deployed
 queue has these costs each month, even without tasks. Free tiers are not deducted. The time, the reads and the logs of the sweep cost a few
 cents more. An idle queue emits only the metrics of the sweep. Under load, a task queue emits up to ${declared(TASK_METRICS)} metrics, and an agents' queue up
 to ${declared(AGENT_METRICS)}.
@@ -59,7 +59,7 @@ function costTable(costs: readonly Cost[]): string {
     ];
   });
   const last = ['**total**', '', '', `**${dollars(total(costs))}**`];
-  return markdownTable(['what', 'per month', `price in us-east-1, ${LOOKED_UP}`, 'cost'], [...rows, last]);
+  return markdownTable(['what', 'per month', `price in us-east-1, ${lookedUp}`, 'cost'], [...rows, last]);
 }
 
 function costsOf(template: Synthesized, metrics: Readonly<Record<string, DeclaredMetric>>): Cost[] {

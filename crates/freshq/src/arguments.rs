@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::agents::{self, AgentVerb, AtDesk, Call, DeskArguments, DeskVerb, Match, Queues};
 use crate::aws::AwsArguments;
 use crate::console::Console;
+use crate::cost::Cost;
 use crate::dev::Dev;
 use crate::queue::QueueArguments;
 use crate::report::Format;
@@ -40,6 +41,8 @@ pub(crate) enum Verb {
     Console(On<Console>),
     /// Run a task queue on this machine, for development
     Dev(Dev),
+    /// Estimate what a load costs, at AWS's list prices
+    Cost(Cost),
     /// Check the settings and the state of a deployed queue
     Doctor(On<Doctor>),
     /// Show the messages in the failure and dead-letter queues
@@ -125,6 +128,7 @@ impl Verb {
             Self::Completions(completions) => return Job::Completions(completions),
             Self::Man(man) => return Job::Man(man),
             Self::Dev(dev) => return Job::Dev(dev),
+            Self::Cost(cost) => return Job::Cost(cost),
             Self::Agents(at) => return Job::at_desk(at.parts()),
             Self::Queues(at) => return Job::at_desk(at.parts()),
             Self::Match(at) => return Job::at_desk(at.parts()),
@@ -171,6 +175,8 @@ pub(crate) enum Job<'a> {
     Console(&'a Console, &'a Common),
     /// A queue on this machine.
     Dev(&'a Dev),
+    /// The cost of a load.
+    Cost(&'a Cost),
     Completions(&'a Completions),
     Man(&'a Man),
 }

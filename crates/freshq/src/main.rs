@@ -13,6 +13,7 @@
 //! | `aws` | the configuration of all AWS clients: region, credentials, one HTTPS client |
 //! | `function` | a deployed function that responds to an event |
 //! | `deployed` | a deployed stack: its template, and the current settings of its resources |
+//! | `cost` | what a load costs |
 //! | `dev` | a task queue on this machine, for development |
 //! | `console` | a local web page for both queues |
 //! | `shell` | shell completions and manual pages |
@@ -30,6 +31,7 @@ mod arguments;
 mod aws;
 mod confirm;
 mod console;
+mod cost;
 mod deployed;
 mod dev;
 mod exit;
@@ -98,6 +100,7 @@ async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Job::Desk(verb, on) => report::print(&agents::run(verb, on).await?, on.output),
         Job::Console(console, on) => console.serve(&on.queue, &on.aws, on.output).await,
         Job::Dev(dev) => dev.run().await,
+        Job::Cost(cost) => report::print(&cost.estimate(), cost.output),
         Job::Completions(completions) => {
             let printed = completions.print(&mut Arguments::command());
             printed.map(|()| Exit::Done)

@@ -25,3 +25,4 @@ pub mod protocol;
 pub mod scripted;
 pub mod seeds;
 pub mod topics;
+pub mod units;

@@ -15,14 +15,14 @@ use super::network::{Fault, Network};
 use crate::dynamodb::{AGENT_TABLE, NotStarted, dispatch};
 use crate::protocol::{self, Answer, respond};
 
-/// An embedded DynamoDB with the agents' table, in this process.
+/// An embedded DynamoDB with the agents' table and the task table, in this process.
 #[derive(Clone)]
 pub struct Embedded {
     database: Database,
 }
 
 impl Embedded {
-    /// Creates the database and an empty table.
+    /// Creates the database and the empty tables.
     ///
     /// # Errors
     /// [`NotStarted`]: the table was rejected.
@@ -43,6 +43,7 @@ impl Embedded {
         let request = serde_json::from_value(request).map_err(|error| NotStarted::new(&error))?;
         let created = database.create_table(request);
         created.map_err(|error| NotStarted::new(&error))?;
+        dispatch::create_task_table(&database)?;
         Ok(Self { database })
     }
 

@@ -224,7 +224,11 @@ pub(crate) async fn a_state_that_expired_is_shed_and_not_superseded(store: Arc<d
     put(&*store, &first).await;
     assert!(waiting(&*store).await.is_empty());
     let older = put(&*store, &state(0)).await;
-    assert_eq!(older, Inserted::Outdated, "until DynamoDB deletes the expired state");
+    assert_eq!(
+        older,
+        Inserted::Outdated,
+        "until DynamoDB deletes the expired state"
+    );
     let replaced = put(&*store, &state(2)).await;
     assert_eq!(replaced, Inserted::Replaced(Replaced::Expired));
     assert_eq!(waiting(&*store).await.len(), 1);

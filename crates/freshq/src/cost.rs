@@ -1,0 +1,195 @@
+//! `freshq cost`: what a load costs at AWS's list prices.
+
+mod load;
+mod price;
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use self::load::{Billed, Load};
+use self::price::PRICES;
+use crate::exit::Exit;
+use crate::report::{Format, Report, columns};
+use crate::time_format::{parse_duration, rough};
+
+const AFTER_HELP: &str = "\
+Counts the requests and the units of the load with the default settings, and multiplies them with list prices. Free
+tiers, logs, metrics and alarms are not in it: docs/reference/fixed-costs.md has the costs of an idle queue.
+
+Beside it: the same tasks in a Lambda function on an SQS queue, oldest first, that runs the messages of a batch at once.
+
+  freshq cost --tasks 100000000 --payload 4096
+  freshq cost --tasks 36000000 --over 1h --capacity 100 --admission";
+
+/// Estimates what a load costs.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Cost {
+    /// Number of tasks that producers send
+    #[arg(long, value_name = "COUNT", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    tasks: u64,
+    /// The time in which producers send them, evenly
+    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_duration)]
+    over: Duration,
+    /// Size of a payload in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=390_000))]
+    payload: u32,
+    /// Messages in a request to the ingest queue; 0: the tasks do not come through SQS
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=10))]
+    batch: u32,
+    /// The time of one run
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    run_time: Duration,
+    /// Maximum number of tasks that run at once (processing.concurrency)
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=900))]
+    concurrency: u32,
+    /// Attempts of each task that runs, on average
+    #[arg(long, value_name = "COUNT", default_value_t = 1.0, value_parser = at_least_one)]
+    attempts: f64,
+    /// The most runs per second that the downstream takes; the other tasks are shed
+    #[arg(long, value_name = "RUNS", value_parser = positive)]
+    capacity: Option<f64>,
+    /// With ingest.admission: inserted tasks for each run, while there are more
+    #[arg(long, value_name = "FACTOR", num_args = 0..=1, default_missing_value = "3", requires = "capacity", value_parser = at_least_one)]
+    admission: Option<f64>,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) output: Format,
+}
+
+fn at_least_one(text: &str) -> Result<f64, String> {
+    positive(text).and_then(|number| match number >= 1.0 {
+        true => Ok(number),
+        false => Err("it must be at least 1".to_owned()),
+    })
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err("it must be a number above 0".to_owned()),
+    }
+}
+
+impl Cost {
+    pub(crate) fn estimate(&self) -> Estimate {
+        let load = Load {
+            tasks: self.tasks as f64,
+            over: self.over,
+            payload: self.payload,
+            batch: (self.batch > 0).then_some(self.batch),
+            run: self.run_time,
+            concurrency: self.concurrency,
+            attempts: self.attempts,
+            capacity: self.capacity,
+            admission: self.admission,
+        };
+        Estimate { load }
+    }
+}
+
+/// What a load costs.
+#[derive(Debug)]
+pub(crate) struct Estimate {
+    load: Load,
+}
+
+fn dollars(billed: &Billed) -> f64 {
+    let price = PRICES.of(billed.price);
+    billed.count * price.price / price.per
+}
+
+fn total(all: &[Billed]) -> f64 {
+    all.iter().map(dollars).sum()
+}
+
+/// A number with separators of thousands.
+fn thousands(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let separated = digits.as_bytes().rchunks(3).rev();
+    let groups: Vec<_> = separated.map(String::from_utf8_lossy).collect();
+    groups.join(",")
+}
+
+fn money(amount: f64) -> String {
+    let cents = format!("{amount:.2}");
+    let (whole, cents) = cents.split_once('.').unwrap_or((&cents, "00"));
+    format!("${}.{cents}", thousands(whole.parse().unwrap_or(0.0)))
+}
+
+fn table(title: &str, all: &[Billed]) -> String {
+    let head = [title, "count", "price", "cost"].map(str::to_owned);
+    let row = |billed: &Billed| {
+        let price = PRICES.of(billed.price);
+        let (cents, exact) = (format!("{:.2}", price.price), price.price.to_string());
+        let each = match exact.len() > cents.len() {
+            true => exact,
+            false => cents,
+        };
+        let each = format!("${each} per {}", price.unit);
+        [
+            billed.what.to_owned(),
+            thousands(billed.count),
+            each,
+            money(dollars(billed)),
+        ]
+    };
+    let last = [
+        "total".to_owned(),
+        String::new(),
+        String::new(),
+        money(total(all)),
+    ];
+    columns([head].into_iter().chain(all.iter().map(row)).chain([last]))
+}
+
+fn lines(all: &[Billed]) -> Value {
+    let line = |billed: &Billed| json!({ "what": billed.what, "count": billed.count.round(), "price": billed.price, "dollars": dollars(billed) });
+    json!({ "lines": all.iter().map(line).collect::<Vec<_>>(), "dollars": total(all) })
+}
+
+impl Report for Estimate {
+    fn exit(&self) -> Exit {
+        Exit::Done
+    }
+
+    fn text(&self) -> String {
+        let load = &self.load;
+        let (ran, inserted) = (load.ran(), load.inserted());
+        let shed = match load.tasks - ran {
+            0.0 => String::new(),
+            shed => format!(
+                ", {} shed ({} of them before their first write)",
+                thousands(shed),
+                thousands(load.tasks - inserted)
+            ),
+        };
+        format!(
+            "{} tasks in {}: {} run{shed}\n\n{}\n\n{}\n\nlist prices in {}, {}, without free tiers, logs, metrics and alarms",
+            thousands(load.tasks),
+            rough(load.over),
+            thousands(ran),
+            table("freshq", &load.freshq()),
+            table("a function on SQS, oldest first", &load.sqs_and_lambda()),
+            PRICES.region,
+            PRICES.looked_up,
+        )
+    }
+
+    fn json(&self) -> Value {
+        let load = &self.load;
+        json!({
+            "tasks": load.tasks,
+            "ran": load.ran(),
+            "inserted": load.inserted(),
+            "freshq": lines(&load.freshq()),
+            "sqsAndLambda": lines(&load.sqs_and_lambda()),
+            "prices": { "lookedUp": PRICES.looked_up, "region": PRICES.region },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! A load, and the requests and units that it causes.
+
+use std::time::Duration;
+
+/// The attributes of a PENDING item beside the payload, in bytes.
+const PENDING_BYTES: u32 = 260;
+/// Those of a TAKEN or settled item.
+const TAKEN_BYTES: u32 = 360;
+/// One write unit.
+const KIB: u32 = 1_024;
+/// SQS bills each 64 KiB of a request.
+const SQS_CHUNK: u32 = 64 * 1_024;
+/// The most bytes of a request with several messages.
+const SQS_REQUEST: u32 = 1_024 * KIB;
+/// A message's fields beside the payload, in bytes.
+const MESSAGE_BYTES: u32 = 100;
+/// The memory of the functions in GB: `processing.memory` and `ingest.memory` by default.
+const MEMORY: f64 = 0.25;
+/// Time of `ingest-tasks` for a message (docs/explanation/scaling.md).
+const INGEST_SECONDS: f64 = 0.002;
+/// The least time between two tasks of different activations: before it ends, a processor waits for the index.
+const LINGER_SECONDS: f64 = 2.2;
+/// The length of a turn: `processing.turn` by default.
+const TURN_SECONDS: f64 = 60.0;
+/// The greatest rate at which a processor reads the head of the index.
+const READS_PER_SECOND: f64 = 10.0;
+/// The most entries of the head.
+const HEAD: f64 = 100.0;
+/// An entry of the index, in bytes.
+const ENTRY_BYTES: f64 = 115.0;
+/// The rate at which Lambda reads a shard of the table's stream.
+const STREAM_READS_PER_SECOND: f64 = 4.0;
+/// The most records in a batch of the stream.
+const STREAM_BATCH: f64 = 100.0;
+/// Write units per second that a shard of the stream takes.
+const SHARD_UNITS: f64 = 1_000.0;
+
+/// What producers send, and what the downstream takes.
+#[derive(Clone, Debug)]
+pub(super) struct Load {
+    /// Tasks that producers send.
+    pub(super) tasks: f64,
+    /// The time in which they send them, evenly.
+    pub(super) over: Duration,
+    /// Size of a payload in bytes.
+    pub(super) payload: u32,
+    /// Messages in a request to SQS, if they fit; `None` if the producers do not send through SQS.
+    pub(super) batch: Option<u32>,
+    /// The time of one run.
+    pub(super) run: Duration,
+    /// Tasks that run at once.
+    pub(super) concurrency: u32,
+    /// Attempts of each task that runs.
+    pub(super) attempts: f64,
+    /// The most runs per second that the downstream takes.
+    pub(super) capacity: Option<f64>,
+    /// `ingest.admission`: inserted tasks for each run, while there are more.
+    pub(super) admission: Option<f64>,
+}
+
+/// Write units of each transition of a task, in the table and in the index. `simulator::units` measures the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct TransitionUnits {
+    pub(super) create: f64,
+    /// Of a take, of a return, and of a settlement.
+    pub(super) change: f64,
+}
+
+impl TransitionUnits {
+    /// Those of a task whose payload has this size in bytes.
+    pub(super) fn of(payload: u32) -> Self {
+        let table = |attributes: u32| f64::from((payload + attributes).div_ceil(KIB));
+        Self {
+            create: table(PENDING_BYTES) + 1.0,
+            change: table(TAKEN_BYTES) + 2.0,
+        }
+    }
+}
+
+/// What is billed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Billed {
+    pub(super) what: &'static str,
+    pub(super) count: f64,
+    /// The name of its price.
+    pub(super) price: &'static str,
+}
+
+fn billed(what: &'static str, count: f64, price: &'static str) -> Billed {
+    Billed { what, count, price }
+}
+
+impl Load {
+    fn seconds(&self) -> f64 {
+        self.over.as_secs_f64()
+    }
+
+    /// Messages in a request to SQS. A request has at most 1 MiB.
+    fn batch(&self) -> Option<u32> {
+        let fitting = SQS_REQUEST / (self.payload + MESSAGE_BYTES);
+        self.batch.map(|batch| batch.min(fitting.max(1)))
+    }
+
+    /// Tasks that run.
+    pub(super) fn ran(&self) -> f64 {
+        let most = self
+            .capacity
+            .map_or(f64::INFINITY, |runs| runs * self.seconds());
+        self.tasks.min(most)
+    }
+
+    /// Tasks that are written to the table.
+    pub(super) fn inserted(&self) -> f64 {
+        let most = self
+            .admission
+            .map_or(f64::INFINITY, |factor| factor * self.ran());
+        self.tasks.min(most)
+    }
+
+    /// What freshq is billed for.
+    pub(super) fn freshq(&self) -> Vec<Billed> {
+        let units = TransitionUnits::of(self.payload);
+        let (ran, inserted, seconds) = (self.ran(), self.inserted(), self.seconds());
+        let rate = ran / seconds;
+        // Tasks that arrive at random times: an idle queue waits 1 / rate for the next one.
+        let activations = ran * (-rate * LINGER_SECONDS).exp();
+        let busy = (seconds - activations / rate).max(0.0);
+        let turns = activations + busy / TURN_SECONDS;
+        let create_units = inserted * units.create;
+        let run_units = ran * (2.0 * self.attempts) * units.change;
+        let shards = ((create_units + run_units) / seconds / SHARD_UNITS).ceil();
+        let stream = (STREAM_READS_PER_SECOND * shards * seconds).max(inserted / STREAM_BATCH);
+        let batches = inserted.min(stream);
+
+        let mut all = self.sqs(self.tasks);
+        if let Some(batch) = self.batch() {
+            all.push(billed(
+                "invocations of ingest-tasks",
+                self.tasks / f64::from(batch),
+                "invocation",
+            ));
+            all.push(billed(
+                "time of ingest-tasks",
+                self.tasks * INGEST_SECONDS * MEMORY,
+                "gigabyteSecond",
+            ));
+        }
+        all.extend([
+            billed("DynamoDB, create", create_units, "writeUnit"),
+            billed("DynamoDB, take, return and settle", run_units, "writeUnit"),
+            billed(
+                "DynamoDB, wake-ups and leases",
+                batches + 3.0 * activations + busy / 5.0,
+                "writeUnit",
+            ),
+            billed(
+                "DynamoDB, reads of the index",
+                4.0 * activations + busy * self.read_units(rate),
+                "readUnit",
+            ),
+            billed("invocations of trigger", batches, "invocation"),
+            billed("notifications", turns, "notification"),
+            billed("invocations of process-tasks", turns, "invocation"),
+            billed("time of process-tasks", busy * MEMORY, "gigabyteSecond"),
+        ]);
+        all
+    }
+
+    /// What a Lambda function on an SQS queue is billed for. It runs the messages of a batch at once.
+    pub(super) fn sqs_and_lambda(&self) -> Vec<Billed> {
+        let batch = f64::from(self.batch().unwrap_or(1));
+        let runs = self.ran() * self.attempts;
+        let mut all = self.sqs(runs);
+        all.extend([
+            billed("invocations of the function", runs / batch, "invocation"),
+            billed(
+                "time of the function",
+                runs / batch * self.run.as_secs_f64() * MEMORY,
+                "gigabyteSecond",
+            ),
+        ]);
+        all
+    }
+
+    /// Sends, receives and deletes.
+    fn sqs(&self, received: f64) -> Vec<Billed> {
+        let Some(batch) = self.batch() else {
+            return vec![];
+        };
+        let chunks = f64::from((batch * (self.payload + MESSAGE_BYTES)).div_ceil(SQS_CHUNK));
+        let batch = f64::from(batch);
+        let requests = chunks * self.tasks / batch + (chunks + 1.0) * received / batch;
+        vec![billed("SQS, send, receive and delete", requests, "request")]
+    }
+
+    /// Read units per second of a processor that starts tasks at this rate.
+    fn read_units(&self, starts: f64) -> f64 {
+        let entries = f64::from(self.concurrency)
+            .max(starts / READS_PER_SECOND)
+            .min(HEAD);
+        starts.min(READS_PER_SECOND) * 0.5 * (entries * ENTRY_BYTES / 4_096.0).ceil()
+    }
+}

@@ -1,0 +1,38 @@
+//! List prices, from `prices.json`.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// The list prices, and when they were looked up.
+pub(super) static PRICES: LazyLock<Prices> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("prices.json")).expect("prices.json has every price")
+});
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Prices {
+    /// Month and year.
+    pub(super) looked_up: String,
+    pub(super) region: String,
+    prices: BTreeMap<String, Price>,
+}
+
+/// US dollars for `per` units.
+#[derive(Debug, Deserialize)]
+pub(super) struct Price {
+    pub(super) price: f64,
+    pub(super) per: f64,
+    pub(super) unit: String,
+}
+
+impl Prices {
+    /// The price of this name in `prices.json`.
+    ///
+    /// # Panics
+    /// The file has no such price.
+    pub(super) fn of(&self, name: &str) -> &Price {
+        &self.prices[name]
+    }
+}

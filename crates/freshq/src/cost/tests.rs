@@ -1,0 +1,200 @@
+use std::fs;
+use std::path::Path;
+
+use simulator::units;
+
+use super::load::TransitionUnits;
+use super::*;
+
+const MONTH: &str = "730h";
+
+fn cost(arguments: &[&str]) -> Estimate {
+    use clap::Parser;
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        cost: Cost,
+    }
+    let line = std::iter::once("cost").chain(arguments.iter().copied());
+    Line::try_parse_from(line).unwrap().cost.estimate()
+}
+
+fn dynamodb(all: &[Billed]) -> f64 {
+    let of_dynamodb: Vec<_> = all
+        .iter()
+        .filter(|one| one.price.ends_with("eUnit") || one.price == "readUnit")
+        .copied()
+        .collect();
+    total(&of_dynamodb)
+}
+
+#[tokio::test(start_paused = true)]
+async fn units_of_transitions_are_those_that_dynamodb_reports() {
+    for payload in [100, 500, 4_000, 50_000, 300_000] {
+        let measured = units::of_transitions(payload as usize).await.unwrap();
+        let computed = TransitionUnits::of(payload);
+        assert_eq!(computed.create, measured.create, "create, {payload} bytes");
+        let changes = [measured.take, measured.give_back, measured.settle];
+        assert_eq!(
+            [computed.change; 3], changes,
+            "take, return, settle, {payload} bytes"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn units_of_a_turn_are_at_most_those_of_the_estimate() {
+    let turn = units::of_a_turn(10, Duration::from_millis(400))
+        .await
+        .unwrap();
+    let ran = f64::from(turn.ran);
+    let load = Load {
+        tasks: ran,
+        over: Duration::from_secs_f64(turn.seconds),
+        capacity: Some(ran / turn.seconds),
+        ..cost(&["--payload", "100"]).load
+    };
+    let count = |what: &str| {
+        let billed = load.freshq();
+        billed.iter().find(|one| one.what == what).unwrap().count
+    };
+    let writes = turn.figures.write_units() - ran * 6.0;
+    assert_eq!(count("DynamoDB, take, return and settle"), ran * 6.0);
+    assert!(
+        (0.0..=count("DynamoDB, wake-ups and leases")).contains(&writes),
+        "{turn:?}"
+    );
+    assert!(
+        turn.figures.read_units() <= count("DynamoDB, reads of the index"),
+        "{turn:?}"
+    );
+}
+
+#[test]
+fn shed_tasks_are_not_taken_and_with_admission_not_inserted() {
+    let storm = ["--tasks", "36000000", "--over", "1h", "--capacity", "100"];
+    let without = cost(&storm).load;
+    assert_eq!(
+        (without.ran(), without.inserted()),
+        (360_000.0, 36_000_000.0)
+    );
+    let with = cost(&[&storm[..], &["--admission"]].concat()).load;
+    assert_eq!((with.ran(), with.inserted()), (360_000.0, 1_080_000.0));
+    assert!(dynamodb(&with.freshq()) < 0.15 * dynamodb(&without.freshq()));
+}
+
+#[test]
+fn arguments_out_of_range_are_rejected_by_their_name() {
+    use clap::Parser;
+    for (arguments, name) in [
+        (["--batch", "11"], "--batch"),
+        (["--attempts", "0.5"], "--attempts"),
+        (["--capacity", "0"], "--capacity"),
+        (["--payload", "0"], "--payload"),
+    ] {
+        let line = [&["freshq", "cost"][..], &arguments[..]].concat();
+        let error = crate::arguments::Arguments::try_parse_from(line).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}
+
+#[test]
+fn text_names_every_line_and_both_totals() {
+    insta::assert_snapshot!(cost(&["--tasks", "100000000", "--over", MONTH]).text());
+}
+
+/// With `FRESHQ_WRITE_TABLES=1` it writes the page first; `make docs` does so.
+#[test]
+fn page_has_the_current_estimates() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/load-costs.md");
+    let page = page();
+    if std::env::var("FRESHQ_WRITE_TABLES").is_ok_and(|write| write == "1") {
+        fs::write(&path, &page).unwrap();
+    }
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        page,
+        "make docs writes the page"
+    );
+}
+
+fn page() -> String {
+    let units = [100, 4_000, 50_000, 300_000].map(|payload| {
+        let TransitionUnits { create, change } = TransitionUnits::of(payload);
+        let all = create + 2.0 * change;
+        let million = money(all * PRICES.of("writeUnit").price);
+        format!(
+            "| {} | {create} | {change} | {change} | {change} | {all} | {million} |",
+            thousands(f64::from(payload))
+        )
+    });
+    let mut loads = Vec::new();
+    for (tasks, payload) in [
+        ("1000000", "100"),
+        ("1000000", "4000"),
+        ("1000000", "50000"),
+        ("1000000", "300000"),
+        ("100000000", "100"),
+        ("100000000", "4000"),
+        ("100000000", "50000"),
+        ("100000000", "300000"),
+    ] {
+        let estimate = cost(&["--tasks", tasks, "--over", MONTH, "--payload", payload]);
+        let payload = thousands(payload.parse().unwrap());
+        loads.push(row(
+            &estimate,
+            &[thousands(tasks.parse().unwrap()), payload],
+        ));
+    }
+    let mut storms = Vec::new();
+    for arrivals in [1_000_u64, 10_000, 100_000] {
+        let tasks = (arrivals * 3_600).to_string();
+        let storm = [
+            "--tasks",
+            &tasks,
+            "--over",
+            "1h",
+            "--payload",
+            "100",
+            "--capacity",
+            "100",
+        ];
+        for (name, admission) in [("no", &[][..]), ("yes", &["--admission"][..])] {
+            let estimate = cost(&[&storm[..], admission].concat());
+            storms.push(row(
+                &estimate,
+                &[thousands(arrivals as f64), name.to_owned()],
+            ));
+        }
+    }
+    format!(
+        "# Costs of a load\n\n\
+         Generated by `make docs` from the formulas of `freshq cost` and the list prices in\n\
+         [prices.json](../../crates/freshq/src/cost/prices.json) ({}, {}). `freshq cost` computes the same for your load. Free tiers,\n\
+         logs, metrics and alarms are not in it; [fixed costs](fixed-costs.md) has those of an idle queue. A test compares the units with those\n\
+         that an embedded DynamoDB reports.\n\n\
+         ## Write units of a task\n\n\
+         | payload, bytes | create | take | return | settle | create, take and settle | a million tasks |\n\
+         |---|---|---|---|---|---|---|\n{}\n\n\
+         The index has no payload. A state of a key and a trace add their attributes.\n\n\
+         ## A month\n\n\
+         Every task runs once, and comes through the ingest queue in batches of ten. Beside it: a Lambda function on an SQS queue, oldest\n\
+         first, with runs of one second; it runs ten messages at once.\n\n\
+         | tasks | payload, bytes | freshq | of it DynamoDB | SQS and a function |\n|---|---|---|---|---|\n{}\n\n\
+         ## An hour of a storm\n\n\
+         Tasks of 100 bytes; the downstream takes 100 runs per second, and the other tasks are shed. With \
+         [`ingest.admission`](../explanation/scaling.md#storms), most of\nthem are shed before their first write.\n\n\
+         | arrivals per second | admission | freshq | of it DynamoDB | SQS and a function |\n|---|---|---|---|---|\n{}\n",
+        PRICES.region,
+        PRICES.looked_up,
+        units.join("\n"),
+        loads.join("\n"),
+        storms.join("\n"),
+    )
+}
+
+fn row(estimate: &Estimate, first: &[String]) -> String {
+    let (freshq, peer) = (estimate.load.freshq(), estimate.load.sqs_and_lambda());
+    let costs = [total(&freshq), dynamodb(&freshq), total(&peer)].map(money);
+    format!("| {} | {} |", first.join(" | "), costs.join(" | "))
+}
