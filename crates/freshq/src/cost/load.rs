@@ -10,7 +10,7 @@ const TAKEN_BYTES: u32 = 360;
 const KIB: u32 = 1_024;
 /// SQS bills each 64 KiB of a request.
 const SQS_CHUNK: u32 = 64 * 1_024;
-/// The most bytes of a request with several messages.
+/// Maximum number of bytes in a request with several messages.
 const SQS_REQUEST: u32 = 1_024 * KIB;
 /// A message's fields beside the payload, in bytes.
 const MESSAGE_BYTES: u32 = 100;
@@ -24,13 +24,13 @@ const LINGER_SECONDS: f64 = 2.2;
 const TURN_SECONDS: f64 = 60.0;
 /// The greatest rate at which a processor reads the head of the index.
 const READS_PER_SECOND: f64 = 10.0;
-/// The most entries of the head.
+/// Maximum number of entries in the head.
 const HEAD: f64 = 100.0;
 /// An entry of the index, in bytes.
 const ENTRY_BYTES: f64 = 115.0;
 /// The rate at which Lambda reads a shard of the table's stream.
 const STREAM_READS_PER_SECOND: f64 = 4.0;
-/// The most records in a batch of the stream.
+/// Maximum number of records in a batch of the stream.
 const STREAM_BATCH: f64 = 100.0;
 /// Write units per second that a shard of the stream takes.
 const SHARD_UNITS: f64 = 1_000.0;
