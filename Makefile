@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 # E2E has no other meaning, so it is read from the environment too.
 SWITCHES := LOCAL YES IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE DRY
 OPTIONS := $(SWITCHES) PLATFORM ENV NAME QUEUE REGION F EVENT N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
-  HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER SINCE MINUTES RUNNER TEMPLATE
+  HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER SINCE MINUTES RUNNER TEMPLATE DEPLOY
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)
 # These variables are for the tools, so they are accepted from everywhere.
@@ -23,6 +23,7 @@ CHECK = $(call REJECT,$1,does not take,$(filter-out $(patsubst %=,%,$2),$(GIVEN)
 $(foreach verb,$(or $(MAKECMDGOALS),help),$(call CHECK,$(verb),$(call TAKES,$(verb))))
 $(foreach s,$(SWITCHES),$(if $(filter-out 1,$($s)),$(error $s=$($s) is not a choice: write $s=1, or leave it out)))
 $(if $(LOCAL),$(if $(filter-out dev,$(or $(ENV),dev)),$(error LOCAL=1 is for ENV=dev)))
+$(if $(filter-out local,$(DEPLOY)),$(error DEPLOY=$(DEPLOY) is not a choice: write DEPLOY=local, or leave it out))
 endif
 
 ENV := $(or $(ENV),dev)
@@ -79,7 +80,7 @@ help: ## list the verbs
 	@awk -F ' ## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z][a-z0-9-]*:.* ## / { split($$1, verb, ":"); printf "  make %-15s %s\n", verb[1], $$2 }' $(MAKEFILE_LIST)
 	@printf '\n%s\n%s\n' "In brackets: the variables that a verb takes on the command line; one with = is required. ENV is dev (the default), staging or prod;" \
-	  "NAME=alice means a copy of your own; QUEUE is lifo-queue (the default) or agent-queue; LOCAL=1 means the AWS of local-up."
+	  "NAME=alice means your own copy; QUEUE is lifo-queue (the default) or agent-queue; LOCAL=1 means the AWS of local-up."
 
 ##@ Use
 
@@ -237,7 +238,7 @@ test-smoke: synth-local build-freshq ## run the smoke test on a local AWS, once 
 	$(BIN)/python -m pytest tests/smoke
 
 .PHONY: test-package
-test-package: setup $(PACKAGE_TOOLS) ## test the npm package in CDK apps outside this repository, with stand-ins for the functions; FRESHQ_TARBALL names a package built before
+test-package: setup $(PACKAGE_TOOLS) $(if $(DEPLOY),synth-local) ## test the npm package in CDK apps outside this repository, with stand-ins for the functions; DEPLOY=local also deploys one to a local AWS; FRESHQ_TARBALL names a package built before [DEPLOY]
 	$(BIN)/python -m pytest tests/package
 
 .PHONY: test-console

@@ -36,6 +36,7 @@ def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
         (["invoke", "F=trigger"], "make invoke needs EVENT. It takes: F= EVENT=."),
         (["deploy-assembly", "ASSEMBLY="], "make deploy-assembly needs ASSEMBLY."),
         (["deploy", "YES=yes"], "YES=yes is not a choice: write YES=1, or leave it out."),
+        (["test-package", "DEPLOY=aws"], "DEPLOY=aws is not a choice: write DEPLOY=local, or leave it out."),
         (["deploy", "QUEUE=task-queue"], "QUEUE=task-queue is not a queue: choose lifo-queue or agent-queue."),
         (["console", "LOCAL=1", "ENV=prod"], "LOCAL=1 is for ENV=dev."),
     ],
