@@ -35,8 +35,9 @@ class Metadata:
         fields = {name: self.source[name] for name in ("version", "license", "engines")}
         if self.repository is None:
             return fields
-        server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
-        return fields | {"repository": {"type": "git", "url": f"git+{server}/{self.repository}.git"}}
+        url = f"{os.environ.get('GITHUB_SERVER_URL', 'https://github.com')}/{self.repository}"
+        addresses = {"homepage": f"{url}#readme", "bugs": f"{url}/issues"}
+        return fields | addresses | {"repository": {"type": "git", "url": f"git+{url}.git"}}
 
 
 def pack(stage: Path, out: Path) -> Path:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from delivery import commands, crates, release, standins
+from delivery.npm import Metadata
 from local.paths import PROJECT
 
 DARWIN_ARM64, _, LINUX_ARM64, LINUX_X64 = commands.PLATFORMS
@@ -111,6 +112,16 @@ def test_the_sources_have_one_version() -> None:
     version = json.loads((PROJECT / "package.json").read_text())["version"]
     assert [each for each in release.version_problems(version) if "has the version" in each] == []
     assert len([each for each in release.version_problems("9.9.9") if "has the version" in each]) == 4
+
+
+def test_only_a_package_of_a_workflow_names_its_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = {"version": "1.2.3", "license": "Apache-2.0", "engines": {"node": ">=20"}}
+    assert Metadata(source, None).shared == source
+    monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.example")
+    shared = Metadata(source, "octo-org/freshq").shared
+    assert shared["repository"] == {"type": "git", "url": "git+https://github.example/octo-org/freshq.git"}
+    assert shared["homepage"] == "https://github.example/octo-org/freshq#readme"
+    assert shared["bugs"] == "https://github.example/octo-org/freshq/issues"
 
 
 def test_a_version_without_changelog_and_tag_is_reported() -> None:
