@@ -14,7 +14,7 @@ Answer = Callable[[bytes, Message], tuple[int, dict[str, str]]]
 
 @contextmanager
 def http_endpoint(answer: Answer) -> Iterator[str]:
-    """The address of an endpoint on a free port of 127.0.0.1. Each request has a thread of its own."""
+    """The address of an endpoint on a free port of 127.0.0.1. Each request has its own thread."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

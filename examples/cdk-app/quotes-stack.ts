@@ -7,7 +7,7 @@ import { HttpAuth, LifoQueue, TaskRunner } from 'freshq';
 
 /** Props of {@link QuotesStack}. */
 export interface QuotesStackProps {
-  /** URL of the system that refreshes a quote. It gets one POST request for each task. */
+  /** URL of the system that refreshes a quote. It gets one POST request per task. */
   readonly quotesUrl: string;
 }
 
@@ -32,7 +32,7 @@ export class QuotesStack extends Stack {
     });
 
     const producer = new LambdaFunction(this, 'producer', {
-      description: 'Creates a task for each quote to refresh',
+      description: 'Creates a task per quote to refresh',
       runtime: Runtime.NODEJS_22_X,
       handler: 'index.handler',
       code: Code.fromAsset(join(__dirname, 'producer')),

@@ -22,7 +22,7 @@ import { AgentObservability } from './observability';
 import { agentSettingsProblems } from './rules';
 import { type PartialAgentQueueSettings, resolveAgentSettings } from './settings';
 
-/** Props of {@link AgentQueue}. Each setting of `agents`, `calls` and `alarms` has a default of its own. */
+/** Props of {@link AgentQueue}. Each setting of `agents`, `calls` and `alarms` has its own default. */
 export interface AgentQueueProps extends PartialAgentQueueSettings {
   /**
    * Removal policy of the table, the queues and the logs: delete or retain them when the stack is deleted.

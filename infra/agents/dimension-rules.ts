@@ -2,7 +2,7 @@ import { AGENT_QUEUE } from '../contract/agents';
 import type { Problem } from '../lambda/problem';
 import type { Dimension } from './settings';
 
-/** Largest number of dimensions. Their values form the id of a message group, which has at most 128 characters. */
+/** Maximum number of dimensions. Their values form the id of a message group, which has at most 128 characters. */
 const MOST_DIMENSIONS = 5;
 
 const SETTING = 'agents.dimensions';
@@ -51,6 +51,6 @@ function repetitionProblems(part: 'name' | 'attribute', dimensions: readonly Dim
   return [...repeated].map((value) => ({
     setting: SETTING,
     rule: `two dimensions have the ${part} ${value}`,
-    remedy: `give each dimension a ${part} of its own`,
+    remedy: `give each dimension a different ${part}`,
   }));
 }

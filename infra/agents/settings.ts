@@ -73,13 +73,13 @@ export interface CallSettings {
    */
   readonly maxWait?: Duration;
   /**
-   * Largest number of messages of one invocation of `match-calls`: 1 to 10, SQS's limit for a FIFO queue. Lambda
+   * Maximum number of messages of one invocation of `match-calls`: 1 to 10, SQS's limit for a FIFO queue. Lambda
    * supports no batching window for a FIFO queue.
    * @default 10
    */
   readonly batchSize?: number;
   /**
-   * Largest number of concurrent invocations of `match-calls`: 2 to 1,000. Each message group, that is each set of
+   * Maximum number of concurrent invocations of `match-calls`: 2 to 1,000. Each message group, that is each set of
    * criteria, has one invocation at a time anyway. A queue of agents allows at most 500 matches/s, DynamoDB's write
    * limit of a partition. Near this limit, more concurrent invocations make fewer matches.
    * @default - as many as there are message groups

@@ -14,7 +14,7 @@ export interface CiSettings {
   /** Branch that is deployed. The roles trust only jobs of this branch, with the workflow as it is on the branch. */
   readonly branch: string;
   /**
-   * Regions to which environments without a `region` of their own are deployed.
+   * Regions to which environments without their own `region` are deployed.
    * @default - the region of the stack of the roles
    */
   readonly regions?: readonly string[];

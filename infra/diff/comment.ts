@@ -20,7 +20,7 @@ export const MARKER = '<!-- freshq:diff -->';
  */
 export const MOST_BYTES = 65_536;
 
-/** Largest number of lines of a list. The comment gives only the number of further lines. */
+/** Maximum number of lines of a list. The comment gives only the number of further lines. */
 const MOST_LINES = 50;
 
 /** Largest length of a name or a statement, in characters. The rest is cut off. */

@@ -15,7 +15,7 @@ export interface AlarmTopicProps {
 }
 
 /**
- * A topic that sends alarms by email: TLS only, encrypted. It has a key of its own, because the AWS managed key for SNS
+ * A topic that sends alarms by email: TLS only, encrypted. It has its own key, because the AWS managed key for SNS
  * does not allow CloudWatch to publish
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html).
  */

@@ -107,7 +107,7 @@ export interface Environment {
    * @default true
    */
   readonly dashboards?: boolean;
-  /** The agents' queue, which is a stack of its own. */
+  /** The agents' queue, which is a separate stack. */
   readonly agentQueue: AgentQueueConfig;
   /**
    * ARN of the SNS topic to which the alarms publish, in the region of the stack. Its policy must allow CloudWatch to
@@ -116,7 +116,7 @@ export interface Environment {
    */
   readonly alarmTopicArn?: string;
   /**
-   * Email addresses to which the alarms are sent. Each stack creates a topic for them, with a key of its own (about a
+   * Email addresses to which the alarms are sent. Each stack creates a topic for them, with its own key (about a
    * dollar a month), and SNS asks each address to confirm. It excludes {@link alarmTopicArn}.
    * @default - none
    */

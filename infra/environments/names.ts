@@ -41,7 +41,7 @@ export function ownNameProblems({ name }: Environment, environments: readonly En
     problems.push({
       setting: 'name',
       rule: `two environments have the name "${name}", and one would overwrite the stacks of the other`,
-      remedy: 'give each environment a name of its own',
+      remedy: 'give each environment a different name',
     });
   }
   return problems;

@@ -5,7 +5,7 @@ import type { Problem } from '../lambda/problem';
 /** Key of the rollback configuration in the template's metadata. `delivery/rollback.py` reads it. */
 export const ROLLBACK_METADATA = 'freshq:rollback';
 
-/** Largest number of alarms that CloudFormation watches. */
+/** Maximum number of alarms that CloudFormation watches. */
 export const MOST_ROLLBACK_ALARMS = 5;
 
 /**

@@ -126,7 +126,7 @@ function simulationOutsideProdProblems({ name, simulation, runner }: Environment
       setting: 'runner',
       rule: 'the simulated runner would settle real tasks as SUCCESS without running them',
       remedy:
-        'use a runner of kind http in prod, or build a LifoQueue of your own with TaskRunner.lambda or .rust',
+        'use a runner of kind http in prod, or build your own LifoQueue with TaskRunner.lambda or .rust',
     });
   }
   return problems;

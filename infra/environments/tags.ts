@@ -1,7 +1,7 @@
 import type { Problem } from '../lambda/problem';
 import type { Environment } from './list';
 
-/** Largest number of tags of a stack, CloudFormation's limit. */
+/** Maximum number of tags of a stack, CloudFormation's limit. */
 const MOST_TAGS = 50;
 
 /** Tags that every resource must have, for searches and cost reports. */

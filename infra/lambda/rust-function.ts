@@ -108,7 +108,7 @@ export interface RustFunctionProps<F extends FunctionName> {
   readonly reservedConcurrency?: number;
   /**
    * Whether to switch off Lambda's recursive loop detection. The detection ends a loop through SNS after about 16
-   * rounds. The tail calls of the wake-up protocol are such a loop, with a bound of their own.
+   * rounds. The tail calls of the wake-up protocol are such a loop, with their own bound.
    * @default false - Lambda ends loops
    */
   readonly partOfLoop?: boolean;
@@ -125,7 +125,7 @@ export interface RustFunctionProps<F extends FunctionName> {
 }
 
 /**
- * One of the functions: arm64 on `provided.al2023`, with a role and a log group of its own, JSON logs, active tracing
+ * One of the functions: arm64 on `provided.al2023`, with its own role and log group, JSON logs, active tracing
  * and a failure queue.
  */
 export class RustFunction<F extends FunctionName = FunctionName> extends Construct implements IQueueFunction {

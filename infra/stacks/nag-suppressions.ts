@@ -42,7 +42,7 @@ function withoutRecovery({ node }: IConstruct): boolean {
 }
 
 /**
- * All acknowledgements of the stacks of the environments. The constructs acknowledge nothing, because an app of your own
+ * All acknowledgements of the stacks of the environments. The constructs acknowledge nothing, because your own app
  * decides about its findings. `docs/reference/cdk-nag-suppressions.md` lists them. A test checks that each is needed at
  * every place, and that no other file acknowledges a finding.
  */

@@ -22,7 +22,7 @@ these with the Rust sources and with the logs of a deployed queue.
 - Metrics are in CloudWatch's namespace \`${METRICS.namespace}\`. Their one dimension \`${METRICS.dimension}\` is the name of the queue's
   table: output \`QueueTableName\` or \`AgentTableName\`. The functions write them to their logs in the embedded metric format, without a
   call. CloudWatch bills 0.30 USD a month per metric that had a value.
-- Each function logs JSON to a log group of its own, one line an event. \`logs.level\` leaves out lines below a level.
+- Each function logs JSON to its own log group, one line per event. \`logs.level\` sets the minimum level.
 - The output \`DashboardUrl\` leads to the dashboard. \`dashboard: false\` of a queue, or \`dashboards: false\` of an environment, switches it
   off: CloudWatch bills 3 USD a month per dashboard of an account beyond the first three. Personal stacks have none.
 - \`processing.loggedSuccesses\` leaves out lines \`run ended\` of successful runs, at random. Metrics, alarms and dashboards count every
@@ -92,7 +92,7 @@ function section(
     `### Metrics\n\n${metricsTable(metrics)}`,
     '### Lines of the logs',
     ...Object.values(lines).map(line),
-    `### Dashboard\n\nThe states of all alarms are the first row. A graph of a metric with an alarm has the alarm's threshold.\n\n${dashboard(synthesized)}`,
+    `### Dashboard\n\nThe states of all alarms are the first row. A graph of a metric with an alarm shows the alarm's threshold.\n\n${dashboard(synthesized)}`,
     '### Saved queries',
     ...Object.values(queries).map(savedQuery),
   ].join('\n\n');

@@ -50,7 +50,7 @@ pub struct Overrides {
     pub timeout: Option<Duration>,
     /// Attempts before FAILURE.
     pub max_attempts: Option<NonZeroU32>,
-    /// Time until a task without an expiry of its own expires.
+    /// Time until a task without its own expiry expires.
     pub ttl: Option<Duration>,
     /// The shortest and the longest backoff.
     pub backoff: Option<(Duration, Duration)>,

@@ -76,7 +76,7 @@ pub(crate) struct Dev {
     /// Attempts before a task is FAILURE (tasks.maxAttempts)
     #[arg(long, value_name = "COUNT")]
     max_attempts: Option<NonZeroU32>,
-    /// How long until a task expires that has no expiry of its own (tasks.defaultTtl)
+    /// Time until a task without its own expiry expires (tasks.defaultTtl)
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     ttl: Option<Duration>,
 }

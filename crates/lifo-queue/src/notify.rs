@@ -28,7 +28,7 @@ pub struct Notification {
     /// Id of the event that caused it.
     pub event: String,
     /// Trace header of the turn that publishes the tail call, if its trace is recorded. The next
-    /// turn starts a trace of its own, which links to it.
+    /// turn starts its own trace, which links to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
 }

@@ -22,7 +22,7 @@ use crate::store::Source;
 use crate::task::{TaskId, TaskStatus};
 use crate::time::{EpochSeconds, Millis};
 
-/// How many tasks of a list have a log line of their own.
+/// How many tasks of a list have their own log line.
 const MAX_LOGGED: usize = 10;
 
 /// A task as it was when it was shed. An attribute that the item did not have is `None`. So is an

@@ -28,7 +28,7 @@ export interface AgentSweepAlarms {
   readonly unpublished: QueueAlarm;
 }
 
-/** Creates the alarms on calls that do not get an agent. */
+/** Creates the alarms on calls without an agent. */
 export function callAlarms(
   scope: Construct,
   table: Table,

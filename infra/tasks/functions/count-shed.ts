@@ -62,7 +62,7 @@ export function eventBusProblems(bus: IEventBus | undefined, region: string): Pr
       {
         setting,
         rule: `the bus of the partner ${bus.eventSourceName} accepts events of this partner only`,
-        remedy: 'use the default bus or a bus of your own',
+        remedy: 'use the default bus or your own bus',
       },
     ];
   }

@@ -4,7 +4,7 @@ import * as setting from '../../lambda/setting';
 /** Settings that apply to every task. */
 export interface TaskSettings {
   /**
-   * Time from its creation until a task expires, if the task has no expiry of its own. For a direct writer's task, the
+   * Time from its creation until a task expires, if the task does not have its own expiry. For a direct writer's task, the
    * time counts from the take or from the sweep that finds it.
    * @default 1 hour
    */

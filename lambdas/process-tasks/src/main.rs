@@ -1,5 +1,5 @@
-//! `process-tasks`: one turn of the newest-first loop for each wake-up, with the task runner that
-//! `TASK_RUNNER` describes. A binary with a runner of your own differs in this one closure:
+//! `process-tasks`: one turn of the newest-first loop per wake-up, with the task runner that
+//! `TASK_RUNNER` describes. A binary with your own runner differs in this one closure:
 //! `examples/custom-runner` shows it.
 
 use lambda::process_tasks;

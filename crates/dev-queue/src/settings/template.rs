@@ -74,7 +74,7 @@ fn runner(variables: &[&Value]) -> Result<RunnerConfig, TemplateError> {
     let runner: RunnerConfig = text.parse().map_err(|error| invalid(RUNNER, &error))?;
     match &runner {
         RunnerConfig::Lambda { .. } => Err(TemplateError::NeedsAws("is a Lambda function")),
-        RunnerConfig::Custom {} => Err(TemplateError::NeedsAws("is a Rust binary of its own")),
+        RunnerConfig::Custom {} => Err(TemplateError::NeedsAws("is a separate Rust binary")),
         RunnerConfig::Http { auth: Some(_), .. } => Err(TemplateError::NeedsAws(
             "signs its calls, or sends a secret, with credentials of AWS",
         )),

@@ -24,7 +24,7 @@ use crate::time_format::parse_duration;
 /// Interval between two tries while a task is running.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Largest number of concurrent deletions.
+/// Maximum number of concurrent deletions.
 const AT_ONCE: usize = 16;
 
 /// Deletes pending tasks. Running and settled tasks are unchanged. Name the tasks, or choose them by

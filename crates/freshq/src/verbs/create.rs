@@ -53,7 +53,7 @@ pub(crate) struct Create {
     /// The time until the earliest start, for example 10s
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["file", "simulate"])]
     pub(crate) delay: Option<Duration>,
-    /// A file with one task a line, in the format of create-tasks; - for standard input
+    /// A file with one task per line, in the format of create-tasks; - for standard input
     #[arg(long, value_name = "PATH", conflicts_with = "simulate")]
     pub(crate) file: Option<PathBuf>,
     /// Creates this many tasks with a small payload; not in production

@@ -14,7 +14,7 @@ pub const MAX_PAYLOAD_BYTES: usize = 350 * 1024;
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>
 pub const MAX_ITEM_BYTES: usize = 392 * 1024;
 
-/// Largest number of levels of nesting, the payload itself included.
+/// Maximum number of levels of nesting, the payload itself included.
 pub const MAX_DEPTH: usize = 31;
 
 /// Why a payload is rejected, and where.
@@ -57,7 +57,7 @@ pub(super) fn check(payload: &Value) -> Result<(), InvalidPayload> {
     }
 }
 
-/// Smallest number of bytes that a value can take in an item.
+/// Minimum number of bytes that a value can take in an item.
 fn item_bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 1,

@@ -28,7 +28,7 @@ pub const MESSAGE_ID: &str = "messageId";
 /// exactly.
 const ATTRIBUTE_BYTES: usize = 64;
 
-/// Largest number of concurrent requests.
+/// Maximum number of concurrent requests.
 const PARALLEL: usize = 8;
 
 /// The longest visibility timeout.

@@ -10,13 +10,13 @@ use super::{FailedChange, Find, OperateError, Operator, RedriveReport};
 use crate::store::{Cancelled, Candidate, Order, PageQuery, Redriven, StoreError};
 use crate::task::{TaskId, TaskStatus};
 
-/// Largest number of concurrent writes.
+/// Maximum number of concurrent writes.
 const AT_ONCE: usize = 16;
 
 /// Index entries in one read.
 const PAGE: u16 = 1_000;
 
-/// Largest number of tasks that one search finds, and of items that it reads, before a redrive.
+/// Maximum number of tasks that one search finds, and of items that it reads, before a redrive.
 const FOUND: usize = 1_000;
 
 /// The statuses of the tasks that a purge deletes.

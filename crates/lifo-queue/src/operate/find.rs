@@ -9,13 +9,13 @@ use crate::store::{Candidate, Cursor, Order, PageQuery, StoreError};
 use crate::task::{TaskId, TaskStatus};
 use crate::time::Millis;
 
-/// Largest number of concurrent reads of items.
+/// Maximum number of concurrent reads of items.
 const READS_AT_ONCE: usize = 16;
 
-/// Largest number of index entries in one read. Each entry costs the read of its item.
+/// Maximum number of index entries in one read. Each entry costs the read of its item.
 const PAGE: usize = 100;
 
-/// Largest number of index reads in one search. A page of expired tasks is empty.
+/// Maximum number of index reads in one search. A page of expired tasks is empty.
 const MAX_PAGES: u32 = 200;
 
 /// A search for tasks, newest first.
@@ -31,9 +31,9 @@ pub struct Find {
     pub error: Option<String>,
     /// Text that the payload as JSON contains; `None` for all tasks.
     pub payload: Option<String>,
-    /// Largest number of tasks in the result.
+    /// Maximum number of tasks in the result.
     pub limit: usize,
-    /// Largest number of items to read.
+    /// Maximum number of items to read.
     pub max_items: usize,
 }
 

@@ -68,7 +68,7 @@ pub enum RunnerConfig {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
-    /// A runner in Rust, in a binary of its own. It has no configuration here.
+    /// A runner in Rust, in a separate binary. It has no configuration here.
     Custom {},
 }
 
@@ -120,8 +120,8 @@ pub enum RunnerConfigError {
     },
     /// The runner is custom, but the binary has none.
     #[error(
-        "the task runner is \"custom\", and this binary contains no custom runner: build a \
-         process-tasks binary of your own with your TaskRunner (examples/custom-runner shows how) \
+        "the task runner is \"custom\", and this binary contains no custom runner: build your \
+         own process-tasks binary with your TaskRunner (examples/custom-runner shows how) \
          and name it by TaskRunner.rust({{ manifestPath, binary }})"
     )]
     Custom,

@@ -34,7 +34,7 @@ use crate::task::{
 };
 use crate::time::{EpochSeconds, Millis};
 
-/// Largest number of attempts of a write while other requests change its item before each of them.
+/// Maximum number of attempts of a write while other requests change its item before each of them.
 const CONTENDERS: u32 = 20;
 
 /// Other requests changed the item with this id before each attempt.

@@ -21,7 +21,7 @@ pub struct PageQuery {
     pub created_from: Option<Millis>,
     /// End of the previous page; `None` for the first page.
     pub after: Option<Cursor>,
-    /// Largest number of index entries to evaluate. Expired tasks count too.
+    /// Maximum number of index entries to evaluate. Expired tasks count too.
     pub limit: u16,
     /// Current time, to leave out expired tasks.
     pub now: Millis,

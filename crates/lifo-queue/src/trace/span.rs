@@ -9,10 +9,10 @@ use super::header::fresh_id;
 use super::{TraceHeader, Tracer};
 use crate::time::Millis;
 
-/// Largest number of recorded calls of one segment, so that its document fits into a datagram.
+/// Maximum number of recorded calls of one segment, so that its document fits into a datagram.
 pub(crate) const MAX_CALLS: usize = 100;
 
-/// Largest number of links of one segment: [X-Ray's limit](https://docs.aws.amazon.com/xray/latest/devguide/xray-tracelinking.html).
+/// Maximum number of links of one segment: [X-Ray's limit](https://docs.aws.amazon.com/xray/latest/devguide/xray-tracelinking.html).
 const MAX_LINKS: usize = 20;
 
 /// A segment while it is recorded. [`finish`](Self::finish) sends it.

@@ -30,7 +30,7 @@ use super::world::{Backend, World};
 use crate::dynamodb::{NotStarted, TABLE, dispatch};
 use crate::protocol;
 
-/// The table and its index, each in a database of its own, because the index lags.
+/// The table and its index, each in its own database, because the index lags.
 pub(crate) struct Embedded {
     databases: Arc<Databases>,
     known: Mutex<Known>,

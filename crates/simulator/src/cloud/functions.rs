@@ -1,4 +1,4 @@
-//! The deployed functions, each invocation in a process of its own.
+//! The deployed functions, each invocation in its own process.
 
 use std::sync::Arc;
 use std::time::Duration;

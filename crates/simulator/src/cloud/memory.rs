@@ -14,7 +14,7 @@ use super::process_store::{Access, ProcessStore};
 use super::table;
 use super::world::{Backend, World};
 
-/// The table and its index, each in a store of its own, because the index lags.
+/// The table and its index, each in its own store, because the index lags.
 #[derive(Default)]
 pub(crate) struct InMemory {
     truth: Arc<MemoryStore>,

@@ -51,7 +51,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
         .map(|(line, number)| {
             let invalid = |fault: String| Failure::Input {
                 place: format!("{name}, line {number}"),
-                fault: format!("{fault}; write one task a line, for example {{\"payload\": 1}}"),
+                fault: format!("{fault}; write one task per line, for example {{\"payload\": 1}}"),
             };
             let mut task: Value =
                 serde_json::from_str(line).map_err(|error| invalid(error.to_string()))?;
