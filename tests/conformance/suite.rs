@@ -205,6 +205,7 @@ pub fn renewal(owner: Uuid, until: Millis) -> Renewal {
     Renewal {
         owner,
         until,
+        rate_full_at: None,
         breaker: None,
         overloaded_since: None,
         observed: Observed::default(),

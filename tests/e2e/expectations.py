@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from local import order
@@ -14,8 +15,10 @@ from local.queue import DeployedQueue
 from local.stack import DeployedStack
 from local.waiting import wait_until
 
-__all__ = ["NO_TABLE", "TRYING", "number", "put", "sweep_until", "takes", "wait_for"]
+__all__ = ["NO_TABLE", "PROCESSES", "TRYING", "number", "processes_of", "put", "sweep_until", "takes", "wait_for"]
 
+#: The processes of this machine, on Linux.
+PROCESSES = Path("/proc")
 #: The name of a table that does not exist, for functions that must fail. No role may write it.
 NO_TABLE = "no-such-table"
 #: The session name with which tests use a function's role for actions that must be denied.
@@ -50,3 +53,22 @@ def put(queue: DeployedQueue, item: dict[str, Any]) -> None:
 def number(item: dict[str, Any], attribute: str) -> int:
     """A numeric attribute of an item."""
     return int(item[attribute]["N"])
+
+
+def processes_of(queue: DeployedQueue, binary: str) -> list[int]:
+    """The processes of a function. Other local AWSs on this machine give their functions the same names."""
+    wanted = {
+        f"AWS_LAMBDA_FUNCTION_NAME={queue.function(binary)}".encode(),
+        f"AWS_ENDPOINT_URL={queue.local_endpoint}".encode(),
+    }
+    found = []
+    for process in PROCESSES.iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            variables = set((process / "environ").read_bytes().split(b"\0"))
+        except (PermissionError, FileNotFoundError, ProcessLookupError):
+            continue  # It belongs to another user, or has ended.
+        if wanted <= variables:
+            found.append(int(process.name))
+    return found

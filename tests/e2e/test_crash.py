@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-from pathlib import Path
 
 import pytest
-from expectations import number, sweep_until
+from expectations import PROCESSES, number, processes_of, sweep_until
 
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
 
-PROCESSES = Path("/proc")
 TASKS = 10
 
 
@@ -46,22 +44,3 @@ def test_the_tasks_of_a_killed_processor_run_again(queue: DeployedQueue) -> None
         assert item is not None
         assert (number(item, "attempts"), number(item, "totalAttempts")) == (2, 2)
         assert "the lease expired" in item["lastError"]["S"]
-
-
-def processes_of(queue: DeployedQueue, binary: str) -> list[int]:
-    """The processes of a function. Other local AWSs on this machine give their functions the same names."""
-    wanted = {
-        f"AWS_LAMBDA_FUNCTION_NAME={queue.function(binary)}".encode(),
-        f"AWS_ENDPOINT_URL={queue.local_endpoint}".encode(),
-    }
-    found = []
-    for process in PROCESSES.iterdir():
-        if not process.name.isdigit():
-            continue
-        try:
-            variables = set((process / "environ").read_bytes().split(b"\0"))
-        except (PermissionError, FileNotFoundError, ProcessLookupError):
-            continue  # It belongs to another user, or has ended.
-        if wanted <= variables:
-            found.append(int(process.name))
-    return found

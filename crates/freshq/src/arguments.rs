@@ -11,7 +11,7 @@ use crate::queue::QueueArguments;
 use crate::report::Format;
 use crate::shell::{Completions, Man};
 use crate::verbs::{
-    Cancel, Close, Create, Doctor, Errors, Export, List, Logs, Messages, Open, Pause, Purge,
+    Cancel, Close, Create, Doctor, Errors, Export, Limit, List, Logs, Messages, Open, Pause, Purge,
     Redrive, Resume, Show, Status, VerbOnQueue, Wake, Watch,
 };
 
@@ -33,9 +33,9 @@ pub(crate) struct Arguments {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Show pending, running and failed tasks, the processor, a pause and the circuit breaker
+    /// Show pending, running and failed tasks, the processor, a pause, a limit and the circuit breaker
     Status(On<Status>),
-    /// Watch a queue: depth, rates, ages, processor, pause and circuit breaker
+    /// Watch a queue: depth, rates, ages, processor, pause, limit and circuit breaker
     Watch(On<Watch>),
     /// Serve a web page on 127.0.0.1 for a queue and the agents' queue
     Console(On<Console>),
@@ -61,6 +61,8 @@ pub(crate) enum Verb {
     Pause(On<Pause>),
     /// End a pause, and wake the queue
     Resume(On<Resume>),
+    /// Limit the rate and the concurrency of starts for a while
+    Limit(On<Limit>),
     /// Open the circuit breaker for a while, or close it and wake the queue
     #[command(subcommand)]
     Breaker(BreakerVerb),
@@ -149,6 +151,7 @@ impl Verb {
             Self::Purge(on) => on.parts(),
             Self::Pause(on) => on.parts(),
             Self::Resume(on) => on.parts(),
+            Self::Limit(on) => on.parts(),
             Self::Breaker(BreakerVerb::Open(on)) => on.parts(),
             Self::Breaker(BreakerVerb::Close(on)) => on.parts(),
             Self::Redrive(on) => on.parts(),

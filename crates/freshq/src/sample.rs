@@ -103,6 +103,7 @@ impl Sample {
             "taken": self.status.taken,
             "failed": self.status.failed,
             "paused": control.is_paused(*now),
+            "limited": control.limit(*now).is_some(),
             "breakerOpen": control.breaker.is_some() || control.held_breaker(*now).is_some(),
             "processorActive": control.live_lease(*now).is_some(),
             "lastMinute": {

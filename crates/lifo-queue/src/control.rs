@@ -1,9 +1,14 @@
 //! The control item: the processor lease, the number of requested wake-ups, and state of the queue
 //! that outlives a turn.
 
+mod limit;
+
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+
+pub use self::limit::{OperatorLimit, OperatorLimits, OperatorRate};
 
 use crate::observed::Observed;
 use crate::time::{EpochSeconds, Millis};
@@ -38,18 +43,20 @@ pub struct Control {
     pub breaker: Option<OpenBreaker>,
     /// Operators' commands to the circuit breaker.
     pub breaker_by_hand: BreakerByHand,
+    /// Operators' limits on starts, live or ended.
+    pub limits: OperatorLimits,
     /// Start of the overload, as a processor last wrote it; `None` without overload.
     pub overloaded_since: Option<Millis>,
     /// What processors observed; no decision depends on it.
     pub observed: Observed,
 }
 
-/// The author of a pause, and when it began.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The author of a pause or a limit, and when it began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     /// The principal of the operator, or `a processor`.
     pub name: String,
-    /// When the author paused the queue.
+    /// When the author paused or limited the queue.
     pub at: Millis,
 }
 
@@ -139,6 +146,13 @@ impl Control {
         hold.filter(|hold| hold.until > now)
     }
 
+    /// The operator's limit on the queue, if it has not ended.
+    #[must_use]
+    pub fn limit(&self, now: Millis) -> Option<&OperatorLimit> {
+        let limit = self.limits.queue.as_ref();
+        limit.filter(|limit| limit.until > now)
+    }
+
     /// Whether another event than `event` has set the start marker, and the marker has not expired.
     #[must_use]
     pub fn is_notified_by_other(&self, event: &str, now: Millis) -> bool {
@@ -216,6 +230,9 @@ pub struct Renewal {
     pub owner: Uuid,
     /// Time at which the lease then expires.
     pub until: Millis,
+    /// As in [`Claim`], for the rate limit that an operator changed since the claim. `None` leaves
+    /// the stored time unchanged.
+    pub rate_full_at: Option<Millis>,
     /// The current circuit breaker; `None` while it is closed.
     pub breaker: Option<OpenBreaker>,
     /// Start of the overload; `None` without overload.

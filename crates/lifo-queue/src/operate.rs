@@ -15,12 +15,12 @@ pub use self::bulk::PurgeReport;
 pub use self::find::{Find, Found, FoundTask};
 pub use self::pattern::error_pattern;
 pub use self::suspects::Suspect;
-use crate::control::{Author, BreakerHold, Control, Pause};
+use crate::control::{Author, BreakerHold, Control, OperatorLimit, OperatorLimits, Pause};
 use crate::depth::{self, Depth};
 use crate::notify::WakeReason;
 use crate::schema;
 use crate::store::{Cancelled, QueueStore, Redrive, Redriven, StoreError, Written};
-use crate::task::{TaskId, TaskStatus};
+use crate::task::{TaskId, TaskStatus, truncate_error};
 use crate::time::{Clock, Millis};
 use crate::wake::{Wake, WakeError, Waker};
 
@@ -216,6 +216,18 @@ impl Operator {
     pub async fn close_breaker(&self) -> Result<Wake, OperateError> {
         self.store.close_breaker().await?;
         Ok(self.wake().await?)
+    }
+
+    /// Replaces the operators' limit on starts; `None` ends it.
+    ///
+    /// # Errors
+    /// [`StoreError`]: the limit may be replaced or not.
+    pub async fn limit(&self, limit: Option<OperatorLimit>) -> Result<(), StoreError> {
+        let queue = limit.map(|limit| OperatorLimit {
+            reason: truncate_error(&limit.reason).to_owned(),
+            ..limit
+        });
+        self.store.limit(&OperatorLimits { queue }).await
     }
 
     /// Returns one failed task to PENDING, with an expiry after `ttl`, and wakes a processor.

@@ -102,6 +102,9 @@ pub const BREAKER_HELD_UNTIL: &str = "breakerHeldUntil";
 pub const BREAKER_REASON: &str = "breakerReason";
 /// Control item: how often operators opened or closed the circuit breaker (N). It never decreases.
 pub const BREAKER_COMMANDS: &str = "breakerCommands";
+/// Control item: the operators' limits on starts (M), an
+/// [`OperatorLimits`](crate::control::OperatorLimits).
+pub const LIMITS: &str = "limits";
 /// Control item: since when the queue has been overloaded (N, milliseconds); absent while it is
 /// not.
 pub const OVERLOADED_SINCE: &str = "overloadedSince";

@@ -6,8 +6,8 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serializer};
 
 /// The longest duration that the core accepts: 1,000 years. Synthesis accepts 100 years.
 const LONGEST_MS: u64 = 1_000 * 365 * 86_400_000;
@@ -41,6 +41,24 @@ pub fn optional_ms<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
     positive_ms(deserializer).map(Some)
+}
+
+/// Writes a duration in nanoseconds, at most 584 years.
+///
+/// # Errors
+/// Those of the serializer.
+pub(crate) fn nanos<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Reads a duration in nanoseconds, at least 1.
+///
+/// # Errors
+/// When the number is 0, negative or not whole.
+pub(crate) fn positive_nanos<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Duration, D::Error> {
+    positive(deserializer).map(Duration::from_nanos)
 }
 
 /// Reads a whole number of at least 1.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use lifo_queue::control::{
-    Acquired, BreakerHold, Claim, Control, Pause, Release, Released, Renewal, Renewed,
+    Acquired, BreakerHold, Claim, Control, OperatorLimits, Pause, Release, Released, Renewal,
+    Renewed,
 };
 use lifo_queue::store::{
     Cancelled, Candidate, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore,
@@ -251,5 +252,9 @@ impl OperatorStore for FaultyStore {
 
     async fn close_breaker(&self) -> Result<(), StoreError> {
         self.step("close_breaker", self.inner.close_breaker()).await
+    }
+
+    async fn limit(&self, limits: &OperatorLimits) -> Result<(), StoreError> {
+        self.step("limit", self.inner.limit(limits)).await
     }
 }

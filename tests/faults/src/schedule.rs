@@ -2,6 +2,7 @@
 
 mod downstream;
 mod keys;
+mod limit;
 mod pages;
 
 use std::time::Duration;
@@ -14,8 +15,10 @@ use lifo_queue::task::{Task, TaskId, Ttl};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 use simulator::cloud::{Cloud, CloudSettings, Deed, FaultKind, Rates};
+use tokio::time::Instant;
 
 use self::downstream::{Downstream, downstream};
+use self::limit::Limited;
 use self::pages::Pages;
 
 /// Virtual time within which every task of a schedule must have ended.
@@ -32,6 +35,7 @@ pub struct Schedule {
     load: Vec<Burst>,
     downstream: Downstream,
     pages: Option<Pages>,
+    limited: Option<Limited>,
 }
 
 /// Tasks that arrive together.
@@ -56,6 +60,7 @@ impl Schedule {
             load: load(rng, most_tasks),
             downstream: downstream(rng),
             pages: None,
+            limited: None,
         };
         let schedule = match rng.u32(0..6) {
             0 => schedule.stalling(rng),
@@ -63,7 +68,8 @@ impl Schedule {
         };
         let schedule = schedule.with_outages(&mut Rng::with_seed(seed ^ 0x5eed_0002));
         let schedule = schedule.with_keys(&mut Rng::with_seed(seed ^ 0x5eed_0003));
-        schedule.with_full_pages(&mut Rng::with_seed(seed ^ 0x5eed_0004))
+        let schedule = schedule.with_full_pages(&mut Rng::with_seed(seed ^ 0x5eed_0004));
+        schedule.with_limit(&mut Rng::with_seed(seed ^ 0x5eed_0005))
     }
 
     /// Adds a circuit breaker to half of the schedules, an outage to a sixth, and CoDel and a
@@ -106,13 +112,22 @@ impl Schedule {
 
     /// The duration and the outcome of each run.
     pub fn script(&self) -> impl Fn(&Task) -> (Duration, Deed) + Send + Sync + 'static {
-        let downstream = self.downstream;
-        move |task| downstream.deed(task)
+        let (downstream, limited) = (self.downstream, self.limited.clone());
+        move |task| {
+            if let Some(limited) = &limited {
+                limited.start();
+            }
+            downstream.deed(task)
+        }
     }
 
     /// Creates the load, and waits until all of its tasks have ended. Returns the guarantee that it
     /// saw broken, if any.
     pub async fn play(&self, cloud: &Cloud) -> Option<String> {
+        let began = match &self.limited {
+            Some(limited) => limited.set(cloud).await,
+            None => Instant::now(),
+        };
         if let Some(pages) = self.pages {
             pages.fill(cloud, self.settings.process.order);
         }
@@ -144,7 +159,8 @@ impl Schedule {
             None => None,
         };
         cloud.run_until_settled(MOST).await;
-        broken
+        let limited = self.limited.as_ref();
+        broken.or_else(|| limited?.broken(began, self.settings.skew))
     }
 }
 

@@ -70,6 +70,7 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
         (2, Just(Operation::Resume).boxed()),
         (2, operator::hold_breaker(machine)),
         (2, Just(Operation::CloseBreaker).boxed()),
+        (2, operator::limit(machine)),
     ])
     .boxed()
 }

@@ -1,7 +1,8 @@
 //! Operations on a queue, and answers.
 
 use lifo_queue::control::{
-    Acquired, BreakerHold, Claim, Control, Pause, Release, Released, Renewal, Renewed,
+    Acquired, BreakerHold, Claim, Control, OperatorLimits, Pause, Release, Released, Renewal,
+    Renewed,
 };
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{
@@ -90,6 +91,8 @@ pub enum Operation {
     HoldBreaker(BreakerHold),
     /// An operator closes the circuit breaker.
     CloseBreaker,
+    /// An operator limits starts, or ends the limit.
+    Limit(OperatorLimits),
 }
 
 /// Time for which settled tasks are kept, in every sequence.
@@ -200,6 +203,7 @@ impl Operation {
             Self::Resume => "resume",
             Self::HoldBreaker(_) => "hold_breaker",
             Self::CloseBreaker => "close_breaker",
+            Self::Limit(_) => "limit",
         }
     }
 

@@ -68,6 +68,7 @@ impl ReferenceQueue {
             Operation::Resume => self.resume(),
             Operation::HoldBreaker(hold) => self.hold_breaker(hold),
             Operation::CloseBreaker => self.close_breaker(),
+            Operation::Limit(limits) => self.limit(limits),
         }
     }
 }

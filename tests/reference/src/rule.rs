@@ -120,4 +120,5 @@ rules! {
     Resume: "resume: the pause is over";
     HoldBreaker: "hold_breaker: the last hold counts, and processors' breakers stay";
     CloseBreaker: "close_breaker: no breaker and no hold is left";
+    Limit: "limit: the last limits count";
 }

@@ -132,6 +132,10 @@ async fn perform_control(store: &dyn QueueStore, operation: &Operation) -> Resul
             store.close_breaker().await?;
             Answer::Nothing
         }
+        Operation::Limit(limits) => {
+            store.limit(limits).await?;
+            Answer::Nothing
+        }
         task => return Err(format!("{} is not about the control item", task.name()).into()),
     })
 }

@@ -159,6 +159,46 @@ fn pause_requires_a_time_and_a_reason() {
 }
 
 #[test]
+fn limit_requires_a_value_a_time_and_a_reason_or_off() {
+    let line = "limit --env dev --rate 0.5 --concurrency 3 --for 1h --reason migration";
+    let Verb::Limit(on) = verb(line) else {
+        panic!("not a limit")
+    };
+    let rate = on.verb.rate.map(|rate| rate.interval);
+    assert_eq!(rate, Some(Duration::from_secs(2)));
+    assert_eq!(on.verb.concurrency.map(u16::from), Some(3));
+    assert!(parse("limit --env dev --off").is_ok());
+    for line in [
+        "limit --env dev",
+        "limit --env dev --for 1h --reason x",
+        "limit --env dev --rate 5 --reason x",
+        "limit --env dev --rate 5 --for 1h",
+    ] {
+        assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
+    }
+    let both = "limit --env dev --off --rate 5";
+    assert_eq!(refused(both), ErrorKind::ArgumentConflict);
+    for value in ["--rate=0", "--rate=-0", "--concurrency=0"] {
+        let line = format!("limit --env dev --for 1h --reason x {value}");
+        let error = parse(&line).unwrap_err().to_string();
+        assert!(error.contains("use freshq pause"), "{error}");
+    }
+    for value in [
+        "--rate=-1",
+        "--rate=x",
+        "--rate=NaN",
+        "--rate=inf",
+        "--rate=1e-9",
+        "--rate=1e12",
+        "--concurrency=65536",
+        "--concurrency=-1",
+    ] {
+        let line = format!("limit --env dev --for 1h --reason x {value}");
+        assert_eq!(refused(&line), ErrorKind::ValueValidation, "{line}");
+    }
+}
+
+#[test]
 fn breaker_open_requires_a_time_and_a_reason() {
     let line = "breaker open --env dev --for 30m --reason release";
     let Verb::Breaker(BreakerVerb::Open(on)) = verb(line) else {
@@ -258,7 +298,7 @@ fn help_of_each_verb_matches_its_snapshot() {
     all.retain(|(path, _)| !path.contains("-help"));
     assert_eq!(
         all.len(),
-        37,
+        38,
         "{:?}",
         all.iter().map(|(path, _)| path).collect::<Vec<_>>()
     );

@@ -1,4 +1,4 @@
-//! Pause, resume, redrive, cancel and the circuit breaker. GET asks for a confirmation, POST makes the change.
+//! Pause, resume, limit, redrive, cancel and the circuit breaker. GET asks for a confirmation, POST makes the change.
 //!
 //! The verbs of the command line make the changes, so their rules and messages apply here too.
 
@@ -17,13 +17,16 @@ use super::site::Site;
 use crate::confirm::Prompt;
 use crate::failure::Failure;
 use crate::time_format::parse_duration;
-use crate::verbs::{Cancel, Close, Open, Pause, Redrive, Resume, VerbOnQueue, pause};
+use crate::verbs::limit::{parse_concurrency, parse_rate};
+use crate::verbs::{Cancel, Close, Limit, Open, Pause, Redrive, Resume, VerbOnQueue, limit, pause};
 
 /// A change that the pages offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Pause,
     Resume,
+    Limit,
+    Unlimit,
     Redrive,
     Cancel,
     Open,
@@ -95,6 +98,8 @@ impl Change {
         match name {
             "pause" => Some(Self::Pause),
             "resume" => Some(Self::Resume),
+            "limit" => Some(Self::Limit),
+            "unlimit" => Some(Self::Unlimit),
             "redrive" => Some(Self::Redrive),
             "cancel" => Some(Self::Cancel),
             "open" => Some(Self::Open),
@@ -107,6 +112,8 @@ impl Change {
         match self {
             Self::Pause => "Pause the queue",
             Self::Resume => "Resume the queue",
+            Self::Limit => "Limit starts",
+            Self::Unlimit => "End the limit",
             Self::Redrive => "Redrive",
             Self::Cancel => "Cancel a task",
             Self::Open => "Open the circuit breaker",
@@ -119,7 +126,7 @@ impl Change {
         match self {
             Self::Redrive if fields.contains_key("task") => "task",
             Self::Redrive => "failures",
-            Self::Pause | Self::Resume | Self::Cancel | Self::Open | Self::Close => "./",
+            _ => "./",
         }
     }
 
@@ -129,6 +136,14 @@ impl Change {
                 time: time(fields, "for")?,
                 reason: text(fields, "reason")?,
                 yes: true,
+            }),
+            Self::Limit => Box::new(limit_of(fields)?),
+            Self::Unlimit => Box::new(Limit {
+                rate: None,
+                concurrency: None,
+                time: None,
+                reason: None,
+                off: true,
             }),
             Self::Open => Box::new(Open {
                 time: time(fields, "for")?,
@@ -162,6 +177,32 @@ impl Change {
                     &question,
                     time_and_reason(),
                     "Pause",
+                    "./",
+                )
+            }
+            Self::Limit => {
+                let question = format!(
+                    "Fewer tasks of {queue} will start in this time. Running tasks finish. A value above the deployed setting has no effect. Replaces an earlier limit."
+                );
+                let inputs = html! {
+                    label for="rate" { "Starts per second, for example 5; empty for no change" }
+                    input #rate name="rate" inputmode="decimal";
+                    label for="concurrency" { "Concurrent tasks, for example 3; empty for no change" }
+                    input #concurrency name="concurrency" inputmode="numeric";
+                    (time_and_reason())
+                };
+                form("limit".to_owned(), &question, inputs, "Limit", "./")
+            }
+            Self::Unlimit => {
+                let control = site.queue.store.control().await?;
+                let limit = limit::stands(&control, site.queue.clock.now());
+                let limit = limit.unwrap_or_else(|| "it is not limited".to_owned());
+                let question = format!("End the limit of {queue}?\n{limit}");
+                form(
+                    "unlimit".to_owned(),
+                    &question,
+                    html! {},
+                    "End the limit",
                     "./",
                 )
             }
@@ -210,7 +251,7 @@ impl Change {
     }
 }
 
-/// The inputs of a pause and of the circuit breaker.
+/// The inputs of a pause, a limit and the circuit breaker.
 fn time_and_reason() -> Markup {
     html! {
         label for="for" { "Duration, for example 30m" }
@@ -281,6 +322,38 @@ fn text(fields: &Fields, name: &str) -> Result<String, Failure> {
     text.cloned().ok_or_else(|| Failure::Input {
         place: name.to_owned(),
         fault: "it must not be empty".to_owned(),
+    })
+}
+
+/// The limit in the fields.
+fn limit_of(fields: &Fields) -> Result<Limit, Failure> {
+    let limit = Limit {
+        rate: optional(fields, "rate", parse_rate)?,
+        concurrency: optional(fields, "concurrency", parse_concurrency)?,
+        time: Some(time(fields, "for")?),
+        reason: Some(text(fields, "reason")?),
+        off: false,
+    };
+    match (limit.rate, limit.concurrency) {
+        (None, None) => Err(Failure::Input {
+            place: "rate".to_owned(),
+            fault: "give it, or the concurrency".to_owned(),
+        }),
+        _ => Ok(limit),
+    }
+}
+
+/// A field that may be empty.
+fn optional<T>(
+    fields: &Fields,
+    name: &str,
+    parse: fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, Failure> {
+    let text = fields.get(name).map(|text| text.trim());
+    let value = text.filter(|text| !text.is_empty()).map(parse);
+    value.transpose().map_err(|fault| Failure::Input {
+        place: name.to_owned(),
+        fault,
     })
 }
 

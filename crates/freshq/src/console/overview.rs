@@ -15,12 +15,13 @@ use super::page::{Asked, age, change, page, problem, table, task_link};
 use super::site::Site;
 use crate::sample::{Figures, History, Sample, WINDOW, started};
 use crate::time_format::{exact, relative, rough};
-use crate::verbs::{StatusReport, pause};
+use crate::verbs::{StatusReport, limit, pause};
 
 /// The facts of `freshq status` that the page shows.
-const FACTS: [&str; 14] = [
+const FACTS: [&str; 15] = [
     "as of",
     "paused",
+    "limited",
     "processor",
     "circuit breaker",
     "PENDING",
@@ -61,6 +62,12 @@ fn warnings(looks: &History) -> Markup {
                     "The queue is paused until " (exact(until)) ": " (pause::reason(control))
                 }
             }
+            @if let Some(limit) = control.limit(now) {
+                p.warning {
+                    "Starts are limited to " (limit::values(limit)) " until " (exact(limit.until)) ": "
+                    (limit.reason)
+                }
+            }
             @if control.breaker.is_some() || control.held_breaker(now).is_some() {
                 p.warning {
                     "The circuit breaker is open: only probes start."
@@ -94,6 +101,8 @@ fn state(site: &Site, sample: &Sample) -> Markup {
         p.actions {
             @if paused { (change(site, "Resume…", "resume", &[])) }
             (change(site, "Pause…", "pause", &[]))
+            (change(site, "Limit…", "limit", &[]))
+            @if control.limit(now).is_some() { (change(site, "End the limit…", "unlimit", &[])) }
             @if open { (change(site, "Close the circuit breaker…", "close", &[])) }
             @else { (change(site, "Open the circuit breaker…", "open", &[])) }
         }

@@ -60,6 +60,7 @@ fn title(history: &History) -> &'static str {
         false if control.breaker.is_some() || control.held_breaker(now).is_some() => {
             "breaker open – "
         }
+        false if control.limit(now).is_some() => "limited – ",
         false => "",
     }
 }

@@ -9,7 +9,7 @@ use lifo_queue::operate::{self, Keys};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
-use super::{VerbOnQueue, breaker, pause};
+use super::{VerbOnQueue, breaker, limit, pause};
 use crate::account::Account;
 use crate::confirm::Prompt;
 use crate::exit::Exit;
@@ -19,7 +19,7 @@ use crate::report::{Report, two_columns};
 use crate::sample::{self, Created};
 use crate::time_format::{exact, relative, rough};
 
-/// Shows pending, running and failed tasks, the processor, a pause and the circuit breaker.
+/// Shows pending, running and failed tasks, the processor, a pause, a limit and the circuit breaker.
 ///
 /// "ended" counts tasks that succeeded or failed in the last minute, and "run time" is the median of
 /// the last runs; processors report both every few seconds. "suspects" are tasks that may have
@@ -67,6 +67,11 @@ impl StatusReport {
         pause::stands(control, *now)
             .filter(|_| control.is_paused(*now))
             .unwrap_or_else(|| "no".to_owned())
+    }
+
+    fn limited(&self) -> String {
+        let operate::Status { control, now, .. } = &self.status;
+        limit::stands(control, *now).unwrap_or_else(|| "no".to_owned())
     }
 
     fn processor(&self) -> String {
@@ -223,7 +228,7 @@ impl StatusReport {
     }
 
     /// The name and the value of each fact.
-    pub(crate) fn rows(&self) -> [(&'static str, String); 24] {
+    pub(crate) fn rows(&self) -> [(&'static str, String); 25] {
         let operate::Status {
             now,
             control,
@@ -238,6 +243,7 @@ impl StatusReport {
             ("region", self.account.region.clone()),
             ("as of", exact(*now)),
             ("paused", self.paused()),
+            ("limited", self.limited()),
             ("processor", self.processor()),
             ("PENDING", pending.to_string()),
             ("oldest PENDING", self.oldest()),
@@ -293,6 +299,7 @@ impl Report for StatusReport {
                 "by": control.paused_by.as_ref().map(|author| &author.name),
                 "since": control.paused_by.as_ref().map(|author| exact(author.at)),
             })),
+            "limit": limit::as_json(control, now),
             "processor": control.lease.as_ref().map(|lease| json!({
                 "active": lease.until > now,
                 "leaseUntil": exact(lease.until),

@@ -235,6 +235,13 @@ impl Ledger {
         self.breaker.state()
     }
 
+    /// Changes the limits in effect.
+    pub(super) fn change_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+        self.slots.change_max(limits.concurrency);
+        self.breaker.change_limits(limits);
+    }
+
     /// Obeys the operators' last command in the control item, if this turn has not read it yet.
     pub(super) fn obey(&mut self, control: &Control, now: Millis) {
         self.change(|breaker| breaker.obey(control, now));

@@ -10,7 +10,8 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use super::downstream::{Ledger, SharedDownstream};
+use super::downstream::{Ledger, Limits, SharedDownstream};
+use super::rate::RateLimit;
 use super::settings::ProcessSettings;
 use crate::control::{Control, Renewal, Renewed};
 use crate::observed::Observed;
@@ -22,8 +23,9 @@ use crate::trace;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one value a heartbeat")]
 enum Held {
-    /// This processor owns the lease at least until this time. With the control item as last read.
-    Until(Millis, Control),
+    /// This processor owns the lease at least until this time. With the control item as last read,
+    /// and the rate limit whose worst case is stored.
+    Until(Millis, Control, Option<RateLimit>),
     /// Another processor owns the lease, or it is free.
     Lost,
 }
@@ -60,14 +62,19 @@ pub(super) struct Beat {
     pub(super) overloaded_since: watch::Receiver<Option<Millis>>,
     /// What the turn observed; each renewal writes it too.
     pub(super) observed: watch::Receiver<Observed>,
+    /// The limits of the settings.
+    pub(super) limits: Limits,
+    /// The turn starts no task after this time.
+    pub(super) last_start: Millis,
 }
 
 impl Heartbeat {
     /// Starts the heartbeat of a lease acquired until `until`. `control` is the item at that time.
     pub(super) fn start(beat: Beat, until: Millis, control: Control) -> Self {
-        let (tell, held) = watch::channel(Held::Until(until, control));
+        let claimed = beat.limits.rate;
+        let (tell, held) = watch::channel(Held::Until(until, control.clone(), claimed));
         let sender = tell.clone();
-        let beats = trace::inherited(async move { beat.run(&sender).await });
+        let beats = trace::inherited(async move { beat.run(control, &sender).await });
         let beats = tokio::spawn(beats.in_current_span());
         Self { tell, held, beats }
     }
@@ -75,8 +82,8 @@ impl Heartbeat {
     /// State of the lease at `now`. The next beat retries a failed renewal.
     pub(super) fn lease(&self, now: Millis) -> LeaseState {
         match &*self.held.borrow() {
-            Held::Until(until, _) if *until <= now => LeaseState::RanOut,
-            Held::Until(_, control) if control.is_paused(now) => LeaseState::Paused,
+            Held::Until(until, ..) if *until <= now => LeaseState::RanOut,
+            Held::Until(_, control, _) if control.is_paused(now) => LeaseState::Paused,
             Held::Until(..) => LeaseState::Ours,
             Held::Lost => LeaseState::Others,
         }
@@ -91,7 +98,7 @@ impl Heartbeat {
         now: Millis,
     ) -> Option<Millis> {
         match &*self.held.borrow() {
-            Held::Until(_, control) => {
+            Held::Until(_, control, _) => {
                 let newest = reach.map(|reach| control.created_bound(reach, now));
                 let expiry = settings.expiry_bound;
                 newest.max(control.created_from(expiry, settings.clock_skew, now))
@@ -102,15 +109,35 @@ impl Heartbeat {
 
     /// Passes the operators' commands in the control item to the ledger.
     pub(super) fn command(&self, ledger: &mut Ledger, now: Millis) {
-        if let Held::Until(_, control) = &*self.held.borrow() {
+        if let Held::Until(_, control, _) = &*self.held.borrow() {
             ledger.obey(control, now);
+        }
+    }
+
+    /// The limits in effect; `None` until the worst case of their rate is stored, without which no
+    /// task may start. `setting` are the limits of the settings.
+    pub(super) fn limits(&self, setting: Limits, now: Millis) -> Option<Limits> {
+        match &*self.held.borrow() {
+            Held::Until(_, control, claimed) => {
+                let limits = setting.under(control.limit(now));
+                (limits.rate.is_none() || limits.rate == *claimed).then_some(limits)
+            }
+            Held::Lost => Some(setting),
+        }
+    }
+
+    /// When the operator's limit ends; `None` if there is none.
+    pub(super) fn limited_until(&self, now: Millis) -> Option<Millis> {
+        match &*self.held.borrow() {
+            Held::Until(_, control, _) => control.limit(now).map(|limit| limit.until),
+            Held::Lost => None,
         }
     }
 
     /// Stores the control item that another call returned.
     pub(super) fn learn(&self, control: Control) {
         self.tell.send_modify(|held| {
-            if let Held::Until(_, known) = held {
+            if let Held::Until(_, known, _) = held {
                 *known = control;
             }
         });
@@ -140,19 +167,41 @@ impl Drop for Heartbeat {
 }
 
 impl Beat {
-    async fn run(&self, tell: &watch::Sender<Held>) {
+    /// The rate limit in effect.
+    fn rate(&self, control: &Control) -> Option<RateLimit> {
+        let limit = control.limit(self.clock.now());
+        self.limits.under(limit).rate
+    }
+
+    async fn run(&self, mut control: Control, tell: &watch::Sender<Held>) {
+        let mut claimed = self.limits.rate;
+        // An operator's rate takes effect once its worst case is stored, so that is not delayed.
+        let mut at_once = self.rate(&control) != claimed;
         loop {
-            tokio::time::sleep(self.interval).await;
+            if !at_once {
+                // Not after the end of the limit, so that it ends at its time.
+                let now = self.clock.now();
+                let ends = control.limit(now).map(|limit| limit.until.since(now));
+                tokio::time::sleep(ends.map_or(self.interval, |end| end.min(self.interval))).await;
+            }
             let until = self.clock.now().plus(self.lease);
+            let rate = self.rate(&control);
+            let worst = |rate: RateLimit| rate.worst(self.last_start);
             let renewal = Renewal {
                 owner: self.owner,
                 until,
+                rate_full_at: rate.filter(|_| rate != claimed).map(worst),
                 breaker: self.downstream.lock().queue().open_breaker(),
                 overloaded_since: *self.overloaded_since.borrow(),
                 observed: self.observed.borrow().clone(),
             };
             match self.store.renew(&renewal).await {
-                Ok(Renewed::Ours(control)) => drop(tell.send_replace(Held::Until(until, control))),
+                Ok(Renewed::Ours(after)) => {
+                    claimed = rate;
+                    at_once = self.rate(&after) != claimed;
+                    tell.send_replace(Held::Until(until, after.clone(), claimed));
+                    control = after;
+                }
                 Ok(Renewed::Lost) => {
                     tracing::warn!(
                         owner = %self.owner,
@@ -163,6 +212,7 @@ impl Beat {
                 }
                 Err(error) => {
                     let error = error_chain::chain(&error);
+                    at_once = false;
                     tracing::warn!(owner = %self.owner, error, "lease not renewed, will try again");
                 }
             }

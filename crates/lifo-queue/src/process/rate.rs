@@ -29,6 +29,22 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
+    /// An operator's rate with this interval, unless the setting is lower. Its bucket is the starts
+    /// of a second, but no larger than that of the setting.
+    pub(super) fn lowered(setting: Option<Self>, interval: Duration) -> Self {
+        let a_second = 1_000_000_000_u128.div_ceil(interval.as_nanos().max(1));
+        let a_second = u32::try_from(a_second).unwrap_or(u32::MAX);
+        let burst = NonZeroU32::new(a_second).unwrap_or(NonZeroU32::MIN);
+        match setting {
+            Some(setting) if setting.interval >= interval => setting,
+            Some(setting) => Self {
+                interval,
+                burst: burst.min(setting.burst),
+            },
+            None => Self { interval, burst },
+        }
+    }
+
     /// Time in which an empty bucket becomes full.
     fn refill(&self) -> Duration {
         self.interval.saturating_mul(self.burst.get())
@@ -99,6 +115,13 @@ impl Rate {
             permit: false,
             waited: false,
         }
+    }
+
+    /// Changes the limit. The time at which the bucket is full again stays, within the new limit.
+    pub(super) fn change(&mut self, limit: Option<RateLimit>, clock: Arc<dyn Clock>) {
+        let changed = Self::start(limit, self.full_at(), clock);
+        let waited = self.waited;
+        *self = Self { waited, ..changed };
     }
 
     /// Requests one start. The error is the time of the next request. A granted start stays granted
@@ -271,6 +294,42 @@ mod tests {
                 "{total} of {allowed} at {a_second}/s"
             );
         }
+    }
+
+    #[test]
+    fn operators_rate_only_lowers_the_setting() {
+        let second = Duration::from_secs(1);
+        let limit = |interval, burst| RateLimit {
+            interval,
+            burst: NonZeroU32::new(burst).unwrap(),
+        };
+        let lowered = RateLimit::lowered;
+        assert_eq!(lowered(None, second * 4), limit(second * 4, 1));
+        assert_eq!(lowered(None, second / 3), limit(second / 3, 4));
+        assert_eq!(lowered(Some(LIMIT), second / 2), limit(second / 2, 2));
+        assert_eq!(lowered(Some(LIMIT), second / 10), LIMIT);
+        let small = Some(limit(second / 10, 1));
+        assert_eq!(lowered(small, second / 5), limit(second / 5, 1));
+    }
+
+    #[test]
+    fn changed_limit_keeps_the_starts_that_were_used() {
+        let hand = at(10_000);
+        let mut rate = Rate::start(Some(LIMIT), None, hand.clone());
+        for _ in 0..5 {
+            assert_eq!(rate.grant(Millis(10_000)), Ok(()));
+            rate.used();
+        }
+        let slower = RateLimit {
+            interval: Duration::from_secs(1),
+            burst: NonZeroU32::MIN,
+        };
+        rate.change(Some(slower), hand.clone());
+        assert_eq!(rate.full_at(), Some(Millis(11_000)));
+        assert!(rate.grant(Millis(10_000)).is_err());
+        rate.change(None, hand);
+        assert_eq!(rate.grant(Millis(10_000)), Ok(()));
+        assert!(rate.waited);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use self::probe::Search;
 use super::Processor;
 use super::attempt::{Attempted, Attempts};
 use super::codel::Codel;
-use super::downstream::{Downstream, Ledger, SharedDownstream};
+use super::downstream::{Downstream, Ledger, Limits, SharedDownstream};
 use super::finish::{Stopped, TurnEnd};
 use super::heartbeat::{Beat, Heartbeat};
 use super::observations::Observations;
@@ -51,6 +51,8 @@ pub(super) struct Turn<'a> {
     selector: Selector,
     reads: Reads,
     rate: Rate,
+    /// The limits in effect.
+    limits: Limits,
     downstream: SharedDownstream,
     codel: Codel,
     attempts: Arc<Attempts>,
@@ -89,7 +91,7 @@ impl<'a> Turn<'a> {
         let stop_taking = now
             .plus(settings.turn)
             .min(hard_stop.minus(settings.task_timeout));
-        let limits = settings.limits();
+        let limits = settings.limits().under(control.limit(now));
         let ledger = Ledger::new(&settings, limits, &control, stop_taking, now);
         let downstream = SharedDownstream::new(Downstream::new(ledger));
         let codel = Codel::new(settings.codel, control.overloaded_since, now);
@@ -104,6 +106,10 @@ impl<'a> Turn<'a> {
             downstream: downstream.clone(),
             overloaded_since: codel.watch(),
             observed: observations.watch(),
+            limits: settings.limits(),
+            last_start: hard_stop
+                .minus(settings.task_timeout)
+                .max(now.plus(settings.turn)),
         };
         let clock = processor.clock.clone();
         Self {
@@ -111,8 +117,9 @@ impl<'a> Turn<'a> {
             owner,
             seen: control.requested,
             rate: Rate::start(limits.rate, control.rate_full_at, clock),
+            limits,
             heartbeat: Heartbeat::start(beat, lease_until, control),
-            selector: Selector::new(limits.concurrency, settings.order),
+            selector: Selector::new(settings.slots, settings.order),
             reads: Reads::new(
                 processor.store.clone(),
                 processor.clock.clone(),
@@ -275,10 +282,11 @@ impl<'a> Turn<'a> {
     /// Waits until a task ends, the control item is updated or `until` has passed. It waits no
     /// longer than until the last possible start of the turn.
     async fn wait(&mut self, until: Millis) {
+        let now = self.now();
         let last_start = self.gap.end().max(Some(self.stop_taking));
-        let pause = last_start
-            .map_or(until, |last| last.min(until))
-            .since(self.now());
+        let wake = [last_start, self.heartbeat.limited_until(now)];
+        let until = wake.into_iter().flatten().fold(until, Ord::min);
+        let pause = until.since(now);
         tokio::select! {
             biased;
             Some(ended) = self.running.join_next() => self.record(ended),

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use super::StoreError;
-use crate::control::BreakerHold;
+use crate::control::{BreakerHold, OperatorLimits};
 use crate::task::{TaskId, TaskStatus};
 use crate::time::{EpochSeconds, Millis};
 
@@ -38,6 +38,10 @@ pub trait OperatorStore: Send + Sync {
     /// Closes the circuit breaker, whether an operator or a processor opened it. A processor
     /// applies it with its next lease renewal. The caller requests a wake-up.
     async fn close_breaker(&self) -> Result<(), StoreError>;
+
+    /// Replaces the operators' limits on starts. A processor applies them with its next lease
+    /// renewal.
+    async fn limit(&self, limits: &OperatorLimits) -> Result<(), StoreError>;
 }
 
 /// A request to redrive a failed task.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use lifo_queue::control::{
-    Acquired, BreakerHold, Claim, Control, Pause, Release, Released, Renewal, Renewed,
+    Acquired, BreakerHold, Claim, Control, OperatorLimits, Pause, Release, Released, Renewal,
+    Renewed,
 };
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{
@@ -318,6 +319,14 @@ impl OperatorStore for ProcessStore {
     async fn close_breaker(&self) -> Result<(), StoreError> {
         self.call("close_breaker", Subject::control(), |store| {
             Box::pin(async move { store.close_breaker().await })
+        })
+        .await
+    }
+
+    async fn limit(&self, limits: &OperatorLimits) -> Result<(), StoreError> {
+        let limits = limits.clone();
+        self.call("limit", Subject::control(), move |store| {
+            Box::pin(async move { store.limit(&limits).await })
         })
         .await
     }

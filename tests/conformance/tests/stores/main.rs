@@ -73,6 +73,7 @@ on_every_store!(
     only_a_pending_task_is_cancelled,
     resume_ends_a_pause,
     an_operator_holds_the_breaker_open_and_closes_it,
+    an_operator_limits_starts_and_ends_the_limit,
     a_purge_deletes_all_but_taken_tasks,
     store_returns_the_attributes_of_a_task_as_in_the_table,
     latest_state_wins_in_any_order_of_arrival,

@@ -1,12 +1,14 @@
 //! Operators: redrive, cancel, resume.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
 use conformance::*;
 use futures::future::join_all;
 use lifo_queue::control::{
-    Acquired, BreakerByHand, BreakerHold, IdleTurns, OpenBreaker, Pause, Renewed,
+    Acquired, Author, BreakerByHand, BreakerHold, IdleTurns, OpenBreaker, OperatorLimit,
+    OperatorLimits, OperatorRate, Pause, Renewed,
 };
 use lifo_queue::schema;
 use lifo_queue::store::{
@@ -208,6 +210,51 @@ pub(crate) async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<
     renewal.breaker = open;
     let renewed = store.renew(&renewal).await.unwrap();
     assert!(matches!(renewed, Renewed::Ours(control) if control.breaker_by_hand == closed));
+}
+
+pub(crate) async fn an_operator_limits_starts_and_ends_the_limit(store: Arc<dyn QueueStore>) {
+    let limit = |rate: Option<u32>, concurrency| OperatorLimits {
+        queue: Some(OperatorLimit {
+            concurrency: NonZeroU16::new(concurrency),
+            rate: rate.map(|rate| OperatorRate {
+                interval: Duration::from_secs(1) / rate,
+            }),
+            until: NOW.plus(Duration::from_secs(60)),
+            reason: "migration".to_owned(),
+            by: Author {
+                name: "user/ana".to_owned(),
+                at: NOW,
+            },
+        }),
+    };
+    let first = claim("m1", NOW);
+    store.acquire(&first, NOW).await.unwrap();
+    for limits in [limit(Some(7), 3), limit(Some(300), 0), limit(None, 1)] {
+        store.limit(&limits).await.unwrap();
+        // The lease holder learns of it with its next renewal, and stores the worst case.
+        let mut renewal = renewal(first.owner, NOW.plus(Duration::from_secs(5)));
+        let renewed = store.renew(&renewal).await.unwrap();
+        let Renewed::Ours(control) = renewed else {
+            panic!("the lease is lost")
+        };
+        assert_eq!(control.limits, limits);
+        renewal.rate_full_at = Some(NOW.plus(Duration::from_secs(70)));
+        let renewed = store.renew(&renewal).await.unwrap();
+        assert!(matches!(renewed, Renewed::Ours(control)
+            if control.limits == limits && control.rate_full_at == renewal.rate_full_at));
+    }
+    // A renewal without a new worst case leaves it unchanged.
+    let kept = renewal(first.owner, NOW.plus(Duration::from_secs(5)));
+    let renewed = store.renew(&kept).await.unwrap();
+    assert!(matches!(renewed, Renewed::Ours(control) if control.rate_full_at > Some(NOW)));
+    store
+        .release(&release(first.owner, None, IdleTurns::Add))
+        .await
+        .unwrap();
+    store.limit(&OperatorLimits::default()).await.unwrap();
+    let control = store.control().await.unwrap();
+    assert_eq!(control.limits, OperatorLimits::default());
+    assert_eq!(control.limit(NOW), None);
 }
 
 pub(crate) async fn a_purge_deletes_all_but_taken_tasks(store: Arc<dyn QueueStore>) {

@@ -13,6 +13,7 @@ mod failing;
 mod keys;
 mod latency;
 mod leases;
+mod limit;
 mod neighbours;
 mod observed;
 mod order;

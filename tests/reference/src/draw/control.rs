@@ -67,16 +67,20 @@ pub(super) fn renew(machine: &Machine) -> BoxedStrategy<Operation> {
         breaker(machine),
         overload,
         observed(machine),
+        option::of(around(machine, 0..LEASE)),
     )
-        .prop_map(|(owner, until, breaker, overloaded_since, observed)| {
-            Operation::Renew(Renewal {
-                owner,
-                until,
-                breaker,
-                overloaded_since,
-                observed,
-            })
-        })
+        .prop_map(
+            |(owner, until, breaker, overloaded_since, observed, rate)| {
+                Operation::Renew(Renewal {
+                    owner,
+                    until,
+                    rate_full_at: rate,
+                    breaker,
+                    overloaded_since,
+                    observed,
+                })
+            },
+        )
         .boxed()
 }
 

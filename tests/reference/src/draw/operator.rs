@@ -1,6 +1,11 @@
 //! Draws operations of operators.
 
-use lifo_queue::control::{Author, BreakerHold, Pause};
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use lifo_queue::control::{
+    Author, BreakerHold, OperatorLimit, OperatorLimits, OperatorRate, Pause,
+};
 use lifo_queue::store::Redrive;
 use lifo_queue::task::TaskStatus;
 use proptest::option;
@@ -50,6 +55,31 @@ pub(super) fn pause(machine: &Machine) -> BoxedStrategy<Operation> {
                 by,
             })
         })
+        .boxed()
+}
+
+/// A limit that ends before or after the current one, or no limit.
+pub(super) fn limit(machine: &Machine) -> BoxedStrategy<Operation> {
+    let rate = (1..10_000_000_000_u64).prop_map(|nanos| OperatorRate {
+        interval: Duration::from_nanos(nanos),
+    });
+    let until = around(machine, 1_000..20_000);
+    let at = around(machine, 0..1_000);
+    let concurrency = option::of((1..200_u16).prop_map(|n| NonZeroU16::MIN.saturating_add(n)));
+    let limit = (until, reason(), at, concurrency, option::of(rate)).prop_map(
+        |(until, reason, at, concurrency, rate)| OperatorLimit {
+            concurrency,
+            rate,
+            until,
+            reason,
+            by: Author {
+                name: "an operator".to_owned(),
+                at,
+            },
+        },
+    );
+    option::of(limit)
+        .prop_map(|queue| Operation::Limit(OperatorLimits { queue }))
         .boxed()
 }
 

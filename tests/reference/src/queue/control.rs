@@ -88,6 +88,9 @@ impl ReferenceQueue {
             Some(lease) if lease.owner == renewal.owner => {
                 lease.until = renewal.until;
                 self.control.breaker = renewal.breaker;
+                if renewal.rate_full_at.is_some() {
+                    self.control.rate_full_at = renewal.rate_full_at;
+                }
                 self.control.overloaded_since = renewal.overloaded_since;
                 self.control.observed = renewal.observed.clone();
                 let renewed = Renewed::Ours(self.control.clone());

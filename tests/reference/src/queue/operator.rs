@@ -1,6 +1,6 @@
 //! Rows of the table for operators: redrive, cancel, resume, the circuit breaker.
 
-use lifo_queue::control::{BreakerByHand, BreakerHold, RedrivenTasks};
+use lifo_queue::control::{BreakerByHand, BreakerHold, OperatorLimits, RedrivenTasks};
 use lifo_queue::store::{Cancelled, Redrive, Redriven};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Millis;
@@ -90,5 +90,11 @@ impl ReferenceQueue {
             hold: None,
         };
         (Answer::Nothing, Rule::CloseBreaker)
+    }
+
+    /// Replaces the limits.
+    pub(super) fn limit(&mut self, limits: &OperatorLimits) -> (Answer, Rule) {
+        self.control.limits = limits.clone();
+        (Answer::Nothing, Rule::Limit)
     }
 }

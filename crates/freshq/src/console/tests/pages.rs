@@ -331,6 +331,34 @@ async fn the_circuit_breaker_is_opened_and_closed_with_buttons() {
     );
 }
 
+#[tokio::test]
+async fn starts_are_limited_with_a_form_and_the_limit_is_ended() {
+    let world = World::start(true).await;
+    world.get("").await.expect(200, &["Limit…"]);
+    let form = "rate=0.5&concurrency=3&for=30m&reason=migration";
+    world.post("limit", form).await.expect(303, &[]);
+    let text = "one start every 2s and 3 tasks at once until";
+    let title = "<title>limited – Queue";
+    let page = world.get("?outcome=0").await;
+    page.expect(200, &[text, "End the limit…", title]);
+    let page = world.get("unlimit").await;
+    page.expect(200, &["End the limit of", text]);
+    world.post("unlimit", "").await.expect(303, &[]);
+    let page = world.get("?outcome=1").await;
+    page.expect(200, &["the limit is ended", "<title>Queue"]);
+    let wrong = [
+        ("rate=&concurrency=&for=1h&reason=x", "rate: give it"),
+        ("rate=0&for=1h&reason=x", "use freshq pause"),
+        ("concurrency=0&for=1h&reason=x", "use freshq pause"),
+        ("rate=5&for=1h", "reason: it must not be empty"),
+    ];
+    for (number, (form, says)) in (2..).zip(wrong) {
+        world.post("limit", form).await.expect(303, &[]);
+        let page = world.get(&format!("?outcome={number}")).await;
+        page.expect(200, &[says]);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_console_samples_without_an_open_page() {
     let site = site(Arc::<MemoryStore>::default(), false);

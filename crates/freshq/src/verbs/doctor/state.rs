@@ -1,4 +1,4 @@
-//! Checks of state that no template has: deployment, failure queues, processor, pause and breaker.
+//! Checks of state that no template has: deployment, failure queues, processor, pause, limit and breaker.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Finding;
 use crate::deployed::{Kind, Resource, Stack};
 use crate::time_format::{exact, relative, rough};
-use crate::verbs::pause;
+use crate::verbs::{limit, pause};
 
 /// Time after its expiry at which a processor lease becomes a finding. The sweep runs every minute.
 const STALE: Duration = Duration::from_secs(120);
@@ -60,7 +60,7 @@ pub(super) fn messages(stack: &Stack, resource: &Resource, now: &Value) -> Vec<F
     findings
 }
 
-/// Checks the control item for a stale lease, a pause, an open circuit breaker, and idle turns.
+/// Checks the control item for a stale lease, a pause, a limit, an open circuit breaker, and idle turns.
 pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
     let (control, now) = (&status.control, status.now);
     let mut findings = Vec::new();
@@ -84,6 +84,14 @@ pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
             what,
             "no task starts, and pending tasks expire",
             "fix the cause, then freshq resume",
+        );
+    }
+    if let Some(what) = limit::stands(control, now) {
+        find(
+            "the queue",
+            format!("an operator limits it to {what}"),
+            "fewer tasks start than the settings allow",
+            "freshq limit --off",
         );
     }
     if let Some(hold) = control.held_breaker(now) {

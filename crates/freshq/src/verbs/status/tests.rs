@@ -1,5 +1,8 @@
+use std::num::NonZeroU16;
+
 use lifo_queue::control::{
-    Author, BreakerByHand, BreakerHold, Control, OpenBreaker, RedrivenTasks,
+    Author, BreakerByHand, BreakerHold, Control, OpenBreaker, OperatorLimit, OperatorLimits,
+    OperatorRate, RedrivenTasks,
 };
 use lifo_queue::depth::Depth;
 use lifo_queue::observed::{LastResponse, Observed};
@@ -86,6 +89,20 @@ fn busy() -> Control {
                 reason: "a new release".to_owned(),
             }),
         },
+        limits: OperatorLimits {
+            queue: Some(OperatorLimit {
+                concurrency: NonZeroU16::new(3),
+                rate: Some(OperatorRate {
+                    interval: Duration::from_secs(1) / 7,
+                }),
+                until: at(60),
+                reason: "a migration".to_owned(),
+                by: Author {
+                    name: "user/ana".to_owned(),
+                    at: at(-30),
+                },
+            }),
+        },
         overloaded_since: Some(at(-10)),
         observed: observed(),
     }
@@ -117,6 +134,7 @@ account               111122223333
 region                eu-central-1
 as of                 2027-01-15T08:00:00.000Z
 paused                until 2027-01-15T08:29:30.000Z, 29m 30s left: maintenance (by user/ana at 2027-01-15T07:59:30.000Z)
+limited               7 starts/s and 3 tasks at once until 2027-01-15T08:01:00.000Z, 1m left: a migration (by user/ana at 2027-01-15T07:59:30.000Z)
 processor             active, its lease until 2027-01-15T08:00:18.000Z, in 18s (00000000-0000-0000-0000-000000000007)
 PENDING               at least 10000
 oldest PENDING        1h 2m 3s, created 2027-01-15T06:57:57.000Z
@@ -152,6 +170,12 @@ fn expired_state_is_not_shown_as_current() {
         pause_reason: Some("maintenance".to_owned()),
         notified_until: Some(NOW),
         rate_full_at: Some(NOW),
+        limits: OperatorLimits {
+            queue: busy().limits.queue.map(|limit| OperatorLimit {
+                until: NOW,
+                ..limit
+            }),
+        },
         breaker_by_hand: BreakerByHand {
             commands: 2,
             hold: Some(BreakerHold {
@@ -170,6 +194,7 @@ fn expired_state_is_not_shown_as_current() {
     let text = report.text();
     for line in [
         "paused                no",
+        "limited               no",
         "processor             probably crashed, its lease expired 2027-01-15T07:59:55.000Z, 5s ago (00000000-0000-0000-0000-000000000007)",
         "oldest PENDING        -",
         "last notification     none",
@@ -211,6 +236,9 @@ fn json_status_has_exact_figures() {
             "text": "HTTP 401 Unauthorized: who are you" },
         "suspects": [{ "taskId": "order-1", "status": "TAKEN", "attempts": 2 }],
         "superseded": { "states": 37, "pendingKeys": 12, "exact": false },
+        "limit": { "ratePerSecond": 7.0, "concurrency": 3, "until": "2027-01-15T08:01:00.000Z",
+            "remainingMs": 60_000, "reason": "a migration", "by": "user/ana",
+            "since": "2027-01-15T07:59:30.000Z" },
         "wakeUpsRequested": 42,
         "notifiedUntil": "2027-01-15T08:00:09.000Z",
         "idleTurns": 2,
@@ -247,6 +275,7 @@ fn status_of_an_unused_queue_is_shown() {
     }
     for key in [
         "paused",
+        "limit",
         "processor",
         "notifiedUntil",
         "breaker",

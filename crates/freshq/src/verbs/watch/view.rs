@@ -13,7 +13,7 @@ use ratatui::widgets::{Block, Clear, Paragraph, Sparkline, Wrap};
 use super::keys::{Field, HELP, Keys, Mode, PAUSE};
 use crate::sample::{History, Sample, WINDOW};
 use crate::time_format::{age, exact, relative, rough};
-use crate::verbs::pause;
+use crate::verbs::{limit, pause};
 
 /// Minimum height of the curves.
 const CURVES: u16 = 4;
@@ -188,6 +188,11 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
             false => Line::from(flow),
         },
     ];
+    if let Some(limit) = control.limit(now) {
+        let (values, left) = (limit::values(limit), rough(limit.until.since(now)));
+        let text = format!("limited    {values}, {left} left: {}", limit.reason);
+        lines.insert(1, Line::from(text).yellow());
+    }
     if let Some(last) = &control.observed.last_response {
         let since = relative(last.at, now);
         lines.push(Line::from(format!("response   {since}: {}", last.text)));

@@ -100,6 +100,11 @@ impl Breaker {
         }
     }
 
+    /// Changes the limits, on which the threshold depends.
+    pub(super) fn change_limits(&mut self, limits: Limits) {
+        self.threshold = self.threshold.map(|_| limits.threshold());
+    }
+
     /// The state for the control item; `None` while the breaker is closed.
     pub(super) fn state(&self) -> Option<OpenBreaker> {
         self.open.as_ref().map(|open| OpenBreaker {

@@ -1,5 +1,6 @@
 //! The limits on starts.
 
+use crate::control::OperatorLimit;
 use crate::process::rate::RateLimit;
 use crate::process::settings::ProcessSettings;
 
@@ -16,6 +17,18 @@ pub(in crate::process) struct Limits {
 }
 
 impl Limits {
+    /// The limits under an operator's limit, which only lowers them.
+    pub(in crate::process) fn under(self, limit: Option<&OperatorLimit>) -> Self {
+        let concurrency = limit.and_then(|limit| limit.concurrency);
+        let rate = limit.and_then(|limit| limit.rate);
+        Self {
+            concurrency: concurrency.map_or(self.concurrency, |c| c.get().min(self.concurrency)),
+            rate: rate.map_or(self.rate, |rate| {
+                Some(RateLimit::lowered(self.rate, rate.interval))
+            }),
+        }
+    }
+
     /// The number of distinct tasks without an answer that opens the circuit breaker: more than run
     /// at once.
     pub(super) fn threshold(&self) -> usize {

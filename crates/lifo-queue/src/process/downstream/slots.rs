@@ -59,6 +59,15 @@ impl Slots {
         }
     }
 
+    /// Changes the maximum. Slots that a busy or slow downstream closed stay closed.
+    pub(super) fn change_max(&mut self, max: u16) {
+        let all_open = self.limit >= self.max;
+        self.max = f64::from(max.max(1));
+        if all_open || self.limit > self.max {
+            self.limit = self.max;
+        }
+    }
+
     /// Whether to stop waiting within the turn for a busy downstream: after about ten seconds
     /// ([`PROBES_TO_PAUSE`] bursts), or if it asked for more than [`LONGEST_WAIT`].
     pub(super) fn is_congested(&self, now: Millis) -> bool {
@@ -168,6 +177,22 @@ mod tests {
             slots.succeeded();
         }
         assert_eq!(slots.limit(), 10);
+    }
+
+    #[test]
+    fn changed_maximum_opens_only_slots_that_no_response_closed() {
+        let mut slots = Slots::new(10);
+        slots.change_max(3);
+        assert_eq!(slots.limit(), 3);
+        slots.change_max(10);
+        assert_eq!(slots.limit(), 10);
+        slots.busy(None, 0.0, Millis(1_000));
+        slots.change_max(7);
+        assert_eq!(slots.limit(), 5);
+        slots.change_max(2);
+        slots.busy(None, 0.0, Millis(2_000));
+        slots.change_max(10);
+        assert_eq!(slots.limit(), 1);
     }
 
     #[test]

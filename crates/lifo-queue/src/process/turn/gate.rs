@@ -34,6 +34,10 @@ impl Turn<'_> {
         if now >= self.stop_taking && !kept {
             return Gate::End(TurnEnd::TimeUp);
         }
+        if !self.limit(now) {
+            // The heartbeat renews at once.
+            return Gate::Wait(Millis::MAX);
+        }
         let running = self.running.len();
         let (start, is_open) = {
             let mut downstream = self.downstream.lock();
@@ -60,6 +64,20 @@ impl Turn<'_> {
             Ok(()) => gate,
             Err(again) => Gate::Wait(again),
         }
+    }
+
+    /// Applies the limits in effect. Returns whether tasks may start under them.
+    fn limit(&mut self, now: Millis) -> bool {
+        let setting = self.processor.settings.limits();
+        let Some(limits) = self.heartbeat.limits(setting, now) else {
+            return false;
+        };
+        if limits != self.limits {
+            self.limits = limits;
+            self.rate.change(limits.rate, self.processor.clock.clone());
+            self.downstream.lock().queue().change_limits(limits);
+        }
+        true
     }
 
     /// Writes a pause of the queue.

@@ -169,17 +169,22 @@ impl ControlStore for DynamoStore {
             names if names.is_empty() => names,
             names => format!(" REMOVE {names}"),
         };
-        let update = self
+        let rate = match renewal.rate_full_at {
+            Some(_) => ", rateFullAt = :rateFullAt",
+            None => "",
+        };
+        let set = load.assignments();
+        let mut update = self
             .update_control()
-            .update_expression(format!(
-                "SET leaseUntil = :until{}{remove}",
-                load.assignments()
-            ))
+            .update_expression(format!("SET leaseUntil = :until{rate}{set}{remove}"))
             .condition_expression("#owner = :owner")
             .return_values(ReturnValue::AllNew)
             .expression_attribute_names("#owner", schema::OWNER)
             .expression_attribute_values(":until", number(renewal.until.0))
             .expression_attribute_values(":owner", string(renewal.owner));
+        if let Some(at) = renewal.rate_full_at {
+            update = update.expression_attribute_values(":rateFullAt", number(at.0));
+        }
         Ok(match send(load.fill(update)?).await? {
             Updated::Done(item) => Renewed::Ours(item::control(&item)),
             Updated::Refused(_) => Renewed::Lost,

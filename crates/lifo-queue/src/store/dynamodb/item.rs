@@ -5,13 +5,13 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::control::{
     Author, BreakerByHand, BreakerHold, Control, OpenBreaker, ProcessorLease, RedrivenTasks,
 };
-use crate::observed::Observed;
 use crate::schema;
 use crate::store::{Candidate, Cursor, StandingLease, StoreError, parse_number};
 use crate::task::{
@@ -279,8 +279,9 @@ pub(super) fn control(item: &Item) -> Control {
         redriven: redriven(item),
         breaker: breaker(item),
         breaker_by_hand: breaker_by_hand(item),
+        limits: map_of(item, schema::LIMITS),
         overloaded_since: integer(item, schema::OVERLOADED_SINCE).map(Millis),
-        observed: observed(item),
+        observed: map_of(item, schema::OBSERVED),
     }
 }
 
@@ -292,11 +293,10 @@ fn author(item: &Item) -> Option<Author> {
     })
 }
 
-/// What processors observed; nothing if another version wrote it in a form that is not known.
-fn observed(item: &Item) -> Observed {
-    let observed = item.get(schema::OBSERVED).cloned();
-    observed
-        .and_then(|observed| serde_dynamo::from_attribute_value(observed).ok())
+/// The content of a map; empty if another version wrote it in a form that is not known.
+fn map_of<T: Default + DeserializeOwned>(item: &Item, attribute: &str) -> T {
+    let map = item.get(attribute).cloned();
+    map.and_then(|map| serde_dynamo::from_attribute_value(map).ok())
         .unwrap_or_default()
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::item::{self, Item, number, string};
 use super::{CONTENDERS, DynamoStore, Updated, contended, send};
-use crate::control::{BreakerHold, RedrivenTasks};
+use crate::control::{BreakerHold, OperatorLimits, RedrivenTasks};
 use crate::schema;
 use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
 use crate::task::{StatusKey, TaskId, TaskStatus, truncate_error};
@@ -77,6 +77,15 @@ impl OperatorStore for DynamoStore {
     async fn close_breaker(&self) -> Result<(), StoreError> {
         let update = self
             .command_breaker("REMOVE breakerSince, breakerProbes, breakerHeldUntil, breakerReason");
+        send(update).await.map(drop)
+    }
+
+    async fn limit(&self, limits: &OperatorLimits) -> Result<(), StoreError> {
+        let limits = item::map("UpdateItem", limits)?;
+        let update = self
+            .update_control()
+            .update_expression("SET limits = :limits")
+            .expression_attribute_values(":limits", limits);
         send(update).await.map(drop)
     }
 }

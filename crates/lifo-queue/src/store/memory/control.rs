@@ -67,6 +67,7 @@ impl ControlStore for MemoryStore {
             Some(lease) => {
                 lease.until = renewal.until;
                 control.breaker = renewal.breaker;
+                control.rate_full_at = renewal.rate_full_at.or(control.rate_full_at);
                 control.overloaded_since = renewal.overloaded_since;
                 control.observed = renewal.observed.clone();
                 Ok(Renewed::Ours(control.clone()))

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use super::MemoryStore;
-use crate::control::{BreakerHold, RedrivenTasks};
+use crate::control::{BreakerHold, OperatorLimits, RedrivenTasks};
 use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
 use crate::task::{TaskId, TaskStatus, Ttl, truncate_error};
 use crate::time::Millis;
@@ -90,6 +90,11 @@ impl OperatorStore for MemoryStore {
         control.breaker = None;
         control.breaker_by_hand.commands += 1;
         control.breaker_by_hand.hold = None;
+        Ok(())
+    }
+
+    async fn limit(&self, limits: &OperatorLimits) -> Result<(), StoreError> {
+        self.lock().control.limits = limits.clone();
         Ok(())
     }
 }

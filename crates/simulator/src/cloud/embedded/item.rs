@@ -1,7 +1,9 @@
 //! Converts items in DynamoDB's JSON to records, and records to items.
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use lifo_queue::control::{BreakerByHand, Control, OpenBreaker, ProcessorLease, RedrivenTasks};
+use lifo_queue::control::{
+    BreakerByHand, Control, OpenBreaker, OperatorLimits, ProcessorLease, RedrivenTasks,
+};
 use lifo_queue::observed::Observed;
 use lifo_queue::schema;
 use lifo_queue::store::memory::Record;
@@ -188,8 +190,9 @@ pub(super) fn control(item: &Value) -> Control {
         rate_full_at: number(item, schema::RATE_FULL_AT).map(Millis),
         redriven: redriven(),
         breaker: breaker(),
-        // No simulated operator sends commands to the breaker.
+        // No simulated operator sends commands to the breaker or limits starts.
         breaker_by_hand: BreakerByHand::default(),
+        limits: OperatorLimits::default(),
         overloaded_since: number(item, schema::OVERLOADED_SINCE).map(Millis),
         // No decision of the queue depends on these.
         paused_by: None,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::observed::Observed;
 
 #[test]
 fn observations_of_another_version_do_not_hide_the_rest_of_the_control_item() {

@@ -1,0 +1,194 @@
+//! `freshq limit`: limits the rate and the concurrency of starts for a while.
+
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use clap::builder::NonEmptyStringValueParser;
+use clap::{ArgGroup, Args};
+use lifo_queue::control::{Author, Control, OperatorLimit, OperatorRate};
+use lifo_queue::time::Millis;
+use serde_json::{Value, json};
+
+use super::VerbOnQueue;
+use crate::confirm::Prompt;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::Report;
+use crate::time_format::{exact, parse_duration, rough};
+
+/// The longest time between two starts that an operator may enter.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 3600);
+
+/// Limits the rate and the concurrency of starts for a while, or ends the limit. Running tasks
+/// finish. A processor applies it with its next heartbeat, within 5 s by default. A limit only
+/// lowers: a value above the deployed setting has no effect. Replaces an earlier limit.
+#[derive(Debug, Args)]
+#[command(group(
+    ArgGroup::new("limits").args(["rate", "concurrency", "off"]).required(true).multiple(true)
+))]
+pub(crate) struct Limit {
+    /// Maximum number of starts per second, for example 5 or 0.5
+    #[arg(long, value_name = "PER_SECOND", value_parser = parse_rate)]
+    pub(crate) rate: Option<OperatorRate>,
+    /// Maximum number of concurrent tasks
+    #[arg(long, value_name = "TASKS", value_parser = parse_concurrency)]
+    pub(crate) concurrency: Option<NonZeroU16>,
+    /// The duration of the limit, for example 1h
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration, required_unless_present = "off")]
+    pub(crate) time: Option<Duration>,
+    /// The reason, for other operators
+    #[arg(long, value_parser = NonEmptyStringValueParser::new(), required_unless_present = "off")]
+    pub(crate) reason: Option<String>,
+    /// Ends the limit
+    #[arg(long, conflicts_with_all = ["rate", "concurrency", "time", "reason"])]
+    pub(crate) off: bool,
+}
+
+/// Parses a number of starts per second.
+pub(crate) fn parse_rate(text: &str) -> Result<OperatorRate, String> {
+    let rate: f64 = text
+        .parse()
+        .map_err(|_| "write a number of starts per second, such as 5 or 0.5".to_owned())?;
+    if rate == 0.0 {
+        return Err("to start no tasks, use freshq pause".to_owned());
+    }
+    let interval = Duration::try_from_secs_f64(rate.recip()).ok();
+    let interval = interval.filter(|at| !at.is_zero() && *at <= LONGEST_INTERVAL);
+    let interval =
+        interval.ok_or("write a rate from 0.0000116, which is one start per day, to 1000000000")?;
+    Ok(OperatorRate { interval })
+}
+
+/// Parses a number of concurrent tasks.
+pub(crate) fn parse_concurrency(text: &str) -> Result<NonZeroU16, String> {
+    let tasks: u16 = text
+        .parse()
+        .map_err(|_| "write a number of tasks, from 1 to 65535".to_owned())?;
+    NonZeroU16::new(tasks).ok_or("to start no tasks, use freshq pause".to_owned())
+}
+
+#[async_trait]
+impl VerbOnQueue for Limit {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+        let (Some(time), Some(reason)) = (self.time, &self.reason) else {
+            queue.operator.limit(None).await?;
+            return Ok(Box::new(Ended));
+        };
+        let name = queue.caller.principal().await.to_owned();
+        let at = queue.clock.now();
+        let limit = OperatorLimit {
+            concurrency: self.concurrency,
+            rate: self.rate,
+            until: at.plus(time),
+            reason: reason.clone(),
+            by: Author { name, at },
+        };
+        queue.operator.limit(Some(limit)).await?;
+        // Reports the stored limit, because operators and processors act on it.
+        let control = queue.store.control().await?;
+        let now = queue.clock.now();
+        Ok(Box::new(Limited { now, control }))
+    }
+}
+
+/// The outcome of a limit, with the control item read afterwards.
+#[derive(Debug)]
+struct Limited {
+    now: Millis,
+    control: Control,
+}
+
+impl Report for Limited {
+    fn exit(&self) -> Exit {
+        match self.control.limit(self.now) {
+            Some(_) => Exit::Done,
+            None => Exit::NotAll,
+        }
+    }
+
+    fn text(&self) -> String {
+        match stands(&self.control, self.now) {
+            Some(limit) => format!(
+                "limited to {limit}\na value above the deployed setting has no effect; freshq limit --off ends the limit"
+            ),
+            None => "not limited: another operator ended the limit at the same time".to_owned(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({ "limit": as_json(&self.control, self.now) })
+    }
+}
+
+/// The limit was ended.
+#[derive(Debug)]
+struct Ended;
+
+impl Report for Ended {
+    fn exit(&self) -> Exit {
+        Exit::Done
+    }
+
+    fn text(&self) -> String {
+        "the limit is ended; an active processor applies the deployed settings with its next heartbeat"
+            .to_owned()
+    }
+
+    fn json(&self) -> Value {
+        json!({ "limit": null })
+    }
+}
+
+/// The operator's limit, for people: its values, end, reason and author.
+pub(crate) fn stands(control: &Control, now: Millis) -> Option<String> {
+    let limit = control.limit(now)?;
+    let left = rough(limit.until.since(now));
+    let until = exact(limit.until);
+    let by = &limit.by;
+    Some(format!(
+        "{} until {until}, {left} left: {} (by {} at {})",
+        values(limit),
+        limit.reason,
+        by.name,
+        exact(by.at)
+    ))
+}
+
+/// The values of the limit, for people.
+pub(crate) fn values(limit: &OperatorLimit) -> String {
+    let rate = limit.rate.map(|rate| match rate.interval.as_millis() {
+        0..=1_000 => format!("{} starts/s", rounded(rate.per_second())),
+        ms => {
+            let interval = Duration::from_millis(u64::try_from(ms).unwrap_or(u64::MAX));
+            format!("one start every {}", humantime::format_duration(interval))
+        }
+    });
+    let concurrency = limit.concurrency.map(|tasks| match tasks.get() {
+        1 => "1 task at once".to_owned(),
+        tasks => format!("{tasks} tasks at once"),
+    });
+    let values: Vec<_> = rate.into_iter().chain(concurrency).collect();
+    values.join(" and ")
+}
+
+/// A rate without the error of its interval in nanoseconds.
+fn rounded(rate: f64) -> f64 {
+    (rate * 1_000.0).round() / 1_000.0
+}
+
+/// The operator's limit, for programs.
+pub(crate) fn as_json(control: &Control, now: Millis) -> Option<Value> {
+    control.limit(now).map(|limit| {
+        json!({
+            "ratePerSecond": limit.rate.map(|rate| rounded(rate.per_second())),
+            "concurrency": limit.concurrency,
+            "until": exact(limit.until),
+            "remainingMs": limit.until.since(now).as_millis(),
+            "reason": limit.reason,
+            "by": limit.by.name,
+            "since": exact(limit.by.at),
+        })
+    })
+}

@@ -1,0 +1,57 @@
+//! Operators' limits on starts, beside those of the settings.
+
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Author;
+use crate::settings::{nanos, positive_nanos};
+use crate::time::Millis;
+
+/// The operators' limits, in their stored form. Processors do not change them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorLimits {
+    /// The limit on the whole queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<OperatorLimit>,
+}
+
+/// A limit that an operator set for a time. It only lowers: a value above the setting has no
+/// effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OperatorLimit {
+    /// Maximum number of concurrent tasks; `None` leaves the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<NonZeroU16>,
+    /// The rate of starts; `None` leaves the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<OperatorRate>,
+    /// End of the limit.
+    pub until: Millis,
+    /// The reason, for operators.
+    pub reason: String,
+    /// The author of the limit and its start.
+    pub by: Author,
+}
+
+/// The operators' rate of starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorRate {
+    /// Time between two starts on average; not zero. Stored in nanoseconds.
+    #[serde(
+        rename = "intervalNanos",
+        serialize_with = "nanos",
+        deserialize_with = "positive_nanos"
+    )]
+    pub interval: Duration,
+}
+
+impl OperatorRate {
+    /// Starts per second.
+    #[must_use]
+    pub fn per_second(self) -> f64 {
+        self.interval.as_secs_f64().recip()
+    }
+}

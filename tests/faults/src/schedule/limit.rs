@@ -1,0 +1,91 @@
+//! Schedules with an operator's limit on the rate of starts.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use fastrand::Rng;
+use lifo_queue::control::{Author, OperatorLimit, OperatorLimits, OperatorRate};
+use lifo_queue::process::RateLimit;
+use simulator::cloud::Cloud;
+use tokio::time::Instant;
+
+use super::Schedule;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A limit from the beginning of a schedule, and the starts of runs.
+#[derive(Clone)]
+pub(super) struct Limited {
+    a_second: u32,
+    time: Duration,
+    starts: Arc<Mutex<Vec<Instant>>>,
+}
+
+impl Schedule {
+    /// Adds a limit to a sixth of the schedules, and a rate in the settings to half of these.
+    pub(super) fn with_limit(mut self, rng: &mut Rng) -> Self {
+        if rng.u32(0..6) > 0 {
+            return self;
+        }
+        self.settings.process.rate = rng.bool().then(|| RateLimit {
+            interval: SECOND / rng.u32(1..50),
+            burst: std::num::NonZeroU32::MIN.saturating_add(rng.u32(0..20)),
+        });
+        self.limited = Some(Limited {
+            a_second: rng.u32(1..=3),
+            time: Duration::from_secs(rng.u64(10..600)),
+            starts: Arc::default(),
+        });
+        self
+    }
+}
+
+impl Limited {
+    /// Notes that a run starts.
+    pub(super) fn start(&self) {
+        let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+        starts.push(Instant::now());
+    }
+
+    /// Sets the limit.
+    pub(super) async fn set(&self, cloud: &Cloud) -> Instant {
+        let now = cloud.now();
+        let queue = OperatorLimit {
+            concurrency: None,
+            rate: Some(OperatorRate {
+                interval: SECOND / self.a_second,
+            }),
+            until: now.plus(self.time),
+            reason: "a schedule".to_owned(),
+            by: Author {
+                name: "an operator".to_owned(),
+                at: now,
+            },
+        };
+        let limits = OperatorLimits { queue: Some(queue) };
+        // The operator's store has no faults.
+        let set = cloud.operator().limit(&limits).await;
+        debug_assert!(set.is_ok(), "{set:?}");
+        Instant::now()
+    }
+
+    /// The violation, if more runs started from `began` to the end of the limit than it allows.
+    /// The processes' clocks differ by `skew` at most.
+    pub(super) fn broken(&self, began: Instant, skew: Duration) -> Option<String> {
+        let starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut count, rate) = (0.0, f64::from(self.a_second));
+        for passed in starts.iter().map(|start| start.duration_since(began)) {
+            if passed + skew >= self.time {
+                break;
+            }
+            count += 1.0;
+            let allowed = (passed + skew + SECOND).as_secs_f64() * rate;
+            if count > allowed {
+                return Some(format!(
+                    "S5.12: {count} starts in {passed:?} of a limit of {rate}/s"
+                ));
+            }
+        }
+        None
+    }
+}
