@@ -21,6 +21,8 @@ export default defineConfig({
   outDir: '../../target/site',
   cacheDir: '../../target/site-cache',
   rewrites: { 'README.md': 'index.md', ':folder/README.md': ':folder/index.md' },
+  // The reference has addresses such as http://localhost:3000/validate, which the generator takes for links.
+  ignoreDeadLinks: 'localhostLinks',
   cleanUrls: true,
   lastUpdated: false,
   markdown: {

@@ -70,11 +70,11 @@ fn settings(variables: &[&Value], name: &'static str) -> Result<Value, TemplateE
 }
 
 fn runner(variables: &[&Value]) -> Result<RunnerConfig, TemplateError> {
-    let text = one(variables, RUNNER, ": name the address with --runner <URL>")?;
+    let text = one(variables, RUNNER, ": the runner is a Lambda function, or its URL belongs to another resource. Replace it with --runner <URL>")?;
     let runner: RunnerConfig = text.parse().map_err(|error| invalid(RUNNER, &error))?;
     match &runner {
         RunnerConfig::Lambda { .. } => Err(TemplateError::NeedsAws("is a Lambda function")),
-        RunnerConfig::Custom {} => Err(TemplateError::NeedsAws("is a separate Rust binary")),
+        RunnerConfig::Custom {} => Err(TemplateError::NeedsAws("is a Rust binary")),
         RunnerConfig::Http { auth: Some(_), .. } => Err(TemplateError::NeedsAws(
             "signs its calls, or sends a secret, with credentials of AWS",
         )),
