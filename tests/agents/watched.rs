@@ -1,26 +1,23 @@
 //! A store that records reads and can inject changes.
 
+use std::any::Any;
 use std::sync::Arc;
 
-use agent_queue::agent::Agent;
-use agent_queue::call::{Call, CallRecord, OutboxEntry};
 use agent_queue::criteria::{Criteria, QueueName};
-use agent_queue::name::{AgentId, CallId};
-use agent_queue::store::{
-    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
-};
-use agent_queue::time::Micros;
-use agent_queue::transaction::{CallLease, Change, QueueEntry};
+use agent_queue::store::{AgentStore, Committed, StoreError};
+use agent_queue::transaction::Change;
 use async_trait::async_trait;
+use simulator::layered::agents::{About, Layer};
+use simulator::layered::{Call, Layered, answer};
 
-/// A read of the store.
+/// A call other than a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read {
     /// The first entries of a queue, up to a limit.
     Peek(QueueName, u16),
     /// The pending calls of these criteria, up to a limit.
     WaitingCalls(Criteria, u16),
-    /// Another read, by the method's name.
+    /// Another call, by the method's name.
     Other(&'static str),
 }
 
@@ -43,116 +40,37 @@ pub trait Watch: Send + Sync {
     }
 }
 
-/// A store with its watch.
-pub struct Watched<W> {
+/// A watch, in front of a store.
+pub struct Watching<W> {
     store: Arc<dyn AgentStore>,
     watch: Arc<W>,
 }
 
-impl<W: Watch> Watched<W> {
-    /// Puts a watch on a store.
-    #[must_use]
-    pub fn new(store: Arc<dyn AgentStore>, watch: Arc<W>) -> Self {
-        Self { store, watch }
-    }
-
-    async fn read<T>(&self, read: Read, answer: impl Future<Output = T>) -> T {
-        self.watch.before(&read).await;
-        let answer = answer.await;
-        self.watch.after(&read).await;
-        answer
-    }
+/// Puts a watch on a store.
+#[must_use]
+pub fn watched<W: Watch>(store: Arc<dyn AgentStore>, watch: Arc<W>) -> Layered<Watching<W>> {
+    Layered(Watching { store, watch })
 }
 
 #[async_trait]
-impl<W: Watch> AgentStore for Watched<W> {
-    async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
-        self.watch.commit(&*self.store, change).await
-    }
-
-    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
-        let answer = self.store.agent(agent);
-        self.read(Read::Other("agent"), answer).await
-    }
-
-    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError> {
-        let answer = self.store.agents(after, limit);
-        self.read(Read::Other("agents"), answer).await
-    }
-
-    async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError> {
-        self.read(Read::Other("queues"), self.store.queues()).await
-    }
-
-    async fn peek(
+impl<W: Watch> Layer for Watching<W> {
+    async fn around<T: Any + Send>(
         &self,
-        queue: &QueueName,
-        order: Order,
-        limit: u16,
-    ) -> Result<Vec<QueueEntry>, StoreError> {
-        let answer = self.store.peek(queue, order, limit);
-        self.read(Read::Peek(queue.clone(), limit), answer).await
-    }
-
-    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError> {
-        self.read(Read::Other("call"), self.store.call(call)).await
-    }
-
-    async fn lines(&self) -> Result<Vec<Line>, StoreError> {
-        self.read(Read::Other("lines"), self.store.lines()).await
-    }
-
-    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<(), StoreError> {
-        let answer = self.store.open_line(criteria, at);
-        self.read(Read::Other("open_line"), answer).await
-    }
-
-    async fn close_line(&self, line: &Line) -> Result<(), StoreError> {
-        let answer = self.store.close_line(line);
-        self.read(Read::Other("close_line"), answer).await
-    }
-
-    async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {
-        self.read(Read::Other("waiting"), self.store.waiting())
-            .await
-    }
-
-    async fn waiting_calls(
-        &self,
-        criteria: &Criteria,
-        limit: u16,
-    ) -> Result<Vec<Call>, StoreError> {
-        let answer = self.store.waiting_calls(criteria, limit);
-        let read = Read::WaitingCalls(criteria.clone(), limit);
-        self.read(read, answer).await
-    }
-
-    async fn leases(
-        &self,
-        after: Option<&CallLease>,
-        until: Micros,
-        limit: u16,
-    ) -> Result<Vec<CallLease>, StoreError> {
-        let answer = self.store.leases(after, until, limit);
-        self.read(Read::Other("leases"), answer).await
-    }
-
-    async fn outbox_entries(
-        &self,
-        after: Option<&OutboxEntry>,
-        until: Micros,
-        limit: u16,
-    ) -> Result<Vec<OutboxEntry>, StoreError> {
-        let answer = self.store.outbox_entries(after, until, limit);
-        self.read(Read::Other("outbox"), answer).await
-    }
-
-    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
-        let answer = self.store.delete_published(outbox);
-        self.read(Read::Other("published"), answer).await
-    }
-
-    async fn adopt(&self) -> Result<u32, StoreError> {
-        self.read(Read::Other("adopt"), self.store.adopt()).await
+        call: Call<About<'_>, dyn AgentStore, T>,
+    ) -> Result<T, StoreError> {
+        let read = match call.about {
+            About::Commit(change) => {
+                let committed = self.watch.commit(&*self.store, change).await;
+                return committed
+                    .map(|committed| answer(committed).expect("the answer of a commit"));
+            }
+            About::Peek(queue, limit) => Read::Peek(queue.clone(), limit),
+            About::WaitingCalls(criteria, limit) => Read::WaitingCalls(criteria.clone(), limit),
+            _ => Read::Other(call.operation),
+        };
+        self.watch.before(&read).await;
+        let answer = call.on(self.store.clone()).await;
+        self.watch.after(&read).await;
+        answer
     }
 }

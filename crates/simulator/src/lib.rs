@@ -10,6 +10,7 @@
 //! | [`deployed`] | the settings with which a queue is deployed by default |
 //! | [`dynamodb`] | an embedded DynamoDB with the queue's table, behind the real SDK client |
 //! | [`faulty`] | a store whose calls fail according to a script |
+//! | [`layered`] | one place to step in between a queue and its store |
 //! | [`protocol`] | SDK connectors that answer requests with a function |
 //! | [`scripted`] | the real client over an embedded DynamoDB, with scripted failures |
 //! | [`seeds`] | the seeds of a test with random inputs |
@@ -21,6 +22,7 @@ pub mod conflicts;
 pub mod deployed;
 pub mod dynamodb;
 pub mod faulty;
+pub mod layered;
 pub mod protocol;
 pub mod scripted;
 pub mod seeds;

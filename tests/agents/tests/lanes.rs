@@ -16,7 +16,7 @@ use agent_queue::store::{AgentStore, Committed, Order, StoreError};
 use agent_queue::time::TokioClock;
 use agent_queue::transaction::Change;
 use agents::contended::{Contended, Seen};
-use agents::watched::{Watch, Watched};
+use agents::watched::{Watch, watched};
 use agents::{NOW, agent, agent_id, call, call_id, criteria, profile, queued, rows, tally, wait};
 use async_trait::async_trait;
 use fastrand::Rng;
@@ -102,7 +102,7 @@ impl Game {
         let lanes = lanes.into_values().map(|calls| {
             let game = self.clone();
             tokio::spawn(async move {
-                let watched = Watched::new(game.store.clone(), game.watch.clone());
+                let watched = watched(game.store.clone(), game.watch.clone());
                 let queue = game.process(Arc::new(watched));
                 for batch in calls.chunks(BATCH) {
                     let answers = queue.match_lane(batch, &Batch::default()).await;
@@ -242,7 +242,7 @@ async fn lane_starts_no_call_after_a_failed_one() {
         let first = game.process(game.store.clone()).match_call(&call(0)).await;
         assert_eq!(first.unwrap().state, CallState::Waiting);
 
-        let watched = Watched::new(game.store.clone(), Arc::new(RejectsSecond::default()));
+        let watched = watched(game.store.clone(), Arc::new(RejectsSecond::default()));
         let queue = game.process(Arc::new(watched));
         let calls = [call(1), call(2), call(3)];
         let answers = queue.match_lane(&calls, &Batch::default()).await;

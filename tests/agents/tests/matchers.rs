@@ -14,7 +14,7 @@ use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{AgentStore, Order};
 use agent_queue::time::{Clock, Micros, TokioClock};
 use agents::contended::{Contended, Seen};
-use agents::watched::Watched;
+use agents::watched::watched;
 use agents::{NOW, agent_id, call_id, criteria, profile, rows, tally};
 use fastrand::Rng;
 use futures::future::join_all;
@@ -66,7 +66,7 @@ impl Game {
             page: 1 + u16::try_from(seed % 5).unwrap(),
             ..Settings::default()
         };
-        let watched = Arc::new(Watched::new(store.clone(), watch.clone()));
+        let watched = Arc::new(watched(store.clone(), watch.clone()));
         let queue = AgentQueue::new(watched, clock.clone(), settings);
         Arc::new(Self {
             store,

@@ -11,7 +11,7 @@ use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::time::TokioClock;
 use agent_queue::transaction::{Change, Step};
-use agents::watched::{Watch, Watched};
+use agents::watched::{Watch, watched};
 use agents::{NOW, agent, agent_id, call, profile, queued};
 use async_trait::async_trait;
 use tokio::time::{Instant, timeout};
@@ -69,7 +69,7 @@ impl Watch for Busy {
 
 fn queue(store: &Arc<MemoryStore>) -> (AgentQueue, Arc<Busy>) {
     let busy = Arc::new(Busy::default());
-    let watched = Watched::new(store.clone(), busy.clone());
+    let watched = watched(store.clone(), busy.clone());
     let clock = Arc::new(TokioClock::starting_at(NOW));
     let queue = AgentQueue::new(Arc::new(watched), clock, Settings::default());
     (queue, busy)

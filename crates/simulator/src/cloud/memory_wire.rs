@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{QueueStore, StoreError};
 
@@ -11,10 +10,8 @@ use super::process::Process;
 use super::table::{self, Subject};
 use super::wire::{Broken, READS, WRITES, exchange};
 use super::world::World;
-
-/// A call on a store, ready to be made.
-pub(crate) type Call<T> =
-    Box<dyn FnOnce(Arc<dyn QueueStore>) -> BoxFuture<'static, Result<T, StoreError>> + Send>;
+use crate::layered::Call;
+use crate::layered::tasks::About;
 
 /// Polls a call of the in-memory store, which never waits, once.
 pub(crate) fn at_once<T>(
@@ -28,14 +25,14 @@ pub(crate) fn at_once<T>(
 pub(crate) async fn call<T: Send + 'static>(
     world: &Arc<World>,
     process: &Arc<Process>,
-    operation: &'static str,
-    subject: Subject,
     store: Arc<MemoryStore>,
-    call: Call<T>,
+    call: Call<About<'_>, dyn QueueStore, T>,
 ) -> Result<T, StoreError> {
+    let operation = call.operation;
+    let subject = Subject::of(call.about);
     let kinds = if subject.is_written() { WRITES } else { READS };
-    let by = process.clone();
-    let apply = move |world: &World| table::apply(world, &by, &subject, || at_once(call(store)));
+    let (by, answer) = (process.clone(), call.on(store));
+    let apply = move |world: &World| table::apply(world, &by, &subject, || at_once(answer));
     match exchange(world, process, operation, kinds, apply).await {
         Ok(answer) => answer,
         Err(Broken::Throttled | Broken::Conflict) => Err(StoreError::Throttled {

@@ -10,6 +10,7 @@ use super::fault::{FaultKind, lock};
 use super::process::Process;
 use super::stream;
 use super::world::World;
+use crate::layered::tasks::About;
 
 /// The items that a call may change.
 #[derive(Clone, Debug, Default)]
@@ -38,11 +39,11 @@ impl Subject {
         }
     }
 
-    /// A task and the control item: an operator's redrive.
-    pub(crate) fn task_and_control(id: &TaskId) -> Self {
+    /// The items that this call may change.
+    pub(crate) fn of(about: About<'_>) -> Self {
         Self {
-            control: true,
-            ..Self::task(id)
+            tasks: about.task().cloned().into_iter().collect(),
+            control: about.writes_control(),
         }
     }
 

@@ -12,7 +12,7 @@ use agent_queue::publish::Published;
 use agent_queue::queue::AgentQueue;
 use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::transaction::{Change, Step};
-use agents::watched::{Watch, Watched};
+use agents::watched::{Watch, watched};
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id};
 use async_trait::async_trait;
@@ -182,7 +182,7 @@ fn overtaken(world: &Arc<World>, made: &Assignment) -> AgentQueue {
         made: made.clone(),
         done: AtomicBool::new(false),
     };
-    let store = Watched::new(world.store.clone(), Arc::new(watch));
+    let store = watched(world.store.clone(), Arc::new(watch));
     world.queue_on(Arc::new(store), world.queue.settings().clone())
 }
 

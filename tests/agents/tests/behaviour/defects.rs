@@ -12,7 +12,7 @@ use agent_queue::lane::Batch;
 use agent_queue::queue::{AgentQueue, Patience, QueueError};
 use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::transaction::Change;
-use agents::watched::{Read, Watch, Watched};
+use agents::watched::{Read, Watch, watched};
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id, criteria, done, profile, queue};
 use async_trait::async_trait;
@@ -53,7 +53,7 @@ fn behind<W: Watch + 'static>(world: &World, watch: &Arc<W>) -> AgentQueue {
         failures: 30,
         slowest: Duration::ZERO,
     };
-    let store = Watched::new(world.store.clone(), watch.clone());
+    let store = watched(world.store.clone(), watch.clone());
     world.queue_on(Arc::new(store), settings)
 }
 

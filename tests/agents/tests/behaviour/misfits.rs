@@ -10,7 +10,7 @@ use agent_queue::call::CallState;
 use agent_queue::lane::Batch;
 use agent_queue::store::{AgentStore, Committed, Order, StoreError};
 use agent_queue::transaction::{Change, QueueEntry, Step};
-use agents::watched::{Watch, Watched};
+use agents::watched::{Watch, watched};
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id, criteria, done, entries, queue, wait};
 use async_trait::async_trait;
@@ -178,7 +178,7 @@ pub(crate) async fn sweep_restores_no_entry_of_an_agent_who_leaves(world: World)
         world: world.clone(),
         agent: "ana",
     });
-    let store = Watched::new(world.store.clone(), watch);
+    let store = watched(world.store.clone(), watch);
     let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
     let swept = queue.sweep(&*world.publisher).await.unwrap();
     assert_eq!((swept.restored, swept.queued_agents), (0, 0));
@@ -276,7 +276,7 @@ impl Watch for Slow {
 
 pub(crate) async fn match_stops_at_its_deadline_and_keeps_its_assignments(world: World) {
     left_behind(&world, 40).await;
-    let store = Watched::new(world.store.clone(), Arc::new(Slow));
+    let store = watched(world.store.clone(), Arc::new(Slow));
     let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
     let call = world.call("c1", "Spanish#F");
     let deadline = Instant::now() + Duration::from_millis(205);
@@ -322,7 +322,7 @@ pub(crate) async fn match_begins_no_change_after_its_deadline(world: World) {
         deadline: Instant::now() + Duration::from_secs(1),
         begun: AtomicUsize::new(0),
     });
-    let store = Watched::new(world.store.clone(), watch.clone());
+    let store = watched(world.store.clone(), watch.clone());
     let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
     let call = world.call("c1", "Spanish#F");
     let matched = queue.until(watch.deadline).match_call(&call).await.unwrap();

@@ -9,7 +9,7 @@ use agent_queue::call::{CallState, ExpiredCall, OutboxEntry, OutboxEvent};
 use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::time::{Clock, Micros};
 use agent_queue::transaction::{Change, Step};
-use agents::watched::{Watch, Watched};
+use agents::watched::{Watch, watched};
 use agents::world::World;
 use agents::{call_id, criteria, done, wait};
 use async_trait::async_trait;
@@ -224,7 +224,7 @@ pub(crate) async fn a_failing_step_stops_no_other_step_of_the_sweep(world: World
         let agent = agents::available(&*world.store, agent).await;
         agents::enqueue(&*world.store, agent, 9).await;
     }
-    let store = Arc::new(Watched::new(world.store.clone(), Arc::new(Partly)));
+    let store = Arc::new(watched(world.store.clone(), Arc::new(Partly)));
     let queue = world.queue_on(store, world.queue.settings().clone());
     let failed = queue.sweep(&*world.publisher).await.unwrap_err();
     assert_eq!(failed.failures, 2, "{failed}");

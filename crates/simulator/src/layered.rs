@@ -1,0 +1,77 @@
+//! One place to step in between a queue and its store.
+//!
+//! A [`Layered`] store forwards each method to its layer as a [`Call`]. The layer decides whether,
+//! when and on which store the call runs. Faults, latency, recording, watching and timing are such
+//! layers. A new method of a store needs one line, in [`tasks`] or [`agents`].
+
+pub mod agents;
+pub mod tasks;
+
+use std::any::Any;
+use std::sync::Arc;
+
+use aws::store_error::StoreError;
+use futures::future::BoxFuture;
+
+/// A store whose calls go through a layer: a [`tasks::Layer`] or an [`agents::Layer`].
+pub struct Layered<L>(pub L);
+
+/// Runs a call on a store.
+type Run<S, T> = Box<dyn FnOnce(Arc<S>) -> BoxFuture<'static, Result<T, StoreError>> + Send>;
+
+/// One call, with the arguments `A` that layers read, for a store `S` that answers `T`.
+pub struct Call<A, S: ?Sized, T> {
+    /// The name of the method.
+    pub operation: &'static str,
+    /// What the call is about.
+    pub about: A,
+    run: Run<S, T>,
+}
+
+impl<A, S: ?Sized, T> Call<A, S, T> {
+    /// Makes the call on `store`. The future owns its arguments, so it can outlive the caller.
+    pub fn on(self, store: Arc<S>) -> BoxFuture<'static, Result<T, StoreError>> {
+        (self.run)(store)
+    }
+}
+
+/// `answer` as the answer of a call; `None` if the call has another kind of answer.
+#[must_use]
+pub fn answer<A: Any, T: Any>(answer: A) -> Option<T> {
+    let mut answer = Some(answer);
+    (&mut answer as &mut dyn Any)
+        .downcast_mut::<Option<T>>()?
+        .take()
+}
+
+/// Implements store traits for [`Layered`]. The arguments of a method are `&name: Type` for a
+/// `&Type`, `?name: Type` for an `Option<&Type>`, and then `name: Type` for a value. The expression
+/// after `=>` says what the call is about.
+macro_rules! layered {
+    ($family:ident by $layer:ident: $($store:ident {$(
+        $method:ident(
+            $(& $lent:ident: $Lent:tt),*
+            $(? $may:ident: $May:tt),* $(,)?
+            $($given:ident: $Given:ty),*
+        ) -> $Answer:ty => $about:expr;
+    )*})*) => {$(
+        #[async_trait::async_trait]
+        impl<L: $layer> $store for $crate::layered::Layered<L> {$(
+            async fn $method(
+                &self $(, $lent: &$Lent)* $(, $may: Option<&$May>)* $(, $given: $Given)*
+            ) -> Result<$Answer, StoreError> {
+                let about = $about;
+                $(let $lent = $lent.to_owned();)*
+                $(let $may = $may.cloned();)*
+                let run = Box::new(move |store: std::sync::Arc<dyn $family>| -> BoxFuture<'static, _> {
+                    Box::pin(async move {
+                        store.$method($(&$lent,)* $($may.as_ref(),)* $($given),*).await
+                    })
+                });
+                let operation = stringify!($method);
+                self.0.around(Call { operation, about, run }).await
+            }
+        )*}
+    )*};
+}
+use layered;

@@ -1,0 +1,76 @@
+//! Layers on the store of agents.
+
+use std::any::Any;
+
+use agent_queue::agent::Agent;
+use agent_queue::call::{Call as Caller, CallRecord, OutboxEntry};
+use agent_queue::criteria::{Criteria, QueueName};
+use agent_queue::name::{AgentId, CallId};
+use agent_queue::store::{
+    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
+};
+use agent_queue::time::Micros;
+use agent_queue::transaction::{CallLease, Change, Key, QueueEntry, Step, line_key, outbox_key};
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+
+use super::{Call, layered};
+
+/// A layer on a store of agents.
+#[async_trait]
+pub trait Layer: Send + Sync {
+    /// Executes a call, or fails it.
+    async fn around<T: Any + Send>(
+        &self,
+        call: Call<About<'_>, dyn AgentStore, T>,
+    ) -> Result<T, StoreError>;
+}
+
+/// What a call is about.
+#[derive(Clone, Copy, Debug)]
+pub enum About<'a> {
+    /// A transaction.
+    Commit(&'a Change),
+    /// A read of the first entries of a queue, up to a limit.
+    Peek(&'a QueueName, u16),
+    /// A read of the pending calls of these criteria, up to a limit.
+    WaitingCalls(&'a Criteria, u16),
+    /// Another read.
+    Read,
+    /// A write of the line of these criteria.
+    Line(&'a Criteria),
+    /// A deletion of these entries.
+    Outbox(&'a [OutboxEntry]),
+}
+
+impl About<'_> {
+    /// The keys of the items that the call writes.
+    #[must_use]
+    pub fn written(self) -> Vec<Key> {
+        match self {
+            Self::Commit(change) => change.steps.iter().map(Step::key).collect(),
+            Self::Line(criteria) => vec![line_key(criteria)],
+            Self::Outbox(entries) => entries.iter().map(outbox_key).collect(),
+            Self::Peek(..) | Self::WaitingCalls(..) | Self::Read => vec![],
+        }
+    }
+}
+
+layered! { AgentStore by Layer:
+    AgentStore {
+        commit(&change: Change) -> Committed => About::Commit(change);
+        agent(&agent: AgentId) -> Option<Agent> => About::Read;
+        agents(?after: AgentId, limit: u16) -> AgentPage => About::Read;
+        queues() -> Vec<QueueCounters> => About::Read;
+        peek(&queue: QueueName, order: Order, limit: u16) -> Vec<QueueEntry> => About::Peek(queue, limit);
+        call(&call: CallId) -> Option<CallRecord> => About::Read;
+        lines() -> Vec<Line> => About::Read;
+        open_line(&criteria: Criteria, at: Micros) -> () => About::Line(criteria);
+        close_line(&line: Line) -> () => About::Line(&line.criteria);
+        waiting() -> Vec<WaitingCount> => About::Read;
+        waiting_calls(&criteria: Criteria, limit: u16) -> Vec<Caller> => About::WaitingCalls(criteria, limit);
+        leases(?after: CallLease, until: Micros, limit: u16) -> Vec<CallLease> => About::Read;
+        outbox_entries(?after: OutboxEntry, until: Micros, limit: u16) -> Vec<OutboxEntry> => About::Read;
+        delete_published(&outbox: [OutboxEntry]) -> () => About::Outbox(outbox);
+    }
+}

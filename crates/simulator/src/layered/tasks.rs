@@ -1,0 +1,107 @@
+//! Layers on the store of tasks.
+
+use std::any::Any;
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use lifo_queue::control::{
+    Acquired, BreakerHold, Claim, Control, OperatorLimits, Pause, Release, Released, Renewal,
+    Renewed,
+};
+use lifo_queue::store::{
+    Cancelled, Candidate, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore,
+    Redrive, Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
+};
+use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, Ttl};
+use lifo_queue::time::{EpochSeconds, Millis};
+use serde_json::{Map, Value};
+
+use super::{Call, layered};
+
+/// A layer on a store of tasks.
+#[async_trait]
+pub trait Layer: Send + Sync {
+    /// Executes a call, or fails it.
+    async fn around<T: Any + Send>(
+        &self,
+        call: Call<About<'_>, dyn QueueStore, T>,
+    ) -> Result<T, StoreError>;
+}
+
+/// What a call is about.
+#[derive(Clone, Copy, Debug)]
+pub enum About<'a> {
+    /// A read of the control item.
+    Nothing,
+    /// A read of the index.
+    Index(&'a PageQuery),
+    /// A new task.
+    Insert(&'a NewTask),
+    /// A take.
+    Take(&'a TakeRequest),
+    /// Another call about one task.
+    Task(&'a TaskId),
+    /// A write of a task and of the control item.
+    Redrive(&'a TaskId),
+    /// A claim of the processor lease.
+    Acquire(&'a Claim),
+    /// A renewal of the processor lease.
+    Renew(&'a Renewal),
+    /// Another write of the control item.
+    Control,
+}
+
+impl<'a> About<'a> {
+    /// The task, if the call is about one.
+    #[must_use]
+    pub fn task(self) -> Option<&'a TaskId> {
+        match self {
+            Self::Insert(task) => Some(&task.id),
+            Self::Take(request) => Some(&request.candidate.id),
+            Self::Task(task) | Self::Redrive(task) => Some(task),
+            _ => None,
+        }
+    }
+
+    /// Whether the call may change the control item.
+    #[must_use]
+    pub fn writes_control(self) -> bool {
+        use About::{Acquire, Control, Redrive, Renew};
+        matches!(self, Redrive(_) | Acquire(_) | Renew(_) | Control)
+    }
+}
+
+layered! { QueueStore by Layer:
+    TaskStore {
+        insert(&task: NewTask) -> Inserted => About::Insert(task);
+        pending_page(&query: PageQuery) -> Page => About::Index(query);
+        take(&request: TakeRequest) -> TakeOutcome => About::Take(request);
+        settle(&lease: Lease, &settlement: Settlement, &retention: Retention, now: Millis) -> Written
+            => About::Task(&lease.task);
+        give_back(&lease: Lease, &give_back: GiveBack, now: Millis) -> Written => About::Task(&lease.task);
+        taken_page(&query: PageQuery) -> TakenPage => About::Index(query);
+        reclaim(&lease: Lease, &reclaim: Reclaim, now: Millis) -> Written => About::Task(&lease.task);
+        quarantine(&seen: Candidate, &reason: str, keep_until: EpochSeconds, now: Millis) -> Written
+            => About::Task(&seen.id);
+        adopt_ttl(&task: TaskId, seen: Ttl, ttl: EpochSeconds) -> Written => About::Task(task);
+    }
+    ControlStore {
+        request() -> Control => About::Control;
+        mark_notified(&event: str, until: Millis, now: Millis) -> Written => About::Control;
+        control() -> Control => About::Nothing;
+        acquire(&claim: Claim, now: Millis) -> Acquired => About::Acquire(claim);
+        renew(&renewal: Renewal) -> Renewed => About::Renew(renewal);
+        release(&release: Release) -> Released => About::Control;
+        pause(&pause: Pause) -> Written => About::Control;
+    }
+    OperatorStore {
+        redrive(&redrive: Redrive, now: Millis) -> Redriven => About::Redrive(&redrive.task);
+        attributes(&task: TaskId) -> Option<Map<String, Value>> => About::Task(task);
+        purge(&task: TaskId) -> Cancelled => About::Task(task);
+        cancel(&task: TaskId) -> Cancelled => About::Task(task);
+        resume() -> () => About::Control;
+        hold_breaker(&hold: BreakerHold) -> () => About::Control;
+        close_breaker() -> () => About::Control;
+        limit(&limits: OperatorLimits) -> () => About::Control;
+    }
+}
