@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -77,6 +78,16 @@ def test_an_insert_requests_a_wake_up(dev: Dev, downstream: Runner) -> None:
     assert downstream.next_call() == "first"
     downstream.end()
     dev.wait_for("succeeded +first")
+
+
+@pytest.mark.parametrize("page", ["dev", "mqtt"])
+def test_documented_requests_create_tasks(dev: Dev, page: str) -> None:
+    text = (PROJECT / "docs" / "how-to" / f"{page}.md").read_text()
+    bodies = re.findall(r"^ *curl -d '(.+)' http://127\.0\.0\.1:8347/tasks$", text, re.MULTILINE)
+    assert bodies
+    for body in bodies:
+        status, response = dev.request("POST", "/tasks", body.encode())
+        assert (status, len(json.loads(response)["created"])) == (200, 1), response
 
 
 def test_the_endpoint_responds_as_create_tasks_does(dev: Dev) -> None:
