@@ -25,7 +25,7 @@ from ministack import app
 from ministack.core import lambda_runtime
 from ministack.services import scheduler
 
-from local import alarms, asynchronous, iam_emulator, saved_queries
+from local import alarms, asynchronous, iam_emulator, saved_queries, schedules
 
 _HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?", re.IGNORECASE)
 _BROWSER_HEADERS = ("origin", "sec-fetch-site")
@@ -96,6 +96,7 @@ def main() -> None:
     """Run the emulator until it is stopped."""
     alarms.install()
     saved_queries.install()
+    schedules.install()
     asynchronous.install()
     if os.environ.get("FRESHQ_SCHEDULES") == "off":
         scheduler.start_scheduler = lambda: None

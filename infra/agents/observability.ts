@@ -62,6 +62,7 @@ export class AgentObservability extends Construct implements IQueueObservability
         'sweep-agents': { of: { 'sweep-agents': sweepAgents }, above: 0 },
       },
       'functionErrors',
+      'doctor --agents',
     );
     const failures = failureAlarms(
       this,

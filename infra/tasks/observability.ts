@@ -78,7 +78,7 @@ export class Observability extends Construct implements IQueueObservability {
     const { alarms } = props.settings;
     this.progress = progressAlarms(this, props.table, alarms);
     this.failing = failingAlarm(this, props.table, alarms);
-    this.errors = errorAlarms(this, props.errors, 'taskErrors');
+    this.errors = errorAlarms(this, props.errors, 'taskErrors', 'doctor');
     this.streamDelays = streamDelayAlarms(this, props.streamReaders, alarms);
     this.recursions = recursionAlarms(this, props.loop);
     this.failures = failureAlarms(

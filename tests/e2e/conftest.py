@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
+import commands
 import pytest
-from commands import built_freshq
 from expectations import NO_TABLE, TRYING
+from on_call import OnCall, alarm
 
 from local import assembly, deployment, emulator
 from local.agents import DeployedAgents
 from local.assembly import Assembly
 from local.decisions import Decisions
-from local.emulator import Emulator
+from local.emulator import Emulator, local_environment
 from local.history import History
 from local.mailbox import Mailbox, subscription
 from local.paths import LOCAL_ASSEMBLY, STATE
@@ -22,7 +24,7 @@ from local.queue import DeployedQueue
 STACK = "LifoQueue-dev"
 AGENTS_STACK = "AgentQueue-dev"
 #: The files that last longest, longest first. They start first, so that all processes end at about the same time.
-LONGEST = ("smoke", "surplus", "schedules", "drain", "operate", "runbook", "two_processors", "ingest", "outage", "telemetry")
+LONGEST = ("smoke", "surplus", "schedules", "drain", "operate", "runbook", "runbook_platform", "two_processors", "ingest", "outage", "telemetry")
 #: The index of the local AWS has no lag. With the deployed setting, each turn would last two seconds longer.
 INDEX_LAG_MS = 200
 
@@ -36,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def command() -> str:
     """The path of freshq, built once."""
-    return built_freshq()
+    return commands.built_freshq()
 
 
 @pytest.fixture(scope="session")
@@ -126,3 +128,23 @@ def queue(deployed: DeployedQueue) -> Iterator[DeployedQueue]:
     if deployed.environment("process-tasks") != environment:
         deployed.replace_environment("process-tasks", environment)
     functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=reserved)
+
+
+@pytest.fixture
+def tasks(queue: DeployedQueue, template: Assembly, command: str) -> Iterator[Any]:
+    """On call for an alarm of the task queue. Before and after, the queue is idle and its failure queues are empty."""
+
+    def freshq(*arguments: str) -> None:
+        commands.run(command, local_environment(queue.local_endpoint), *arguments)
+
+    queue.wait_until_idle()
+    queue.empty_queues()
+    before = queue.environment("process-tasks")
+    yield lambda name: OnCall(queue, command, alarm(template, name))
+    # After a failed test tasks may be left. They run with the deployed settings again.
+    freshq("pause", "--for", "10m", "--reason", "the end of a test")
+    queue.replace_environment("process-tasks", before)
+    freshq("breaker", "close")
+    freshq("resume")
+    queue.wait_until_idle()
+    queue.empty_queues()

@@ -9,13 +9,14 @@ from typing import Any
 
 from local import order
 from local.agents import DeployedAgents
+from local.assembly import Assembly
 from local.expectations import wait_for
 from local.history import History
 from local.queue import DeployedQueue
 from local.stack import DeployedStack
 from local.waiting import wait_until
 
-__all__ = ["NO_TABLE", "PROCESSES", "TRYING", "number", "processes_of", "put", "sweep_until", "takes", "wait_for"]
+__all__ = ["NO_TABLE", "PROCESSES", "TRYING", "failure_queue", "number", "processes_of", "put", "sweep_until", "takes", "wait_for"]
 
 #: The processes of this machine, on Linux.
 PROCESSES = Path("/proc")
@@ -34,6 +35,13 @@ def sweep_until(stack: DeployedStack, condition: Callable[[], bool], what: str, 
         return condition()
 
     wait_until(swept, seconds, what, every=0.5)
+
+
+def failure_queue(stack: DeployedStack, template: Assembly, name: str) -> str:
+    """The URL of the queue whose logical id contains this name."""
+    queues = template.resources("AWS::SQS::Queue")
+    [found] = [queue.logical_id for queue in queues if name in queue.logical_id.lower()]
+    return stack.physical_id(found)
 
 
 def takes(history: History, task_ids: Iterable[str]) -> Counter[str]:

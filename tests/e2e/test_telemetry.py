@@ -13,6 +13,7 @@ from expectations import NO_TABLE, put, sweep_until, wait_for
 from local.agents import DeployedAgents, fresh
 from local.contract import AGENT_LOG_LINES, LOG_FIELDS, LOG_LINES
 from local.crew import Crew, environment, status
+from local.http_endpoint import http_endpoint
 from local.paths import PROJECT
 from local.queue import DeployedQueue, wait_for_last_turn
 from local.stack import DeployedStack, InvocationFailed
@@ -84,8 +85,20 @@ def test_successful_runs_can_be_left_out_of_the_log(queue: DeployedQueue) -> Non
     assert done not in runs()
 
 
+def rejected_by_http(queue: DeployedQueue) -> str:
+    """A task that fails because the downstream responds with 422; returns its id."""
+    with http_endpoint(lambda *_: (422, {})) as url:
+        runner = json.dumps({"kind": "http", "url": url})
+        before = queue.set_environment("process-tasks", {"TASK_RUNNER": runner})
+        [created] = queue.create([{"payload": {}}])["created"]
+        wait_for(queue, [created["taskId"]], "FAILURE")
+        queue.replace_environment("process-tasks", before)
+    return str(created["taskId"])
+
+
 def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
     began = now_ms()
+    rejected = rejected_by_http(queue)
     answer = queue.create(
         [
             {"payload": {}},
@@ -128,6 +141,8 @@ def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
     assert ended[retried, 1] == ("retry", "retry")
     assert ended[retried, 2] == ("succeeded", "success")
     assert ended[failed, 1] == ("failed", "failure")
+    assert ended[rejected, 1] == ("failed", "failure")
+    assert {run["task_id"]: run["http_status"] for run in runs if "http_status" in run} == {rejected: 422}
     for run in runs:
         assert 0 <= run["duration_ms"] < 60_000 and run["age_ms"] >= 0, run
         returned = run["outcome"] in {"retry", "busy", "unavailable", "cut_off"}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::agent_lifecycle::Changed;
-use crate::call::{Assignment, Call};
+use crate::call::{Assignment, Call, CallState};
 use crate::matcher::Cancel;
 use crate::name::AgentId;
 use crate::publish::{Published, Publisher};
@@ -16,7 +16,7 @@ use crate::queue::{AgentQueue, QueueError};
 use crate::seed::{self, SeedError};
 use crate::time::Clock;
 
-pub use self::answer::{AgentView, Answer, QueueView, WaitingView};
+pub use self::answer::{AgentView, Answer, PendingView, QueueView, WaitingView};
 pub use self::command::{Command, CommandError};
 
 /// Executes commands.
@@ -135,7 +135,13 @@ impl Desk {
             }
             Command::Call(id) => {
                 let record = self.queue.call(&id).await?;
-                Answer::call(id, record.map(|record| record.state))
+                let waits = record.as_ref().filter(|it| it.state == CallState::Waiting);
+                let shown = waits.map(|it| PendingView::of(&it.call, self.clock.now()));
+                let mut answer = Answer::call(id, record.map(|record| record.state));
+                if let Answer::Call { pending, .. } = &mut answer {
+                    *pending = shown;
+                }
+                answer
             }
             Command::CancelCall(id) => {
                 let cancel = self.queue.cancel(&id).await?;
@@ -144,7 +150,17 @@ impl Desk {
             }
             Command::Queues => {
                 let queues = self.queue.queues().await?;
-                Answer::queues(queues, self.queue.waiting().await?)
+                let waiting = self.queue.waiting().await?;
+                let oldest = self.queue.first_of_lines().await?;
+                Answer::queues(queues, waiting, &oldest, self.clock.now())
+            }
+            Command::Calls(limit) => {
+                let calls = self.queue.pending_calls(limit).await?;
+                let now = self.clock.now();
+                let calls = calls.iter().map(|call| PendingView::of(call, now));
+                Answer::Calls {
+                    calls: calls.collect(),
+                }
             }
             Command::Agents(after, limit) => {
                 let page = self.queue.agents(after.as_ref(), limit).await?;

@@ -240,7 +240,7 @@ impl AgentQueue {
     ) -> Result<Option<Call>, QueueError> {
         let fit = lines.iter().map(|line| &line.criteria);
         let fit = fit.filter(|criteria| criteria.fits_profile(&agent.profile));
-        let firsts = self.first_of(fit).await?.into_iter();
+        let firsts = self.first_of(fit, 1).await?.into_iter();
         Ok(firsts.min_by_key(Call::sort_key))
     }
 }

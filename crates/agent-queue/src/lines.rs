@@ -117,16 +117,31 @@ impl AgentQueue {
     /// The first call of each line.
     pub(crate) async fn first_of_lines(&self) -> Result<Vec<Call>, QueueError> {
         let lines = self.store.lines().await?;
-        self.first_of(lines.iter().map(|line| &line.criteria)).await
+        let criteria = lines.iter().map(|line| &line.criteria);
+        self.first_of(criteria, 1).await
     }
 
-    /// The first call of each of these lines.
+    /// The oldest pending calls of all lines, at most `limit`.
+    ///
+    /// # Errors
+    /// [`QueueError`]; repeat it.
+    pub(crate) async fn pending_calls(&self, limit: u16) -> Result<Vec<Call>, QueueError> {
+        let lines = self.store.lines().await?;
+        let criteria = lines.iter().map(|line| &line.criteria);
+        let mut calls = self.first_of(criteria, limit).await?;
+        calls.sort_by_cached_key(Call::sort_key);
+        calls.truncate(limit.into());
+        Ok(calls)
+    }
+
+    /// The first calls of each of these lines, at most `limit` per line.
     pub(crate) async fn first_of(
         &self,
         lines: impl Iterator<Item = &Criteria>,
+        limit: u16,
     ) -> Result<Vec<Call>, QueueError> {
         let firsts: Vec<_> = lines
-            .map(|criteria| self.store.waiting_calls(criteria, 1))
+            .map(|criteria| self.store.waiting_calls(criteria, limit))
             .collect();
         let firsts = stream::iter(firsts).buffered(PARALLEL_READS);
         Ok(firsts.try_concat().await?)

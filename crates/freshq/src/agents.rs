@@ -7,8 +7,8 @@ use aws_config::SdkConfig;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-pub(crate) use self::answer::{Answer, agent, pending_calls, readable};
-pub(crate) use self::command::{AgentVerb, Agents, Call, DeskVerb, Match, Queues};
+pub(crate) use self::answer::{Answer, PENDING, agent, call, pending_calls, readable};
+pub(crate) use self::command::{AgentVerb, Agents, Call, Calls, DeskVerb, Match, Queues};
 use crate::account::Caller;
 use crate::aws::{self, AwsArguments};
 use crate::failure::Failure;

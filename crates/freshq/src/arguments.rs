@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::agents::{self, AgentVerb, AtDesk, Call, DeskArguments, DeskVerb, Match, Queues};
+use crate::agents::{self, AgentVerb, AtDesk, Call, Calls, DeskArguments, DeskVerb, Match, Queues};
 use crate::aws::AwsArguments;
 use crate::console::Console;
 use crate::cost::Cost;
@@ -80,6 +80,8 @@ pub(crate) enum Verb {
     Agents(AtDesk<agents::Agents>),
     /// Show the depths of the agents' queues and the pending calls
     Queues(AtDesk<Queues>),
+    /// List the oldest pending calls of the agents' queue
+    Calls(AtDesk<Calls>),
     /// Request an agent for a call
     Match(AtDesk<Match>),
     /// Show a call, or cancel it
@@ -133,6 +135,7 @@ impl Verb {
             Self::Cost(cost) => return Job::Cost(cost),
             Self::Agents(at) => return Job::at_desk(at.parts()),
             Self::Queues(at) => return Job::at_desk(at.parts()),
+            Self::Calls(at) => return Job::at_desk(at.parts()),
             Self::Match(at) => return Job::at_desk(at.parts()),
             Self::Call(at) => return Job::at_desk(at.parts()),
             Self::Agent(verb) => return Job::at_desk(verb.parts()),

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 pub(crate) use self::aws::AwsStack;
 pub(crate) use self::message::Message;
+pub(crate) use self::table::MISSPELLED;
 pub(crate) use self::template::{Kind, Resource, Stack};
 use crate::failure::Failure;
 
@@ -36,9 +37,27 @@ pub(crate) trait Deployed: Send + Sync {
     /// [`Failure`]: SQS did not respond.
     async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure>;
 
-    /// Deletes a message of a queue. Returns whether it was found.
+    /// Receives the message with this id, with which it can be deleted; `None` if it was not found.
+    ///
+    /// # Errors
+    /// [`Failure`]: SQS did not respond.
+    async fn message(&self, queue: &str, id: &str) -> Result<Option<Message>, Failure>;
+
+    /// Deletes a message that [`message`](Self::message) returned.
     ///
     /// # Errors
     /// [`Failure`]: SQS did not respond; the message may be deleted or not.
-    async fn delete_message(&self, queue: &str, id: &str) -> Result<bool, Failure>;
+    async fn delete_message(&self, queue: &str, message: &Message) -> Result<(), Failure>;
+
+    /// Sends a message with the same body, attributes and group to a queue.
+    ///
+    /// # Errors
+    /// [`Failure`]: SQS did not respond; the message may be sent or not.
+    async fn send_message(&self, queue: &str, message: &Message) -> Result<(), Failure>;
+
+    /// Invokes a function asynchronously.
+    ///
+    /// # Errors
+    /// [`Failure`]: Lambda did not respond; the function may be invoked or not.
+    async fn invoke(&self, function: &str, event: &Value) -> Result<(), Failure>;
 }

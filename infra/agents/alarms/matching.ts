@@ -55,7 +55,7 @@ export function callAlarms(
     intakeDelay: new QueueAlarm(scope, 'intake-delay', {
       metric: intake.queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period }),
       rings: { above: alarms.intakeDelay.toSeconds() },
-      says: `A call has been in the call queue for more than ${alarms.intakeDelay.toSeconds()} s, and delays the later calls of its group. First look at the errors and throttles of match-calls, and whether its event source mapping is enabled.`,
+      says: `A call has been in the call queue for more than ${alarms.intakeDelay.toSeconds()} s, and delays the later calls of its group. First run ${freshq(scope, 'doctor --agents')}, which names a disabled event source mapping; then look at the errors and throttles of match-calls.`,
       section: 'intakeDelay',
     }),
   };
@@ -76,14 +76,14 @@ export function agentSweepAlarms(
       periods: SWEEPS,
       // A sweep that does not run publishes no metric.
       missing: TreatMissingData.BREACHING,
-      says: `No sweep of the agents was complete for at least ${period.toMinutes()} minutes: expired call leases, expired calls and unpublished assignments stay as they are. First look at the errors of sweep-agents, at its failure queues and at its schedule.`,
+      says: `No sweep of the agents was complete for at least ${period.toMinutes()} minutes: expired call leases, expired calls and unpublished assignments stay as they are. First run ${freshq(scope, 'doctor --agents')}, which names a disabled schedule and messages in the failure queues; then read the log of sweep-agents.`,
       section: 'agentSweepMissed',
     }),
     unpublished: new QueueAlarm(scope, 'unpublished', {
       // The minimum of five sweeps, because each sweep retries what the previous one failed to publish.
       metric: emitted(table, 'UnpublishedAssignments', { statistic: Stats.MINIMUM, period }),
       rings: { above: 0 },
-      says: `For ${period.toMinutes()} minutes no sweep could publish every assignment and send every expired call to the dead-letter queue, so subscribers do not know of them. First look at the log of sweep-agents for the answer of SNS or SQS.`,
+      says: `For ${period.toMinutes()} minutes no sweep could publish every assignment and send every expired call to the dead-letter queue, so subscribers do not know of them. First run ${freshq(scope, 'doctor --agents')}, which names changed settings; then look in the log of sweep-agents for the response of SNS or SQS.`,
       section: 'unpublished',
     }),
   };

@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import type { RustFunction } from '../rust-function';
-import { QueueAlarm, type RUNBOOK } from './queue-alarm';
+import { freshq, QueueAlarm, type RUNBOOK } from './queue-alarm';
 
 /** Window of the alarm. It slides by a minute, so the alarm fires a minute or two after Lambda published the errors. */
 const PERIOD = Duration.minutes(5);
@@ -21,18 +21,20 @@ export interface ErrorAlarm {
  *
  * @param alarms alarms by their id without the suffix `-errors`
  * @param section section of the runbook
+ * @param doctor the verb that checks the queue
  */
 export function errorAlarms(
   scope: Construct,
   alarms: Readonly<Record<string, ErrorAlarm>>,
   section: keyof typeof RUNBOOK,
+  doctor: string,
 ): QueueAlarm[] {
   return Object.entries(alarms).map(
     ([id, { of, above }]) =>
       new QueueAlarm(scope, `${id}-errors`, {
         metric: errorsOf(Object.values(of)),
         rings: { above },
-        says: `Invocations of ${Object.keys(of).join(' and ')} failed${moreThan(above)} in five minutes. First read the errors in the log.`,
+        says: `Invocations of ${Object.keys(of).join(' and ')} failed${moreThan(above)} in five minutes. First run ${freshq(scope, doctor)}, which names changed settings and crashes; then read the errors in the log.`,
         section,
       }),
   );

@@ -20,7 +20,7 @@ export function streamDelayAlarms(
       new QueueAlarm(scope, `${name}-stream-delay`, {
         metric: reader.function.metric('IteratorAge', { statistic: Stats.MAXIMUM, period: EVERY_MINUTE }),
         rings: { above: streamDelay.toMilliseconds() },
-        says: `${name} lags more than ${streamDelay.toSeconds({ integral: false })} s behind the table's stream. First look at the errors and throttles of ${name}; the stream deletes records after 24 hours.`,
+        says: `${name} lags more than ${streamDelay.toSeconds({ integral: false })} s behind the table's stream. First run ${freshq(scope, 'doctor')}, which names a disabled event source mapping; then look at the errors and throttles of ${name}. The stream deletes records after 24 hours.`,
         section: 'streamDelay',
       }),
   );
@@ -42,7 +42,7 @@ export function recursionAlarms(
           period: EVERY_MINUTE,
         }),
         rings: { above: 0 },
-        says: `Lambda dropped an invocation of ${name} as a recursive loop, so the queue continues only with the next sweep. First set the function's recursive loop detection back to Allow (aws lambda put-function-recursion-config), as the stack has it.`,
+        says: `Lambda dropped an invocation of ${name} as a recursive loop, so the queue continues only with the next sweep. First run ${freshq(scope, 'doctor')}: it names the changed setting, and the command that restores it.`,
         section: 'recursion',
       }),
   );

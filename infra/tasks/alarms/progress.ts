@@ -56,7 +56,7 @@ export function progressAlarms(
     stalled: new QueueAlarm(scope, 'stalled', {
       metric: emitted(table, 'IdleBoundReached'),
       rings: { above: 0 },
-      says: 'Many turns in a row settled no task, so the queue publishes no more tail calls. First look at the downstream and at the errors of process-tasks. The sweep wakes the queue every minute.',
+      says: `Many turns in a row settled no task, so the queue publishes no more tail calls. First run ${freshq(scope, 'errors')}, which groups the errors of the returned tasks. The sweep wakes the queue every minute.`,
       section: 'stalled',
     }),
     oldestPending: new QueueAlarm(scope, 'oldest-pending', {
@@ -71,7 +71,7 @@ export function progressAlarms(
       periods: SWEEPS_MISSED,
       // Without a sweep there is no data.
       missing: TreatMissingData.BREACHING,
-      says: 'No sweep completed for at least five minutes: tasks of crashed processors stay TAKEN, and lost wake-ups are not replaced. First look at the errors of sweep-tasks, at its failure queues and at its schedule.',
+      says: `No sweep completed for at least five minutes: tasks of crashed processors stay TAKEN, and lost wake-ups are not replaced. First run ${freshq(scope, 'doctor')}, which names a disabled schedule and messages in the failure queues; then read the log of sweep-tasks.`,
       section: 'sweepMissed',
     }),
   };

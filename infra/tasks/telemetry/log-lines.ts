@@ -14,6 +14,7 @@ export const TASK_LINES = {
         'the result for the task: `succeeded`, `failed`, `retry`, `busy`, `unavailable`, `cut_off`, `lost_race` (another process took it) or `not_recorded` (DynamoDB did not answer)',
       answer:
         "the runner's response: `success`, `failure`, `retry`, `busy`, `unavailable`, `rejecting`, or `cut_off` if there was none",
+      http_status: 'the status code of the response, if the runner calls by HTTP and the run did not succeed',
       age_ms: "the task's age at its start, in milliseconds",
       duration_ms: 'how long the run took, in milliseconds',
       due_ms: 'when the task may start again, in milliseconds since 1970; only of a returned task',

@@ -24,6 +24,7 @@ export const TASK_QUERIES = {
         story.attempt,
         story.outcome,
         story.answer,
+        story.http_status,
         story.age_ms,
         story.duration_ms,
         story.due_ms,
@@ -38,12 +39,13 @@ export const TASK_QUERIES = {
   },
   'failures-by-answer': {
     name: 'failures by answer',
-    answers: "how many runs did not succeed, by the result for the task and by the runner's response",
+    answers:
+      "how many runs did not succeed, by the result for the task, the runner's response and its status code",
     of: ['process-tasks'],
     query: [
       `filter ${isOneOf(run)}`,
       `filter ${ran.outcome} != "succeeded"`,
-      `stats count(*) as runs, count_distinct(${ran.task_id}) as tasks, latest(${ran.task_id}) as example by ${ran.outcome}, ${ran.answer}`,
+      `stats count(*) as runs, count_distinct(${ran.task_id}) as tasks, latest(${ran.task_id}) as example by ${ran.outcome}, ${ran.answer}, ${ran.http_status}`,
       'sort runs desc',
     ],
   },

@@ -115,7 +115,9 @@ async fn desk_executes_call_commands(asked: Asked) {
     let waiting = json!({"callId": "c1", "status": "waiting"});
     assert_eq!(asked.shape(matching("c1", &man)).await, waiting);
     let call = |id: &str| json!({"command": "call", "callId": id});
-    assert_eq!(asked.shape(call("c1")).await, waiting);
+    let pending = |id: &str, criteria: &str| json!({"callId": id, "criteria": criteria, "arrivedAt": NOW, "pendingMs": 0});
+    let shown = json!({"callId": "c1", "status": "waiting", "pending": pending("c1", "Spanish#M")});
+    assert_eq!(asked.shape(call("c1")).await, shown);
     let cancel = json!({"command": "cancel-call", "callId": "c1"});
     let cancelled = json!({"callId": "c1", "status": "cancelled"});
     assert_eq!(asked.shape(cancel).await, cancelled);
@@ -126,6 +128,22 @@ async fn desk_executes_call_commands(asked: Asked) {
     // A call is pending, and a matching agent is queued.
     let any = json!({"language": "Spanish"});
     asked.ask(matching("c2", &any)).await;
+    asked.ask(matching("c3", &man)).await;
+    let both = json!({"calls": [pending("c2", "Spanish#*"), pending("c3", "Spanish#M")]});
+    assert_eq!(asked.ask(json!({"command": "calls"})).await, both);
+    let one = json!({"calls": [pending("c2", "Spanish#*")]});
+    assert_eq!(
+        asked.ask(json!({"command": "calls", "limit": 1})).await,
+        one
+    );
+    let queues = asked.ask(json!({"command": "queues"})).await;
+    let lines = json!([
+        {"criteria": "Spanish#*", "depth": 1, "oldest": pending("c2", "Spanish#*")},
+        {"criteria": "Spanish#M", "depth": 1, "oldest": pending("c3", "Spanish#M")},
+    ]);
+    assert_eq!(queues["waiting"], lines);
+    let cancel = json!({"command": "cancel-call", "callId": "c3"});
+    asked.ask(cancel).await;
     asked.ask(register()).await;
     asked
         .ask(json!({"command": "available", "agentId": "ana"}))

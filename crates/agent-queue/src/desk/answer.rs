@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use crate::agent::{Agent, AgentState, AgentStatus, Ticket};
-use crate::call::{Assignment, CallState};
+use crate::call::{Assignment, Call, CallState};
 use crate::dimension::Dimensions;
 use crate::name::{AgentId, CallId};
 use crate::store::{AgentPage, QueueCounters, WaitingCount};
@@ -54,6 +54,14 @@ pub enum Answer {
         /// The assignment, if the call is assigned.
         #[serde(skip_serializing_if = "Option::is_none")]
         assignment: Option<Assignment>,
+        /// Response to call: the pending call.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pending: Option<PendingView>,
+    },
+    /// Response to calls.
+    Calls {
+        /// The oldest pending calls, oldest first.
+        calls: Vec<PendingView>,
     },
     /// Response to queues.
     Queues {
@@ -106,6 +114,34 @@ pub struct QueueView {
 pub struct WaitingView {
     criteria: String,
     depth: u64,
+    /// The oldest of these calls, as of another read than the depth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest: Option<PendingView>,
+}
+
+/// A pending call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingView {
+    call_id: CallId,
+    criteria: String,
+    arrived_at: Micros,
+    /// Time since then, in milliseconds.
+    pending_ms: u64,
+}
+
+impl PendingView {
+    /// Shows a pending call as of `now`.
+    #[must_use]
+    pub fn of(call: &Call, now: Micros) -> Self {
+        let pending = now.since(call.arrived).as_millis();
+        Self {
+            call_id: call.id.clone(),
+            criteria: call.criteria.to_string(),
+            arrived_at: call.arrived,
+            pending_ms: u64::try_from(pending).unwrap_or(u64::MAX),
+        }
+    }
 }
 
 impl AgentView {
@@ -171,18 +207,29 @@ impl Answer {
             call_id,
             status,
             assignment,
+            pending: None,
         }
     }
 
-    pub(super) fn queues(queues: Vec<QueueCounters>, waiting: Vec<WaitingCount>) -> Self {
+    /// `oldest` has the oldest pending call of each criteria.
+    pub(super) fn queues(
+        queues: Vec<QueueCounters>,
+        waiting: Vec<WaitingCount>,
+        oldest: &[Call],
+        now: Micros,
+    ) -> Self {
         let queue = |counters: QueueCounters| QueueView {
             queue: counters.queue.to_string(),
             depth: counters.depth,
             version: counters.version,
         };
-        let criteria = |count: WaitingCount| WaitingView {
-            criteria: count.criteria.to_string(),
-            depth: count.depth,
+        let criteria = |count: WaitingCount| {
+            let oldest = oldest.iter().find(|call| call.criteria == count.criteria);
+            WaitingView {
+                criteria: count.criteria.to_string(),
+                depth: count.depth,
+                oldest: oldest.map(|call| PendingView::of(call, now)),
+            }
         };
         Self::Queues {
             queues: queues.into_iter().map(queue).collect(),

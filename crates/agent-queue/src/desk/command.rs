@@ -40,19 +40,24 @@ pub enum Command {
     CancelCall(CallId),
     /// Reads the depths and versions of the queues, and the numbers of pending calls.
     Queues,
+    /// Lists the oldest pending calls, up to a limit.
+    Calls(u16),
     /// Lists agents: after this id, up to a limit.
     Agents(Option<AgentId>, u16),
 }
 
 /// Every command's name.
 const NAMES: &str = "register, seed, available, enqueue, queue-all-available, leave, finish, extend, match, call, \
-                     cancel-call, queues, agents";
+                     cancel-call, queues, calls, agents";
 
 /// The longest name of an agent, in characters.
 const MAX_AGENT_NAME: usize = 200;
 
 /// The most agents in one answer.
 const MAX_PAGE: u16 = 1_000;
+
+/// The most calls in one answer. A process reads as many for each of up to 1,000 criteria.
+const MAX_CALLS: u16 = 100;
 
 /// An invalid command. The message names the field and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -142,6 +147,13 @@ struct Agents {
     limit: u16,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Calls {
+    #[serde(default = "default_page")]
+    limit: u16,
+}
+
 fn default_page() -> u16 {
     100
 }
@@ -163,6 +175,7 @@ impl Command {
             Self::Call(call) => ("call", None, Some(call)),
             Self::CancelCall(call) => ("cancel-call", None, Some(call)),
             Self::Queues => ("queues", None, None),
+            Self::Calls(_) => ("calls", None, None),
             Self::Agents(..) => ("agents", None, None),
         }
     }
@@ -204,7 +217,14 @@ impl Command {
             "call" => one_call("call", fields).map(Self::Call),
             "cancel-call" => one_call("cancel-call", fields).map(Self::CancelCall),
             "queues" => parse("queues", fields).map(|Nothing {}| Self::Queues),
-            "agents" => agents(fields),
+            "calls" => {
+                let Calls { limit } = parse("calls", fields)?;
+                Ok(Self::Calls(within("calls", limit, MAX_CALLS)?))
+            }
+            "agents" => {
+                let Agents { after, limit } = parse("agents", fields)?;
+                Ok(Self::Agents(after, within("agents", limit, MAX_PAGE)?))
+            }
             _ => Err(CommandError::None(format!("field command is {command:?}"))),
         }
     }
@@ -302,16 +322,16 @@ fn match_call(fields: Map<String, Json>, dimensions: &Dimensions) -> Result<Comm
     ))
 }
 
-fn agents(fields: Map<String, Json>) -> Result<Command, CommandError> {
-    let Agents { after, limit } = parse("agents", fields)?;
-    if !(1..=MAX_PAGE).contains(&limit) {
-        return Err(CommandError::Field {
-            command: "agents".to_owned(),
-            field: "field limit".to_owned(),
-            fault: format!("is {limit}; give a whole number from 1 to {MAX_PAGE}"),
-        });
+/// A limit from 1 to `most`.
+fn within(command: &str, limit: u16, most: u16) -> Result<u16, CommandError> {
+    if (1..=most).contains(&limit) {
+        return Ok(limit);
     }
-    Ok(Command::Agents(after, limit))
+    Err(CommandError::Field {
+        command: command.to_owned(),
+        field: "field limit".to_owned(),
+        fault: format!("is {limit}; give a whole number from 1 to {most}"),
+    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,21 @@
 //! The response of the desk, as text for people and as JSON for programs.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::exit::Exit;
 use crate::report::{Report, columns};
+use crate::time_format::rough;
+
+/// The columns of [`pending_calls`].
+pub(crate) const PENDING: [&str; 5] = [
+    "Criteria",
+    "Calls",
+    "Agents queued",
+    "Oldest call",
+    "Pending for",
+];
 
 #[derive(Debug)]
 pub(crate) struct Answer(pub(super) Value);
@@ -26,8 +38,12 @@ impl Report for Answer {
             return format!(
                 "queued agents\n{}\n\npending calls\n{}",
                 table(["ATTRIBUTES", "AGENTS"], queues),
-                table(["CRITERIA", "CALLS", "AGENTS QUEUED"], pending)
+                table(PENDING.map(str::to_uppercase), pending)
             );
+        }
+        if answer["calls"].is_array() {
+            let calls = rows(&answer["calls"], call);
+            return table(["CALL", "CRITERIA", "PENDING FOR"], calls);
         }
         if answer["agents"].is_array() {
             let agents = rows(&answer["agents"], agent);
@@ -72,9 +88,19 @@ pub(crate) fn agent(agent: &Value) -> [String; 5] {
     ]
 }
 
-/// The row of the pending calls of one criteria: how many there are, and how many agents are queued
-/// that match.
-pub(crate) fn pending_calls(calls: &Value, queues: &[Value]) -> [String; 3] {
+/// The row of a pending call: its id, its criteria, and for how long it has been pending.
+pub(crate) fn call(call: &Value) -> [String; 3] {
+    let pending = call["pendingMs"].as_u64().map(Duration::from_millis);
+    [
+        cell(&call["callId"]),
+        readable(&call["criteria"]),
+        pending.map_or_else(String::new, rough),
+    ]
+}
+
+/// The row of the pending calls of one criteria: how many there are, how many agents are queued
+/// that match, and the oldest call.
+pub(crate) fn pending_calls(calls: &Value, queues: &[Value]) -> [String; 5] {
     let criteria = calls["criteria"].as_str().unwrap_or_default();
     let matching = queues.iter().filter(|queue| {
         let name = queue["queue"].as_str().unwrap_or_default();
@@ -87,7 +113,14 @@ pub(crate) fn pending_calls(calls: &Value, queues: &[Value]) -> [String; 3] {
         true => "no agent with these attributes was ever queued".to_owned(),
         false => depths.iter().sum::<u64>().to_string(),
     };
-    [readable(&calls["criteria"]), cell(&calls["depth"]), agents]
+    let [oldest, _, pending] = call(&calls["oldest"]);
+    [
+        readable(&calls["criteria"]),
+        cell(&calls["depth"]),
+        agents,
+        oldest,
+        pending,
+    ]
 }
 
 /// Whether the agents of a queue match criteria. Both have one value per dimension; `*` in criteria
@@ -118,10 +151,10 @@ fn listed(values: &Value) -> String {
     }
 }
 
-fn table<const N: usize>(head: [&str; N], rows: Vec<[String; N]>) -> String {
+fn table<const N: usize, T: ToString>(head: [T; N], rows: Vec<[String; N]>) -> String {
     match rows.is_empty() {
         true => "none".to_owned(),
-        false => columns(std::iter::once(head.map(str::to_owned)).chain(rows)),
+        false => columns(std::iter::once(head.map(|name| name.to_string())).chain(rows)),
     }
 }
 

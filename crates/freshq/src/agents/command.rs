@@ -35,6 +35,14 @@ pub(crate) struct Agents {
 #[derive(Debug, Args)]
 pub(crate) struct Queues {}
 
+/// Lists the oldest pending calls.
+#[derive(Debug, Args)]
+pub(crate) struct Calls {
+    /// Maximum number of calls to list
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) limit: u32,
+}
+
 /// Requests an agent for a call.
 #[derive(Debug, Args)]
 pub(crate) struct Match {
@@ -199,6 +207,16 @@ impl DeskVerb for Agents {
 impl DeskVerb for Queues {
     fn command(&self) -> Result<Value, Failure> {
         Ok(json!({ "command": "queues" }))
+    }
+
+    fn changes(&self) -> bool {
+        false
+    }
+}
+
+impl DeskVerb for Calls {
+    fn command(&self) -> Result<Value, Failure> {
+        Ok(json!({ "command": "calls", "limit": self.limit }))
     }
 
     fn changes(&self) -> bool {

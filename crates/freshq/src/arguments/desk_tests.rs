@@ -50,6 +50,7 @@ async fn each_verb_sends_its_command() {
             json!({ "command": "agents", "limit": 5, "after": "ana" }),
         ),
         ("queues", json!({ "command": "queues" })),
+        ("calls --limit 5", json!({ "command": "calls", "limit": 5 })),
         (
             "match --call c1 --criteria language=Spanish --criteria gender=M",
             json!({ "command": "match", "callId": "c1", "criteria": { "language": "Spanish", "gender": "M" } }),
@@ -109,12 +110,15 @@ async fn each_verb_sends_its_command() {
 
 #[tokio::test]
 async fn list_answers_are_printed_as_tables() {
+    let call = json!({ "callId": "c1", "criteria": "Spanish#M", "pendingMs": 61_000 });
     let queues = json!({
         "queues": [{ "queue": "Q#Spanish#M", "depth": 2, "version": 7 }],
-        "waiting": [{ "criteria": "Spanish#M", "depth": 1 }],
+        "waiting": [{ "criteria": "Spanish#M", "depth": 1, "oldest": call }],
     });
     let (_, answer) = answered("queues", queues).await.unwrap();
     insta::assert_snapshot!("queues", answer.text());
+    let (_, answer) = answered("calls", json!({ "calls": [call] })).await.unwrap();
+    insta::assert_snapshot!("calls", answer.text());
     let agents = json!({
         "agents": [{ "agentId": "ana", "name": "Ana Ruiz", "status": "queued", "attributes": { "gender": ["F"] } }],
         "next": "ana",

@@ -298,7 +298,7 @@ fn help_of_each_verb_matches_its_snapshot() {
     all.retain(|(path, _)| !path.contains("-help"));
     assert_eq!(
         all.len(),
-        39,
+        40,
         "{:?}",
         all.iter().map(|(path, _)| path).collect::<Vec<_>>()
     );

@@ -9,13 +9,18 @@ use serde_json::Value;
 
 use super::page::{Asked, Fields, link, page, problem, table};
 use super::site::Site;
-use crate::agents::{Agents, DeskVerb, Queues, agent, pending_calls, readable, send};
+use crate::agents::{
+    Agents, Calls, DeskVerb, PENDING, Queues, agent, call, pending_calls, readable, send,
+};
 use crate::failure::Failure;
 use crate::function::Function;
 use crate::report::Report;
 
 /// Maximum number of agents on a page.
 const LISTED: u32 = 100;
+
+/// Maximum number of pending calls on the page.
+const CALLS: u32 = 20;
 
 pub(super) async fn agents(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
     let content = match &site.desk {
@@ -49,7 +54,8 @@ async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup, Failu
             h2 { "Queues" }
             (table("Agents queued", ["Attributes", "Agents"], queued, "No queue exists yet."))
             h2 { "Pending calls" }
-            (table("Calls pending", ["Criteria", "Calls", "Agents queued"], pending, "No call is pending."))
+            (table("Calls pending", PENDING, pending, "No call is pending."))
+            (oldest(desk).await)
         }
         section #agents data-live {
             h2 { "Agents" }
@@ -57,6 +63,18 @@ async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup, Failu
             @if let Some(next) = next { p { a href=(link("agents", &[("after", next)])) { "More agents" } } }
         }
     })
+}
+
+/// The oldest pending calls. An earlier release of the desk does not know the command.
+async fn oldest(desk: &dyn Function) -> Markup {
+    match ask(desk, &Calls { limit: CALLS }).await {
+        Ok(answer) => {
+            let calls = rows(&answer["calls"], call);
+            let head = ["Call", "Criteria", "Pending for"];
+            html! { @if !calls.is_empty() { (table("The oldest pending calls", head, calls, "")) } }
+        }
+        Err(failure) => problem(&failure.line()),
+    }
 }
 
 async fn ask(desk: &dyn Function, verb: &dyn DeskVerb) -> Result<Value, Failure> {

@@ -41,6 +41,9 @@ impl Function for Desk {
                 "queues": [{ "queue": "Q#Spanish#M", "depth": 2, "version": 7 }],
                 "waiting": [{ "criteria": "Basque#F", "depth": 3 }],
             }),
+            Some("calls") => json!({
+                "calls": [{ "callId": "call-7", "criteria": "Basque#F", "pendingMs": 61_000 }],
+            }),
             _ => {
                 json!({ "agents": [{ "agentId": "ana", "name": "Ana Ruiz", "status": "queued" }], "next": "ana" })
             }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use aws_config::SdkConfig;
 use aws_sdk_cloudformation::error::ProvideErrorMetadata;
+use aws_sdk_lambda::primitives::Blob;
+use aws_sdk_lambda::types::InvocationType;
 use lifo_queue::store::Source;
 use serde_json::Value;
 
@@ -23,7 +25,7 @@ const MISSING: [&str; 5] = [
 /// A stack on AWS.
 pub(crate) struct AwsStack {
     name: String,
-    /// Whether this is a local AWS: it drops some settings, and its Cloud Control API does not know
+    /// Whether this is a local AWS: it drops some settings, and its Cloud Control API knows few of
     /// the deployed resources.
     pub(super) is_local: bool,
     cloudformation: aws_sdk_cloudformation::Client,
@@ -88,16 +90,16 @@ impl AwsStack {
     /// Reads settings with the Cloud Control API, which names them as templates do. It replaces the
     /// clients of three services, which would take minutes to compile.
     async fn by_cloud_control(&self, kind: &str, id: &str) -> Result<Option<Value>, Failure> {
-        if self.is_local {
-            return Err(Failure::NotLocal);
-        }
         let read = self
             .cloudcontrol
             .get_resource()
             .type_name(kind)
             .identifier(id);
         let Some(read) = found("GetResource", read.send().await)? else {
-            return Ok(None);
+            return match self.is_local {
+                true => Err(Failure::NotLocal),
+                false => Ok(None),
+            };
         };
         let properties = read
             .resource_description()
@@ -139,8 +141,27 @@ impl Deployed for AwsStack {
         self.received(queue).await
     }
 
-    async fn delete_message(&self, queue: &str, id: &str) -> Result<bool, Failure> {
-        self.deleted(queue, id).await
+    async fn message(&self, queue: &str, id: &str) -> Result<Option<Message>, Failure> {
+        self.one(queue, id).await
+    }
+
+    async fn delete_message(&self, queue: &str, message: &Message) -> Result<(), Failure> {
+        let delete = self.sqs.delete_message().queue_url(queue);
+        let deleted = delete.receipt_handle(&message.receipt).send().await;
+        deleted.map_err(|error| failed("DeleteMessage", error))?;
+        Ok(())
+    }
+
+    async fn send_message(&self, queue: &str, message: &Message) -> Result<(), Failure> {
+        self.send(queue, message).await
+    }
+
+    async fn invoke(&self, function: &str, event: &Value) -> Result<(), Failure> {
+        let invoke = self.lambda.invoke().function_name(function);
+        let invoke = invoke.invocation_type(InvocationType::Event);
+        let invoked = invoke.payload(Blob::new(event.to_string())).send().await;
+        invoked.map_err(|error| failed("Invoke", error))?;
+        Ok(())
     }
 }
 

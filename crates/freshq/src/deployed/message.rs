@@ -13,6 +13,12 @@ pub(crate) struct Message {
     pub(crate) sent: Option<Millis>,
     pub(crate) attributes: BTreeMap<String, String>,
     pub(crate) body: String,
+    /// The message group; `None` in a standard queue.
+    pub(crate) group: Option<String>,
+    /// The deduplication id; `None` in a standard queue.
+    pub(crate) deduplication: Option<String>,
+    /// The handle with which SQS deletes the message.
+    pub(crate) receipt: String,
 }
 
 impl Message {
@@ -22,10 +28,11 @@ impl Message {
 
 impl From<types::Message> for Message {
     fn from(message: types::Message) -> Self {
-        let sent = message
-            .attributes()
-            .and_then(|all| all.get(&MessageSystemAttributeName::SentTimestamp))
-            .and_then(|text| text.parse().ok());
+        let system = |name| message.attributes()?.get(&name).cloned();
+        let sent = system(MessageSystemAttributeName::SentTimestamp);
+        let sent = sent.and_then(|text| text.parse().ok());
+        let group = system(MessageSystemAttributeName::MessageGroupId);
+        let deduplication = system(MessageSystemAttributeName::MessageDeduplicationId);
         let attributes = message.message_attributes.unwrap_or_default().into_iter();
         let text = |value: &types::MessageAttributeValue| {
             value.string_value().unwrap_or("(binary)").to_owned()
@@ -37,6 +44,9 @@ impl From<types::Message> for Message {
                 .map(|(name, value)| (name, text(&value)))
                 .collect(),
             body: message.body.unwrap_or_default(),
+            group,
+            deduplication,
+            receipt: message.receipt_handle.unwrap_or_default(),
         }
     }
 }

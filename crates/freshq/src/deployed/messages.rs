@@ -1,6 +1,6 @@
 //! Reads the settings of topics, subscriptions and queues, and the messages of a queue.
 
-use aws_sdk_sqs::types::{self, MessageSystemAttributeName, QueueAttributeName};
+use aws_sdk_sqs::types::{MessageAttributeValue, MessageSystemAttributeName, QueueAttributeName};
 use serde_json::{Map, Value, json};
 
 use super::Message;
@@ -38,43 +38,55 @@ impl AwsStack {
     }
 
     pub(super) async fn received(&self, queue: &str) -> Result<Vec<Message>, Failure> {
+        self.receive(queue, 0).await
+    }
+
+    /// Receives messages until the wanted one is among them, because SQS has no operation by message
+    /// id. The others are invisible for [`HIDDEN`] seconds.
+    pub(super) async fn one(&self, queue: &str, id: &str) -> Result<Option<Message>, Failure> {
+        for _ in 0..ROUNDS {
+            let messages = self.receive(queue, HIDDEN).await?;
+            if messages.is_empty() {
+                return Ok(None);
+            }
+            let found = messages.into_iter().find(|message| message.id == id);
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Receives messages, and makes them invisible for this number of seconds.
+    async fn receive(&self, queue: &str, hidden: i32) -> Result<Vec<Message>, Failure> {
         let read = self.sqs.receive_message().queue_url(queue);
         let read = read
             .max_number_of_messages(Message::MOST)
-            .visibility_timeout(0)
+            .visibility_timeout(hidden)
             // Only a long poll queries all servers of a queue.
             .wait_time_seconds(1)
             .message_attribute_names("All")
-            .message_system_attribute_names(MessageSystemAttributeName::SentTimestamp);
+            .message_system_attribute_names(MessageSystemAttributeName::All);
         let read = found("ReceiveMessage", read.send().await)?;
         let messages = read.and_then(|read| read.messages).unwrap_or_default();
         Ok(messages.into_iter().map(Message::from).collect())
     }
 
-    /// Receives messages until the wanted one is among them, and deletes it. SQS has no operation by
-    /// message id. The others are invisible for [`HIDDEN`] seconds.
-    pub(super) async fn deleted(&self, queue: &str, id: &str) -> Result<bool, Failure> {
-        for _ in 0..ROUNDS {
-            let read = self.sqs.receive_message().queue_url(queue);
-            let read = read
-                .max_number_of_messages(Message::MOST)
-                .visibility_timeout(HIDDEN)
-                .wait_time_seconds(1);
-            let read = found("ReceiveMessage", read.send().await)?;
-            let messages = read.and_then(|read| read.messages).unwrap_or_default();
-            if messages.is_empty() {
-                return Ok(false);
-            }
-            let is_it = |message: &&types::Message| message.message_id() == Some(id);
-            let handle = messages.iter().find(is_it);
-            if let Some(handle) = handle.and_then(types::Message::receipt_handle) {
-                let delete = self.sqs.delete_message().queue_url(queue);
-                let deleted = delete.receipt_handle(handle).send().await;
-                deleted.map_err(|error| failed("DeleteMessage", error))?;
-                return Ok(true);
-            }
+    pub(super) async fn send(&self, queue: &str, message: &Message) -> Result<(), Failure> {
+        let mut send = self.sqs.send_message().queue_url(queue);
+        send = send.message_body(&message.body);
+        for (name, value) in &message.attributes {
+            let value = MessageAttributeValue::builder().string_value(value);
+            let value = value.data_type("String").build();
+            let value = value.map_err(|error| failed("SendMessage", error))?;
+            send = send.message_attributes(name, value);
         }
-        Ok(false)
+        send = send
+            .set_message_group_id(message.group.clone())
+            .set_message_deduplication_id(message.deduplication.clone());
+        let sent = send.send().await;
+        sent.map_err(|error| failed("SendMessage", error))?;
+        Ok(())
     }
 }
 

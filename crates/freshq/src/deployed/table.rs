@@ -1,10 +1,14 @@
 //! Reads the settings of a table.
 
-use aws_sdk_dynamodb::types::TimeToLiveStatus;
+use aws_sdk_dynamodb::types::{AttributeValue, TimeToLiveStatus};
+use lifo_queue::schema;
 use serde_json::{Map, Value, json};
 
-use super::aws::{AwsStack, found};
+use super::aws::{AwsStack, failed, found};
 use crate::failure::Failure;
+
+/// The field with one task per misspelled status, which no list and no count shows.
+pub(crate) const MISSPELLED: &str = "Misspelled";
 
 impl AwsStack {
     pub(super) async fn table(&self, name: &str) -> Result<Option<Value>, Failure> {
@@ -36,6 +40,7 @@ impl AwsStack {
             status => json!(status.is_some_and(|status| status.as_str() == "ENABLED")),
         };
         Ok(Some(json!({
+            MISSPELLED: self.misspelled(name).await?,
             "TableStatus": table.table_status().map(|status| status.as_str()),
             "Indexes": indexes.collect::<Map<_, _>>(),
             "StreamSpecification": { "StreamViewType": view.map(|view| view.as_str()) },
@@ -45,6 +50,31 @@ impl AwsStack {
             "TimeToLiveSpecification": self.time_to_live(name).await?,
             "PointInTimeRecoverySpecification": self.point_in_time_recovery(name).await?,
         })))
+    }
+
+    /// The id of one task per misspelled status.
+    async fn misspelled(&self, table: &str) -> Result<Map<String, Value>, Failure> {
+        let mut found = Map::new();
+        for status in ["pending", "Pending"] {
+            let query = self
+                .dynamodb
+                .query()
+                .table_name(table)
+                .index_name(schema::INDEX)
+                .key_condition_expression("#status = :status")
+                .expression_attribute_names("#status", schema::TASK_STATUS)
+                .expression_attribute_values(":status", AttributeValue::S(status.to_owned()))
+                .limit(1);
+            let read = query.send().await.map_err(|error| failed("Query", error))?;
+            let task = read
+                .items()
+                .first()
+                .and_then(|task| task.get(schema::TASK_ID));
+            if let Some(Ok(id)) = task.map(AttributeValue::as_s) {
+                found.insert(status.to_owned(), json!(id));
+            }
+        }
+        Ok(found)
     }
 
     async fn time_to_live(&self, name: &str) -> Result<Value, Failure> {

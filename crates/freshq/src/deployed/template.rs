@@ -163,6 +163,27 @@ impl Stack {
         })
     }
 
+    /// The maximum number of running tasks, by the settings of `process-tasks`; `None` if the stack
+    /// is not a task queue.
+    pub(crate) fn concurrency(&self) -> Option<usize> {
+        let path = "/Environment/Variables/SETTINGS_PROCESS_TASKS";
+        let functions = self.resources.iter();
+        let mut settings = functions.filter_map(|there| there.wanted.pointer(path)?.as_str());
+        let settings: Value = serde_json::from_str(settings.next()?).ok()?;
+        usize::try_from(settings["concurrency"].as_u64()?).ok()
+    }
+
+    /// The queue whose dead-letter queue this is.
+    pub(crate) fn source(&self, queue: &str) -> Option<&Resource> {
+        self.resources.iter().find(|resource| {
+            let target = resource
+                .wanted
+                .pointer("/RedrivePolicy/deadLetterTargetArn");
+            resource.kind == Kind::Queue
+                && target.is_some_and(|target| target["Fn::GetAtt"][0] == queue)
+        })
+    }
+
     /// The timeout in seconds of the function that reads this queue.
     pub(crate) fn reader_timeout(&self, queue: &str) -> Option<u64> {
         let reads = |resource: &&Resource| {
@@ -281,6 +302,16 @@ mod tests {
         assert_eq!(resources[1].wanted["Timeout"], json!(3));
         assert_eq!(resources[1].wanted["RecursiveLoop"], json!("Terminate"));
         assert_eq!(resources[2].wanted["VisibilityTimeout"], json!(30));
+    }
+
+    #[test]
+    fn concurrency_is_read_from_the_settings_of_process_tasks() {
+        let variables = json!({ "SETTINGS_PROCESS_TASKS": "{\"concurrency\":12}" });
+        let function = json!({ "Type": "AWS::Lambda::Function", "Properties": { "Environment": { "Variables": variables } } });
+        let template = json!({ "Resources": { "process": function } });
+        let queue = Stack::new(String::new(), &template, BTreeMap::new());
+        assert_eq!(queue.concurrency(), Some(12));
+        assert_eq!(stack().concurrency(), None, "no task queue");
     }
 
     #[test]

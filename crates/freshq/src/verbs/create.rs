@@ -107,10 +107,12 @@ impl Create {
 fn bar(tasks: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} tasks, {per_sec}, {eta} left");
     let bar = ProgressBar::new(tasks as u64);
-    match style {
+    let bar = match style {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
-    }
+    };
+    bar.tick();
+    bar
 }
 
 async fn send_lines(creates: &dyn Function, lines: Vec<Line>, report: &mut Created) {

@@ -9,13 +9,15 @@ mod state;
 use async_trait::async_trait;
 use clap::Args;
 use futures::{StreamExt, stream};
+use lifo_queue::operate::Find;
+use lifo_queue::task::TaskStatus;
 use serde_json::{Value, json};
 
 use super::VerbOnQueue;
 use crate::agents;
 use crate::aws::{self, AwsArguments};
 use crate::confirm::Prompt;
-use crate::deployed::{Deployed, Resource};
+use crate::deployed::{Deployed, Resource, Stack};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::function::Function;
@@ -25,6 +27,9 @@ use crate::sample;
 
 /// Resources that are read concurrently.
 const READS_AT_ONCE: usize = 8;
+
+/// Minimum number of running tasks that are read if more are TAKEN than the concurrency allows.
+const TAKEN_READ: usize = 100;
 
 /// Checks a deployed queue: each setting against the deployed template, failure queues, the
 /// processor, a pause and the circuit breaker. Reads only. Exits 1 on any finding.
@@ -62,8 +67,9 @@ struct Checkup {
 impl VerbOnQueue for Doctor {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let deployed = queue.deployed.as_deref().ok_or(Failure::NoTemplate)?;
-        let mut checkup = examine(queue.name.clone(), deployed).await?;
-        match state(queue).await {
+        let stack = deployed.stack().await?;
+        let mut checkup = examine(queue.name.clone(), deployed, &stack).await;
+        match state(queue, stack.concurrency()).await {
             Ok(state) => checkup.note(state),
             Err(failure) => {
                 let place = "the state of the queue".to_owned();
@@ -79,13 +85,27 @@ impl VerbOnQueue for Doctor {
 }
 
 /// Checks the state of the queue, and how many tasks were created and ended in the last minute.
-async fn state(queue: &Queue) -> Result<(usize, Vec<Finding>), Failure> {
+///
+/// `concurrency` is that of the template.
+async fn state(
+    queue: &Queue,
+    concurrency: Option<usize>,
+) -> Result<(usize, Vec<Finding>), Failure> {
     let status = queue.operator.status().await?;
     let created = sample::created(queue, status.now).await?;
+    let taken = match concurrency {
+        // The index lags behind, so the items decide.
+        Some(limit) if status.taken.count as usize > limit => {
+            let find = Find::newest(TaskStatus::Taken, TAKEN_READ.max(2 * limit));
+            queue.operator.find(&find).await?.tasks
+        }
+        _ => Vec::new(),
+    };
     let (checked, mut findings) = state::control(&status);
     let (more, flow) = flow::flow(&status, created);
     findings.extend(flow);
-    Ok((checked + more, findings))
+    findings.extend(concurrency.and_then(|limit| flow::taken(&taken, limit, status.now)));
+    Ok((checked + more + 1, findings))
 }
 
 /// Checks the stack of an agents' queue.
@@ -97,7 +117,7 @@ pub(crate) async fn check_agents(
     aws: &AwsArguments,
 ) -> Result<Box<dyn Report>, Failure> {
     let (name, stack) = queue.deployed(aws, agents::stack_of).await?;
-    let mut checkup = examine(name.clone(), &stack).await?;
+    let mut checkup = examine(name.clone(), &stack, &stack.stack().await?).await;
     let desk = agents::desk(&name, &aws::sdk_config(aws).await?).await?;
     match calls(&desk).await {
         Ok(calls) => checkup.note(calls),
@@ -116,10 +136,14 @@ async fn calls(desk: &dyn Function) -> Result<(usize, Vec<Finding>), Failure> {
     let unmatched = pending
         .filter(|calls| calls["depth"] != 0)
         .map(|calls| agents::pending_calls(calls, depths))
-        .filter(|[_, _, queued]| queued.parse::<u64>().is_ok_and(|n| n == 0) || queued.contains(' '))
-        .map(|[criteria, calls, queued]| Finding {
+        .filter(|[_, _, queued, ..]| queued.parse::<u64>().is_ok_and(|n| n == 0) || queued.contains(' '))
+        .map(|[criteria, calls, queued, oldest, pending]| Finding {
             place: format!("the calls for {criteria}"),
-            what: format!("{calls} pending calls, agents queued that match: {queued}"),
+            what: match oldest.as_str() {
+                // An earlier release of the desk does not name it.
+                "" => format!("{calls} pending calls; agents queued that match: {queued}"),
+                _ => format!("{calls} pending calls, the oldest {oldest} for {pending}; agents queued that match: {queued}"),
+            },
             why: "these calls wait until a matching agent joins its queues, or they expire".to_owned(),
             remedy: "freshq agents lists the agents with their attributes and status; freshq agent enqueue <id> lets one join its queues, and freshq agent register adds attributes".to_owned(),
         });
@@ -127,23 +151,22 @@ async fn calls(desk: &dyn Function) -> Result<(usize, Vec<Finding>), Failure> {
 }
 
 /// Checks every resource of a stack.
-async fn examine(queue: String, deployed: &dyn Deployed) -> Result<Checkup, Failure> {
-    let stack = deployed.stack().await?;
+async fn examine(queue: String, deployed: &dyn Deployed, stack: &Stack) -> Checkup {
     let mut checkup = Checkup {
         queue,
         ..Checkup::default()
     };
-    checkup.note(state::complete(&stack));
+    checkup.note(state::complete(stack));
     let resources = stack.resources.iter();
     let reads: Vec<_> = resources.map(|resource| read(deployed, resource)).collect();
     let mut reads = stream::iter(reads).buffered(READS_AT_ONCE);
     while let Some((resource, now)) = reads.next().await {
         match now {
-            Ok(now) => checkup.note(settings::check(&stack, resource, now.as_ref())),
+            Ok(now) => checkup.note(settings::check(stack, resource, now.as_ref())),
             Err(failure) => checkup.unchecked.push((resource.place(), failure)),
         }
     }
-    Ok(checkup)
+    checkup
 }
 
 async fn read<'a>(

@@ -25,6 +25,9 @@ use crate::time_format::{age, exact, parse_duration, relative};
 /// Interval at which the spinner of a long read turns.
 const TICK: Duration = Duration::from_millis(100);
 
+/// Tasks that are read between two updates of the progress.
+const BATCH: usize = 500;
+
 /// Maximum number of characters of an error in the table.
 const ERROR_WIDTH: usize = 60;
 
@@ -136,19 +139,30 @@ impl VerbOnQueue for List {
         progress.enable_steady_tick(TICK);
         let mut all = Found::default();
         for status in self.status.statuses() {
-            progress.set_message(format!("{} tasks read", all.items));
             let checked = self.filter.checked(status, now)?;
-            let find = Find {
+            let mut find = Find {
                 after: self.after.clone().or(checked.after),
-                limit: self.limit as usize,
-                max_items: self.max_reads as usize,
                 ..checked
             };
-            let found = queue.operator.find(&find).await?;
-            all.tasks.extend(found.tasks);
-            all.pages += found.pages;
-            all.items += found.items;
-            all.next = all.next.or(found.next);
+            let (mut left, mut reads) = (self.limit as usize, self.max_reads as usize);
+            loop {
+                progress.set_message(format!("{} tasks read", all.items));
+                find.limit = left.min(BATCH);
+                find.max_items = reads.min(BATCH);
+                let found = queue.operator.find(&find).await?;
+                left -= found.tasks.len();
+                reads -= found.items;
+                // Without a full batch, the search ended at the end of the index or at its own limit.
+                let is_full = found.tasks.len() == find.limit || found.items == find.max_items;
+                all.tasks.extend(found.tasks);
+                all.pages += found.pages;
+                all.items += found.items;
+                find.after = found.next;
+                if find.after.is_none() || !is_full || left.min(reads) == 0 {
+                    break;
+                }
+            }
+            all.next = all.next.or(find.after);
         }
         progress.finish_and_clear();
         all.tasks.sort_by_key(|task| Reverse(task.created));

@@ -1,4 +1,7 @@
-//! `freshq messages`: shows the messages that could not be delivered or processed, with reasons.
+//! `freshq messages`: shows the messages that could not be delivered or processed, with reasons;
+//! deletes one, or sends it again.
+
+mod change;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
@@ -29,7 +32,7 @@ const CAUSES: [(&str, &str); 2] = [
 ];
 
 /// Shows up to 10 messages of each failure queue and dead-letter queue, with their reasons, oldest
-/// first. The messages stay in their queues, except one that --delete names.
+/// first. The messages stay in their queues, except one that --delete or --retry names.
 #[derive(Debug, Args)]
 pub(crate) struct Messages {
     /// Shows those of the agents' queue of the environment instead, or of the one in --stack
@@ -38,6 +41,9 @@ pub(crate) struct Messages {
     /// Deletes this message from its queue, and shows none
     #[arg(long, value_name = "MESSAGE_ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) delete: Option<String>,
+    /// Sends this message again to the function or the queue where it failed, then deletes it
+    #[arg(long, value_name = "MESSAGE_ID", conflicts_with = "delete", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) retry: Option<String>,
 }
 
 impl Messages {
@@ -56,11 +62,16 @@ impl Messages {
             stack::name_of
         };
         let (name, deployed) = queue.deployed(aws, of).await?;
-        if let Some(id) = &self.delete {
+        let change = match (&self.delete, &self.retry) {
+            (Some(id), _) => Some(change::delete(&deployed, id).await?),
+            (None, Some(id)) => Some(change::retry(&deployed, id, SystemClock.now()).await?),
+            (None, None) => None,
+        };
+        if let Some(changed) = change {
             let caller = Caller::new(&aws::sdk_config(aws).await?);
             let account = caller.account().await.clone();
             return Ok(Box::new(Change {
-                report: Box::new(delete(&deployed, id).await?),
+                report: Box::new(changed),
                 queue: name,
                 account,
             }));
@@ -71,47 +82,11 @@ impl Messages {
     }
 }
 
-/// Deletes the message with this id from the queue that holds it.
-async fn delete(deployed: &dyn Deployed, id: &str) -> Result<Deleted, Failure> {
-    for queue in failure_queues(&deployed.stack().await?) {
-        if deployed.delete_message(&queue.id, id).await? {
-            return Ok(Deleted(id.to_owned(), Some(queue.id.clone())));
-        }
-    }
-    Ok(Deleted(id.to_owned(), None))
-}
-
 /// The queues that take failed events and messages.
 fn failure_queues(stack: &Stack) -> Vec<&Resource> {
     let takes =
         |queue: &&Resource| queue.kind == Kind::Queue && stack.takes_failures(&queue.logical);
     stack.resources.iter().filter(takes).collect()
-}
-
-/// A message id, and the URL of the queue that held the message.
-#[derive(Debug)]
-struct Deleted(String, Option<String>);
-
-impl Report for Deleted {
-    fn exit(&self) -> Exit {
-        match self.1 {
-            Some(_) => Exit::Done,
-            None => Exit::NotAll,
-        }
-    }
-
-    fn text(&self) -> String {
-        match self {
-            Self(id, Some(queue)) => format!("message {id} deleted from {queue}"),
-            Self(id, None) => format!(
-                "no queue has the message {id}, or it is invisible: repeat the command after 20 s"
-            ),
-        }
-    }
-
-    fn json(&self) -> Value {
-        json!({ "deleted": self.1.is_some(), "messageId": self.0, "queue": self.1 })
-    }
 }
 
 async fn received(name: String, deployed: &dyn Deployed, now: Millis) -> Result<Received, Failure> {

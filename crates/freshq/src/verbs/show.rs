@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use clap::Args;
 use lifo_queue::schema;
-use lifo_queue::task::TaskId;
+use lifo_queue::task::{StatusKey, TaskId};
 use lifo_queue::time::Millis;
 use serde_json::{Map, Value, json};
 
@@ -98,6 +98,7 @@ impl Shown {
 
     fn attribute(&self, name: &str, value: &Value) -> (String, String) {
         let text = match value {
+            Value::String(text) if name == schema::TASK_STATUS => status(text),
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
@@ -106,6 +107,14 @@ impl Shown {
             Some(at) => (name.to_owned(), format!("{text} ({})", exact(Millis(at)))),
             None => (name.to_owned(), text),
         }
+    }
+}
+
+/// The status for people. A direct writer may have misspelled it.
+fn status(text: &str) -> String {
+    match text.parse::<StatusKey>() {
+        Ok(_) => text.to_owned(),
+        Err(unknown) => format!("{text}: no processor reads this task, because {unknown}"),
     }
 }
 

@@ -125,7 +125,14 @@ impl Attempts {
                 let end = self.settle_by(&taken, outcome, suspect, ruling).await;
                 let result = end.as_ref().ok().map(|ended| &ended.end);
                 if run_log::is_due(result, self.settings.logged_successes, fastrand::f64) {
-                    run_log::write(&taken.task, answer, result, started, ended);
+                    run_log::write(
+                        &taken.task,
+                        answer,
+                        response.as_deref(),
+                        result,
+                        started,
+                        ended,
+                    );
                 }
                 end
             }

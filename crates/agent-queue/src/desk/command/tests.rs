@@ -59,6 +59,8 @@ fn every_command_is_read() {
             Command::CancelCall(call),
         ),
         (json!({"command": "queues"}), Command::Queues),
+        (json!({"command": "calls"}), Command::Calls(100)),
+        (json!({"command": "calls", "limit": 1}), Command::Calls(1)),
         (json!({"command": "agents"}), Command::Agents(None, 100)),
         (
             json!({"command": "agents", "after": "ana", "limit": 2}),
@@ -119,6 +121,7 @@ fn invalid_command_error_names_field_and_remedy() {
         "name"
     );
     assert!(refused(json!({"command": "agents", "limit": 0})).contains("from 1 to 1000"));
+    assert!(refused(json!({"command": "calls", "limit": 101})).contains("from 1 to 100"));
 }
 
 /// Any JSON, up to a small depth.

@@ -1,6 +1,8 @@
 //! Checks of the flow of tasks: failed runs, crashed processes, and more new tasks than ended ones.
 
-use lifo_queue::operate::Status;
+use lifo_queue::operate::{FoundTask, Status};
+use lifo_queue::schema;
+use lifo_queue::time::Millis;
 
 use super::Finding;
 use crate::sample::{Created, WINDOW};
@@ -54,6 +56,24 @@ fn crashed(status: &Status) -> Option<Finding> {
         remedy:
             "freshq show <id> names the attempts of a task; freshq cancel <id> --wait 3m deletes it"
                 .to_owned(),
+    })
+}
+
+/// Checks the number of running tasks, and whether the sweep returned those of a crashed process.
+pub(super) fn taken(taken: &[FoundTask], concurrency: usize, now: Millis) -> Option<Finding> {
+    let expired = taken.iter().filter(|task| {
+        let until = task.number(schema::LEASE_UNTIL);
+        until.is_some_and(|until| Millis(until) <= now)
+    });
+    (taken.len() > concurrency).then(|| Finding {
+        place: "the tasks".to_owned(),
+        what: format!(
+            "{} tasks are TAKEN, and the concurrency is {concurrency}; the leases of {} of them expired",
+            taken.len(),
+            expired.count()
+        ),
+        why: "a crashed process leaves its tasks TAKEN until the sweep returns them; tasks with a live lease beyond the concurrency are of another process".to_owned(),
+        remedy: "freshq status names the suspects of a crash; if the number does not fall within two minutes, freshq logs sweep-tasks says why no sweep returns them".to_owned(),
     })
 }
 
@@ -156,6 +176,22 @@ mod tests {
         assert!(whats(&status, 79).is_empty());
         status.control.paused_until = Some(NOW.plus(std::time::Duration::from_secs(1)));
         assert!(whats(&status, 300).is_empty(), "the pause is the finding");
+    }
+
+    #[test]
+    fn more_running_tasks_than_the_concurrency_are_a_finding() {
+        let task = |lease_until: i64| FoundTask {
+            id: TaskId::from_stored("a"),
+            created: NOW,
+            attributes: [(schema::LEASE_UNTIL.to_owned(), lease_until.into())]
+                .into_iter()
+                .collect(),
+        };
+        let tasks = [task(NOW.0), task(NOW.0 + 1), task(NOW.0 + 1)];
+        let finding = taken(&tasks, 2, NOW).unwrap();
+        let what = "3 tasks are TAKEN, and the concurrency is 2; the leases of 1 of them expired";
+        assert_eq!(finding.what, what);
+        assert_eq!(taken(&tasks, 3, NOW), None);
     }
 
     #[test]

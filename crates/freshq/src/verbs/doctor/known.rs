@@ -208,7 +208,7 @@ const SCHEDULE: [Setting; 2] = [
     Setting(
         "/State",
         "without sweeps, tasks of crashed processes stay TAKEN, and lost wake-ups stay lost",
-        "aws scheduler update-schedule --name {id} with --state ENABLED",
+        "aws scheduler get-schedule --name {id} | jq 'del(.Arn,.CreationDate,.LastModificationDate) | .State=\"{wanted}\"' | xargs -0 aws scheduler update-schedule --cli-input-json",
     ),
     Setting(
         "/ScheduleExpression",

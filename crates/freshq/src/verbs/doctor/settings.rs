@@ -30,6 +30,7 @@ pub(super) fn check(
     let compared: Vec<Option<Finding>> = compared.collect();
     let mut findings: Vec<Finding> = compared.iter().flatten().cloned().collect();
     findings.extend(super::state::messages(stack, resource, now));
+    findings.extend(super::state::misspelled(resource, now));
     (compared.len(), findings)
 }
 

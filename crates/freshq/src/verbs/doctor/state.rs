@@ -6,7 +6,7 @@ use lifo_queue::operate::Status;
 use serde_json::Value;
 
 use super::Finding;
-use crate::deployed::{Kind, Resource, Stack};
+use crate::deployed::{Kind, MISSPELLED, Resource, Stack};
 use crate::time_format::{exact, relative, rough};
 use crate::verbs::{limit, pause};
 
@@ -58,6 +58,22 @@ pub(super) fn messages(stack: &Stack, resource: &Resource, now: &Value) -> Vec<F
         });
     }
     findings
+}
+
+/// Finds tasks that no processor reads, because a direct writer misspelled their status.
+pub(super) fn misspelled(resource: &Resource, now: &Value) -> Option<Finding> {
+    let (status, task) = now[MISSPELLED].as_object()?.iter().next()?;
+    let task = task.as_str().unwrap_or_default();
+    Some(Finding {
+        place: resource.place(),
+        what: format!("at least one task has the status {status:?} instead of \"PENDING\": {task}"),
+        why: "no processor reads such a task, so it never starts, and no list or count shows it"
+            .to_owned(),
+        remedy: format!(
+            "fix the writer; aws dynamodb update-item --table-name {} --key '{{\"taskId\":{{\"S\":\"{task}\"}}}}' --update-expression 'SET taskStatus = :p' --expression-attribute-values '{{\":p\":{{\"S\":\"PENDING\"}}}}' corrects one",
+            resource.id
+        ),
+    })
 }
 
 /// Checks the control item for a stale lease, a pause, a limit, an open circuit breaker, and idle turns.

@@ -120,8 +120,20 @@ impl Deployed for Fake {
         Ok(self.now[&resource.logical].clone())
     }
 
-    async fn delete_message(&self, _: &str, id: &str) -> Result<bool, Failure> {
-        Ok(id == "there")
+    async fn message(&self, _: &str, _: &str) -> Result<Option<Message>, Failure> {
+        panic!("doctor receives no message")
+    }
+
+    async fn delete_message(&self, _: &str, _: &Message) -> Result<(), Failure> {
+        panic!("doctor changes nothing")
+    }
+
+    async fn send_message(&self, _: &str, _: &Message) -> Result<(), Failure> {
+        panic!("doctor changes nothing")
+    }
+
+    async fn invoke(&self, _: &str, _: &Value) -> Result<(), Failure> {
+        panic!("doctor changes nothing")
     }
 
     async fn messages(&self, _: &str) -> Result<Vec<Message>, Failure> {
@@ -193,7 +205,7 @@ async fn findings(fake: &Fake, store: &Arc<MemoryStore>) -> Vec<String> {
 async fn a_healthy_stack_has_no_finding() {
     let report = report_of(Fake::healthy(), Arc::default()).await;
     assert_eq!(report.exit(), Exit::Done, "{}", report.text());
-    let line = "LifoQueue-dev: settings checked: 52, findings: 0, not checked: 0";
+    let line = "LifoQueue-dev: settings checked: 53, findings: 0, not checked: 0";
     assert_eq!(report.text(), line);
 }
 
@@ -215,6 +227,15 @@ async fn doctor_reports_each_broken_setting() {
         }
     }
     assert_eq!(broken, 44);
+}
+
+#[tokio::test(start_paused = true)]
+async fn task_with_a_misspelled_status_is_found() {
+    let mut fake = Fake::healthy();
+    fake.set("table", "/Misspelled", json!({ "pending": "order-1" }));
+    let found = findings(&fake, &Arc::default()).await;
+    let what = "table the-table (table): at least one task has the status \"pending\" instead of \"PENDING\": order-1";
+    assert_eq!(found, [what]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -328,7 +349,7 @@ async fn pending_calls_without_a_queued_agent_are_a_finding() {
                 "queues": [{ "queue": "Q#Spanish#M", "depth": 2 }, { "queue": "Q#Basque#F", "depth": 0 }],
                 "waiting": [
                     { "criteria": "Spanish#*", "depth": 4 },
-                    { "criteria": "Basque#F", "depth": 3 },
+                    { "criteria": "Basque#F", "depth": 3, "oldest": { "callId": "c1", "criteria": "Basque#F", "pendingMs": 61_000 } },
                     { "criteria": "Latin#F", "depth": 1 },
                     { "criteria": "Greek#F", "depth": 0 },
                 ],
@@ -342,8 +363,8 @@ async fn pending_calls_without_a_queued_agent_are_a_finding() {
     assert_eq!(
         whats.collect::<Vec<_>>(),
         [
-            "the calls for Basque, F: 3 pending calls, agents queued that match: 0",
-            "the calls for Latin, F: 1 pending calls, agents queued that match: no agent with these attributes was ever queued",
+            "the calls for Basque, F: 3 pending calls, the oldest c1 for 1m 1s; agents queued that match: 0",
+            "the calls for Latin, F: 1 pending calls; agents queued that match: no agent with these attributes was ever queued",
         ]
     );
 }

@@ -1,6 +1,7 @@
 //! Tests on a stack with a queue for tasks, a dead-letter queue and a failure queue.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use async_trait::async_trait;
 
@@ -9,8 +10,15 @@ use crate::deployed::Stack;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
-/// A stack with these messages in the queue `dead`, and one message in `tasks`.
-struct Fake(Vec<Message>);
+/// A stack with these messages in the queue `dead`, and one message in `tasks`. It records changes.
+#[derive(Default)]
+struct Fake(Vec<Message>, Mutex<Vec<String>>);
+
+impl Fake {
+    fn note(&self, change: String) {
+        self.1.lock().unwrap().push(change);
+    }
+}
 
 #[async_trait]
 impl Deployed for Fake {
@@ -34,8 +42,24 @@ impl Deployed for Fake {
         Ok(None)
     }
 
-    async fn delete_message(&self, _: &str, id: &str) -> Result<bool, Failure> {
-        Ok(id == "there")
+    async fn message(&self, queue: &str, id: &str) -> Result<Option<Message>, Failure> {
+        let messages = self.messages(queue).await?.into_iter();
+        Ok(messages.into_iter().find(|message| message.id == id))
+    }
+
+    async fn delete_message(&self, queue: &str, message: &Message) -> Result<(), Failure> {
+        self.note(format!("delete {} from {queue}", message.id));
+        Ok(())
+    }
+
+    async fn send_message(&self, queue: &str, message: &Message) -> Result<(), Failure> {
+        self.note(format!("send {} to {queue}", message.body));
+        Ok(())
+    }
+
+    async fn invoke(&self, function: &str, event: &Value) -> Result<(), Failure> {
+        self.note(format!("invoke {function} with {event}"));
+        Ok(())
     }
 
     async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure> {
@@ -53,12 +77,15 @@ fn message(id: &str, seconds_ago: i64, body: &str) -> Message {
         sent: Some(Millis(NOW.0 - 1_000 * seconds_ago)),
         attributes: BTreeMap::new(),
         body: body.to_owned(),
+        ..Message::default()
     }
 }
 
 async fn report(messages: Vec<Message>) -> Received {
     let name = "LifoQueue-dev".to_owned();
-    received(name, &Fake(messages), NOW).await.unwrap()
+    received(name, &Fake(messages, Mutex::default()), NOW)
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -116,14 +143,75 @@ async fn empty_queues_are_counted() {
 
 #[tokio::test]
 async fn a_message_is_deleted_by_its_id() {
-    let fake = Fake(vec![message("there", 5, "{}")]);
-    let deleted = delete(&fake, "there").await.unwrap();
-    assert_eq!(
-        deleted.text(),
-        "message there deleted from https://sqs/1/the-dead"
-    );
+    let fake = Fake(vec![message("there", 5, "{}")], Mutex::default());
+    let deleted = change::delete(&fake, "there").await.unwrap();
+    let expected = "message there deleted from https://sqs/1/the-dead";
+    assert_eq!(deleted.text(), expected);
     assert_eq!(deleted.exit(), Exit::Done);
-    let missing = delete(&fake, "other").await.unwrap();
+    let missing = change::delete(&fake, "other").await.unwrap();
     assert!(missing.text().starts_with("no queue has the message other"));
     assert_eq!(missing.exit(), Exit::NotAll);
+    let changes = fake.1.into_inner().unwrap();
+    assert_eq!(changes, ["delete there from https://sqs/1/the-dead"]);
+}
+
+#[tokio::test]
+async fn a_moved_message_is_sent_again_to_its_queue_before_it_is_deleted() {
+    let fifo = Message {
+        deduplication: Some("call-1".to_owned()),
+        ..message("call", 301, "{}")
+    };
+    let fake = Fake(vec![message("task", 5, "[1]"), fifo], Mutex::default());
+    let retried = change::retry(&fake, "task", NOW).await.unwrap();
+    let expected = "message task sent again to https://sqs/1/the-tasks, and deleted from https://sqs/1/the-dead";
+    assert_eq!(retried.text(), expected);
+    change::retry(&fake, "call", NOW).await.unwrap();
+    let expected = [
+        "send [1] to https://sqs/1/the-tasks",
+        "delete task from https://sqs/1/the-dead",
+        "send {} to https://sqs/1/the-tasks",
+        "delete call from https://sqs/1/the-dead",
+    ];
+    assert_eq!(fake.1.into_inner().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn a_rejected_message_and_a_young_one_of_a_fifo_queue_stay() {
+    let mut rejected = message("rejected", 400, "{}");
+    let reason = ("reason".to_owned(), "ttl: it is 0".to_owned());
+    rejected.attributes.extend([reason]);
+    let young = Message {
+        deduplication: Some("call-1".to_owned()),
+        ..message("young", 299, "{}")
+    };
+    let fake = Fake(vec![rejected, young], Mutex::default());
+    for (id, why) in [
+        (
+            "rejected",
+            "rejected again (ttl: it is 0): send a corrected",
+        ),
+        ("young", "SQS would drop it as a duplicate"),
+    ] {
+        let failure = change::retry(&fake, id, NOW).await.unwrap_err();
+        assert!(failure.line().contains(why), "{}", failure.line());
+        assert_eq!(failure.exit(), Exit::Usage);
+    }
+    assert!(fake.1.into_inner().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_failed_invocation_is_invoked_again_with_its_event() {
+    let body = json!({ "requestContext": { "functionArn": "create-tasks" }, "requestPayload": { "tasks": [] } });
+    let fake = Fake(vec![], Mutex::default());
+    let failed = fake.stack().await.unwrap();
+    let queues = failure_queues(&failed);
+    let queue = queues
+        .iter()
+        .find(|queue| queue.logical == "failed")
+        .unwrap();
+    let failed = message("failed", 5, &body.to_string());
+    assert!(matches!(
+        change::target(&fake.stack().await.unwrap(), queue, &failed, NOW),
+        Ok(change::Target::Function(name, event)) if name == "create-tasks" && event == json!({ "tasks": [] })
+    ));
 }

@@ -33,6 +33,7 @@ pub(super) fn is_due(end: Option<&End>, logged_successes: f64, draw: impl FnOnce
 pub(super) fn write(
     task: &Task,
     answer: &'static str,
+    response: Option<&str>,
     end: Option<&End>,
     started: Millis,
     ended: Millis,
@@ -46,11 +47,18 @@ pub(super) fn write(
         attempt = task.attempt,
         outcome = outcome(end),
         answer,
+        http_status = response.and_then(http_status),
         age_ms = millis(started.since(task.task_created)),
         duration_ms = millis(ended.since(started)),
         due_ms,
         "run ended"
     );
+}
+
+/// The status code at the start of a response, as `HTTP 503 …`. The rest may quote the payload.
+fn http_status(response: &str) -> Option<u16> {
+    let code = response.strip_prefix("HTTP ")?.get(..3)?;
+    code.parse().ok()
 }
 
 /// The result for the task.
@@ -76,6 +84,19 @@ fn millis(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn status_code_is_the_start_of_a_response() {
+        for (response, status) in [
+            ("HTTP 422 Unprocessable Entity: no such order", Some(422)),
+            ("HTTP 200, but the answer broke off", Some(200)),
+            ("HTTP 5", None),
+            ("HTTP ééé", None),
+            ("no connection", None),
+        ] {
+            assert_eq!(http_status(response), status, "{response}");
+        }
+    }
 
     #[test]
     fn share_of_successful_runs_and_all_other_runs_are_logged() {

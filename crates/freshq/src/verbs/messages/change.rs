@@ -1,0 +1,163 @@
+//! Deletes a message, or sends it again to where it failed.
+
+use std::time::Duration;
+
+use lifo_queue::time::Millis;
+use serde_json::{Value, json};
+
+use super::failure_queues;
+use crate::deployed::{Deployed, Message, Resource, Stack};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::report::Report;
+
+/// Time for which SQS drops a second message with the same deduplication id
+/// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/using-messagededuplicationid-property.html>).
+const DEDUPLICATION: Duration = Duration::from_secs(5 * 60);
+
+/// The attribute with which a function explains why it rejected a message.
+const REASON: &str = "reason";
+
+/// Where a message goes again.
+pub(super) enum Target<'a> {
+    /// The function whose invocation failed, with its event.
+    Function(String, Value),
+    /// The queue from which SQS moved the message.
+    Queue(&'a Resource),
+}
+
+/// What was done to a message.
+#[derive(Debug)]
+pub(super) struct Changed {
+    id: String,
+    /// The URL of the queue that held the message; `None` if none did.
+    queue: Option<String>,
+    /// The function or the queue to which it was sent again.
+    target: Option<String>,
+}
+
+/// Deletes the message with this id from the queue that holds it.
+pub(super) async fn delete(deployed: &dyn Deployed, id: &str) -> Result<Changed, Failure> {
+    let stack = deployed.stack().await?;
+    let found = find(deployed, &stack, id).await?;
+    if let Some((queue, message)) = &found {
+        deployed.delete_message(&queue.id, message).await?;
+    }
+    Ok(Changed {
+        id: id.to_owned(),
+        queue: found.map(|(queue, _)| queue.id.clone()),
+        target: None,
+    })
+}
+
+/// Sends the message with this id again, then deletes it. If the deletion fails, the message is in
+/// both places.
+pub(super) async fn retry(
+    deployed: &dyn Deployed,
+    id: &str,
+    now: Millis,
+) -> Result<Changed, Failure> {
+    let stack = deployed.stack().await?;
+    let mut changed = Changed {
+        id: id.to_owned(),
+        queue: None,
+        target: None,
+    };
+    let Some((queue, message)) = find(deployed, &stack, id).await? else {
+        return Ok(changed);
+    };
+    changed.target = Some(match target(&stack, queue, &message, now)? {
+        Target::Function(name, event) => {
+            deployed.invoke(&name, &event).await?;
+            name
+        }
+        Target::Queue(source) => {
+            deployed.send_message(&source.id, &message).await?;
+            source.id.clone()
+        }
+    });
+    deployed.delete_message(&queue.id, &message).await?;
+    changed.queue = Some(queue.id.clone());
+    Ok(changed)
+}
+
+async fn find<'a>(
+    deployed: &dyn Deployed,
+    stack: &'a Stack,
+    id: &str,
+) -> Result<Option<(&'a Resource, Message)>, Failure> {
+    for queue in failure_queues(stack) {
+        if let Some(message) = deployed.message(&queue.id, id).await? {
+            return Ok(Some((queue, message)));
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn target<'a>(
+    stack: &'a Stack,
+    queue: &Resource,
+    message: &Message,
+    now: Millis,
+) -> Result<Target<'a>, Failure> {
+    let fault = |fault: String| Failure::Input {
+        place: format!("message {}", message.id),
+        fault,
+    };
+    if let Some(reason) = message.attributes.get(REASON) {
+        let fix = "send a corrected message, then delete this one with --delete";
+        return Err(fault(format!(
+            "it would be rejected again ({reason}): {fix}"
+        )));
+    }
+    if let Some(source) = stack.source(&queue.logical) {
+        let is_young = |sent| now.since(sent) < DEDUPLICATION;
+        return match message.deduplication.is_some() && message.sent.is_some_and(is_young) {
+            true => Err(fault(
+                "it is younger than 5 minutes, and SQS would drop it as a duplicate: repeat the command later"
+                    .to_owned(),
+            )),
+            false => Ok(Target::Queue(source)),
+        };
+    }
+    let body: Value = serde_json::from_str(&message.body).unwrap_or_default();
+    let function = body.pointer("/requestContext/functionArn");
+    match (function.and_then(Value::as_str), body.get("requestPayload")) {
+        (Some(name), Some(event)) => Ok(Target::Function(name.to_owned(), event.clone())),
+        _ => Err(fault(
+            "it is neither an invocation nor of a queue: the runbook, \"Messages in a failure queue\", says what to do"
+                .to_owned(),
+        )),
+    }
+}
+
+impl Report for Changed {
+    fn exit(&self) -> Exit {
+        match self.queue {
+            Some(_) => Exit::Done,
+            None => Exit::NotAll,
+        }
+    }
+
+    fn text(&self) -> String {
+        let id = &self.id;
+        match (&self.queue, &self.target) {
+            (None, _) => format!(
+                "no queue has the message {id}, or it is invisible: repeat the command after 20 s"
+            ),
+            (Some(queue), None) => format!("message {id} deleted from {queue}"),
+            (Some(queue), Some(target)) => {
+                format!("message {id} sent again to {target}, and deleted from {queue}")
+            }
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "deleted": self.queue.is_some(),
+            "messageId": self.id,
+            "queue": self.queue,
+            "sentTo": self.target,
+        })
+    }
+}

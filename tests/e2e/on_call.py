@@ -1,0 +1,103 @@
+"""An operator who has only the text of an alarm, its section of the runbook, and the commands in both."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+import commands
+
+from local.assembly import Assembly
+from local.emulator import local_environment
+from local.paths import PROJECT
+from local.queue import DeployedQueue
+from local.stack import DeployedStack
+
+
+@dataclass
+class OnCall:
+    """An operator with a terminal, the text of an alarm and the section of the runbook that it names."""
+
+    stack: DeployedStack
+    command: str
+    text: str
+    #: The title of a subsection, if the section names another one.
+    subsection: str | None = None
+
+    @property
+    def section(self) -> str:
+        """The section of the runbook."""
+        ((page, title),) = re.findall(r'More: (docs/\S+), "(.+)"\.$', self.text)
+        _, _, rest = (PROJECT / page).read_text().partition(f"# {self.subsection or title}\n")
+        return re.split(r"^##", rest, flags=re.MULTILINE)[0]
+
+    def printed(self, after: str, before: str) -> list[str]:
+        """The commands between two marks of the section."""
+        _, _, rest = self.section.partition(after)
+        span = rest.partition(before)[0]
+        return re.findall(r"`((?:freshq|aws) [^`]+)`", span.replace("\n  ", " "))
+
+    def first(self) -> str:
+        """Run the first command in the alarm's text; returns its output."""
+        return self.run(re.findall(r"freshq [^.,:]+ --stack [\w-]+", self.text)[0])
+
+    def look(self, **values: str) -> str:
+        """Run the commands in the alarm's text, then those of the first look; returns their output."""
+        first = re.findall(r"freshq [^.,:]+ --stack [\w-]+", self.text)
+        assert first, self.text
+        lines = first + self.printed("- **First look**", "- **Do**")
+        # A command with the placeholder of a value that is not known yet is for another answer.
+        known = [line for line in lines if set(re.findall(r"<(\w+)>", line)) <= {"env", *values}]
+        known = [line for line in known if not line.startswith("freshq logs")]
+        return "\n".join(self.run(line, **values) for line in known)
+
+    def do(self, beginning: str, **values: str) -> str:
+        """Run the command of the remedy that begins like this; returns its output."""
+        (line,) = {line for line in self.printed("- **Do**", "- **Over**") if line.startswith(beginning)}
+        return self.run(line, **values)
+
+    def run(self, line: str, **values: str) -> str:
+        """Run a command as printed, with values for its placeholders; returns its output."""
+        for name, value in {"env": "dev", **values}.items():
+            line = line.replace(f"<{name}>", value)
+        program, *arguments = shlex.split(line)
+        assert "<" not in line, line
+        if program == "aws":
+            return self._aws(*arguments)
+        ran = commands.run(self.command, local_environment(self.stack.local_endpoint), *arguments)
+        assert ran.returncode in (0, 1), (line, ran.stdout, ran.stderr)
+        return ran.stdout
+
+    def _aws(self, service: str, operation: str, *options: str) -> str:
+        """Run a command of the AWS CLI with boto3."""
+        given: dict[str, Any] = {}
+        for option, value in zip(options, [*options[1:], "--"], strict=True):
+            name = "".join(word.title() for word in option[2:].split("-")).replace("Uuid", "UUID")
+            if option.startswith("--"):
+                # An option without a value is a switch.
+                given[name] = True if value.startswith("--") else int(value) if value.isdigit() else value
+        return str(getattr(self.stack.client(service), operation.replace("-", "_"))(**given))
+
+
+def alarm(template: Assembly, name: str) -> str:
+    """The text of an alarm."""
+    (text,) = [
+        alarm.properties["AlarmDescription"]
+        for alarm in template.resources("AWS::CloudWatch::Alarm")
+        if alarm.attributes["Metadata"]["aws:cdk:path"].split("/")[-2] == f"{name}-alarm"
+    ]
+    return text
+
+
+def runs_on(queue: DeployedQueue, url: str) -> None:
+    """Make the queue send its tasks to this endpoint."""
+    queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
+
+
+def create(queue: DeployedQueue, count: int) -> list[str]:
+    answer = queue.create([{"payload": {"number": n}} for n in range(count)])
+    assert answer["failed"] == []
+    return [created["taskId"] for created in answer["created"]]
