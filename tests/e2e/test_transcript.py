@@ -150,6 +150,7 @@ def agents_and_calls(session: Session) -> None:
     session.run("agent", "leave", "ana", "--to", "offline")
     session.run("match", "--call", "call-2", "--criteria", "language=Transcript")
     session.run("queues", only="Transcript")
+    session.run("calls", only="Transcript")
     session.run("call", "call-2", "--cancel")
     session.run("call", "call-2")
     seeded = session.run("agent", "seed", "2")

@@ -210,6 +210,18 @@ pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created, Failu
     Ok(Created { count, more })
 }
 
+/// When the first of the newest pending tasks may start; `None` if one may start now, or none is
+/// pending.
+///
+/// # Errors
+/// [`Failure`]: the table could not be read.
+pub(crate) async fn next_start(queue: &Queue, now: Millis) -> Result<Option<Millis>, Failure> {
+    let (pending, order) = (TaskStatus::Pending, Order::NewestFirst);
+    let (tasks, _) = page(queue, pending, order, None, RECENT, now).await?;
+    let starts = tasks.iter().map(|task| task.not_before.unwrap_or(now));
+    Ok(starts.min().filter(|at| *at > now))
+}
+
 /// The tasks created within the window per status, and whether there are more than were read.
 async fn recent(queue: &Queue, now: Millis) -> Result<([usize; 4], bool), Failure> {
     let mut recent = [0; 4];

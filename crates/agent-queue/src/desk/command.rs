@@ -56,7 +56,7 @@ const MAX_AGENT_NAME: usize = 200;
 /// The most agents in one answer.
 const MAX_PAGE: u16 = 1_000;
 
-/// The most calls in one answer. A process reads as many for each of up to 1,000 criteria.
+/// The maximum number of calls in one answer. A process reads as many for each of up to 1,000 criteria.
 const MAX_CALLS: u16 = 100;
 
 /// An invalid command. The message names the field and the remedy.

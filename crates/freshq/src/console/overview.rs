@@ -86,6 +86,7 @@ fn state(site: &Site, sample: &Sample) -> Markup {
         queue: site.queue.name.clone(),
         account: site.account.clone(),
         created: sample.created(),
+        next_start: None,
         status: status.clone(),
     };
     let (control, now) = (&status.control, status.now);

@@ -39,6 +39,7 @@ impl VerbOnQueue for Status {
             queue: queue.name.clone(),
             account: account.clone(),
             created: sample::created(queue, status.now).await?,
+            next_start: sample::next_start(queue, status.now).await?,
             status,
         }))
     }
@@ -58,6 +59,8 @@ pub(crate) struct StatusReport {
     pub(crate) account: Account,
     /// Tasks created in the last minute.
     pub(crate) created: Created,
+    /// As [`sample::next_start`].
+    pub(crate) next_start: Option<Millis>,
     pub(crate) status: operate::Status,
 }
 
@@ -72,6 +75,18 @@ impl StatusReport {
     fn limited(&self) -> String {
         let operate::Status { control, now, .. } = &self.status;
         limit::stands(control, *now).unwrap_or_else(|| "no".to_owned())
+    }
+
+    fn pending(&self) -> String {
+        let operate::Status { pending, now, .. } = &self.status;
+        match self.next_start {
+            None => pending.to_string(),
+            Some(at) => format!(
+                "{pending}; none may start before {}, {}",
+                exact(at),
+                relative(at, *now)
+            ),
+        }
     }
 
     fn processor(&self) -> String {
@@ -232,7 +247,6 @@ impl StatusReport {
         let operate::Status {
             now,
             control,
-            pending,
             taken,
             failed,
             ..
@@ -245,7 +259,7 @@ impl StatusReport {
             ("paused", self.paused()),
             ("limited", self.limited()),
             ("processor", self.processor()),
-            ("PENDING", pending.to_string()),
+            ("PENDING", self.pending()),
             ("oldest PENDING", self.oldest()),
             ("TAKEN", taken.to_string()),
             ("FAILURE", failed.to_string()),
@@ -307,6 +321,7 @@ impl Report for StatusReport {
                 "messageId": lease.message_id,
             })),
             "pending": status.pending,
+            "nextStart": self.next_start.map(exact),
             "oldestPending": status.oldest_pending.map(|created| json!({
                 "created": exact(created),
                 "ageMs": now.since(created).as_millis(),

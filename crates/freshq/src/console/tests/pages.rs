@@ -260,6 +260,7 @@ async fn the_agents_page_shows_queues_pending_calls_and_agents() {
     let shows = [
         "<td>Spanish, M</td><td>2</td>",
         "<td>Basque, F</td><td>3</td><td>no agent with these attributes was ever queued</td>",
+        "<td>call-7</td><td>Basque, F</td><td>1m 1s</td>",
         "Ana Ruiz",
         "agents?after=ana",
     ];

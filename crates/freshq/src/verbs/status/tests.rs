@@ -31,6 +31,7 @@ fn report(control: Control) -> StatusReport {
             count: 90,
             more: false,
         },
+        next_start: None,
         status: operate::Status {
             now: NOW,
             control,
@@ -227,6 +228,7 @@ fn json_status_has_exact_figures() {
             "owner": "00000000-0000-0000-0000-000000000007", "messageId": "message-1",
         },
         "pending": { "count": 10_000, "exact": false },
+        "nextStart": null,
         "oldestPending": { "created": "2027-01-15T06:57:57.000Z", "ageMs": 3_723_000 },
         "taken": { "count": 10, "exact": true },
         "failed": { "count": 3, "exact": true },
@@ -286,4 +288,19 @@ fn status_of_an_unused_queue_is_shown() {
         assert_eq!(untouched.json()[key], Value::Null, "{key}");
     }
     assert_eq!(untouched.exit(), Exit::Done);
+}
+
+#[test]
+fn a_time_before_which_no_task_may_start_is_named() {
+    let mut status = report(Control::default());
+    status.next_start = Some(at(90));
+    let (_, pending) = status
+        .rows()
+        .into_iter()
+        .find(|(name, _)| *name == "PENDING")
+        .unwrap();
+    assert!(
+        pending.ends_with("; none may start before 2027-01-15T08:01:30.000Z, in 1m 30s"),
+        "{pending}"
+    );
 }
