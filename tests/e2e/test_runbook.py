@@ -131,7 +131,7 @@ def test_an_invalid_message_is_in_the_dead_letter_queue(queue: DeployedQueue, ta
     found = on_call.look()
     assert re.search(r"reason +.*ttlSecond", found), found
     (message,) = set(re.findall(r"(?m)^id +(\S+)", found))
-    assert f"message {message} deleted" in on_call.do("freshq messages --env", id=message)
+    assert f"message {message} deleted" in on_call.do("freshq messages --env <env> --delete", id=message)
     assert "no messages in" in on_call.look()
 
 

@@ -23,6 +23,7 @@ from local.queue import DeployedQueue
 TRANSCRIPT = Path(__file__).with_name("transcript.txt")
 #: The verbs that are not in the transcript, each with the reason.
 ELSEWHERE = {
+    "cost": "reads no queue; its own tests compare its output",
     "console": "serves a page until Ctrl-C; tests/console tests it in a browser",
     "dev": "serves a queue until Ctrl-C",
     "logs": "starts the AWS CLI",
@@ -107,6 +108,8 @@ def tasks(session: Session, queue: DeployedQueue) -> None:
     session.run("breaker", "open", "--for", "10m", "--reason", "a new release")
     session.run("status")
     session.run("breaker", "close")
+    session.run("limit", "--rate", "5", "--for", "10m", "--reason", "a migration")
+    session.run("limit", "--off")
     session.run("resume")
     wait_for(queue, ["order-1"])
     wait_for(queue, ["order-2"], "FAILURE")
