@@ -18,7 +18,7 @@ const AUDIENCE = 'sts.amazonaws.com';
 /** Reusable workflow whose jobs deploy. */
 const DEPLOYING_WORKFLOW = '.github/workflows/deploy-environment.yml';
 
-/** Longest session of a role. A diff takes seconds, and a deployment with its rollback watch takes minutes. */
+/** Maximum duration of a session of a role. A diff takes seconds, and a deployment with its rollback watch takes minutes. */
 const LONGEST_SESSION = Duration.hours(1);
 
 /** Name patterns of the stacks of all environments, including personal stacks. */

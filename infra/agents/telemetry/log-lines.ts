@@ -43,7 +43,7 @@ export const AGENT_LINES = {
     message: 'assignment published',
     level: 'INFO',
     by: ['agent-desk', 'match-calls', 'sweep-agents'],
-    when: 'per assignment that reached the topic',
+    when: 'once per assignment that reached the topic',
     fields: {
       agent: "the agent's id",
       call: "the call's id",
@@ -54,7 +54,7 @@ export const AGENT_LINES = {
     message: 'call lease expired',
     level: 'WARN',
     by: ['sweep-agents'],
-    when: 'per agent that the sweep made available, because the call did not end within `agents.callLease`',
+    when: 'once per agent that the sweep made available, because the call did not end within `agents.callLease`',
     fields: {
       agent: "the agent's id",
       call: "the call's id",
@@ -64,7 +64,7 @@ export const AGENT_LINES = {
     message: 'expired call sent to the dead-letter queue',
     level: 'WARN',
     by: ['agent-desk', 'match-calls', 'sweep-agents'],
-    when: 'per call that was pending for longer than `calls.maxWait`',
+    when: 'once per call that was pending for longer than `calls.maxWait`',
     fields: {
       call: "the call's id",
     },
@@ -73,7 +73,7 @@ export const AGENT_LINES = {
     message: 'a step of the sweep failed; the others go on',
     level: 'ERROR',
     by: ['sweep-agents'],
-    when: 'per step that failed',
+    when: 'once per step that failed',
     fields: {
       error: 'what failed',
     },

@@ -87,7 +87,7 @@ export const TASK_LINES = {
     message: 'lease expired',
     level: 'WARN',
     by: ['sweep-tasks'],
-    when: 'per task whose lease expired, most likely because its process crashed',
+    when: 'once per task whose lease expired, most likely because its process crashed',
     fields: {
       task_id: 'the task',
       attempts: 'attempts that count so far',
@@ -99,7 +99,7 @@ export const TASK_LINES = {
     message: 'task not inserted',
     level: 'ERROR',
     by: ['create-tasks'],
-    when: 'per task that could not be written to DynamoDB',
+    when: 'once per task that could not be written to DynamoDB',
     fields: {
       task_id: 'the task',
       error: 'what failed, with its causes',
@@ -137,7 +137,7 @@ export const TASK_LINES = {
     message: 'task shed',
     level: 'INFO',
     by: ['count-shed', 'ingest-tasks'],
-    when: 'per task that expired before it succeeded or failed; of each batch the first ten',
+    when: 'once per task that expired before it succeeded or failed; of each batch the first ten',
     fields: {
       task_id: 'the task',
       status: 'its status: `PENDING` or `TAKEN`',
