@@ -170,7 +170,7 @@ impl VerbOnQueue for List {
         Ok(Box::new(Listed {
             now,
             found: all,
-            is_any: self.status == StatusName::Any,
+            status: self.status,
         }))
     }
 
@@ -184,11 +184,15 @@ impl VerbOnQueue for List {
 struct Listed {
     now: Millis,
     found: Found,
-    /// Whether the tasks have several statuses.
-    is_any: bool,
+    /// The status that was searched.
+    status: StatusName,
 }
 
 impl Listed {
+    fn is_any(&self) -> bool {
+        self.status == StatusName::Any
+    }
+
     fn row(&self, task: &FoundTask) -> [String; 7] {
         let error = task.text(schema::LAST_ERROR).unwrap_or_default();
         let attempts = task.number(schema::ATTEMPTS).unwrap_or(0);
@@ -255,11 +259,16 @@ impl Report for Listed {
         let head = head.map(str::to_owned);
         let rows = self.found.tasks.iter().map(|task| self.row(task));
         let mut text = match self.found.tasks.len() {
-            0 => "no task found".to_owned(),
+            0 => match self.status.statuses()[..] {
+                [status] => {
+                    format!("no task is {status}; --status any lists the tasks of all statuses")
+                }
+                _ => "no task found".to_owned(),
+            },
             _ => columns(std::iter::once(head).chain(rows)),
         };
         text += &format!("\n{}", read_cost(self.found.items, self.found.pages));
-        if self.is_any && self.found.next.is_some() {
+        if self.is_any() && self.found.next.is_some() {
             text += "; not all were read: raise --limit, or list one status";
         } else if let Some(next) = &self.found.next {
             text += &format!("; not all were read: continue with --after {next}");
@@ -284,7 +293,7 @@ impl Report for Listed {
         json!({
             "tasks": tasks.collect::<Vec<_>>(),
             "read": { "tasks": self.found.items, "pages": self.found.pages },
-            "after": self.found.next.as_ref().filter(|_| !self.is_any).map(ToString::to_string),
+            "after": self.found.next.as_ref().filter(|_| !self.is_any()).map(ToString::to_string),
         })
     }
 }

@@ -58,6 +58,19 @@ async fn tasks_are_listed_newest_first_and_page_by_page() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn empty_list_names_the_status_and_how_to_list_all() {
+    let mut world = World::start();
+    world.put("done", TaskStatus::Success, 10);
+    let pending = world.run(&list(StatusName::Pending)).await.unwrap().text();
+    assert!(
+        pending.starts_with("no task is PENDING; --status any lists"),
+        "{pending}"
+    );
+    let any = world.run(&list(StatusName::Any)).await.unwrap().text();
+    assert!(any.contains("done"), "{any}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_list_is_filtered_by_age_and_error_and_its_reads_are_bounded() {
     let mut world = World::start();
     for n in 0..10 {
