@@ -26,3 +26,10 @@ def test_a_build_of_the_functions_and_one_of_the_workspace_share_their_crates() 
     assert len(functions) > 100
     differ = {crate for crate, of_functions in functions.items() if workspace[crate] != of_functions}
     assert {name for name, _ in differ} == DIFFERENT
+
+
+def test_a_runner_outside_of_the_repository_does_not_compile_the_agents_queue() -> None:
+    names = {name for name, _ in features("--package", "freshq-runner")}
+
+    assert {"lambda", "lifo-queue"} <= names
+    assert "agent-queue" not in names

@@ -1,16 +1,18 @@
 //! Typed configuration, which each function reads from its environment once, at its start.
 //!
-//! Each name, ARN and URL has a variable of its own. The settings are JSON in one variable,
+//! Each name, ARN and URL has its own variable. The settings are JSON in one variable,
 //! `SETTINGS_<FUNCTION>`. The constructs in `infra/` have the defaults and the rules between
 //! settings. A function whose environment is wrong reports each wrong variable with its remedy, in
 //! one error. `tests/contract.json` has the names, and samples of the settings. Tests here and in
 //! `tests/infra` compare with it.
 
+#[cfg(feature = "agents")]
 mod agents;
 mod reader;
 mod tasks;
 pub mod variable;
 
+#[cfg(feature = "agents")]
 pub use self::agents::{AgentQueue, AgentSettings, MatchCalls};
 pub use self::reader::{ConfigError, Problem, Reader, parse};
 pub use self::tasks::{

@@ -10,8 +10,9 @@
 //! | [`sqs`] | batches of an SQS queue, and which of their messages failed |
 //! | [`diagnostics`] | errors as Lambda reports them |
 //! | [`process_tasks`] | `process-tasks` without the task runner |
-//! | [`agents`] | code that the functions of an agents' queue share |
+//! | `agents` | code that the functions of an agents' queue share |
 
+#[cfg(feature = "agents")]
 pub mod agents;
 pub mod aws;
 pub mod config;

@@ -1,4 +1,4 @@
-//! A `process-tasks` binary with a task runner of its own: it prices orders with an engine whose
+//! A `process-tasks` binary with its own task runner: it prices orders with an engine whose
 //! licence allows two calculations at a time.
 
 mod engine;
@@ -6,9 +6,7 @@ mod engine;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use lifo_queue::runner::{Outcome, TaskRunner};
-use lifo_queue::task::Task;
+use freshq_runner::{Outcome, Task, TaskRunner, async_trait, serve};
 use serde::Deserialize as _;
 use tokio::sync::Semaphore;
 
@@ -17,8 +15,8 @@ use crate::engine::Order;
 /// Number of concurrent calculations that the engine's licence allows.
 const LICENCES: usize = 2;
 
-fn main() -> Result<(), lambda::Error> {
-    lambda::process_tasks::serve(async |_start| Ok(Pricing::new(LICENCES)))
+fn main() -> Result<(), freshq_runner::Error> {
+    serve(async |_start| Ok(Pricing::new(LICENCES)))
 }
 
 struct Pricing {
@@ -77,8 +75,7 @@ impl TaskRunner for Pricing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lifo_queue::task::TaskId;
-    use lifo_queue::time::{EpochSeconds, Millis};
+    use freshq_runner::{EpochSeconds, Millis, TaskId};
     use serde_json::{Value, json};
 
     fn task(payload: Value) -> Task {

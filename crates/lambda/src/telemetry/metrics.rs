@@ -34,9 +34,8 @@ macro_rules! counters {
     };
 }
 
+#[cfg(feature = "agents")]
 pub mod agents;
-
-use self::agents::AGENT_NAMES;
 
 counters! {
     NAMES:
@@ -90,7 +89,7 @@ impl Metrics {
             .with_dimension(DIMENSION, table.to_owned())
             .init()
             .map_err(|error| AlreadyInstalled(error.to_string()))?;
-        for name in NAMES.iter().chain(AGENT_NAMES) {
+        for name in NAMES {
             ::metrics::describe_counter!(*name, ::metrics::Unit::Count, "");
         }
         for name in [PENDING_TASKS, PENDING_TASKS_CAPPED, TAKEN_TASKS] {
@@ -98,7 +97,8 @@ impl Metrics {
         }
         ::metrics::describe_gauge!(OLDEST_PENDING_SECONDS, ::metrics::Unit::Seconds, "");
         ::metrics::describe_counter!(OVERLOADED_SECONDS, ::metrics::Unit::Seconds, "");
-        agents::describe_gauges();
+        #[cfg(feature = "agents")]
+        agents::describe();
         Ok(Self {
             collector,
             level: super::level(),

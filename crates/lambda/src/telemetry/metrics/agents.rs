@@ -27,8 +27,11 @@ counters! {
     UNPUBLISHED_ASSIGNMENTS = "UnpublishedAssignments": "Events that a sweep could not publish: an alarm.",
 }
 
-/// Describes the units of the gauges for CloudWatch.
-pub(super) fn describe_gauges() {
+/// Describes the units for CloudWatch.
+pub(super) fn describe() {
+    for name in AGENT_NAMES {
+        metrics::describe_counter!(*name, Unit::Count, "");
+    }
     for name in [QUEUED_AGENTS, WAITING_CALLS, UNPUBLISHED_ASSIGNMENTS] {
         metrics::describe_gauge!(name, Unit::Count, "");
     }
