@@ -70,7 +70,11 @@ fn settings(variables: &[&Value], name: &'static str) -> Result<Value, TemplateE
 }
 
 fn runner(variables: &[&Value]) -> Result<RunnerConfig, TemplateError> {
-    let text = one(variables, RUNNER, ": the runner is a Lambda function, or its URL belongs to another resource. Replace it with --runner <URL>")?;
+    let text = one(
+        variables,
+        RUNNER,
+        ": the runner is a Lambda function, or its URL belongs to another resource. Replace it with --runner <URL>",
+    )?;
     let runner: RunnerConfig = text.parse().map_err(|error| invalid(RUNNER, &error))?;
     match &runner {
         RunnerConfig::Lambda { .. } => Err(TemplateError::NeedsAws("is a Lambda function")),
