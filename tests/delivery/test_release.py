@@ -115,7 +115,7 @@ def test_the_sources_have_one_version() -> None:
 
 
 def test_only_a_package_of_a_workflow_names_its_repository(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = {"version": "1.2.3", "license": "Apache-2.0", "engines": {"node": ">=20"}}
+    source: dict[str, object] = {"version": "1.2.3", "license": "Apache-2.0", "engines": {"node": ">=20"}}
     assert Metadata(source, None).shared == source
     monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.example")
     shared = Metadata(source, "octo-org/freshq").shared

@@ -53,7 +53,7 @@ def possible_losses(aws: Emulator, out: Path, stack: str, into: Path) -> str:
     assert deployed.fetch(assemblies.stacks(out, stack), into / "base", lambda _: client) == [stack]
     (into / "head").mkdir()
     (into / "head" / f"{stack}.template.json").write_text((out / f"{stack}.template.json").read_text())
-    command = [NODE_BIN / "tsx", "infra/diff/main.ts", "--base", into / "base", "--head", into / "head"]
+    command: list[str | Path] = [NODE_BIN / "tsx", "infra/diff/main.ts", "--base", into / "base", "--head", into / "head"]
     return subprocess.run(command, cwd=PROJECT, check=True, capture_output=True, text=True).stdout
 
 
