@@ -8,7 +8,7 @@ use super::*;
 
 const MONTH: &str = "730h";
 
-fn cost(arguments: &[&str]) -> Estimate {
+fn parsed(arguments: &[&str]) -> Result<Cost, clap::Error> {
     use clap::Parser;
     #[derive(Debug, Parser)]
     struct Line {
@@ -16,7 +16,11 @@ fn cost(arguments: &[&str]) -> Estimate {
         cost: Cost,
     }
     let line = std::iter::once("cost").chain(arguments.iter().copied());
-    Line::try_parse_from(line).unwrap().cost.estimate()
+    Ok(Line::try_parse_from(line)?.cost)
+}
+
+fn cost(arguments: &[&str]) -> Estimate {
+    parsed(arguments).unwrap().estimate()
 }
 
 fn dynamodb(all: &[Billed]) -> f64 {
@@ -85,15 +89,13 @@ fn shed_tasks_are_not_taken_and_with_admission_not_inserted() {
 
 #[test]
 fn arguments_out_of_range_are_rejected_by_their_name() {
-    use clap::Parser;
     for (arguments, name) in [
         (["--batch", "11"], "--batch"),
         (["--attempts", "0.5"], "--attempts"),
         (["--capacity", "0"], "--capacity"),
         (["--payload", "0"], "--payload"),
     ] {
-        let line = [&["freshq", "cost"][..], &arguments[..]].concat();
-        let error = crate::arguments::Arguments::try_parse_from(line).unwrap_err();
+        let error = parsed(&arguments).unwrap_err();
         assert!(error.to_string().contains(name), "{error}");
     }
 }
