@@ -83,7 +83,8 @@ def operator(queue: DeployedQueue, agents: DeployedAgents, template: Assembly, c
         line = PROBES[probe]
         if "<id>" not in line:
             return line
-        body, url = {"taskId": "probe"}, queue.outputs["IngestDeadLetterQueueUrl"]
+        body: dict[str, Any] = {"taskId": "probe"}
+        url = queue.outputs["IngestDeadLetterQueueUrl"]
         if probe.endswith("a failed invocation"):
             function = queue.function("create-tasks")
             body = {"requestContext": {"functionArn": function}, "requestPayload": {"tasks": []}}
