@@ -101,14 +101,13 @@ pub async fn scanned(
     }
 }
 
-/// Computes each queue's version and depth, as the store does. The joins are those of the agents and
-/// in the stripes of earlier releases, plus those before the stripes existed; the depth is the number
-/// of entries. In each line's row, the number of pending calls replaces the time at which the line
+/// Computes each queue's version and depth, as the store does. The joins are those of the agents; the
+/// depth is the number of entries. In each line's row, the number of pending calls replaces the time at which the line
 /// was opened.
 fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + Sync>> {
     let mut joins: BTreeMap<String, u64> = BTreeMap::new();
-    rows.retain(|(pk, _), row| {
-        if pk.starts_with("Agents#") || pk.starts_with("Joins#") {
+    for ((pk, _), row) in &mut rows {
+        if pk.starts_with("Agents#") {
             row.retain(|name, number| {
                 let joined = name.starts_with("Q#");
                 if joined {
@@ -117,8 +116,7 @@ fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + S
                 !joined
             });
         }
-        !pk.starts_with("Joins#")
-    });
+    }
     let depth = |partition: &str| rows.keys().filter(|(pk, _)| pk == partition).count() as u64;
     let lines: Vec<_> = rows
         .keys()
@@ -126,10 +124,8 @@ fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + S
         .map(|key| (key.clone(), waiting(depth(&key.1))))
         .collect();
     let mut queues = vec![];
-    for (key, row) in rows.iter().filter(|((pk, _), _)| pk == "AllQueues") {
-        let number = |name: &str| row[name][0].parse::<i64>();
-        let before = (number("QueueVersionId")? + number("QueueDepth")?) / 2;
-        let joins = u64::try_from(before)? + joins.get(&key.1).copied().unwrap_or(0);
+    for (key, _) in rows.iter().filter(|((pk, _), _)| pk == "AllQueues") {
+        let joins = joins.get(&key.1).copied().unwrap_or(0);
         let depth = depth(&key.1);
         let row = texts([
             ("QueueVersionId", (2 * joins - depth).to_string()),

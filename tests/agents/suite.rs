@@ -8,7 +8,6 @@
 //! | [`tally`] | checks that hold for every table at every time |
 //! | [`world`] | a queue, a stopped clock, and a recording publisher |
 //! | [`watched`] | a store that records reads and can inject changes |
-//! | [`partitions`] | agents where earlier releases wrote them |
 //! | [`model`] | a reference queue, and a state machine that compares the stores with it |
 //! | [`contended`] | transaction conflicts, in an order that a seed draws |
 #![allow(
@@ -19,7 +18,6 @@
 
 pub mod contended;
 pub mod model;
-pub mod partitions;
 pub mod rows;
 pub mod tally;
 pub mod watched;

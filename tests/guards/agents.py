@@ -307,31 +307,7 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         "close a line that has a waiting call",
         _LINES,
         " && self.is_empty(&line).await? {",
-        " && (self.is_empty(&line).await? || seen <= now) {",
-    ),
-    one_change(
-        "register an agent that is in the partition of earlier releases",
-        f"{_CORE}/store/dynamodb.rs",
-        "= change.steps.first() {",
-        "= change.steps.get(1) {",
-    ),
-    one_change(
-        "change no agent in the partition of earlier releases",
-        f"{_CORE}/store/dynamodb.rs",
-        "for former in [true, false] {",
-        "for former in [false, false] {",
-    ),
-    one_change(
-        "move an agent that changed since it was read",
-        f"{_CORE}/store/dynamodb/adopt.rs",
-        'unchanged.push(format!("#n{n} = :v{n}"));',
-        'unchanged.push(format!("(#n{n} = :v{n} OR attribute_exists(#n{n}))"));',
-    ),
-    one_change(
-        "move an agent over another one",
-        f"{_CORE}/store/dynamodb/adopt.rs",
-        '.condition_expression("attribute_not_exists(pk)")',
-        '.condition_expression("attribute_not_exists(pk) OR attribute_exists(pk)")',
+        " && (self.is_empty(&line).await? || line.seen <= now) {",
     ),
     one_change(
         "close a line that was opened again (DynamoDB)",

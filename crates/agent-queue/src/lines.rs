@@ -62,12 +62,7 @@ impl AgentQueue {
     pub(crate) async fn close_lines(&self) -> Result<(), QueueError> {
         let now = self.clock.now();
         for line in self.store.lines().await? {
-            let Some(seen) = line.seen else {
-                // An earlier release, which did not store the time, may be using it.
-                self.store.open_line(&line.criteria, now).await?;
-                continue;
-            };
-            if seen.plus(CLOSED_AFTER) <= now && self.is_empty(&line).await? {
+            if line.seen.plus(CLOSED_AFTER) <= now && self.is_empty(&line).await? {
                 self.store.close_line(&line).await?;
             }
             if self.is_over() {

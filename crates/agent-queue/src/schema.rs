@@ -8,8 +8,6 @@ pub const SK: &str = "sk";
 
 /// Agents, in the partitions `Agents#<stripe>`; the sort key is `Agent#<id>`.
 pub const AGENTS: &str = "Agents";
-/// Partition of the agents of earlier releases, until the sweep moves them.
-pub const ALL_AGENTS: &str = "AllAgents";
 /// Prefix of an agent's sort key.
 pub const AGENT_PREFIX: &str = "Agent#";
 /// Partition of all queues that were ever opened; the sort key is the queue's name.
@@ -27,14 +25,8 @@ pub const LEASES: &str = "Leases";
 /// The outbox: events to publish, in the partitions `Outbox#<stripe>`; the sort key is
 /// `<time>#<call id>`.
 pub const OUTBOX: &str = "Outbox";
-/// Number of joins of each queue as counted by earlier releases, in the items
-/// `Joins#<stripe>`/`Joins`: one attribute for each queue, with the queue's name. An agent's item
-/// has such an attribute for each queue that the agent joined.
-pub const JOINS: &str = "Joins";
 /// Number of partitions over which agents, call leases and the outbox are spread. Stored keys depend on it.
 pub const STRIPES: u8 = 16;
-/// Number of items over which earlier releases spread the joins.
-pub const JOIN_STRIPES: u8 = 64;
 
 /// An agent's name (S).
 pub const AGENT_NAME: &str = "AgentName";
@@ -57,13 +49,6 @@ pub const LEASE_UNTIL: &str = "LeaseUntil";
 /// The same time, until the agent has answered the assignment (S).
 pub const ANSWER_BY: &str = "AnswerBy";
 
-/// Number of changes of a queue, as counted before joins were (N).
-pub const QUEUE_VERSION: &str = "QueueVersionId";
-/// Number of agents in a queue when joins began to be counted (N).
-pub const QUEUE_DEPTH: &str = "QueueDepth";
-/// Number of pending calls of one criteria, as counted by earlier releases (N). It stays 0 in new
-/// items.
-pub const WAITING_DEPTH: &str = "WaitingDepth";
 /// Time at which a process last opened a line of pending calls (S).
 pub const SEEN_AT: &str = "SeenAt";
 
@@ -75,7 +60,7 @@ pub const ARRIVED_AT: &str = "ArrivedAt";
 pub const SEQUENCE: &str = "Sequence";
 /// `waiting`, `assigned`, `cancelled` or `expired` (S).
 pub const CALL_STATUS: &str = "CallStatus";
-/// Number of assignments of a call so far; absent: none, or one by an earlier release (N).
+/// Number of assignments of a call so far; absent: none (N).
 pub const ASSIGNMENT: &str = "Assignment";
 /// Time at which DynamoDB may delete a finished call, in seconds since the Unix epoch (N).
 pub const TTL: &str = "ttl";
@@ -83,7 +68,7 @@ pub const TTL: &str = "ttl";
 pub const ASSIGNED_AT: &str = "AssignedAt";
 
 /// Attribute names that no dimension may have.
-pub const RESERVED: [&str; 20] = [
+pub const RESERVED: [&str; 17] = [
     PK,
     SK,
     AGENT_NAME,
@@ -96,9 +81,6 @@ pub const RESERVED: [&str; 20] = [
     CALL_ID,
     LEASE_UNTIL,
     ANSWER_BY,
-    QUEUE_VERSION,
-    QUEUE_DEPTH,
-    WAITING_DEPTH,
     CRITERIA,
     ARRIVED_AT,
     CALL_STATUS,

@@ -106,12 +106,6 @@ pub trait AgentStore: Send + Sync {
 
     /// Deletes published entries. One may remain, and is then published again.
     async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError>;
-
-    /// Moves items of another release to where this release reads them. Returns their number; the
-    /// next call continues with the rest.
-    async fn adopt(&self) -> Result<u32, StoreError> {
-        Ok(0)
-    }
 }
 
 /// Which agent of a queue comes first.
@@ -193,8 +187,8 @@ impl QueueCounters {
 pub struct Line {
     /// The criteria.
     pub criteria: Criteria,
-    /// Time at which it was last opened; `None`: by a release that did not store it.
-    pub seen: Option<Micros>,
+    /// Time at which it was last opened.
+    pub seen: Micros,
 }
 
 /// The number of pending calls of one criteria.

@@ -100,9 +100,6 @@ impl AgentQueue {
             errors: vec![],
             tried: BTreeSet::new(),
         };
-        if let Err(error) = self.store.adopt().await {
-            sweep.failed(error.into());
-        }
         // First, so that no assignment is published whose time to answer is over.
         sweep.return_agents(self.share(4)).await;
         sweep.publish_forgotten(self.share(3)).await;

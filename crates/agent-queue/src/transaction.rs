@@ -16,7 +16,7 @@ use crate::criteria::QueueName;
 use crate::time::Micros;
 
 pub use self::key::{
-    Key, agent_key, call_key, former_agent_key, joins_key, lease_key, line_key, outbox_key,
+    Key, agent_key, call_key, lease_key, line_key, outbox_key,
     stripe_of, striped, waiting_partition,
 };
 pub use self::step::{Before, CallLease, QueueEntry, Step, Term};

@@ -1,7 +1,6 @@
 //! The store on DynamoDB. Every change is one `TransactWriteItems`. Reads are strongly consistent
 //! `Query` and `GetItem` requests.
 
-mod adopt;
 mod agents;
 mod item;
 mod line;
@@ -13,14 +12,13 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{CancellationReason, DeleteRequest, WriteRequest};
-use uuid::Uuid;
 
 use self::item::{Attributes, key};
 use self::transact::Composer;
 use super::{Committed, Refusal, StoreError, There};
 use crate::call::{CallRecord, CallState, OutboxEntry};
 use crate::dimension::Dimensions;
-use crate::transaction::{Change, Step, former_agent_key, outbox_key};
+use crate::transaction::{Change, Step, outbox_key};
 
 /// The store on one DynamoDB table.
 #[derive(Clone, Debug)]
@@ -46,16 +44,6 @@ fn incomplete(source: BuildError) -> StoreError {
     }
 }
 
-/// Whether a change was rejected because its agent has no item where the change looked for it.
-fn lacks_agent(change: &Change, committed: &Committed) -> bool {
-    let Committed::Refused(refusals) = committed else {
-        return false;
-    };
-    refusals.iter().any(|Refusal { step, there }| {
-        there.is_none() && matches!(change.steps.get(*step), Some(Step::Agent(_)))
-    })
-}
-
 impl DynamoStore {
     /// The store on `table`; its agents have these dimensions. The client may retry by itself,
     /// because every change has its own token.
@@ -68,37 +56,18 @@ impl DynamoStore {
         }
     }
 
-    /// Commits a change. Its agent may still be where an earlier release wrote it, or be moved from
-    /// there between the first two attempts.
     async fn transact(&self, change: &Change) -> Result<Committed, StoreError> {
-        let mut committed = self.transact_at(change, false).await?;
-        for former in [true, false] {
-            if lacks_agent(change, &committed) {
-                committed = self.transact_at(change, former).await?;
-            }
-        }
-        Ok(committed)
-    }
-
-    async fn transact_at(&self, change: &Change, former: bool) -> Result<Committed, StoreError> {
         let composer = Composer {
             table: &self.table,
             dimensions: &self.dimensions,
-            former,
         };
-        // A token belongs to one list of operations.
-        let token = Uuid::from_u128(change.token.as_u128() ^ u128::from(former));
         let mut request = self
             .client
             .transact_write_items()
-            .client_request_token(token.to_string());
+            .client_request_token(change.token.to_string());
         for step in &change.steps {
             let operation = composer.operation(step);
             request = request.transact_items(operation.map_err(incomplete)?);
-        }
-        if let Some(Step::NewAgent(agent)) = change.steps.first() {
-            let nowhere_else = composer.absent(former_agent_key(&agent.id));
-            request = request.transact_items(nowhere_else.map_err(incomplete)?);
         }
         let Err(error) = request.send().await else {
             return Ok(Committed::Done);

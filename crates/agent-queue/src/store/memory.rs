@@ -129,7 +129,7 @@ impl AgentStore for MemoryStore {
         let state = self.lock();
         let lines = state.lines.iter().map(|(criteria, seen)| Line {
             criteria: criteria.clone(),
-            seen: Some(*seen),
+            seen: *seen,
         });
         Ok(lines.collect())
     }
@@ -141,7 +141,7 @@ impl AgentStore for MemoryStore {
 
     async fn close_line(&self, line: &Line) -> Result<(), StoreError> {
         let mut state = self.lock();
-        if state.lines.get(&line.criteria).copied() == line.seen {
+        if state.lines.get(&line.criteria).copied() == Some(line.seen) {
             state.lines.remove(&line.criteria);
         }
         Ok(())

@@ -40,12 +40,6 @@ pub fn agent_key(agent: &AgentId) -> Key {
     (partition, format!("{}{agent}", schema::AGENT_PREFIX))
 }
 
-/// The key of an agent's item that an earlier release wrote.
-#[must_use]
-pub fn former_agent_key(agent: &AgentId) -> Key {
-    (schema::ALL_AGENTS.to_owned(), agent_key(agent).1)
-}
-
 /// The key of a call's item.
 #[must_use]
 pub fn call_key(call: &CallId) -> Key {
@@ -65,12 +59,6 @@ pub fn waiting_partition(criteria: &Criteria) -> String {
 #[must_use]
 pub fn line_key(criteria: &Criteria) -> Key {
     (schema::ALL_CRITERIA.to_owned(), waiting_partition(criteria))
-}
-
-/// The key of one stripe of the joins that earlier releases counted.
-#[must_use]
-pub fn joins_key(stripe: u8) -> Key {
-    (striped(schema::JOINS, stripe), schema::JOINS.to_owned())
 }
 
 /// The key of a call lease; its partition follows from the agent's id.

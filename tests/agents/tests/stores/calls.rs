@@ -140,13 +140,13 @@ pub(crate) async fn line_is_closed_unless_it_was_opened_again(store: Arc<dyn Age
     let read = store.lines().await.unwrap();
     let line = Line {
         criteria: wanted.clone(),
-        seen: Some(at(1)),
+        seen: at(1),
     };
     assert_eq!(read, std::slice::from_ref(&line));
     store.open_line(&wanted, at(2)).await.unwrap();
     store.close_line(&line).await.unwrap();
     let read = store.lines().await.unwrap();
-    assert_eq!((read.len(), read[0].seen), (1, Some(at(2))));
+    assert_eq!((read.len(), read[0].seen), (1, at(2)));
     for _ in 0..2 {
         store.close_line(&read[0]).await.unwrap();
         assert_eq!(store.lines().await.unwrap(), []);

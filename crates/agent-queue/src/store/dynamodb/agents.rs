@@ -1,34 +1,26 @@
 //! The reads of agents, in all partitions of agents.
-//!
-//! Earlier releases have all agents in the partition `AllAgents`. The sweep moves them to the
-//! partitions `Agents#<stripe>`. Until then, an agent is read and changed where it is.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::DynamoStore;
 use super::item::{Attributes, key};
-use super::read::{AT_ONCE, GET, StartKey, add_joins, readable};
+use super::read::{AT_ONCE, GET, QUERY, StartKey, readable};
 use crate::agent::Agent;
 use crate::name::AgentId;
 use crate::schema;
 use crate::store::{AgentPage, StoreError};
-use crate::transaction::{agent_key, former_agent_key, striped};
+use crate::transaction::{agent_key, striped};
 
 /// Number of agents read at once.
 const PAGE: u16 = 200;
 
 impl DynamoStore {
     pub(super) async fn one_agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
-        // The sweep may move it between the first two reads.
-        for at in [agent_key(agent), former_agent_key(agent), agent_key(agent)] {
-            if let Some(item) = self.get(at).await? {
-                let agent = Attributes::of(&item, GET).agent(&self.dimensions);
-                return agent.map(Some);
-            }
-        }
-        Ok(None)
+        let item = self.get(agent_key(agent)).await?;
+        let read = |item| Attributes::of(item, GET).agent(&self.dimensions);
+        item.as_ref().map(read).transpose()
     }
 
     /// Reads `limit` agents of each partition, because all of the page may be in one.
@@ -72,12 +64,17 @@ impl DynamoStore {
     /// The number of joins of each queue, as the agents' items count them.
     pub(super) async fn joins_of_agents(&self) -> Result<HashMap<String, u64>, StoreError> {
         let read = |partition: String| async move {
-            let (mut joins, mut start) = (HashMap::new(), None);
+            let (mut joins, mut start) = (vec![], None);
             loop {
                 let query = self.whole(&partition).set_exclusive_start_key(start);
                 let (items, next) = self.page(query, PAGE).await?;
                 for item in &items {
-                    add_joins(&mut joins, item);
+                    let agent = Attributes::of(item, QUERY);
+                    joins.extend(
+                        agent
+                            .joins()
+                            .map(|(queue, times)| (queue.to_owned(), times)),
+                    );
                 }
                 start = next;
                 if start.is_none() {
@@ -85,11 +82,11 @@ impl DynamoStore {
                 }
             }
         };
-        let parts = self.of_each_partition(read).await?.into_iter().flatten();
-        Ok(parts.fold(HashMap::new(), |mut joins, (queue, times)| {
+        let mut joins = HashMap::new();
+        for (queue, times) in self.of_each_partition(read).await?.into_iter().flatten() {
             *joins.entry(queue).or_default() += times;
-            joins
-        }))
+        }
+        Ok(joins)
     }
 
     async fn agents_of(
@@ -104,8 +101,6 @@ impl DynamoStore {
         Ok((agents, next))
     }
 
-    /// Reads each partition of agents. `AllAgents` is the first, so that an agent that moves
-    /// meanwhile is read at least once.
     async fn of_each_partition<T, F>(
         &self,
         read: impl Fn(String) -> F,
@@ -113,24 +108,19 @@ impl DynamoStore {
     where
         F: Future<Output = Result<T, StoreError>>,
     {
-        let mut parts = vec![read(schema::ALL_AGENTS.to_owned()).await?];
         let stripes = 0..schema::STRIPES;
         let stripes: Vec<_> = stripes
             .map(|stripe| read(striped(schema::AGENTS, stripe)))
             .collect();
-        let mut stripes = stream::iter(stripes).buffered(AT_ONCE);
-        while let Some(part) = stripes.try_next().await? {
-            parts.push(part);
-        }
-        Ok(parts)
+        stream::iter(stripes).buffered(AT_ONCE).try_collect().await
     }
 }
 
-/// The agents of all parts, ordered by id. Of an agent that two parts have, the later one counts.
+/// The agents of all parts, ordered by id.
 fn merged(parts: impl IntoIterator<Item = Vec<Agent>>) -> Vec<Agent> {
-    let agents = parts.into_iter().flatten();
-    let agents: BTreeMap<_, _> = agents.map(|agent| (agent.id.clone(), agent)).collect();
-    agents.into_values().collect()
+    let mut agents: Vec<_> = parts.into_iter().flatten().collect();
+    agents.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+    agents
 }
 
 /// The agent of a key.

@@ -4,7 +4,7 @@ use aws::store_error::store_error;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
 use super::DynamoStore;
-use super::item::{key, number, string};
+use super::item::{key, string};
 use super::read::readable;
 use crate::criteria::Criteria;
 use crate::schema;
@@ -28,8 +28,6 @@ impl DynamoStore {
         }))
     }
 
-    /// It adds 0 to `WaitingDepth`, because the previous release ignores an item without this
-    /// attribute.
     pub(super) async fn note_line(
         &self,
         criteria: &Criteria,
@@ -40,9 +38,8 @@ impl DynamoStore {
             .update_item()
             .table_name(&self.table)
             .set_key(Some(key(line_key(criteria))))
-            .update_expression("SET SeenAt = :at ADD WaitingDepth :zero")
-            .expression_attribute_values(":at", string(at))
-            .expression_attribute_values(":zero", number(0));
+            .update_expression("SET SeenAt = :at")
+            .expression_attribute_values(":at", string(at));
         let sent = request.send().await;
         sent.map(drop).map_err(|error| store_error(UPDATE, error))
     }
@@ -52,13 +49,9 @@ impl DynamoStore {
             .client
             .delete_item()
             .table_name(&self.table)
-            .set_key(Some(key(line_key(&line.criteria))));
-        let request = match line.seen {
-            Some(seen) => request
-                .condition_expression("SeenAt = :seen")
-                .expression_attribute_values(":seen", string(seen)),
-            None => request.condition_expression("attribute_not_exists(SeenAt)"),
-        };
+            .set_key(Some(key(line_key(&line.criteria))))
+            .condition_expression("SeenAt = :seen")
+            .expression_attribute_values(":seen", string(line.seen));
         match request.send().await {
             Ok(_) => Ok(()),
             Err(error) => {

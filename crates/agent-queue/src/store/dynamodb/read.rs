@@ -20,7 +20,7 @@ use crate::store::{
 };
 use crate::time::Micros;
 use crate::transaction::{
-    CallLease, Change, Key, QueueEntry, call_key, joins_key, lease_key, striped, waiting_partition,
+    CallLease, Change, Key, QueueEntry, call_key, lease_key, striped, waiting_partition,
 };
 
 pub(super) const GET: &str = "GetItem";
@@ -28,13 +28,6 @@ pub(super) const QUERY: &str = "Query";
 
 /// An exclusive start key, as the client has it.
 pub(super) type StartKey = HashMap<String, AttributeValue>;
-
-/// Adds the joins of each queue that an item counts.
-pub(super) fn add_joins(joins: &mut HashMap<String, u64>, item: &Item) {
-    for (queue, times) in Attributes::of(item, QUERY).joins() {
-        *joins.entry(queue.to_owned()).or_default() += times;
-    }
-}
 
 impl DynamoStore {
     pub(super) async fn get(&self, at: Key) -> Result<Option<Item>, StoreError> {
@@ -101,34 +94,10 @@ impl DynamoStore {
         }
     }
 
-    /// Every queue, and its joins before joins were counted. Until then, a join added one to
-    /// version and depth; a departure added one to the version and took one from the depth.
-    async fn opened(&self) -> Result<Vec<(QueueName, u64)>, StoreError> {
+    async fn opened(&self) -> Result<Vec<QueueName>, StoreError> {
         let items = self.all(schema::ALL_QUEUES).await?;
-        Ok(readable(&items, |attributes| {
-            let queue = QueueName::from_stored(attributes.sort_key()?);
-            let version = attributes.whole(schema::QUEUE_VERSION)?;
-            let depth = attributes.whole(schema::QUEUE_DEPTH)?;
-            Ok((queue, u64::try_from((version + depth) / 2).unwrap_or(0)))
-        }))
-    }
-
-    /// The number of joins of each queue: the sum over the agents, and over the stripes in which
-    /// earlier releases counted them.
-    async fn joins(&self) -> Result<HashMap<String, u64>, StoreError> {
-        let mut joins = HashMap::new();
-        let stripes: Vec<_> = (0..schema::JOIN_STRIPES)
-            .map(|stripe| self.get(joins_key(stripe)))
-            .collect();
-        let stripes = stream::iter(stripes).buffered(AT_ONCE);
-        let stripes: Vec<Option<Item>> = stripes.try_collect().await?;
-        for item in stripes.iter().flatten() {
-            add_joins(&mut joins, item);
-        }
-        for (queue, times) in self.joins_of_agents().await? {
-            *joins.entry(queue).or_default() += times;
-        }
-        Ok(joins)
+        let name = |attributes: Attributes<'_>| attributes.sort_key().map(QueueName::from_stored);
+        Ok(readable(&items, name))
     }
 
     /// The number of a partition's items: one read unit for each 4 KB.
@@ -220,9 +189,9 @@ impl AgentStore for DynamoStore {
     }
 
     async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError> {
-        let (opened, joins) = tokio::try_join!(self.opened(), self.joins())?;
-        let counters = opened.into_iter().map(|(queue, before)| {
-            let joins = before + joins.get(queue.as_str()).copied().unwrap_or(0);
+        let (opened, joins) = tokio::try_join!(self.opened(), self.joins_of_agents())?;
+        let counters = opened.into_iter().map(|queue| {
+            let joins = joins.get(queue.as_str()).copied().unwrap_or(0);
             async move {
                 let depth = self.count(queue.as_str()).await?;
                 Ok(QueueCounters::of(queue, joins, depth))
@@ -233,8 +202,7 @@ impl AgentStore for DynamoStore {
     }
 
     async fn queue_names(&self) -> Result<Vec<QueueName>, StoreError> {
-        let opened = self.opened().await?.into_iter();
-        Ok(opened.map(|(queue, _)| queue).collect())
+        self.opened().await
     }
 
     async fn peek(
@@ -322,9 +290,5 @@ impl AgentStore for DynamoStore {
 
     async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
         self.forget(outbox).await
-    }
-
-    async fn adopt(&self) -> Result<u32, StoreError> {
-        self.adopt_all().await
     }
 }

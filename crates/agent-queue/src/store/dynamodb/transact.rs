@@ -15,23 +15,18 @@ use crate::agent::{AgentChange, InCall, Ticket};
 use crate::call::CallRecord;
 use crate::dimension::Dimensions;
 use crate::schema;
-use crate::transaction::{Before, Key, Step, former_agent_key};
+use crate::transaction::{Before, Key, Step};
 
 /// Composes the operations of the steps, for one table.
 pub(super) struct Composer<'a> {
     pub(super) table: &'a str,
     pub(super) dimensions: &'a Dimensions,
-    /// Whether the changed agent is still where an earlier release wrote it.
-    pub(super) former: bool,
 }
 
 impl Composer<'_> {
     /// The operation of one step.
     pub(super) fn operation(&self, step: &Step) -> Result<TransactWriteItem, BuildError> {
-        let at = match step {
-            Step::Agent(change) if self.former => former_agent_key(&change.agent),
-            _ => step.key(),
-        };
+        let at = step.key();
         match step {
             Step::NewAgent(agent) => self.put(
                 at,
@@ -81,7 +76,7 @@ impl Composer<'_> {
 
     /// Requires that an item is absent. A deletion, unlike a condition check, needs no further
     /// permission.
-    pub(super) fn absent(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
+    fn absent(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
         let delete = Delete::builder()
             .table_name(self.table)
             .set_key(Some(key(at)))

@@ -74,7 +74,7 @@ impl<'a> Attributes<'a> {
         list.ok_or_else(|| self.undecodable(attribute))
     }
 
-    pub(in crate::store::dynamodb) fn whole(&self, attribute: &str) -> Result<i64, StoreError> {
+    fn whole(&self, attribute: &str) -> Result<i64, StoreError> {
         let value = self.item.get(attribute).and_then(|value| value.as_n().ok());
         value
             .and_then(|digits| digits.parse().ok())
@@ -82,11 +82,11 @@ impl<'a> Attributes<'a> {
     }
 
     /// Time at which a line was last opened.
-    pub(in crate::store::dynamodb) fn seen(&self) -> Result<Option<Micros>, StoreError> {
-        self.moment_if_there(schema::SEEN_AT)
+    pub(in crate::store::dynamodb) fn seen(&self) -> Result<Micros, StoreError> {
+        self.moment(schema::SEEN_AT)
     }
 
-    /// The joins that an agent's item or a stripe has: the name of each queue, and its number.
+    /// The joins that an agent's item has: the name of each queue, and its number.
     pub(in crate::store::dynamodb) fn joins(&self) -> impl Iterator<Item = (&'a str, u64)> {
         let number = |(name, value): (&'a String, &AttributeValue)| {
             let joins = value.as_n().ok()?.parse().ok()?;
@@ -108,7 +108,7 @@ impl<'a> Attributes<'a> {
         number.transpose()
     }
 
-    /// Whether the assignment needs no further answer. A lease of the previous release needs none.
+    /// Whether the assignment needs no further answer.
     fn answered(&self) -> bool {
         !self.item.contains_key(schema::ANSWER_BY)
     }
@@ -232,7 +232,6 @@ impl<'a> Attributes<'a> {
     fn assignment(&self) -> Result<Assignment, StoreError> {
         Ok(Assignment {
             call_id: self.call_id()?,
-            // The previous release assigned a call only once.
             number: self.assignments()?.unwrap_or(1),
             criteria: self.criteria()?,
             agent_id: self.agent_id()?,
