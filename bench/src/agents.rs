@@ -1,5 +1,5 @@
-//! Matches agents and calls with several processes at once: with this queue and with the published
-//! sample, on the same agents and calls, with the same latency and conflicts.
+//! Matches agents and calls with several processes at once, with the latency and the conflicts of
+//! DynamoDB.
 //!
 //! Tokio's clock is paused, so the figures do not depend on the machine. The rates are those of the
 //! in-memory store, and the units those of the embedded DynamoDB. Every call goes through the
@@ -10,7 +10,6 @@ mod figures;
 mod mode;
 mod peek;
 mod process;
-mod published;
 mod scene;
 mod source;
 mod stage;
@@ -51,10 +50,6 @@ const MATCHERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// Numbers of concurrent processes with the write limit.
 const LIMITED: [usize; 3] = [1, 8, 64];
-
-/// Numbers of concurrent processes for the published sample, and for the runs on the embedded
-/// DynamoDB.
-const FEW: [usize; 2] = [1, 8];
 
 /// Calls in a batch of `match-calls`.
 const BATCH: usize = 10;
@@ -144,26 +139,12 @@ fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure,
                 .extend(limited.throttled_by.map(|by| (partitions, by)));
         }
     }
-    if !FEW.contains(&matchers) {
-        return Ok(figure);
-    }
     if mode.has_units(matchers) {
         let crowd = Crowd::draw(mode, 0);
         let embedded = scene::ours(conditions(Truth::Embedded, None, 0), matchers, &crowd);
         let embedded = in_virtual_time(0, embedded)?;
         figure.write_units = embedded.write_units;
         figure.read_units = embedded.read_units;
-    }
-    if mode.is_limited() {
-        let crowd = Crowd::draw(mode, 0);
-        let published = |write_limit| {
-            let conditions = conditions(Truth::Embedded, write_limit, 0);
-            in_virtual_time(0, scene::published(conditions, matchers, &crowd))
-        };
-        let (free, limited) = (published(None)?, published(Some(limit(STRIPES)))?);
-        figure.published = Some(free.ours);
-        figure.published_write_units = free.write_units;
-        figure.published_limited = Some(limited.ours);
     }
     Ok(figure)
 }

@@ -15,8 +15,7 @@
 //!
 //! Then it prints figures for the agents' queue ([`agents`]). These are matches per second with
 //! parallel matchers, whose transactions conflict as on DynamoDB, the calls and units for each
-//! enqueue and match, and the cost of a read of a queue by its depth. The published sample's
-//! figures are beside them.
+//! enqueue and match, and the cost of a read of a queue by its depth.
 //!
 //! Server, turn and limit run in separate processes, so the memory is only the turn's. No run fails
 //! for being slow.
@@ -93,8 +92,7 @@ enum Part {
     },
     /// Sends batches to the release binary `--ingest`; prints the table.
     Ingest,
-    /// Matches agents and calls with freshq and with the published algorithm; prints the tables and
-    /// writes `target/bench/agents.json`.
+    /// Matches agents and calls; prints the tables and writes `target/bench/agents.json`.
     Agents,
 }
 

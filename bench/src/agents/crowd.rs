@@ -54,33 +54,9 @@ impl Crowd {
     }
 }
 
-impl Person {
-    /// The queues of the agent.
-    pub(super) fn queues(&self) -> Vec<String> {
-        let queue = |language: &&str| queue(language, self.gender);
-        self.languages.iter().map(queue).collect()
-    }
-}
-
 impl Wish {
-    /// The queue that matches the call.
-    pub(super) fn queue(self) -> String {
-        queue(self.language, self.gender)
-    }
-
     /// The canonical criteria, which are the message group of a call.
     pub(super) fn group(self) -> String {
         format!("{}#{}", self.language, self.gender)
     }
-}
-
-/// All queues.
-pub(super) fn all_queues() -> Vec<String> {
-    let of = |language: &&'static str| GENDERS.map(|gender| queue(language, gender));
-    LANGUAGES.iter().flat_map(of).collect()
-}
-
-/// A queue's name.
-pub(super) fn queue(language: &str, gender: &str) -> String {
-    format!("Q#{language}#{gender}")
 }

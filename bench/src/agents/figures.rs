@@ -13,12 +13,8 @@ use crate::Error;
 pub(super) struct Figure {
     /// Matches per second.
     pub(super) ours: f64,
-    /// Matches per second of the published sample.
-    pub(super) published: Option<f64>,
     /// Matches per second with a write limit of each partition, by number of partitions of agents.
     pub(super) limited: BTreeMap<u8, f64>,
-    /// Matches per second of the published sample with the limit.
-    pub(super) published_limited: Option<f64>,
     /// The partitions that throttle most requests with the limit, likewise.
     pub(super) limited_by: BTreeMap<u8, String>,
     /// The partitions that throttle most requests of this run.
@@ -36,22 +32,9 @@ pub(super) struct Figure {
     /// Read units for each match, on the embedded DynamoDB.
     #[serde(skip)]
     pub(super) read_units: Option<f64>,
-    /// Write units for each match of the published sample.
-    #[serde(skip)]
-    pub(super) published_write_units: Option<f64>,
 }
 
 impl Figure {
-    /// How many times as fast as the published sample.
-    pub(super) fn times(&self) -> Option<f64> {
-        Some(self.ours / self.published?)
-    }
-
-    /// The same with a write limit of each partition.
-    pub(super) fn times_limited(&self, partitions: u8) -> Option<f64> {
-        Some(self.limited.get(&partitions)? / self.published_limited?)
-    }
-
     /// The means of runs with the same number of matches. The mean rate is the number of all
     /// matches divided by the time of all runs.
     pub(super) fn mean(runs: &[Self]) -> Self {

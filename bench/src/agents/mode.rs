@@ -77,8 +77,7 @@ impl Mode {
         matchers == 1 && matches!(self, Self::Unchanged | Self::Routed)
     }
 
-    /// Whether the mode is also measured with the published sample and with the write limit. The
-    /// sample has no line of calls, no call queue and no end of a call.
+    /// Whether the mode is also measured with the write limit.
     pub(super) fn is_limited(self) -> bool {
         matches!(self, Self::Unchanged | Self::Large)
     }

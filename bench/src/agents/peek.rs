@@ -1,7 +1,6 @@
 //! Measures the cost of a read of a queue, by the depth of the queue.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Instant;
 
 use agent_queue::agent::Ticket;
@@ -13,14 +12,10 @@ use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::store::{AgentStore, Committed, Order};
 use agent_queue::time::{Clock, SystemClock};
 use agent_queue::transaction::{Change, QueueEntry, Step};
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use serde_json::json;
 use simulator::conflicts::{Conflicts, Latency};
 use simulator::dynamodb::{AGENT_TABLE, client, create_agent_table};
 
-use super::crowd::Person;
-use super::published::{Published, entry};
 use crate::Error;
 use crate::table::median;
 
@@ -29,14 +24,10 @@ const DEPTHS: [usize; 4] = [10, 100, 1_000, 10_000];
 /// Number of reads at each depth.
 const LOOKS: usize = 21;
 
-/// The largest number of items of one `BatchWriteItem`.
-const MAX_BATCH: usize = 25;
-
 /// The costs at one depth.
 pub(super) struct Looked {
     pub(super) depth: usize,
-    pub(super) ours: Cost,
-    pub(super) published: Cost,
+    pub(super) cost: Cost,
 }
 
 /// The cost of one read.
@@ -48,34 +39,26 @@ pub(super) struct Cost {
     pub(super) millis: f64,
 }
 
-/// Measures both methods at each depth.
+/// Measures a read at each depth.
 pub(super) async fn measure(address: &str) -> Result<Vec<Looked>, Error> {
     let address = address.parse()?;
     let plain = client(address);
     create_agent_table(&plain, AGENT_TABLE).await?;
     let conflicts = Conflicts::new(Latency::default());
     let client = conflicts.client(address);
-    let store = DynamoStore::new(client.clone(), AGENT_TABLE, Dimensions::default());
-    let published = Published::new(client, Arc::new(SystemClock));
+    let store = DynamoStore::new(client, AGENT_TABLE, Dimensions::default());
     let page = Settings::default().page;
     let mut looked = vec![];
     for depth in DEPTHS {
-        let ours = fill_ours(&store, depth).await?;
-        let theirs = fill_published(&plain, depth).await?;
+        let queue = fill(&store, depth).await?;
         drop(conflicts.take_figures());
-        let ours = cost(&conflicts, async || {
-            let first = store.peek(&ours, Order::Fifo, page).await?;
+        let cost = cost(&conflicts, async || {
+            let first = store.peek(&queue, Order::Fifo, page).await?;
             found(first.len(), usize::from(page))
-        });
-        let ours = ours.await?;
-        let published = cost(&conflicts, async || {
-            let all = published.whole_queue(&theirs).await?;
-            found(all.len(), depth)
         });
         looked.push(Looked {
             depth,
-            ours,
-            published: published.await?,
+            cost: cost.await?,
         });
     }
     Ok(looked)
@@ -105,10 +88,10 @@ fn found(entries: usize, wanted: usize) -> Result<(), Error> {
     }
 }
 
-/// Fills a queue of ours to `depth`, with the product's own steps.
-async fn fill_ours(store: &DynamoStore, depth: usize) -> Result<QueueName, Error> {
+/// Fills a queue to `depth`.
+async fn fill(store: &DynamoStore, depth: usize) -> Result<QueueName, Error> {
     let criteria = Dimensions::default().criteria(&BTreeMap::from([
-        ("language".to_owned(), json!(format!("ours-{depth}"))),
+        ("language".to_owned(), json!(format!("depth-{depth}"))),
         ("gender".to_owned(), json!("F")),
     ]))?;
     let queue = criteria.exact().ok_or("no queue of its own")?;
@@ -128,31 +111,6 @@ async fn fill_ours(store: &DynamoStore, depth: usize) -> Result<QueueName, Error
         if store.commit(&Change::of(steps)).await? != Committed::Done {
             return Err("a queue was not filled".into());
         }
-    }
-    Ok(queue)
-}
-
-/// Fills a queue of the published sample to `depth`.
-async fn fill_published(client: &Client, depth: usize) -> Result<String, Error> {
-    let queue = format!("Q#published-{depth}#F");
-    let numbers: Vec<_> = (0..depth).collect();
-    for numbers in numbers.chunks(MAX_BATCH) {
-        let write = |n: &usize| {
-            let person = Person {
-                name: format!("agent-{n:05}"),
-                languages: vec!["Spanish"],
-                gender: "F",
-            };
-            let since = SystemClock
-                .now()
-                .plus(std::time::Duration::from_secs(*n as u64));
-            let item = entry(&queue, &since.to_string(), &person);
-            let put = PutRequest::builder().set_item(Some(item)).build()?;
-            Ok::<_, Error>(WriteRequest::builder().put_request(put).build())
-        };
-        let writes = numbers.iter().map(write).collect::<Result<Vec<_>, _>>()?;
-        let request = client.batch_write_item();
-        request.request_items(AGENT_TABLE, writes).send().await?;
     }
     Ok(queue)
 }

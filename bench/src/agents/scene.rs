@@ -12,17 +12,14 @@ use simulator::conflicts::Figures;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::Instant;
 
+use super::BATCH;
 use super::crowd::Crowd;
 use super::figures::Figure;
 use super::mode::Mode;
 use super::process::{Matcher, Published, delivery, done, register};
 use super::source::{Next, Source};
 use super::stage::{Conditions, Stage, Truth};
-use super::{BATCH, published as theirs};
 use crate::Error;
-
-/// The largest number of calls in a run of the published sample.
-const PUBLISHED: usize = 150;
 
 /// Duration of a steady run, and the part at its beginning that is not measured.
 const STEADY: Duration = Duration::from_millis(1_500);
@@ -47,49 +44,6 @@ pub(super) async fn ours(
         Mode::Routed => batches(&stage, matchers, crowd, Source::routed).await,
         _ => batches(&stage, matchers, crowd, Source::any).await,
     }
-}
-
-/// Measures the published sample, on the embedded DynamoDB.
-pub(super) async fn published(
-    conditions: Conditions,
-    matchers: usize,
-    crowd: &Crowd,
-) -> Result<Figure, Error> {
-    let stage = Stage::set(conditions)?;
-    let embedded = stage.embedded().ok_or("no embedded DynamoDB")?;
-    let preparing = theirs::Published::new(stage.preparing.client_of(embedded), stage.clock());
-    preparing.register(&crowd.people).await?;
-    for person in &crowd.people {
-        preparing.enqueue(person).await?;
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    // Its rate does not depend on the number of calls, and it reads every entry for each call.
-    let wishes = &crowd.wishes[..crowd.wishes.len().min(PUBLISHED)];
-    let batches: Mutex<VecDeque<_>> = Mutex::new(wishes.chunks(BATCH).collect());
-    let work = || async {
-        let client = stage.conflicts.client_of(embedded);
-        let worker = theirs::Published::new(client, stage.clock());
-        let mut waits = vec![];
-        loop {
-            let Some(batch) = lock(&batches).pop_front() else {
-                return Ok::<_, Error>(waits);
-            };
-            let began = Instant::now();
-            let calls = batch.iter().map(async |wish| {
-                worker.match_wish(*wish).await?;
-                Ok::<_, Error>(began.elapsed())
-            });
-            waits.extend(try_join_all(calls).await?);
-        }
-    };
-    let began = Instant::now();
-    let waits = try_join_all((0..matchers).map(|_| work())).await?;
-    let seconds = began.elapsed().as_secs_f64();
-    Ok(figure(
-        stage.conflicts.take_figures(),
-        seconds,
-        waits.concat(),
-    ))
 }
 
 /// Measures the cost of an enqueue without pending calls, on the embedded DynamoDB.

@@ -88,12 +88,4 @@ impl Stage {
         let settings = Settings::default();
         Arc::new(AgentQueue::new(store, self.clock.clone(), settings))
     }
-
-    /// The embedded DynamoDB, unless the table is in memory.
-    pub(super) fn embedded(&self) -> Option<&Embedded> {
-        match &self.table {
-            Table::Memory(_) => None,
-            Table::Embedded(embedded) => Some(embedded),
-        }
-    }
 }

@@ -1,12 +1,11 @@
 //! The tables.
 
-use agent_queue::schema::STRIPES;
 use comfy_table::{Table, presets};
 
 use super::figures::{Figure, Report};
 use super::mode::Mode;
 use super::peek::Looked;
-use super::{FEW, LATENCY, LIMITED, MATCHERS, WRITE_LIMIT};
+use super::{LATENCY, LIMITED, MATCHERS, WRITE_LIMIT};
 use crate::table::{row, table};
 
 /// A decrease of the rate up to this share counts as chance, because conflicts are random.
@@ -25,7 +24,6 @@ pub(super) fn line(mode: Mode, matchers: usize, figure: &Figure) -> String {
 
 pub(super) fn print(report: &Report, enqueue: &Figure, looks: &[Looked]) {
     print_rates(report);
-    print_parity(report);
     print_spread(report);
     print_costs(report, enqueue);
     print_looks(looks);
@@ -70,39 +68,6 @@ fn print_rates(report: &Report) {
     );
 }
 
-/// Both methods with the same agents, calls, batches and pauses.
-fn print_parity(report: &Report) {
-    let mut table = wide([
-        "mode",
-        "at once",
-        "matches/s",
-        "published",
-        "times",
-        "with the limit",
-        "published",
-        "times",
-    ]);
-    for mode in Mode::ALL.into_iter().filter(|mode| mode.is_limited()) {
-        for matchers in FEW {
-            let figure = report.of(mode, matchers);
-            table.add_row([
-                mode.name().to_owned(),
-                matchers.to_string(),
-                format!("{:.0}", figure.ours),
-                some(figure.published, 0),
-                some(figure.times(), 1),
-                some(figure.limited.get(&STRIPES).copied(), 0),
-                some(figure.published_limited, 0),
-                some(figure.times_limited(STRIPES), 1),
-            ]);
-        }
-    }
-    println!("{table}");
-    println!(
-        "The limit: {WRITE_LIMIT} write units/s for each partition of DynamoDB, which never splits."
-    );
-}
-
 /// Matches per second with the limit, by number of partitions of agents.
 fn print_spread(report: &Report) {
     let mut table = wide([
@@ -128,11 +93,14 @@ fn print_spread(report: &Report) {
         }
     }
     println!("{table}");
+    println!(
+        "The limit: {WRITE_LIMIT} write units/s for each partition of DynamoDB, which never splits."
+    );
 }
 
 fn print_costs(report: &Report, enqueue: &Figure) {
     let mut table = wide(["cost, one at a time", "calls", "read units", "write units"]);
-    let match_costs = report.of(Mode::Unchanged, FEW[0]);
+    let match_costs = report.of(Mode::Unchanged, 1);
     for (what, figure) in [("an enqueue", enqueue), ("a match", &match_costs)] {
         table.add_row([
             what.to_owned(),
@@ -141,30 +109,16 @@ fn print_costs(report: &Report, enqueue: &Figure) {
             some(figure.write_units, 2),
         ]);
     }
-    table.add_row([
-        "a match, published".to_owned(),
-        "-".to_owned(),
-        "-".to_owned(),
-        some(match_costs.published_write_units, 2),
-    ]);
     println!("{table}");
 }
 
 fn print_looks(looks: &[Looked]) {
-    let mut table = wide([
-        "a read of a queue, no latency added",
-        "ours, units",
-        "ours",
-        "published, units",
-        "published",
-    ]);
+    let mut table = wide(["a read of a queue, no latency added", "units", "time"]);
     for look in looks {
         table.add_row([
             format!("{} agents queued", look.depth),
-            format!("{:.1}", look.ours.units),
-            format!("{:.1} ms", look.ours.millis),
-            format!("{:.1}", look.published.units),
-            format!("{:.1} ms", look.published.millis),
+            format!("{:.1}", look.cost.units),
+            format!("{:.1} ms", look.cost.millis),
         ]);
     }
     println!("{table}");
@@ -179,18 +133,6 @@ fn print_aims(report: &Report, looks: &[Looked]) {
         "8 matchers, unchanged",
         format!("{:.0}/s", eight.ours),
         ">= 500",
-    );
-    row(
-        &mut table,
-        "8 matchers, to the published algorithm",
-        format!("{} times", some(eight.times(), 1)),
-        ">= 10",
-    );
-    row(
-        &mut table,
-        "the same with the limit of a partition",
-        format!("{} times", some(eight.times_limited(STRIPES), 1)),
-        ">= 10",
     );
     let large = format!("{:.0}/s", report.of(Mode::Large, 8).ours);
     row(&mut table, "8 matchers, large", large, ">= 900");
@@ -209,7 +151,7 @@ fn print_aims(report: &Report, looks: &[Looked]) {
         "none",
     );
     if let [shallow, .., deep] = looks {
-        let units = deep.ours.units / shallow.ours.units;
+        let units = deep.cost.units / shallow.cost.units;
         let units = format!("{units:.1} times the units");
         row(&mut table, "a read, depth 10,000 to depth 10", units, "1");
     }
