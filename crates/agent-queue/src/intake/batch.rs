@@ -305,6 +305,3 @@ fn shown_after(received: u32) -> Duration {
     let doublings = received.saturating_sub(SHOWN_SOON).min(10);
     (SHOWN_AFTER * (1 << doublings)).min(SHOWN_AT_LATEST)
 }
-
-#[cfg(test)]
-mod tests;

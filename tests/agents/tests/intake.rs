@@ -1,19 +1,75 @@
-mod partly;
+//! Batches of messages of the call queue: which messages are reported, which go to the dead-letter
+//! queue, and when assignments are published.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use agent_queue::call::{CallRecord, CallState, OutboxEvent};
+use agent_queue::intake::{CallQueue, DeadLetters, Delivery, Intake, MARGIN};
+use agent_queue::name::CallId;
+use agent_queue::publish::{PublishError, Published, Publisher};
+use agent_queue::queue::{AgentQueue, Settings};
+use agent_queue::store::memory::MemoryStore;
+use agent_queue::store::{AgentStore, Committed, Refusal, StoreError, There};
+use agent_queue::time::TokioClock;
+use agent_queue::transaction::{Change, Step};
+use agents::watched::{Watch, watched};
+use agents::{NOW, agent_id};
+use async_trait::async_trait;
 use proptest::prelude::*;
+use tokio::time::Instant;
 
-use self::partly::Partly;
-use super::publishing::JOINED;
-use super::*;
-use crate::call::OutboxEvent;
-use crate::name::{AgentId, CallId};
-use crate::queue::Settings;
-use crate::store::memory::MemoryStore;
-use crate::time::TokioClock;
+/// Time after the deadline at which a call without an answer is given up.
+const MATCH_ENDS: Duration = Duration::from_secs(1);
+
+/// Time for which an assignment waits for others to be published with.
+const JOINED: Duration = Duration::from_millis(5);
+
+/// Rejects every change of a call whose id begins with `bad`, and never answers a change of a call
+/// whose id begins with `slow`. The items of calls whose id begins with `torn` cannot be read.
+struct Partly;
+
+#[async_trait]
+impl Watch for Partly {
+    async fn commit(
+        &self,
+        store: &dyn AgentStore,
+        change: &Change,
+    ) -> Result<Committed, StoreError> {
+        let of = |prefix: &str| {
+            let prefix = format!("Call#{prefix}");
+            change
+                .steps
+                .iter()
+                .any(|step| step.key().0.starts_with(&prefix))
+        };
+        if of("bad") {
+            return Err(StoreError::Refused {
+                operation: "commit",
+                code: "bad".to_owned(),
+                source: "bad".into(),
+            });
+        }
+        if of("slow") {
+            std::future::pending::<()>().await;
+        }
+        let torn = |(step, what): (usize, &Step)| match what {
+            Step::Call(_, record) if record.call.id.as_str().starts_with("torn") => {
+                let (call, state) = (record.call.clone(), CallState::Unreadable);
+                let there = CallRecord::ended(call, state, NOW);
+                let there = Some(There::Call(Box::new(there)));
+                Some(Refusal { step, there })
+            }
+            _ => None,
+        };
+        match change.steps.iter().enumerate().find_map(torn) {
+            Some(refusal) => Ok(Committed::Refused(vec![refusal])),
+            None => store.commit(change).await,
+        }
+    }
+}
 
 /// Records published assignments, messages for the dead-letter queue, and messages made visible
 /// again.
@@ -69,10 +125,8 @@ impl DeadLetters for World {
     }
 }
 
-const NOW: Micros = Micros(1_800_000_000_000_000);
-
 fn intake(world: World) -> (Intake, Arc<AgentQueue>, Arc<World>) {
-    let store = Arc::new(Partly(MemoryStore::new()));
+    let store = Arc::new(watched(Arc::new(MemoryStore::new()), Arc::new(Partly)));
     let clock = Arc::new(TokioClock::starting_at(NOW));
     let queue = Arc::new(AgentQueue::new(store, clock, Settings::default()));
     let world = Arc::new(world);
@@ -194,7 +248,7 @@ async fn agents(queue: &AgentQueue, languages: &[&str]) {
         let attributes = serde_json::json!({"language": [language], "gender": "F"});
         let attributes = serde_json::from_value(attributes).unwrap();
         let profile = queue.settings().dimensions.profile(&attributes).unwrap();
-        let id = AgentId::new(format!("agent-{language}")).unwrap();
+        let id = agent_id(&format!("agent-{language}"));
         queue.register(&id, "Ana", &profile).await.unwrap();
         queue.become_available(&id).await.unwrap();
         queue.enqueue(&id).await.unwrap();
