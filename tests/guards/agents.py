@@ -18,7 +18,6 @@ _LINES = f"{_CORE}/lines.rs"
 _MEET = f"{_CORE}/meet.rs"
 _SERVE = f"{_CORE}/serve.rs"
 _LEASES = f"{_CORE}/sweep/leases.rs"
-_MEMORY = f"{_CORE}/store/memory/commit.rs"
 _VIEW = f"{_CORE}/lane/view.rs"
 
 
@@ -34,12 +33,6 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         _TRANSACT,
         '"AgentStatus = :from AND Ticket = :ticket"',
         '"(AgentStatus = :from OR attribute_exists(AgentStatus)) AND Ticket = :ticket"',
-    ),
-    one_change(
-        "update an agent without its ticket (memory)",
-        _AGENT_CHANGE,
-        "agent.state.status() == self.from && agent.ticket == self.ticket && in_call",
-        "agent.state.status() == self.from && in_call",
     ),
     one_change(
         "write a new call over an answered one (DynamoDB)",
@@ -178,12 +171,6 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         '            .condition_expression("attribute_not_exists(pk) OR attribute_exists(pk)");\n',
     ),
     one_change(
-        "return an agent although its assignment was not published (memory)",
-        _MEMORY,
-        "(!self.outbox.contains_key(&entry.sort_key()), None)",
-        "(true, self.outbox.get(&entry.sort_key()).and(None))",
-    ),
-    one_change(
         "let known calls of a redelivered batch claim agents",
         _LANE,
         "if !batch.redelivered || calls.len() < 2 {",
@@ -250,12 +237,6 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         '""',
     ),
     one_change(
-        "end a call with any lease (memory)",
-        _AGENT_CHANGE,
-        "wanted.call == *call && wanted.until == *until",
-        "wanted.call == *call",
-    ),
-    one_change(
         "assign a call with a used assignment number (DynamoDB)",
         _TRANSACT,
         '"CallStatus = :waiting AND attribute_not_exists(Assignment)"',
@@ -266,12 +247,6 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         _TRANSACT,
         '"CallStatus = :waiting AND Assignment = :unanswered"',
         '"CallStatus = :waiting AND (Assignment = :unanswered OR CallStatus = :waiting)"',
-    ),
-    one_change(
-        "assign a call with a used assignment number (memory)",
-        _MEMORY,
-        "                            && is.call.unanswered == record.call.unanswered\n",
-        "",
     ),
     one_change(
         "return a call that another agent attends (DynamoDB)",

@@ -21,9 +21,7 @@ _RETURNED = """                attempt_counts: {counts},
 _UPDATE = f"{_CORE}/store/dynamodb/update.rs"
 _RECLAIM = f"{_CORE}/store/dynamodb/reclaim.rs"
 _DYNAMODB_CONTROL = f"{_CORE}/store/dynamodb/control.rs"
-_MEMORY = f"{_CORE}/store/memory.rs"
 _BREAKER = f"{_CORE}/process/downstream/breaker.rs"
-_MEMORY_CONTROL = f"{_CORE}/store/memory/control.rs"
 _RECORD = f"{_CORE}/store/memory/record.rs"
 
 
@@ -34,12 +32,6 @@ GUARDS: tuple[Guard, ...] = (
         '"taskStatus = :taken AND leaseToken = :token AND attribute_not_exists(overtaken)",',
         '"taskStatus = :taken AND (leaseToken = :token OR attribute_exists(leaseToken)) '
         'AND attribute_not_exists(overtaken)",',
-    ),
-    one_change(
-        "settle and return without the token (memory)",
-        _RECORD,
-        "self.status == status && self.lease_token == Some(lease.token)",
-        "self.status == status && lease.token == lease.token",
     ),
     one_change(
         "settle by id only (DynamoDB)",
@@ -55,23 +47,10 @@ GUARDS: tuple[Guard, ...] = (
                 "SET taskStatus = :target, taskUpdated = :now, #ttl = :ttl{set_error} \\""",
     ),
     one_change(
-        "settle by id only (memory)",
-        _MEMORY,
-        "if record.is_ours(TaskStatus::Taken, lease) {",
-        "if record.lease_token.is_some() {",
-    ),
-    one_change(
         "take an expired task (DynamoDB)",
         _UPDATE,
         '"#ttl > :nowSeconds AND #ttl <= :maxSeconds"',
         '"(#ttl > :nowSeconds OR #ttl <= :maxSeconds)"',
-    ),
-    one_change(
-        "take an expired task (memory)",
-        _RECORD,
-        """            && self.not_before.is_none_or(|at| at <= now)
-            && !self.ttl.is_expired(now)""",
-        "            && self.not_before.is_none_or(|at| at <= now)",
     ),
     one_change(
         "offer expired tasks to the selection",
@@ -90,12 +69,6 @@ GUARDS: tuple[Guard, ...] = (
         _RECLAIM,
         'AND leaseUntil <= :now \\\n                 AND attribute_not_exists(overtaken) AND {condition}"',
         'AND leaseUntil <> :now \\\n                 AND attribute_not_exists(overtaken) AND {condition}"',
-    ),
-    one_change(
-        "end a lease that has not expired (memory)",
-        _RECORD,
-        "&& self.lease_until.is_some_and(|until| until <= now)",
-        "&& self.lease_until.is_some_and(|until| until != now || until == now)",
     ),
     one_change(
         "fail a task whose last lease was not alone",
@@ -142,12 +115,6 @@ GUARDS: tuple[Guard, ...] = (
             std::hash::Hash::hash(&invocation.message_id, &mut hasher);
             std::hash::Hasher::finish(&hasher).into()
         });""",
-    ),
-    one_change(
-        "acquire a lease that is live (memory)",
-        _MEMORY_CONTROL,
-        ".filter(|lease| lease.owner != claim.owner)",
-        ".filter(|lease| lease.owner == claim.owner && lease.until < now)",
     ),
     one_change(
         "count busy as an attempt",

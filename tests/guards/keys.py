@@ -6,7 +6,6 @@ from tests.guards.guard import Guard, one_change
 
 _CORE = "crates/lifo-queue/src"
 _DYNAMODB = f"{_CORE}/store/dynamodb/keyed.rs"
-_MEMORY = f"{_CORE}/store/memory/keyed.rs"
 
 
 KEY_GUARDS: tuple[Guard, ...] = (
@@ -17,34 +16,16 @@ KEY_GUARDS: tuple[Guard, ...] = (
         '"(taskVersion < :version OR begins_with(taskVersion, :kind))"',
     ),
     one_change(
-        "put an older state over a newer one (memory)",
-        _MEMORY,
-        "if *version > keyed.version {",
-        "if *version > keyed.version && self.status == TaskStatus::Taken {",
-    ),
-    one_change(
         "settle over a newer state (DynamoDB)",
         f"{_CORE}/store/dynamodb/update.rs",
         '"taskStatus = :taken AND leaseToken = :token AND attribute_not_exists(overtaken)",',
         '"taskStatus = :taken AND leaseToken = :token AND NOT contains(overtaken, :token)",',
     ),
     one_change(
-        "settle over a newer state (memory)",
-        f"{_CORE}/store/memory/record.rs",
-        "if std::mem::take(&mut self.overtaken) {",
-        "if std::mem::take(&mut self.overtaken) && self.version.is_none() {",
-    ),
-    one_change(
         "take with the token of an ended lease (DynamoDB)",
         f"{_CORE}/store/dynamodb/update.rs",
         "AND NOT begins_with(leaseToken, :token)",
         "AND NOT begins_with(taskUpdated, :token)",
-    ),
-    one_change(
-        "take with the token of an ended lease (memory)",
-        f"{_CORE}/store/memory.rs",
-        "|| record.lease_token == Some(lease.token) {",
-        "|| record.lease_token == Some(lease.token) && record.version.is_none() {",
     ),
     one_change(
         "let a newer state fail with the lease of the older one",
@@ -57,12 +38,6 @@ KEY_GUARDS: tuple[Guard, ...] = (
         f"{_CORE}/store/dynamodb/update.rs",
         '"NOT (attribute_exists(alone) AND crashes >= :crashes)"',
         '"NOT (attribute_exists(overtakes) AND crashes >= :crashes)"',
-    ),
-    one_change(
-        "keep the crashes of a key that a run settled (memory)",
-        f"{_CORE}/store/memory.rs",
-        "record.crashes = 0;",
-        "record.crashes += 0;",
     ),
     one_change(
         "send no wake-up for a newer state",
