@@ -61,7 +61,7 @@ export const TASK_METRICS = {
     ['count-shed', 'ingest-tasks'],
     'tasks that expired before they ended, counted when DynamoDB deletes them or before they are written',
   ),
-  IngestRefused: counter(['ingest-tasks'], 'invalid tasks and messages, moved to the dead-letter queue'),
+  IngestRejected: counter(['ingest-tasks'], 'invalid tasks and messages, moved to the dead-letter queue'),
   IngestReturned: counter(
     ['ingest-tasks'],
     'messages to be redelivered, because their tasks could not be written in time',

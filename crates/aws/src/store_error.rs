@@ -23,7 +23,7 @@ pub enum StoreError {
     },
     /// DynamoDB rejected the request, and would reject it again.
     #[error("{operation}: rejected by DynamoDB ({code})")]
-    Refused {
+    Rejected {
         /// The step.
         operation: &'static str,
         /// DynamoDB's error code.
@@ -83,7 +83,7 @@ impl StoreError {
     /// Whether DynamoDB rejected the request as invalid, for example because of the item.
     #[must_use]
     pub fn is_validation(&self) -> bool {
-        matches!(self, Self::Refused { code, .. } if code == VALIDATION)
+        matches!(self, Self::Rejected { code, .. } if code == VALIDATION)
     }
 }
 
@@ -117,7 +117,7 @@ where
             StoreError::Throttled { operation, source }
         }
         Some(code) if !code.starts_with("Internal") && !code.starts_with("ServiceUnavailable") => {
-            StoreError::Refused {
+            StoreError::Rejected {
                 operation,
                 code,
                 source,
@@ -159,7 +159,7 @@ mod tests {
         }
         for refused in ["ValidationException", "AccessDeniedException"] {
             let error = sorted(refused);
-            let told = matches!(&error, StoreError::Refused { code, .. } if code == refused);
+            let told = matches!(&error, StoreError::Rejected { code, .. } if code == refused);
             assert!(told, "{error}");
         }
     }
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn only_retryable_errors_are_transient_and_only_item_errors_validation() {
         let operation = "UpdateItem";
-        let refused = |code: &str| StoreError::Refused {
+        let refused = |code: &str| StoreError::Rejected {
             operation,
             code: code.to_owned(),
             source: "no".into(),

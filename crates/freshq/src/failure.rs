@@ -188,7 +188,7 @@ mod tests {
     fn refused(code: &str) -> Failure {
         let source = "what\nAWS said".into();
         let (operation, code) = ("Query", code.to_owned());
-        Failure::Store(StoreError::Refused {
+        Failure::Store(StoreError::Rejected {
             operation,
             code,
             source,

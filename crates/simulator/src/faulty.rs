@@ -16,7 +16,7 @@ pub enum Fault {
     /// No fault.
     None,
     /// The call is not executed, and gets no answer.
-    Refused,
+    LostRequest,
     /// The call is executed, and its answer is lost.
     LostAck,
     /// The call is not executed, because DynamoDB throttles it.
@@ -84,14 +84,14 @@ impl Layer for Faults {
             operation,
             source: "scripted".into(),
         };
-        let refused = |code: &str| StoreError::Refused {
+        let refused = |code: &str| StoreError::Rejected {
             operation,
             code: code.to_owned(),
             source: "scripted".into(),
         };
         match fault {
             Fault::None => call.on(self.inner.clone()).await,
-            Fault::Refused => Err(unanswered()),
+            Fault::LostRequest => Err(unanswered()),
             Fault::LostAck => {
                 call.on(self.inner.clone()).await?;
                 Err(unanswered())

@@ -46,7 +46,7 @@ impl Watch for Partly {
                 .any(|step| step.key().0.starts_with(&prefix))
         };
         if of("bad") {
-            return Err(StoreError::Refused {
+            return Err(StoreError::Rejected {
                 operation: "commit",
                 code: "bad".to_owned(),
                 source: "bad".into(),

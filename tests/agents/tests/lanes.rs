@@ -223,7 +223,7 @@ impl Watch for RejectsSecond {
         change: &Change,
     ) -> Result<Committed, StoreError> {
         match self.0.fetch_add(1, Relaxed) {
-            1 => Err(StoreError::Refused {
+            1 => Err(StoreError::Rejected {
                 operation: "commit",
                 code: "AccessDeniedException".to_owned(),
                 source: "injected".into(),

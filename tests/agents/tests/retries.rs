@@ -56,7 +56,7 @@ impl Watch for Busy {
         match calls {
             Some(id) if id.starts_with("contended") => Ok(Committed::Conflict),
             Some(id) if id.starts_with("failing") && attempts <= 3 => Ok(Committed::Conflict),
-            Some(id) if id.starts_with("failing") => Err(StoreError::Refused {
+            Some(id) if id.starts_with("failing") => Err(StoreError::Rejected {
                 operation,
                 code: "AccessDeniedException".to_owned(),
                 source: "injected".into(),

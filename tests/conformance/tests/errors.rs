@@ -9,7 +9,7 @@ use lifo_queue::store::{StoreError, TakeOutcome, TaskStore, Written};
 async fn missing_table_causes_no_quarantine() {
     let store = DynamoStore::new(embedded().await.client, "another");
     let code = |error: StoreError| match error {
-        StoreError::Refused { code, .. } => code,
+        StoreError::Rejected { code, .. } => code,
         error => panic!("{error}"),
     };
     let taken = store.take(&wish(candidate("t"))).await;

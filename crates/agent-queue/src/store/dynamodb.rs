@@ -37,7 +37,7 @@ const BATCH: &str = "BatchWriteItem";
 
 /// The error of a builder. It fails only if a required field is not set, and here all are.
 fn incomplete(source: BuildError) -> StoreError {
-    StoreError::Refused {
+    StoreError::Rejected {
         operation: TRANSACT,
         code: "incomplete".to_owned(),
         source: Box::new(source),
@@ -106,7 +106,7 @@ impl DynamoStore {
                 None | Some("None" | "ThrottlingError" | "ProvisionedThroughputExceeded") => {}
                 Some(code) => {
                     let message = reason.message().unwrap_or_default();
-                    return Err(StoreError::Refused {
+                    return Err(StoreError::Rejected {
                         operation: TRANSACT,
                         code: code.to_owned(),
                         source: format!("step {step}: {message}").into(),
@@ -158,7 +158,7 @@ impl DynamoStore {
             let deletes: Vec<_> =
                 deletes
                     .collect::<Result<_, _>>()
-                    .map_err(|source| StoreError::Refused {
+                    .map_err(|source| StoreError::Rejected {
                         operation: BATCH,
                         code: "incomplete".to_owned(),
                         source: Box::new(source),

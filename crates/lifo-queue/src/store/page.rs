@@ -39,7 +39,7 @@ impl PageQuery {
         }
         let (created, from) = (&cursor.created, from.0);
         let source = format!("the page starts at taskCreated {created}, below its bound of {from}");
-        Err(StoreError::Refused {
+        Err(StoreError::Rejected {
             operation: "Query",
             code: VALIDATION.to_owned(),
             source: source.into(),

@@ -195,7 +195,7 @@ impl Watch for Partly {
     ) -> Result<Committed, StoreError> {
         let bad = |step: &Step| step.key().1.contains("bad") || step.key().0.contains("bad");
         if change.steps.iter().any(bad) {
-            return Err(StoreError::Refused {
+            return Err(StoreError::Rejected {
                 operation: "commit",
                 code: "bad".to_owned(),
                 source: "bad".into(),

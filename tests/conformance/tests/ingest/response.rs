@@ -111,7 +111,7 @@ fn store(batch: &[Sent], lifted: Arc<AtomicBool>, inner: Arc<MemoryStore>) -> Fa
         match (plan, *tried) {
             (Plan::Invalid, _) => Fault::Invalid,
             _ if lifted.load(Ordering::Relaxed) => Fault::None,
-            (Plan::Stutters, 1 | 2) => Fault::Refused,
+            (Plan::Stutters, 1 | 2) => Fault::LostRequest,
             (Plan::Lost, 1) => Fault::LostAck,
             (Plan::Throttled, _) => Fault::Throttled,
             (Plan::Denied, _) => Fault::Denied,

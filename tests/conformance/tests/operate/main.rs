@@ -61,7 +61,7 @@ async fn status_fails_if_any_of_its_reads_fails() {
         let world = World::start();
         let broken = FaultyStore::new(world.store.clone(), move |operation| {
             if operation == read {
-                Fault::Refused
+                Fault::LostRequest
             } else {
                 Fault::None
             }

@@ -131,7 +131,11 @@ async fn interrupted_redrive_wakes_the_queue_for_its_redriven_tasks() {
         let calls = AtomicU32::new(0);
         let broken = FaultyStore::new(world.store.clone(), move |operation| {
             let is_it = operation == step && calls.fetch_add(1, Ordering::SeqCst) + 1 == nth;
-            if is_it { Fault::Refused } else { Fault::None }
+            if is_it {
+                Fault::LostRequest
+            } else {
+                Fault::None
+            }
         });
         let redriven = world.operator_on(Arc::new(broken)).redrive_all(HOUR).await;
         assert!(

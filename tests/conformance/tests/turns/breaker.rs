@@ -320,7 +320,11 @@ async fn probe_whose_take_fails_is_followed_by_the_next() {
     let store = FaultyStore::new(world.store.clone(), move |operation| {
         let first =
             operation == "take" && lost.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 8;
-        if first { Fault::Refused } else { Fault::None }
+        if first {
+            Fault::LostRequest
+        } else {
+            Fault::None
+        }
     });
     let summary = world.turn_on(Arc::new(store)).await.unwrap();
     assert_eq!(summary.succeeded, 20, "{summary:?}");

@@ -136,7 +136,7 @@ async fn defect_5_a_wake_up_is_lost() {
     // A failed query is not an empty queue: the turn fails, and its message is redelivered.
     let world = World::new(|_| at_once()).with_tasks(1).await;
     let blind = FaultyStore::new(world.store.clone(), |operation| match operation {
-        "pending_page" => Fault::Refused,
+        "pending_page" => Fault::LostRequest,
         _ => Fault::None,
     });
     assert!(world.turn_on(Arc::new(blind)).await.is_err());

@@ -179,7 +179,7 @@ async fn processor_with_an_expired_lease_publishes_a_tail_call() {
         .with_tasks(500)
         .await;
     let unrenewed = FaultyStore::new(world.store.clone(), |operation| match operation {
-        "renew" => Fault::Refused,
+        "renew" => Fault::LostRequest,
         _ => Fault::None,
     });
     let summary = world.turn_on(Arc::new(unrenewed)).await.unwrap();
@@ -194,7 +194,7 @@ async fn processor_with_an_expired_lease_publishes_a_tail_call() {
 async fn a_query_that_fails_is_not_an_empty_queue() {
     let world = World::new(|_| at_once()).with_tasks(5).await;
     let broken = FaultyStore::new(world.store.clone(), |operation| match operation {
-        "pending_page" => Fault::Refused,
+        "pending_page" => Fault::LostRequest,
         _ => Fault::None,
     });
     let error = world.turn_on(Arc::new(broken)).await.unwrap_err();
@@ -209,7 +209,7 @@ async fn turn_continues_after_two_failed_queries_and_ends_after_three() {
         let asked = Arc::new(AtomicU32::new(0));
         let count = asked.clone();
         let shaky = FaultyStore::new(world.store.clone(), move |operation| match operation {
-            "pending_page" if count.fetch_add(1, Ordering::Relaxed) < fails => Fault::Refused,
+            "pending_page" if count.fetch_add(1, Ordering::Relaxed) < fails => Fault::LostRequest,
             _ => Fault::None,
         });
         let ended = world.turn_on(Arc::new(shaky)).await;

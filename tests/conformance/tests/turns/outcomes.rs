@@ -219,7 +219,7 @@ async fn lost_acknowledgements_cause_no_second_run() {
 async fn failed_settlement_is_counted_as_a_store_error() {
     let world = World::new(|_| at_once()).with_tasks(1).await;
     let deaf = FaultyStore::new(world.store.clone(), |operation| match operation {
-        "settle" => Fault::Refused,
+        "settle" => Fault::LostRequest,
         _ => Fault::None,
     });
     let summary = world.turn_on(Arc::new(deaf)).await.unwrap();

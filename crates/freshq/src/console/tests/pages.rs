@@ -295,7 +295,7 @@ async fn open_pages_share_a_sample_and_changes_refresh_it() {
 #[tokio::test]
 async fn console_shows_table_errors() {
     let store = Arc::<MemoryStore>::default();
-    let broken = FaultyStore::new(store.clone(), |_| Fault::Refused);
+    let broken = FaultyStore::new(store.clone(), |_| Fault::LostRequest);
     let world = World::serve(store, site(Arc::new(broken), true)).await;
     let says = "The last sample failed: DynamoDB request failed";
     world.get("").await.expect(200, &[says]);

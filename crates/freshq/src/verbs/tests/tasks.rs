@@ -33,7 +33,11 @@ fn failing(world: &World, step: &'static str, nth: u32) -> Arc<dyn QueueStore> {
     let calls = AtomicU32::new(0);
     Arc::new(FaultyStore::new(world.store.clone(), move |operation| {
         let is_it = operation == step && calls.fetch_add(1, Ordering::SeqCst) + 1 == nth;
-        if is_it { Fault::Refused } else { Fault::None }
+        if is_it {
+            Fault::LostRequest
+        } else {
+            Fault::None
+        }
     }))
 }
 

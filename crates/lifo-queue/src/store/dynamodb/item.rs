@@ -86,7 +86,7 @@ pub(super) fn map(
     value: &impl Serialize,
 ) -> Result<AttributeValue, StoreError> {
     serde_dynamo::to_attribute_value(value).map_err(|error: serde_dynamo::Error| {
-        StoreError::Refused {
+        StoreError::Rejected {
             operation,
             code: "Serialization".to_owned(),
             source: Box::new(error),
