@@ -57,7 +57,6 @@ const BATCH: usize = 10;
 /// Number of runs of a small mode for each run of a large one.
 const SMALL_RUNS: u64 = 10;
 
-/// The file of the figures.
 const FILE: &str = "target/bench/agents.json";
 
 /// Runs all measurements, prints the tables and writes the file.

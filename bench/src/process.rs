@@ -50,7 +50,6 @@ pub(crate) fn run<T: DeserializeOwned>(
 /// A server in a separate process, which ends when this is dropped.
 pub(crate) struct Server {
     child: Child,
-    /// The address on which it listens.
     pub(crate) address: String,
 }
 

@@ -16,7 +16,6 @@ use simulator::topics::Topics;
 
 use crate::{Arguments, Error, turn};
 
-/// Duration of a run.
 const RUN: Duration = Duration::from_millis(100);
 
 /// Duration of each phase: the downstream is busy, and then available.
@@ -37,7 +36,6 @@ pub(crate) enum Downstream {
 /// The outcome of a backlog.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Takes {
-    /// Successful takes.
     pub(crate) taken: u32,
     /// Tasks that ended as SUCCESS.
     pub(crate) succeeded: u32,

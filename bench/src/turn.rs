@@ -84,7 +84,6 @@ async fn turn(arguments: &Arguments, address: &str) -> Result<Figures, Error> {
     })
 }
 
-/// Inserts a backlog.
 pub(crate) async fn insert_all(store: &Arc<dyn QueueStore>, tasks: u32) -> Result<(), Error> {
     let inserts = (0..tasks).map(|n| insert(store, n));
     futures::stream::iter(inserts)

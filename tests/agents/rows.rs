@@ -187,7 +187,6 @@ fn names(queues: &[QueueName]) -> Vec<String> {
     names
 }
 
-/// A queue's counters.
 #[must_use]
 pub fn queue(counters: &QueueCounters) -> Row {
     texts([
@@ -196,7 +195,6 @@ pub fn queue(counters: &QueueCounters) -> Row {
     ])
 }
 
-/// The key of a queue entry.
 #[must_use]
 pub fn entry_key(entry: &QueueEntry) -> Key {
     (
@@ -205,7 +203,6 @@ pub fn entry_key(entry: &QueueEntry) -> Key {
     )
 }
 
-/// An entry of a queue.
 #[must_use]
 pub fn entry(entry: &QueueEntry) -> Row {
     let mut row = texts([
@@ -254,7 +251,6 @@ pub fn call(call: &Call) -> Row {
     row
 }
 
-/// A call and its outcome.
 #[must_use]
 pub fn record(record: &CallRecord) -> Row {
     let mut row = call(&record.call);
@@ -271,7 +267,6 @@ pub fn record(record: &CallRecord) -> Row {
     row
 }
 
-/// An assignment.
 #[must_use]
 pub fn assigned(assignment: &Assignment) -> Row {
     let mut row = texts([
@@ -289,7 +284,6 @@ pub fn assigned(assignment: &Assignment) -> Row {
     row
 }
 
-/// A call lease.
 #[must_use]
 pub fn lease(lease: &CallLease) -> Row {
     let mut row = texts([
@@ -307,7 +301,6 @@ pub fn lease(lease: &CallLease) -> Row {
     row
 }
 
-/// An outbox entry.
 #[must_use]
 pub fn outbox_entry(entry: &OutboxEntry) -> Row {
     let (status, mut row) = match &entry.event {

@@ -46,7 +46,6 @@ pub struct Watching<W> {
     watch: Arc<W>,
 }
 
-/// Puts a watch on a store.
 #[must_use]
 pub fn watched<W: Watch>(store: Arc<dyn AgentStore>, watch: Arc<W>) -> Layered<Watching<W>> {
     Layered(Watching { store, watch })

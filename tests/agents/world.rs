@@ -85,13 +85,10 @@ impl Still {
 
 /// A queue with everything it needs. Time passes only through [`World::pass`].
 pub struct World {
-    /// The store.
     pub store: Arc<dyn AgentStore>,
     /// The clock, which begins at [`NOW`].
     pub clock: Arc<TokioClock>,
-    /// The recording publisher.
     pub publisher: Arc<Recorder>,
-    /// The queue.
     pub queue: Arc<AgentQueue>,
     _still: Still,
 }

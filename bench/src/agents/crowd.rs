@@ -11,7 +11,6 @@ pub(super) struct Crowd {
     pub(super) wishes: Vec<Wish>,
 }
 
-/// An agent.
 #[derive(Clone, Debug)]
 pub(super) struct Person {
     pub(super) name: String,

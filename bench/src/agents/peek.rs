@@ -88,7 +88,6 @@ fn found(entries: usize, wanted: usize) -> Result<(), Error> {
     }
 }
 
-/// Fills a queue to `depth`.
 async fn fill(store: &DynamoStore, depth: usize) -> Result<QueueName, Error> {
     let criteria = Dimensions::default().criteria(&BTreeMap::from([
         ("language".to_owned(), json!(format!("depth-{depth}"))),

@@ -22,7 +22,6 @@ use crate::Error;
 /// Longer than any batch takes.
 const DEADLINE: Duration = Duration::from_secs(3_600);
 
-/// The published assignments.
 #[derive(Default)]
 pub(super) struct Published {
     pub(super) begun: Mutex<HashMap<CallId, Instant>>,

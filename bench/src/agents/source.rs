@@ -6,7 +6,6 @@ use agent_queue::intake::Delivery;
 
 use super::BATCH;
 
-/// The source of the batches.
 pub(super) enum Source {
     /// A batch has any messages, in the order of the calls.
     Any(VecDeque<Delivery>),

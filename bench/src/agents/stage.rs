@@ -32,7 +32,6 @@ enum Table {
     Embedded(Embedded),
 }
 
-/// The conditions of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conditions {
     pub(super) mode: Mode,

@@ -42,7 +42,6 @@ use crate::time::Micros;
 pub struct Ticket(pub Uuid);
 
 impl Ticket {
-    /// A new ticket.
     #[must_use]
     pub fn fresh() -> Self {
         Self(Uuid::new_v4())
@@ -55,7 +54,6 @@ impl fmt::Display for Ticket {
     }
 }
 
-/// An agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
     /// The unique id.

@@ -22,7 +22,6 @@ pub enum Changed {
     Refused {
         /// The reason, and what to do first.
         why: InvalidTransition,
-        /// The agent.
         agent: Agent,
     },
     /// No agent has this id.

@@ -65,7 +65,6 @@ pub struct Assignment {
     /// The call's criteria in canonical form: `Spanish#M`.
     #[serde(serialize_with = "as_text")]
     pub criteria: Criteria,
-    /// The agent.
     pub agent_id: AgentId,
     /// The agent's name, for display.
     pub agent_name: String,
@@ -82,14 +81,12 @@ fn as_text<S: serde::Serializer>(criteria: &Criteria, serializer: S) -> Result<S
     serializer.collect_str(criteria)
 }
 
-/// The state of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallState {
     /// Pending: waits for an agent.
     Waiting,
     /// Assigned to an agent.
     Assigned(Assignment),
-    /// Cancelled by the caller.
     Cancelled,
     /// Waited longer than `maxWait`. The call is in the dead-letter queue, or still in the outbox.
     Expired,
@@ -114,9 +111,7 @@ impl CallState {
 /// A call as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallRecord {
-    /// The call.
     pub call: Call,
-    /// Its state.
     pub state: CallState,
     /// Time at which DynamoDB may delete it, in seconds since the Unix epoch; `None` for a pending
     /// call.
@@ -124,7 +119,6 @@ pub struct CallRecord {
 }
 
 impl CallRecord {
-    /// A pending call.
     #[must_use]
     pub fn waiting(call: Call) -> Self {
         Self {
@@ -149,7 +143,6 @@ impl CallRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpiredCall {
-    /// The call.
     pub call_id: CallId,
     /// The call's criteria in canonical form.
     #[serde(serialize_with = "as_text")]
@@ -163,21 +156,17 @@ pub struct ExpiredCall {
 pub struct OutboxEntry {
     /// Time of the write. With the call's id it is the sort key.
     pub at: Micros,
-    /// The event.
     pub event: OutboxEvent,
 }
 
-/// An event to publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutboxEvent {
-    /// An assignment, for the topic.
     Assigned(Assignment),
     /// An expired call, for the dead-letter queue.
     Expired(ExpiredCall),
 }
 
 impl OutboxEvent {
-    /// The id of the event's call.
     #[must_use]
     pub fn call_id(&self) -> &CallId {
         match self {
@@ -188,7 +177,6 @@ impl OutboxEvent {
 }
 
 impl OutboxEntry {
-    /// The entry of an assignment.
     #[must_use]
     pub fn assigned(made: Assignment) -> Self {
         Self {
@@ -197,7 +185,6 @@ impl OutboxEntry {
         }
     }
 
-    /// The sort key of the entry.
     #[must_use]
     pub fn sort_key(&self) -> String {
         format!("{}#{}", self.at, self.event.call_id())

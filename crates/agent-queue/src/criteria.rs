@@ -78,7 +78,6 @@ impl fmt::Display for Criteria {
 pub struct QueueName(String);
 
 impl QueueName {
-    /// Prefix of every name.
     pub(crate) const PREFIX: &str = "Q#";
 
     /// The queue of agents with these values, one for each dimension.
@@ -94,7 +93,6 @@ impl QueueName {
         Self(name.into())
     }
 
-    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -59,10 +59,7 @@ pub enum InvalidDimensions {
         "dimension {name:?}: give it a name and an attribute of letters and digits, each used once, and none of the table's own ({})",
         schema::RESERVED.join(", ")
     )]
-    Name {
-        /// The dimension's name.
-        name: String,
-    },
+    Name { name: String },
 }
 
 /// An invalid profile, or invalid criteria. The message names the field and the remedy.
@@ -73,9 +70,7 @@ pub enum AttributeError {
     Unknown {
         /// `attributes` or `criteria`.
         path: &'static str,
-        /// The field.
         name: String,
-        /// The names of the dimensions.
         known: String,
     },
     /// A dimension without a value, in a profile.
@@ -83,7 +78,6 @@ pub enum AttributeError {
     Missing {
         /// `attributes` or `criteria`.
         path: &'static str,
-        /// The field.
         name: String,
     },
     /// An invalid value.
@@ -91,7 +85,6 @@ pub enum AttributeError {
     Wrong {
         /// `attributes` or `criteria`.
         path: &'static str,
-        /// The field.
         name: String,
         /// What is wrong and what to give.
         fault: String,
@@ -104,7 +97,6 @@ pub enum AttributeError {
         queues.saturating_add(ITEMS_BESIDE_QUEUES)
     )]
     TooMany {
-        /// `attributes`.
         path: &'static str,
         /// The multi-valued dimensions, each with its number of values.
         counts: String,

@@ -18,7 +18,6 @@ use crate::time::Micros;
 
 pub use self::batch::{BatchReport, CallQueue, DeadLetters, Delivery, Intake, MARGIN};
 
-/// A message as received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     /// `{"callId"?: "…", "criteria": {"language"?: "…", "gender"?: "…"}}`.
@@ -39,7 +38,6 @@ pub enum IntakeError {
     /// The body does not have the expected form.
     #[error("the body must be {{\"callId\"?: \"…\", \"criteria\": {{…}}}}: field {field}: {fault}")]
     Shape {
-        /// The field.
         field: String,
         /// What is wrong.
         fault: String,
@@ -54,7 +52,6 @@ pub enum IntakeError {
     /// other.
     #[error("MessageGroupId is {group:?} and should be the criteria's {canonical:?}")]
     Group {
-        /// The group of the message.
         group: String,
         /// The group that the criteria require.
         canonical: String,

@@ -14,7 +14,6 @@ use crate::transaction::{Before, CallLease, Change};
 /// The result of matching a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matched {
-    /// The call's state.
     pub state: CallState,
     /// New assignments to publish: of this call, and of calls that were pending for longer.
     pub assignments: Vec<Assignment>,

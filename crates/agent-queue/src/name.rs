@@ -25,10 +25,8 @@ pub enum InvalidName {
         /// The longest allowed length, in characters.
         max: usize,
     },
-    /// Too long.
     #[error("has {length} characters; give 1 to {max}")]
     TooLong {
-        /// The length, in characters.
         length: usize,
         /// The longest allowed length, in characters.
         max: usize,
@@ -82,7 +80,6 @@ macro_rules! name {
                 Self(text.into())
             }
 
-            /// The name as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0

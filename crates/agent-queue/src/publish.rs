@@ -24,14 +24,12 @@ pub trait Publisher: Send + Sync {
 pub struct PublishError {
     /// The call's id, or the deduplication id of an invalid message.
     pub call: String,
-    /// The cause.
     pub reason: String,
 }
 
 /// Counts of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Published {
-    /// Assignments published.
     pub published: u32,
     /// Expired calls sent to the dead-letter queue.
     pub dead_lettered: u32,

@@ -31,7 +31,6 @@ pub struct AgentQueue {
     deadline: Option<Instant>,
 }
 
-/// The settings of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The dimensions by which agents are chosen.
@@ -81,7 +80,6 @@ pub enum QueueError {
         "{operation}: conflicted with other transactions {tries} times; repeat it, or see docs/explanation/agents.md for the limits of one queue"
     )]
     Contended {
-        /// The operation.
         operation: &'static str,
         /// Number of attempts.
         tries: usize,
@@ -91,16 +89,10 @@ pub enum QueueError {
         "criteria {criteria}: calls wait for {MAX_LINES} different criteria already, the most a queue takes; \
          check what the callers send as values, or wait until the sweep closes lines that were empty for an hour"
     )]
-    TooManyLines {
-        /// The criteria of the call.
-        criteria: Criteria,
-    },
+    TooManyLines { criteria: Criteria },
     /// The invocation is about to end.
     #[error("{operation}: the invocation's time is used up; repeat it")]
-    OutOfTime {
-        /// The operation.
-        operation: &'static str,
-    },
+    OutOfTime { operation: &'static str },
 }
 
 impl QueueError {
@@ -143,7 +135,6 @@ struct Tally {
     lost_matches: AtomicU64,
 }
 
-/// The counters of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Transactions that conflicted with another one.
@@ -153,7 +144,6 @@ pub struct Counted {
 }
 
 impl AgentQueue {
-    /// A queue on a store.
     #[must_use]
     pub fn new(store: Arc<dyn AgentStore>, clock: Arc<dyn Clock>, settings: Settings) -> Self {
         Self {
@@ -189,7 +179,6 @@ impl AgentQueue {
             .is_some_and(|deadline| deadline <= Instant::now())
     }
 
-    /// Its settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings

@@ -142,13 +142,10 @@ pub struct Refusal {
 /// The stored item that made a step fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum There {
-    /// This agent.
     Agent(Box<Agent>),
-    /// This call.
     Call(Box<CallRecord>),
 }
 
-/// A page of agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentPage {
     /// The agents, ordered by id.
@@ -160,7 +157,6 @@ pub struct AgentPage {
 /// Depth and version of a queue, read one after the other: exact while the queue does not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueCounters {
-    /// The queue.
     pub queue: QueueName,
     /// Number of changes: joins and departures.
     pub version: u64,
@@ -185,7 +181,6 @@ impl QueueCounters {
 /// A line of pending calls of one criteria.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The criteria.
     pub criteria: Criteria,
     /// Time at which it was last opened.
     pub seen: Micros,
@@ -194,8 +189,6 @@ pub struct Line {
 /// The number of pending calls of one criteria.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingCount {
-    /// The criteria.
     pub criteria: Criteria,
-    /// The number.
     pub depth: u64,
 }

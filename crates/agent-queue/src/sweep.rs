@@ -22,7 +22,6 @@ use crate::queue::{AgentQueue, QueueError};
 use crate::time::Micros;
 use crate::transaction::CallLease;
 
-/// The results of one sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SweepReport {
@@ -36,17 +35,13 @@ pub struct SweepReport {
     pub restored: u32,
     /// Pending calls assigned.
     pub assigned: u32,
-    /// Calls that expired.
     pub expired: u32,
-    /// Assignments published.
     pub published: u32,
     /// Expired calls sent to the dead-letter queue.
     pub dead_lettered: u32,
     /// Events that could not be published.
     pub untold: u32,
-    /// Queued agents.
     pub queued_agents: u64,
-    /// Pending calls.
     pub waiting_calls: u64,
     /// Wait of the oldest pending call, in microseconds.
     pub oldest_waiting_micros: u64,
@@ -54,7 +49,6 @@ pub struct SweepReport {
     pub complete: bool,
 }
 
-/// A sweep with failed steps.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the sweep did what it could, but {failures} of its steps failed; the next sweep repeats them. The first failure"

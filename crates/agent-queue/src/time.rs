@@ -71,7 +71,6 @@ fn as_micros(duration: Duration) -> u64 {
 /// The source of the current time. All comparisons of [`Micros`] with the current time use it, so
 /// that a test can set it. Pauses and deadlines use tokio's time, which a test can pause.
 pub trait Clock: Send + Sync {
-    /// Now.
     fn now(&self) -> Micros;
 }
 

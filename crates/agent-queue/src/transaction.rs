@@ -16,8 +16,8 @@ use crate::criteria::QueueName;
 use crate::time::Micros;
 
 pub use self::key::{
-    Key, agent_key, call_key, lease_key, line_key, outbox_key,
-    stripe_of, striped, waiting_partition,
+    Key, agent_key, call_key, lease_key, line_key, outbox_key, stripe_of, striped,
+    waiting_partition,
 };
 pub use self::step::{Before, CallLease, QueueEntry, Step, Term};
 
@@ -151,7 +151,6 @@ impl Change {
         ])
     }
 
-    /// Cancels a pending call.
     #[must_use]
     pub fn cancel(call: &Call, at: Micros) -> Self {
         Self::of(end_of_wait(call, Before::Waiting, CallState::Cancelled, at))

@@ -22,7 +22,6 @@ pub const MAX_BYTES: usize = 1_048_576;
 pub struct Rejected {
     /// The service's error code; `NoAnswer` if its answer does not mention the entry.
     pub code: String,
-    /// The reason.
     pub message: String,
     /// Whether the service blames the sender, so that changed content may help.
     pub sender_fault: bool,

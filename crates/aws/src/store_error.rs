@@ -16,7 +16,6 @@ pub enum StoreError {
         "{operation}: throttled by DynamoDB; it goes on by itself, or raise the table's limits"
     )]
     Throttled {
-        /// The step.
         operation: &'static str,
         /// DynamoDB's error.
         source: Source,
@@ -24,7 +23,6 @@ pub enum StoreError {
     /// DynamoDB rejected the request, and would reject it again.
     #[error("{operation}: rejected by DynamoDB ({code})")]
     Rejected {
-        /// The step.
         operation: &'static str,
         /// DynamoDB's error code.
         code: String,
@@ -34,7 +32,6 @@ pub enum StoreError {
     /// No usable answer: a timeout, a network failure or a fault in DynamoDB.
     #[error("{operation}: no answer from DynamoDB, so it may or may not have happened")]
     Unanswered {
-        /// The step.
         operation: &'static str,
         /// The client's error.
         source: Source,
@@ -42,7 +39,6 @@ pub enum StoreError {
     /// Other requests changed the item before each attempt.
     #[error("{operation}: other requests changed the item {key} before each attempt; repeat it")]
     Contended {
-        /// The step.
         operation: &'static str,
         /// The item's key.
         key: String,
@@ -52,9 +48,7 @@ pub enum StoreError {
         "{operation}: attribute {attribute} of the item {key} is missing or has the wrong type; restore it"
     )]
     Undecodable {
-        /// The step.
         operation: &'static str,
-        /// The attribute.
         attribute: String,
         /// The item's key; `?` if it cannot be read either.
         key: String,

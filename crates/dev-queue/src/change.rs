@@ -10,7 +10,6 @@ use lifo_queue::task::{StatusKey, TaskStatus};
 use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::Value;
 
-/// A change of one item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// The item's id.
@@ -19,11 +18,9 @@ pub struct Change {
     pub before: Value,
     /// The item after the change; `Null` if there is none.
     pub after: Value,
-    /// What changed the item.
     pub cause: Cause,
 }
 
-/// What changed an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A write through the endpoint.
@@ -32,7 +29,6 @@ pub enum Cause {
     Expiry,
 }
 
-/// A transition of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transition {
     /// Created, or the new state of a settled key. Holds the creation and the expiry, if any.
@@ -45,7 +41,6 @@ pub enum Transition {
     Started {
         /// Whether it is the first start of the task.
         first: bool,
-        /// When it was created.
         created: Option<Millis>,
         /// When it started.
         at: Millis,

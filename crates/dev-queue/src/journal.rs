@@ -18,7 +18,6 @@ pub struct Journal<W> {
 /// Numbers of transitions since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Tasks that were created.
     pub created: u64,
     /// Tasks that started, each counted once.
     pub started: u64,
@@ -28,12 +27,10 @@ pub struct Tally {
     pub failed: u64,
     /// Tasks that expired before they ended.
     pub expired: u64,
-    /// Returns to PENDING.
     pub returned: u64,
 }
 
 impl Tally {
-    /// Tasks that ended.
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.succeeded + self.failed + self.expired

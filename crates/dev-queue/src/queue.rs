@@ -47,7 +47,6 @@ const EXPIRE_EVERY: Duration = Duration::from_secs(1);
 /// Changes that are handled at once.
 const BATCH: usize = 256;
 
-/// A queue in this process.
 pub struct DevQueue {
     table: Arc<Table>,
     changes: UnboundedReceiver<Change>,
@@ -122,7 +121,6 @@ impl DevQueue {
         })
     }
 
-    /// The routes of the endpoint.
     pub fn endpoint(&self) -> Router {
         server::router(self.table.clone(), self.creator.clone())
     }

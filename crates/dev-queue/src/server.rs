@@ -38,7 +38,6 @@ struct Endpoint {
     creator: Arc<Creator>,
 }
 
-/// The routes of the endpoint.
 pub fn router(table: Arc<Table>, creator: Arc<Creator>) -> Router {
     Router::new()
         .route("/", get(|| async { GREETING }).post(dynamodb))

@@ -18,14 +18,11 @@ pub use self::template::TemplateError;
 /// The settings with which the construct deploys a queue by default. `make docs` generates this file.
 const CONTRACT: &str = include_str!("../../../tests/contract.json");
 
-/// The settings of a queue.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Settings of new tasks.
     pub create: CreateSettings,
-    /// Settings of the processor.
     pub process: ProcessSettings,
-    /// Settings of the sweep.
     pub sweep: SweepSettings,
 }
 

@@ -22,7 +22,6 @@ const TTL_SECONDS: u64 = 3;
 const CAPACITY: u16 = 2;
 const RUN: Duration = Duration::from_millis(400);
 
-/// A simulated downstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Downstream {
     /// Every run succeeds, but slowly.
@@ -39,7 +38,6 @@ pub enum Downstream {
 pub struct NothingCreated(String);
 
 impl Downstream {
-    /// The runner that simulates it.
     #[must_use]
     pub fn runner(self) -> RunnerConfig {
         let rates = match self {

@@ -23,7 +23,6 @@ const LOCK: &str = "lock";
 /// DynamoDB does not expire items whose time to live is more than five years in the past.
 const OLDEST_TTL: i64 = 5 * 365 * 86_400;
 
-/// The table of a queue.
 pub struct Table {
     database: Database,
     /// Locked during each write, so that the images before and after it are exact.
@@ -40,12 +39,7 @@ pub enum OpenError {
     InUse(PathBuf),
     /// The folder cannot be read or written.
     #[error("the folder {folder} could not be read or written")]
-    Folder {
-        /// The folder.
-        folder: PathBuf,
-        /// The error.
-        source: io::Error,
-    },
+    Folder { folder: PathBuf, source: io::Error },
     /// The database did not start.
     #[error("the folder or the database in it is not usable; delete the folder to start empty")]
     Database(#[from] NotStarted),

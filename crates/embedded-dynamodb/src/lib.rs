@@ -29,7 +29,6 @@ pub const TABLE: &str = "tasks";
 pub struct EmbeddedDynamo {
     /// A client of the real SDK, connected to this database.
     pub client: Client,
-    /// The address at which it listens.
     pub address: SocketAddr,
 }
 

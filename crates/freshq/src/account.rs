@@ -13,7 +13,6 @@ use tokio::sync::OnceCell;
 /// Time limit for the request: the account is worth a short delay, but no more.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-/// An account and a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
     /// The 12 digits of the account; `None` if AWS STS did not respond.

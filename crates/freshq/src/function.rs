@@ -23,7 +23,6 @@ pub(crate) trait Function: Send + Sync {
     async fn send(&self, event: &Value) -> Result<Value, Failure>;
 }
 
-/// A function on AWS Lambda.
 pub(crate) struct LambdaFunction {
     client: Client,
     name: String,

@@ -48,7 +48,6 @@ use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
 
-/// Parses the id of a task.
 pub(crate) fn task_id(text: &str) -> Result<TaskId, String> {
     TaskId::new(text).map_err(|error| format!("it {error}"))
 }

@@ -14,11 +14,9 @@ use crate::telemetry::metrics::Metrics;
 
 /// A queue with its clients.
 pub struct Agents {
-    /// The queue.
     pub queue: Arc<AgentQueue>,
     /// Publishes assignments, and sends expired calls to the dead-letter queue.
     pub publisher: Arc<AwsPublisher>,
-    /// The client of the SQS queues.
     pub sqs: aws_sdk_sqs::Client,
     /// The function's metrics.
     pub metrics: Metrics,

@@ -9,23 +9,17 @@ pub enum EventError {
     /// The event has the right source, but not the fields of its events.
     #[error("a field of the event is missing or invalid (expected: {expected})")]
     Shape {
-        /// The expected source.
         expected: &'static str,
         /// The fault, with the field.
         source: serde_json::Error,
     },
-    /// The event has no record.
     #[error("field Records is empty; {expected} has at least one record")]
-    NoRecords {
-        /// The expected source.
-        expected: &'static str,
-    },
+    NoRecords { expected: &'static str },
     /// The event is of another kind.
     #[error("{found}; send {expected}")]
     Unexpected {
         /// The kind or the fields of the event.
         found: String,
-        /// The expected kind of event.
         expected: &'static str,
     },
 }

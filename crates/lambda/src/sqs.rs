@@ -14,14 +14,12 @@ use crate::event::{self, EventError};
 /// Time left if the deadline is in the past: `cargo lambda watch` sends one in 1970.
 const NO_DEADLINE: Duration = Duration::from_secs(60);
 
-/// A message of a batch.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// `messageId`: identifies a failed message to Lambda.
     pub id: String,
     /// `receiptHandle`: identifies the message when its visibility timeout is changed.
     pub receipt: String,
-    /// Body of the message.
     pub body: String,
     attributes: HashMap<String, String>,
     expected: &'static str,

@@ -62,7 +62,6 @@ fn longest_ttl() -> Duration {
     LONGEST_TTL
 }
 
-/// Creates tasks.
 pub struct Creator {
     store: Arc<dyn QueueStore>,
     clock: Arc<dyn Clock>,
@@ -113,7 +112,6 @@ pub struct FailedTask {
     pub retryable: bool,
 }
 
-/// A task and its index in the request.
 pub(crate) type Indexed = (usize, NewTask);
 
 impl CreateReport {
@@ -140,7 +138,6 @@ enum InsertOutcome {
 }
 
 impl Creator {
-    /// A creator.
     #[must_use]
     pub fn new(
         store: Arc<dyn QueueStore>,
@@ -154,7 +151,6 @@ impl Creator {
         }
     }
 
-    /// Carries out a request.
     pub async fn carry_out(&self, request: request::Request) -> CreateReport {
         match request {
             request::Request::Create(tasks) => self.create(&tasks).await,

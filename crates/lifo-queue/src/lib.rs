@@ -41,12 +41,14 @@ pub mod notify;
 pub mod observed;
 pub mod operate;
 pub mod process;
+#[deny(missing_docs)] // An app implements it.
 pub mod runner;
 pub mod schema;
 pub mod settings;
 pub mod shed;
 pub mod store;
 pub mod sweep;
+#[deny(missing_docs)]
 pub mod task;
 pub mod time;
 pub mod trace;

@@ -23,7 +23,6 @@ pub trait Notifier: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Notification {
-    /// The reason of the wake-up.
     pub reason: WakeReason,
     /// Id of the event that caused it.
     pub event: String,
@@ -37,7 +36,6 @@ pub struct Notification {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WakeReason {
-    /// Tasks were inserted.
     Insert,
     /// A turn ended with work left.
     TailCall,
@@ -60,7 +58,6 @@ impl WakeReason {
 #[derive(Debug, thiserror::Error)]
 #[error("the notification to {topic} was not published")]
 pub struct NotifyError {
-    /// The topic.
     pub topic: String,
     /// The client's error.
     pub source: Source,

@@ -58,7 +58,6 @@ pub struct Status {
 /// Keys among the newest pending tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
-    /// Tasks with a key.
     pub tasks: u32,
     /// Total number of states of these keys that were replaced before they ended.
     pub superseded: u64,
@@ -82,7 +81,6 @@ pub struct RedriveReport {
 /// A task that a command on several tasks could not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedChange {
-    /// The task.
     pub task: TaskId,
     /// The error, with its causes.
     pub error: String,
@@ -100,7 +98,6 @@ pub enum OperateError {
 }
 
 impl Operator {
-    /// An operator of the queue in `store`.
     #[must_use]
     pub fn new(store: Arc<dyn QueueStore>, waker: Waker, clock: Arc<dyn Clock>) -> Self {
         Self {

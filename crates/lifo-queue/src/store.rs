@@ -149,7 +149,6 @@ pub trait ControlStore: Send + Sync {
     async fn pause(&self, pause: &Pause) -> Result<Written, StoreError>;
 }
 
-/// The answer to an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
     /// This put created the task. Also the answer if the store recognises the put after a lost
@@ -206,12 +205,10 @@ pub enum Written {
     Lost,
 }
 
-/// A request to take one task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakeRequest {
     /// The task, as the index shows it.
     pub candidate: Candidate,
-    /// A new token.
     pub token: LeaseToken,
     /// Time at which the lease expires.
     pub lease_until: Millis,
@@ -226,7 +223,6 @@ pub struct TakeRequest {
     pub now: Millis,
 }
 
-/// The answer to a take.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TakeOutcome {
     /// The caller may run the task until the lease expires. Boxed, because it has the payload.

@@ -41,7 +41,6 @@ const PARALLEL: usize = 16;
 /// and report.
 const MAX_UNANSWERED: u32 = 32;
 
-/// Settings of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SweepSettings {
@@ -70,7 +69,6 @@ pub struct SweepSettings {
     pub clock_skew: Duration,
 }
 
-/// Runs sweeps.
 pub struct Sweeper {
     store: Arc<dyn QueueStore>,
     waker: Waker,
@@ -78,7 +76,6 @@ pub struct Sweeper {
     settings: SweepSettings,
 }
 
-/// Result of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SweepReport {
     /// Index pages read.
@@ -136,7 +133,6 @@ pub enum SweepError {
 }
 
 impl Sweeper {
-    /// A sweeper.
     #[must_use]
     pub fn new(
         store: Arc<dyn QueueStore>,

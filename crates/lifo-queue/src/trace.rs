@@ -27,7 +27,6 @@ use self::span::{Place, Span};
 use crate::settings::share;
 use crate::time::{Clock, Millis};
 
-/// Settings of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceSettings {

@@ -24,7 +24,6 @@ pub struct Waker {
 /// Result of a wake-up request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// A notification was published.
     Published,
     /// A processor is active, and reads the index again before it ends.
     AlreadyAwake,

@@ -71,7 +71,6 @@ pub struct Latency {
 /// The latency, conflicts and limits of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Model {
-    /// The latency of requests.
     pub latency: Latency,
     /// Percentage of the conflicts in which the earlier transaction is rejected too, unless it was
     /// already executed.

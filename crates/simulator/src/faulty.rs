@@ -10,7 +10,6 @@ use lifo_queue::task::NewTask;
 use crate::layered::tasks::{About, Layer};
 use crate::layered::{Call, Layered};
 
-/// The fault of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// No fault.

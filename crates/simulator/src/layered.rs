@@ -16,14 +16,12 @@ use futures::future::BoxFuture;
 /// A store whose calls go through a layer: a [`tasks::Layer`] or an [`agents::Layer`].
 pub struct Layered<L>(pub L);
 
-/// Runs a call on a store.
 type Run<S, T> = Box<dyn FnOnce(Arc<S>) -> BoxFuture<'static, Result<T, StoreError>> + Send>;
 
 /// One call, with the arguments `A` that layers read, for a store `S` that answers `T`.
 pub struct Call<A, S: ?Sized, T> {
     /// The name of the method.
     pub operation: &'static str,
-    /// What the call is about.
     pub about: A,
     run: Run<S, T>,
 }

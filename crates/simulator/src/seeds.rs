@@ -12,10 +12,8 @@ use std::ops::Range;
 /// Larger than any seed that a test names, so that no two repetitions share a seed.
 const REPETITION: u64 = 1_000_000;
 
-/// The seeds of one test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// The seeds to play.
     pub range: Range<u64>,
     /// Whether these are the test's own seeds, or ten times as many with `FRESHQ_SOAK`. Only if
     /// true may a test require that rare behaviour occurs.

@@ -15,7 +15,6 @@ pub struct Topics {
 }
 
 impl Topics {
-    /// All notifications published on ProcessTasksTopic.
     #[must_use]
     pub fn process_tasks(&self) -> Vec<Notification> {
         self.process_tasks
@@ -24,7 +23,6 @@ impl Topics {
             .clone()
     }
 
-    /// All notifications published on TriggerTopic.
     #[must_use]
     pub fn trigger(&self) -> Vec<Notification> {
         self.trigger

@@ -18,7 +18,6 @@ const SOURCE: &str = "freshq";
 /// (<https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html>).
 const MAX_ENTRIES: usize = 10;
 
-/// The bus for events.
 pub(crate) struct Bus {
     client: Client,
     arn: String,

@@ -12,7 +12,6 @@ use serde_json::Value;
 
 const STREAM: &str = "records of the task table's stream";
 
-/// The content of a batch.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Batch {
     /// Number of records.
@@ -47,7 +46,6 @@ impl Batch {
         &self.tasks[..record.map_or(self.tasks.len(), before)]
     }
 
-    /// Index of the record of this shed task.
     pub(crate) fn record_of_shed(&self, task: usize) -> Option<usize> {
         self.shed_at.get(task).copied()
     }

@@ -32,7 +32,6 @@ pub(crate) fn is_request(event: &Value) -> bool {
     event["version"] == "2.0" && event["requestContext"]["http"]["method"].is_string()
 }
 
-/// Reads an HTTP request.
 pub(crate) fn read(event: &Value, simulation: bool) -> Result<Request, EventError> {
     let method = event["requestContext"]["http"]["method"].as_str();
     let method = method.unwrap_or_default();

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 const STREAM: &str = "the task table's stream";
 
-/// A wake-up to be requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WakeUp {
     /// Id of the event, the same at each of Lambda's retries.

@@ -18,7 +18,6 @@ pub struct Ledger {
     order: Order,
     /// The tickets of all assignments.
     given: BTreeSet<String>,
-    /// The published events.
     published: BTreeSet<String>,
 }
 

@@ -17,7 +17,6 @@ use crate::NOW;
 /// The reference, and what its clients remember.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// The reference.
     pub reference: Reference,
     /// The latest time of a request.
     pub clock: Micros,

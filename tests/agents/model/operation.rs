@@ -14,11 +14,9 @@ use crate::rows::Row;
 pub struct Operation {
     /// The time of the request.
     pub now: Micros,
-    /// The request.
     pub wish: Wish,
 }
 
-/// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
     /// A new agent, or another profile.
@@ -33,7 +31,6 @@ pub enum Wish {
     Leave(AgentId, IdleStatus),
     /// A call asks for an agent, also repeatedly.
     Match(Call),
-    /// A call is cancelled.
     Cancel(CallId),
     /// A call ends. The ticket is one of the reference's.
     Finish(AgentId, CallId, Ticket),
@@ -48,7 +45,6 @@ pub enum Wish {
     DieEnqueuing(AgentId),
     /// A call is written as pending by a process that crashes before its read.
     DieWaiting(Call),
-    /// The outcome of a call.
     Call(CallId),
     /// Depths and versions of the queues, and numbers of pending calls.
     Queues,
@@ -88,14 +84,12 @@ pub struct Answer {
     pub said: String,
     /// The agents and assignments in the answer, in its order.
     pub rows: Vec<Row>,
-    /// The named counts in the answer.
     pub counts: Vec<(&'static str, u64)>,
     /// The events published during the request.
     pub heard: Vec<Row>,
 }
 
 impl Answer {
-    /// An answer of a word alone.
     #[must_use]
     pub fn said(word: &str) -> Self {
         Self {

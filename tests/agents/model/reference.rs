@@ -43,7 +43,6 @@ pub struct Line {
     pub agents: Vec<(Micros, AgentId)>,
 }
 
-/// The reference.
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// Which agent is assigned first.
@@ -60,7 +59,6 @@ pub struct Reference {
     pub waiting: BTreeMap<Criteria, Vec<(Micros, CallId)>>,
     /// The place of each agent before its call.
     pub places: BTreeMap<AgentId, Micros>,
-    /// The outbox.
     pub outbox: Vec<OutboxEntry>,
     /// Number of tickets issued.
     tickets: u128,
@@ -156,7 +154,6 @@ pub fn answers(order: Order) -> bool {
     order == Order::Fifo
 }
 
-/// The queues of a profile.
 fn queues_of(agent: &Agent) -> Vec<QueueName> {
     Dimensions::default().queues(&agent.profile)
 }

@@ -1,5 +1,5 @@
 //! The joins of the queues on DynamoDB: their cost.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use agent_queue::dimension::Dimensions;
 use agent_queue::store::dynamodb::DynamoStore;

@@ -1,6 +1,6 @@
 //! Lanes of several processes at once. As with the call queue, one process at a time gets the calls
 //! of one criteria. Transactions conflict as on DynamoDB.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Eight matchers and as many agents at once, whose transactions conflict as on DynamoDB.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

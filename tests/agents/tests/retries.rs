@@ -1,5 +1,5 @@
 //! Repeated changes: short pauses after conflicts, growing pauses while DynamoDB throttles.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

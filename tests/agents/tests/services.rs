@@ -1,5 +1,5 @@
 //! The real clients of SQS and SNS, with prepared answers.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

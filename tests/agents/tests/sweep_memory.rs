@@ -1,6 +1,6 @@
 //! The memory that a sweep needs beside the store.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use agent_queue::dimension::MAX_QUEUES;
 use agents::world::World;

@@ -1,5 +1,5 @@
 //! Unreadable items, edited by hand or written by another program, are passed over.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -85,7 +85,6 @@ fn link(segment: &Value) -> (&Value, &Value) {
     (&segment["links"][0]["trace_id"], &segment["links"][0]["id"])
 }
 
-/// The trace header of a request.
 fn header((headers, _): &(HeaderMap, Bytes)) -> String {
     headers["x-amzn-trace-id"].to_str().unwrap().to_owned()
 }

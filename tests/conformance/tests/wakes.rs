@@ -1,5 +1,5 @@
 //! Wake-up requests: each is counted, and a request that may be lost is an error.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::time::Duration;

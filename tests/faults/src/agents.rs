@@ -27,7 +27,6 @@ use crate::suite::Store;
 /// The result of one seed.
 #[derive(Debug, Default)]
 pub struct Played {
-    /// Descriptions of all violations.
     pub violations: Vec<String>,
     /// Every exchange with the store.
     pub trace: Vec<String>,
@@ -40,7 +39,6 @@ pub struct Played {
 pub struct Census {
     /// Number of schedules, one for each seed.
     pub schedules: u64,
-    /// Calls, by their outcome.
     pub calls: BTreeMap<&'static str, u64>,
     /// Exchanges with the store.
     pub exchanges: u64,
@@ -71,13 +69,11 @@ pub const NOW: Micros = Micros(1_800_000_000_000_000);
 /// Time after which a pending call expires.
 pub const MAX_WAIT: Duration = Duration::from_secs(120);
 
-/// Duration of a call lease.
 pub const CALL_LEASE: Duration = Duration::from_secs(60);
 
 /// Time within which an agent has to answer, in schedules that require answers.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
-/// Duration of the faults.
 const FAULTS_FOR: Duration = Duration::from_secs(180);
 
 /// All parts of one schedule.
@@ -192,7 +188,6 @@ pub fn play(seed: u64, store: Store) -> Played {
     })
 }
 
-/// The outcome of each call.
 #[allow(clippy::expect_used, reason = "the table itself does not fail")]
 pub(crate) async fn outcomes(stage: &Stage) -> BTreeMap<CallId, CallState> {
     let store = stage.store();

@@ -10,10 +10,8 @@ use crate::schedule::Schedule;
 /// Number of trace lines that a failure prints.
 const TAIL: usize = 120;
 
-/// The store of the schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// The in-memory store.
     Memory,
     /// The embedded DynamoDB, through the real SDK's client.
     Embedded,

@@ -1,5 +1,4 @@
 //! Fault schedules of the agents' queue, in memory and on the embedded DynamoDB.
-#![allow(missing_docs)]
 
 use faults::agents::{Census, play};
 use faults::suite::Store;

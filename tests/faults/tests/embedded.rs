@@ -1,5 +1,4 @@
 //! Fault schedules on the embedded DynamoDB, through the real SDK's client with its own retries.
-#![allow(missing_docs)]
 
 use faults::suite::{Store, play, run};
 use simulator::cloud::FaultKind;

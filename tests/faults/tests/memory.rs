@@ -1,5 +1,4 @@
 //! Fault schedules on the in-memory store. A failing seed replays exactly.
-#![allow(missing_docs)]
 
 use faults::suite::{ENDINGS, Store, play, run};
 use simulator::cloud::FaultKind;

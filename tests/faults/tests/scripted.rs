@@ -1,5 +1,5 @@
 //! Tests of the cloud itself: scripted faults occur, and no others.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
 

@@ -21,7 +21,6 @@ pub(crate) enum Next {
     Fail,
 }
 
-/// The possible actions of the processors.
 pub fn actions(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
     for (slot, processor) in (0..).zip(&state.processors) {
         let Some(processor) = processor else { continue };

@@ -37,7 +37,6 @@ pub enum Source {
     LateGiveBack(Message),
 }
 
-/// The next step of a waker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WakerStep {
     /// Read the control item before writing it. Only a broken protocol does this.
@@ -56,11 +55,8 @@ pub enum WakerStep {
 /// An execution of rule 1: by `trigger`, by the sweep, or by a processor after a late return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Waker {
-    /// The source of its event.
     pub source: Source,
-    /// The id of its event.
     pub event: EventId,
-    /// Its next step.
     pub step: WakerStep,
 }
 
@@ -78,14 +74,12 @@ pub enum Step {
     },
     /// Take a task that the query returned.
     Take {
-        /// The task.
         task: TaskNumber,
         /// As in [`Step::Look`].
         lingered: bool,
     },
     /// Run a task that was taken, then settle or return it.
     Run {
-        /// The task.
         task: TaskNumber,
         /// False once the task lease has expired, or once the run has ended and only its last call
         /// is repeated.
@@ -118,9 +112,7 @@ pub enum LostLease {
 /// One invocation attempt of `process-tasks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Processor {
-    /// Its next step.
     pub step: Step,
-    /// The message that started it.
     pub message: Message,
     /// The owner that it writes to the control item.
     pub owner: Owner,
@@ -199,7 +191,6 @@ pub struct History {
 pub struct State {
     /// The tasks, oldest first. Those beyond the world's size stay absent.
     pub tasks: [Task; MOST_TASKS],
-    /// The control item.
     pub control: Control,
     /// INSERT records that are not delivered yet.
     pub stream: u8,

@@ -7,7 +7,6 @@ use crate::protocol::{Protocol, spend};
 use crate::state::{Source, State, Status, TaskNumber};
 use crate::waker;
 
-/// The possible actions of the sweep.
 pub fn actions(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
     if !protocol.sweep {
         return;

@@ -37,10 +37,8 @@ pub enum Status {
     Done,
 }
 
-/// A task in the table and in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Task {
-    /// Its status in the table.
     pub status: Status,
     /// Whether a query for PENDING tasks on the index returns it.
     pub shown: bool,

@@ -11,7 +11,6 @@ use crate::processor;
 use crate::protocol::{Protocol, spend};
 use crate::state::{Message, Source, State, Waker, WakerStep};
 
-/// The possible actions of the wakers.
 pub fn actions(state: &State, actions: &mut Vec<Action>) {
     for (position, waker) in (0..).zip(&state.wakers) {
         actions.push(Action::Wake(position, Fate::Works));

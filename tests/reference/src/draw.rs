@@ -19,7 +19,6 @@ use proptest::strategy::Union;
 use crate::machine::Machine;
 use crate::operation::Operation;
 
-/// The ids of a sequence.
 const IDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 /// Duration of a task lease, in milliseconds.
@@ -28,7 +27,6 @@ const LEASE: i64 = 40_000;
 /// Time until a task expires, in milliseconds, unless it expires soon or already has.
 const LIFE: i64 = 3_600_000;
 
-/// Draws one operation in this state.
 pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     let free = IDS.len() - machine.queue.tasks.len();
     let count = |status| {
@@ -110,7 +108,6 @@ fn id(machine: &Machine, preferred: Vec<TaskId>) -> BoxedStrategy<TaskId> {
     Union::new_weighted(drawn).boxed()
 }
 
-/// The ids of the matching tasks.
 fn ids(machine: &Machine, like: impl Fn(&Record) -> bool) -> Vec<TaskId> {
     let tasks = machine.queue.tasks.iter();
     tasks

@@ -17,7 +17,6 @@ pub const START: Millis = Millis(1_800_000_000_000);
 /// The reference queue, and what its callers remember.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// The reference queue.
     pub queue: ReferenceQueue,
     /// The latest time of an operation.
     pub clock: Millis,

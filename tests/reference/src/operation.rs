@@ -16,10 +16,6 @@ use lifo_queue::time::{EpochSeconds, Millis};
 
 /// One operation with all its data, including the time. So a sequence keeps its meaning when
 /// shrinking removes some of its operations.
-#[allow(
-    missing_docs,
-    reason = "the fields are the arguments of the stores' methods"
-)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     /// A put by our own writers.
@@ -30,7 +26,6 @@ pub enum Operation {
     Waiting(Pass),
     /// A read of all TAKEN tasks, page by page.
     Leases(Pass),
-    /// A take.
     Take(TakeRequest),
     /// A settlement; the retention is [`RETENTION`].
     Settle {
@@ -38,7 +33,6 @@ pub enum Operation {
         settlement: Settlement,
         now: Millis,
     },
-    /// A return.
     GiveBack {
         lease: Lease,
         give_back: GiveBack,
@@ -50,7 +44,6 @@ pub enum Operation {
         reclaim: Reclaim,
         now: Millis,
     },
-    /// A quarantine.
     Quarantine {
         seen: Candidate,
         reason: String,
@@ -64,7 +57,10 @@ pub enum Operation {
         ttl: EpochSeconds,
     },
     /// An operator's redrive.
-    Redrive { redrive: Redrive, now: Millis },
+    Redrive {
+        redrive: Redrive,
+        now: Millis,
+    },
     /// An operator's cancellation.
     Cancel(TaskId),
     /// A wake-up request.
@@ -78,12 +74,14 @@ pub enum Operation {
     /// A read of the control item.
     Look,
     /// A claim on the processor lease.
-    Acquire { claim: Claim, now: Millis },
+    Acquire {
+        claim: Claim,
+        now: Millis,
+    },
     /// A renewal of the processor lease.
     Renew(Renewal),
     /// The release of the processor lease.
     Release(Release),
-    /// A pause.
     Pause(Pause),
     /// The end of a pause.
     Resume,
@@ -104,7 +102,6 @@ pub const RETENTION: Retention = Retention {
 /// A task of a direct writer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForeignTask {
-    /// Its id.
     pub id: TaskId,
     /// Its creation time.
     pub created: Millis,
@@ -123,7 +120,6 @@ impl ForeignTask {
 /// A read of the index from one end to the other end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pass {
-    /// The status of the tasks.
     pub status: TaskStatus,
     /// The end at which it starts.
     pub order: Order,
@@ -137,10 +133,6 @@ pub struct Pass {
 
 /// A queue's answer, without the parts that the specification leaves open: the text of a rejection,
 /// and the order of tasks created in the same millisecond.
-#[allow(
-    missing_docs,
-    reason = "each is the answer of the operation of its name"
-)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     Inserted(Inserted),
@@ -177,7 +169,6 @@ impl Answer {
 }
 
 impl Operation {
-    /// Its name in the figures.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

@@ -23,7 +23,6 @@ use crate::rule::Rule;
 pub struct ReferenceQueue {
     /// The existing tasks.
     pub tasks: BTreeMap<TaskId, Record>,
-    /// The control item.
     pub control: Control,
 }
 

@@ -25,16 +25,13 @@ const MOST_PAGES: usize = 20;
 /// All content of a queue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// Its tasks.
     pub tasks: BTreeMap<TaskId, Record>,
-    /// Its control item.
     pub control: Control,
 }
 
 /// A store, with access to its items that bypasses it.
 #[allow(async_fn_in_trait, reason = "used in this package only, on one thread")]
 pub trait Subject {
-    /// The store.
     fn store(&self) -> &dyn QueueStore;
 
     /// Writes an item as a direct writer does, if no such item exists: with the three required

@@ -1,5 +1,5 @@
 //! Sequences in which a store once differed from the reference, now on every store.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
 

@@ -47,7 +47,6 @@ impl Plan {
     }
 }
 
-/// One sequence of operations.
 pub struct Sequence<'a, S, O> {
     /// The state of the reference before the first operation.
     pub start: S,

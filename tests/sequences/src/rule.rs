@@ -7,7 +7,6 @@ pub trait Rule: Copy + Debug + Ord + 'static {
     /// Every rule.
     const ALL: &'static [Self];
 
-    /// The rule in words.
     fn row(self) -> &'static str;
 }
 

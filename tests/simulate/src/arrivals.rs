@@ -7,7 +7,6 @@ use fastrand::Rng;
 /// Length of a tick. All arrivals of a tick are created together.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// A pattern of arrivals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arrivals {
     /// Independent arrivals, with this average per second, during `lasting`.

@@ -32,10 +32,8 @@ const OUTAGE_LOAD: f64 = 0.8;
 const SEEDS: [u64; 3] = [1, 2, 3];
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Figures of one outage, by feature.
 pub(crate) type Features = BTreeMap<String, OutageFigures>;
 
-/// Figures of outages.
 #[derive(Debug, Serialize)]
 pub(crate) struct Outages {
     #[serde(flatten)]
@@ -50,7 +48,6 @@ impl Outages {
     }
 }
 
-/// The settings that the experiments on outages compare.
 fn features() -> [(&'static str, ProcessSettings); 2] {
     let breaker = ProcessSettings {
         task_timeout: OUTAGE_TASK_TIMEOUT,

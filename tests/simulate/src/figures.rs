@@ -75,7 +75,6 @@ impl Load {
     }
 }
 
-/// Figures of an outage.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct OutageFigures {
     /// Tasks that ended as FAILURE.

@@ -42,7 +42,6 @@ pub(crate) struct Ages {
     pub(crate) mean_age_seconds: f64,
     /// Runs that overwrote a newer state.
     overwrites_newer: usize,
-    /// Runs in all.
     runs: usize,
 }
 

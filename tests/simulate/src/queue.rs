@@ -12,7 +12,6 @@ use crate::arrivals::{Arrivals, TICK};
 use crate::downstream::{CAPACITY, Downstream, Model, Outage};
 use crate::figures::Played;
 
-/// The configuration of an experiment.
 #[derive(Clone)]
 pub(crate) struct Experiment {
     pub(crate) seed: u64,

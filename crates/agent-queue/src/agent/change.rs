@@ -9,7 +9,6 @@ use crate::time::Micros;
 /// The call that an agent attends, with the end of its call lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InCall {
-    /// The call.
     pub call: CallId,
     /// Time at which the lease expires; `None`: never.
     pub until: Option<Micros>,
@@ -18,7 +17,6 @@ pub struct InCall {
 /// One transition of the table above: its conditions and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentChange {
-    /// The agent.
     pub agent: AgentId,
     /// Condition: the agent has this status.
     pub from: AgentStatus,

@@ -8,7 +8,6 @@ use crate::criteria::QueueName;
 use crate::name::CallId;
 use crate::time::Micros;
 
-/// The status of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AgentStatus {
@@ -18,7 +17,6 @@ pub enum AgentStatus {
     Available,
     /// Has an entry in each of its queues.
     Queued,
-    /// In a call.
     AttendingCall,
 }
 
@@ -65,7 +63,6 @@ pub enum AgentState {
         /// Time at which the agent became available.
         since: Micros,
     },
-    /// In the queues.
     Queued {
         /// Time at which the agent became available.
         since: Micros,
@@ -75,9 +72,7 @@ pub enum AgentState {
         /// them.
         queues: Vec<QueueName>,
     },
-    /// In a call.
     AttendingCall {
-        /// The call.
         call: CallId,
         /// Time at which the call lease expires; `None`: never.
         until: Option<Micros>,

@@ -26,7 +26,6 @@ use crate::publish::{PublishError, Published, Publisher};
 use crate::queue::AgentQueue;
 use crate::time::Micros;
 
-/// A message of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// Id by which a failure is reported to Lambda.
@@ -35,19 +34,14 @@ pub struct Delivery {
     pub receipt: String,
     /// Number of receipts, this one included.
     pub received: u32,
-    /// Its body.
     pub body: String,
-    /// Its message group.
     pub group: String,
-    /// Its deduplication id.
     pub deduplication: String,
     /// Time at which it was sent.
     pub sent: Micros,
-    /// Its sequence number.
     pub sequence: u128,
 }
 
-/// The queue of the calls.
 #[async_trait]
 pub trait CallQueue: Send + Sync {
     /// Makes messages visible again after the duration `after`.
@@ -64,7 +58,6 @@ pub trait DeadLetters: Send + Sync {
     async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), PublishError>;
 }
 
-/// The results of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchReport {
     /// Ids of the messages to redeliver: exactly the unfinished ones.
@@ -73,7 +66,6 @@ pub struct BatchReport {
     pub assigned: u32,
     /// New calls that are pending.
     pub queued: u32,
-    /// Calls that expired.
     pub expired: u32,
     /// Invalid messages, sent to the dead-letter queue.
     pub refused: u32,
@@ -291,7 +283,6 @@ impl BatchReport {
         !matched.cut_short
     }
 
-    /// Adds the results of a group.
     fn add(&mut self, group: Self) {
         self.failed.extend(group.failed);
         self.queued += group.queued;

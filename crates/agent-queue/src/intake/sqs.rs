@@ -10,7 +10,6 @@ use aws_sdk_sqs::types::ChangeMessageVisibilityBatchRequestEntry;
 
 use super::batch::{CallQueue, Delivery};
 
-/// The call queue.
 #[derive(Clone, Debug)]
 pub struct SqsCallQueue {
     client: Client,
@@ -18,7 +17,6 @@ pub struct SqsCallQueue {
 }
 
 impl SqsCallQueue {
-    /// The queue of this URL.
     #[must_use]
     pub fn new(client: Client, url: impl Into<String>) -> Self {
         let url = url.into();

@@ -20,7 +20,6 @@ use crate::name::{AgentId, CallId};
 use crate::time::Micros;
 use crate::transaction::{CallLease, Change, QueueEntry};
 
-/// The store in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     state: Mutex<State>,

@@ -104,7 +104,8 @@ pub(super) enum Returned {
     /// None: the lease had ended.
     Nothing,
     /// The agent is available, and its call may have returned to its line.
-    Agent { call: bool },
-    /// The assignment was undone.
+    Agent {
+        call: bool,
+    },
     Undone,
 }

@@ -9,11 +9,9 @@ use crate::time::Micros;
 /// An agent's entry in one queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueEntry {
-    /// The queue.
     pub queue: QueueName,
     /// Time of the enqueue: the place in the queue.
     pub at: Micros,
-    /// The agent.
     pub agent: AgentId,
     /// The agent's name, which does not change while queued.
     pub agent_name: String,
@@ -56,11 +54,9 @@ impl QueueEntry {
 pub struct CallLease {
     /// Time at which the lease expires.
     pub until: Micros,
-    /// The agent.
     pub agent: AgentId,
     /// The agent's ticket in the call.
     pub ticket: Ticket,
-    /// The call.
     pub call: CallId,
     /// Whether the agent has answered, or need not. If false, the call returns to its line when the
     /// lease expires.
@@ -145,7 +141,6 @@ pub enum Step {
     Wait(Call),
     /// Removes a call from its line, without a condition.
     Unwait(Call),
-    /// Writes a call lease.
     Lease(CallLease),
     /// Deletes a call lease, without a condition.
     Unlease(CallLease),

@@ -21,13 +21,11 @@ use crate::verbs::{Shown, task_id};
 /// The fields of a query string or of a form.
 pub(super) type Fields = BTreeMap<String, String>;
 
-/// The fields of the query string.
 pub(super) type Asked = Query<Fields>;
 
 /// The field with the number of the outcome that a page shows.
 pub(super) const OUTCOME: &str = "outcome";
 
-/// The pages of the menu, by their addresses.
 const MENU: [(&str, &str); 4] = [
     ("./", "Queue"),
     ("tasks", "Tasks"),
@@ -123,7 +121,6 @@ pub(super) fn task_link(id: &TaskId) -> Markup {
     html! { a href=(link("task", &[("id", id.as_str())])) { (id) } }
 }
 
-/// The task that a field names.
 pub(super) fn task_of(fields: &Fields, name: &'static str) -> Result<TaskId, Failure> {
     let text = fields.get(name).map_or("", String::as_str);
     task_id(text).map_err(|fault| Failure::Input {
@@ -177,7 +174,6 @@ pub(super) fn payload_and_timeline(shown: &Shown) -> Markup {
     }
 }
 
-/// A found task, to be shown as of `now`.
 pub(super) fn shown(task: &FoundTask, now: Millis) -> Shown {
     Shown {
         now,

@@ -34,7 +34,6 @@ pub(super) struct Site {
     state: Mutex<&'static str>,
 }
 
-/// The outcome of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) text: String,

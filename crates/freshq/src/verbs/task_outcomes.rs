@@ -7,7 +7,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::report::{Report, two_columns};
 
-/// The outcome of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The task was changed as requested.
@@ -38,7 +37,6 @@ impl TaskOutcomes {
         Self { done, outcomes }
     }
 
-    /// Records the outcome of a task.
     pub(super) fn note(&mut self, task: &TaskId, outcome: Outcome) {
         self.outcomes.push((task.clone(), outcome));
     }

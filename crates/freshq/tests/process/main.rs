@@ -1,6 +1,6 @@
 //! Tests of the command as a process. Its real AWS clients call an embedded DynamoDB, and a small
 //! server instead of CloudFormation, SNS and STS.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 mod account;
 mod aws;

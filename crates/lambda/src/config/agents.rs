@@ -14,13 +14,10 @@ use super::{ConfigError, Reader};
 /// Configuration that `agent-desk`, `match-calls` and `sweep-agents` all read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentQueue {
-    /// The agents' table.
     pub table: String,
-    /// ARN of the topic for assignments.
     pub assignment_topic: String,
     /// URL of the dead-letter queue, a FIFO queue.
     pub dead_letters: String,
-    /// Settings of the queue.
     pub settings: Settings,
     /// Whether command `seed` may create agents: outside production only, and only in `agent-desk`.
     pub seed: bool,
@@ -83,7 +80,6 @@ impl AgentQueue {
 /// Configuration of `match-calls`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchCalls {
-    /// The queue.
     pub queue: AgentQueue,
     /// URL of the FIFO queue that delivers the calls.
     pub call_queue: String,

@@ -16,7 +16,6 @@ pub struct Reader<'a> {
 /// A fault in one variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The variable.
     pub variable: Variable,
     /// `is missing`, or the wrong value and the expected form.
     pub fault: String,
@@ -71,7 +70,6 @@ impl<'a> Reader<'a> {
         (self.lookup)(variable.name).filter(|text| !text.is_empty())
     }
 
-    /// Reads an ARN.
     pub fn arn(&mut self, variable: Variable) -> Option<String> {
         let text = self.text(variable)?;
         if text.starts_with("arn:") {

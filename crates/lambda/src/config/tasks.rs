@@ -21,16 +21,13 @@ pub const REPORT_MARGIN: Duration = Duration::from_secs(1);
 /// Configuration of `create-tasks`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTasks {
-    /// The task table.
     pub table: String,
-    /// The settings.
     pub settings: CreateTasksSettings,
 }
 
 /// The JSON of `SETTINGS_CREATE_TASKS`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct CreateTasksSettings {
-    /// Settings of new tasks.
     pub create: CreateSettings,
     /// Whether the function executes `{"simulate": …}`: outside production only.
     pub simulation: bool,
@@ -59,22 +56,18 @@ impl CreateTasks {
 /// Configuration of `ingest-tasks`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IngestTasks {
-    /// The task table.
     pub table: String,
-    /// URL of the ingest queue.
     pub queue: String,
     /// URL of the dead-letter queue for invalid messages.
     pub dead_letters: String,
     /// URL of the queue for shed tasks; `None`: they are only counted.
     pub shed_queue: Option<String>,
-    /// The settings.
     pub settings: IngestTasksSettings,
 }
 
 /// The JSON of `SETTINGS_INGEST_TASKS`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct IngestTasksSettings {
-    /// Settings of the ingest.
     pub ingest: IngestSettings,
     /// Time between the end of the last write and the function's deadline, for invalid, shed and
     /// failed messages.
@@ -111,11 +104,8 @@ impl IngestTasks {
 /// Configuration of `trigger` and `sweep-tasks`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waking<S> {
-    /// The task table.
     pub table: String,
-    /// ARN of ProcessTasksTopic.
     pub process_tasks_topic: String,
-    /// The settings.
     pub settings: S,
 }
 
@@ -132,7 +122,6 @@ pub struct TriggerSettings {
 /// The JSON of `SETTINGS_SWEEP_TASKS`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct SweepTasksSettings {
-    /// Settings of a sweep.
     pub sweep: SweepSettings,
     /// Lifetime of the start marker (rule 9).
     #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
@@ -185,13 +174,9 @@ fn waking<S: DeserializeOwned>(
 /// Configuration of `process-tasks`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcessTasks {
-    /// The task table.
     pub table: String,
-    /// ARN of ProcessTasksTopic.
     pub process_tasks_topic: String,
-    /// ARN of TriggerTopic.
     pub trigger_topic: String,
-    /// Settings of a turn.
     pub settings: ProcessSettings,
     /// The runner; [`RunnerConfig::Custom`] if your own binary contains it.
     pub runner: RunnerConfig,
@@ -224,7 +209,6 @@ impl ProcessTasks {
 /// Configuration of `count-shed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountShed {
-    /// The task table.
     pub table: String,
     /// URL of the queue for shed tasks; `None`: they are only counted.
     pub shed_queue: Option<String>,

@@ -1,9 +1,7 @@
 //! The environment variables: the name and the meaning of each.
 
-/// An environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
     pub name: &'static str,
     /// Its content. The error for a missing or wrong variable shows this as the remedy.
     pub meaning: &'static str,

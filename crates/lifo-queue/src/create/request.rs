@@ -13,7 +13,6 @@ use serde_json::{Map, Value, json};
 
 use super::{CreateReport, MAX_TASKS};
 
-/// A request to create tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// Create tasks from these descriptions, which are checked one by one.
@@ -36,7 +35,6 @@ pub enum RequestError {
     /// Not a number of tasks that can be simulated.
     #[error("field simulate.count is {0}; give a whole number from 1 to {MAX_TASKS}")]
     Count(u64),
-    /// The queue has no simulation.
     #[error(
         "field simulate: this queue does not simulate; create real tasks with {{\"tasks\": […]}}, \
          or give the queue the prop `simulation`, as outside production"
@@ -47,10 +45,8 @@ pub enum RequestError {
 /// Why an HTTP request is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// Another method.
     #[error("the method is {0}; send POST")]
     Method(String),
-    /// There is no body.
     #[error("the body is empty; send one task, an array of tasks or {{\"tasks\": […]}} as JSON")]
     NoBody,
     /// The body is not JSON.
@@ -64,7 +60,6 @@ pub enum HttpError {
 }
 
 impl HttpError {
-    /// The status code of the response.
     #[must_use]
     pub fn status_code(&self) -> u16 {
         match self {

@@ -53,10 +53,7 @@ pub enum InvalidTask {
     Key(#[source] InvalidTaskId),
     /// `sequence` is not a whole number of 0 or more.
     #[error("sequence is {given}; give a whole number that is not negative")]
-    Sequence {
-        /// What was given.
-        given: String,
-    },
+    Sequence { given: String },
     /// `sequence` without `key`.
     #[error("the task has a sequence and no key; a sequence orders the states of a key")]
     SequenceWithoutKey,
@@ -80,7 +77,6 @@ pub enum InvalidTask {
     /// `ttlSeconds` is not a whole number from 1 to `max`.
     #[error("ttlSeconds is {given}; give a whole number of seconds from 1 to {max}")]
     Ttl {
-        /// What was given.
         given: String,
         /// Longest expiry, in seconds.
         max: u64,
@@ -90,16 +86,12 @@ pub enum InvalidTask {
     #[error(
         "taskCreated is {given}; give milliseconds since 1970 as a whole number, not seconds and at most a minute ahead of us, or leave it out"
     )]
-    Created {
-        /// What was given.
-        given: String,
-    },
+    Created { given: String },
     /// `delaySeconds` is not a whole number from 0 to `max`.
     #[error(
         "delaySeconds is {given}; give a whole number of seconds from 0 to {max}, because the task expires {expiry} s after its creation: give a smaller delay, or raise ttlSeconds"
     )]
     Delay {
-        /// What was given.
         given: String,
         /// Longest delay that this task's expiry allows, in seconds.
         max: u64,
@@ -116,7 +108,6 @@ pub enum InvalidTask {
     Payload(#[from] InvalidPayload),
 }
 
-/// The origin of a description.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin<'a> {
     /// Time of sending: the default of `taskCreated`.

@@ -26,10 +26,8 @@ const PURGED: [TaskStatus; 3] = [
     TaskStatus::Failure,
 ];
 
-/// The outcome of a purge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PurgeReport {
-    /// Tasks that this purge deleted.
     pub deleted: u32,
     /// Tasks that were deleted already: by another writer, by DynamoDB after their expiry, or by
     /// an earlier attempt of this purge whose answer was lost.

@@ -21,7 +21,6 @@ const MAX_PAGES: u32 = 200;
 /// A search for tasks, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Find {
-    /// Status of the tasks.
     pub status: TaskStatus,
     /// Smallest `taskCreated`; `None` for no bound.
     pub created_from: Option<Millis>,
@@ -74,9 +73,7 @@ pub struct Found {
 /// A task as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundTask {
-    /// Its id.
     pub id: TaskId,
-    /// When it was created.
     pub created: Millis,
     /// All attributes by their names in the table.
     pub attributes: Map<String, Value>,

@@ -36,7 +36,6 @@ pub fn error_pattern(error: &str) -> String {
     replaced.into_owned()
 }
 
-/// The length of a UUID.
 const UUID: usize = 36;
 
 #[cfg(test)]

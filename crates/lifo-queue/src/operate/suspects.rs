@@ -12,7 +12,6 @@ const PAGE: u16 = 1_000;
 /// A task that may have crashed its process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspect {
-    /// The task.
     pub task: TaskId,
     /// TAKEN: it is running without a live lease or without a processor. PENDING: its last lease
     /// expired.

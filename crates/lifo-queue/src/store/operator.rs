@@ -47,13 +47,11 @@ pub trait OperatorStore: Send + Sync {
 /// A request to redrive a failed task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redrive {
-    /// The task.
     pub task: TaskId,
     /// Its new expiry.
     pub expires_at: EpochSeconds,
 }
 
-/// The result of a redrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redriven {
     /// The task is PENDING again.

@@ -10,7 +10,6 @@ use aws::store_error::{StoreError, VALIDATION};
 use crate::task::{Lease, StatusKey, TaskId, Ttl};
 use crate::time::Millis;
 
-/// A query for one page of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageQuery {
     /// Partition of the index.
@@ -64,7 +63,6 @@ pub enum Order {
 pub struct Cursor {
     /// `taskCreated` of the entry, exactly as DynamoDB spells it.
     pub(crate) created: String,
-    /// Id of the task.
     pub(crate) task: TaskId,
 }
 
@@ -134,7 +132,6 @@ pub struct Page {
 /// A task as the index shows it: enough to decide whether to take it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// Id of the task.
     pub id: TaskId,
     /// `taskCreated`.
     pub created: Millis,
@@ -161,7 +158,6 @@ pub struct TakenPage {
 /// A lease as the index shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandingLease {
-    /// The lease.
     pub lease: Lease,
     /// Attempts that count against the maximum, this one included.
     pub attempts: u32,

@@ -6,7 +6,6 @@ use crate::store::{Order, PageQuery, StandingLease, StoreError, Written};
 use crate::task::{Reclaim, TaskId, TaskStatus};
 use crate::time::Millis;
 
-/// A lease that the sweep ended.
 struct Reclaimed {
     /// The task's new status.
     status: TaskStatus,

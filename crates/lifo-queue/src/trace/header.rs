@@ -12,7 +12,6 @@ use crate::time::Millis;
 /// Other fields, such as Lambda's `Lineage`, are not part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceHeader {
-    /// Id of the trace.
     pub(super) root: String,
     /// Id of the segment that caused this work.
     pub(super) parent: Option<String>,

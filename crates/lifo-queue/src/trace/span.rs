@@ -33,7 +33,6 @@ struct Recorded {
     left_out: usize,
 }
 
-/// The place of a segment in a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// A subsegment of the segment that Lambda records for the invocation.

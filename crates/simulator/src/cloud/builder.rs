@@ -23,7 +23,6 @@ use super::world::{Backend, World};
 use super::{BEGIN, Cloud, expiry, watch};
 use crate::dynamodb::NotStarted;
 
-/// The configuration of a cloud.
 pub struct Builder {
     seed: u64,
     settings: CloudSettings,
@@ -47,7 +46,6 @@ impl Builder {
         }
     }
 
-    /// Replaces the settings.
     #[must_use]
     pub fn settings(mut self, settings: CloudSettings) -> Self {
         self.settings = settings;

@@ -12,13 +12,11 @@ use super::fault::FaultKind;
 pub struct Census {
     /// Number of runs.
     pub schedules: u64,
-    /// Tasks created.
     pub tasks: u64,
     /// Runs of tasks that were started.
     pub starts: u64,
     /// Calls to the table and to the topics.
     pub steps: u64,
-    /// Sweeps that succeeded.
     pub sweeps: u64,
     /// Turns by their [`Exit`](lifo_queue::process::Exit), in its `Debug` format. Turns of dead
     /// processes are not counted.

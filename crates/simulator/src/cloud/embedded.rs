@@ -65,7 +65,6 @@ impl Embedded {
         })
     }
 
-    /// The client of one process.
     fn client(&self, world: &Arc<World>, process: &Arc<Process>) -> Client {
         let connector = Connector {
             world: world.clone(),

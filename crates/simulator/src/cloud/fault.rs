@@ -2,7 +2,6 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
     /// A call to the table is throttled.
@@ -49,7 +48,6 @@ pub enum FaultKind {
     RecordsGivenUp,
     /// An asynchronous event waited because the function's concurrency was used up.
     EventThrottled,
-    /// An asynchronous event was retried.
     EventRetried,
     /// An asynchronous event was discarded after its retries or its maximum age. A result of other
     /// faults.
@@ -112,14 +110,12 @@ impl Rates {
         Self([0.0; FaultKind::ALL.len()])
     }
 
-    /// Sets the rate of this kind.
     #[must_use]
     pub fn with(mut self, kind: FaultKind, rate: f64) -> Self {
         self.0[kind as usize] = rate;
         self
     }
 
-    /// The rate of this kind.
     #[must_use]
     pub fn of(&self, kind: FaultKind) -> f64 {
         self.0[kind as usize]

@@ -10,7 +10,6 @@ pub(crate) struct Event {
     pub(crate) reason: WakeReason,
 }
 
-/// How an invocation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     Returned,

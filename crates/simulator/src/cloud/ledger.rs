@@ -39,7 +39,6 @@ pub(crate) enum RunEnd {
     Again,
     /// The downstream was busy. A bounded number of these runs costs no attempt.
     Busy,
-    /// The downstream was unavailable.
     Unavailable,
     /// The process dropped the run: a time-out, a cut-off, or its death.
     Dropped,

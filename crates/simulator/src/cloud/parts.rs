@@ -42,7 +42,6 @@ impl Platform {
     }
 }
 
-/// The two topics.
 #[derive(Debug, Default)]
 pub(crate) struct Topics {
     pub(super) published: AtomicU64,

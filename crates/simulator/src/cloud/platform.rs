@@ -23,7 +23,6 @@ fn settings(world: &World, function: Function) -> AsyncSettings {
     }
 }
 
-/// Queues an event for a function.
 pub(crate) fn submit(world: &Arc<World>, function: Function, event: Event) {
     world.platform.events.fetch_add(1, Ordering::Relaxed);
     let world = world.clone();

@@ -12,7 +12,6 @@ use tokio::sync::watch;
 
 use super::clock::SkewedClock;
 
-/// The function that a process runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Function {
     CreateTasks,
@@ -23,7 +22,6 @@ pub(crate) enum Function {
     Operator,
 }
 
-/// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Running,

@@ -11,7 +11,6 @@ use crate::deployed::PROCESS_TASKS;
 /// `ATTEMPT_TIMEOUT` in `crates/aws`.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
-/// All settings.
 #[derive(Clone, Copy, Debug)]
 pub struct CloudSettings {
     /// The settings of `process-tasks`, some of which `trigger` and `sweep-tasks` share.

@@ -14,10 +14,8 @@ use super::platform;
 use super::process::{Function, Process};
 use super::world::World;
 
-/// Faults of a publish.
 const PUBLISH: [FaultKind; 2] = [FaultKind::PublishRefused, FaultKind::PublishUnanswered];
 
-/// Faults of a delivery.
 const DELIVERY: [FaultKind; 3] = [
     FaultKind::NotificationLost,
     FaultKind::NotificationDuplicated,

@@ -32,7 +32,6 @@ pub(crate) const READS: &[FaultKind] = &[
     FaultKind::LostAck,
     FaultKind::Latency,
 ];
-/// Faults of a conditional write.
 pub(crate) const WRITES: &[FaultKind] = &[
     FaultKind::Throttled,
     FaultKind::Unavailable,

@@ -21,7 +21,6 @@ pub(super) enum Access {
 }
 
 impl Access {
-    /// The access of this operation.
     pub(super) fn of(operation: &str) -> Self {
         match operation {
             "TransactWriteItems" => Self::Transaction,

@@ -17,7 +17,6 @@ use super::request::Key;
 /// Time whose units a partition allows at once after a time without writes.
 const BURST_SECONDS: f64 = 0.02;
 
-/// The write limit of each partition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WriteLimit {
     /// Write units per second.

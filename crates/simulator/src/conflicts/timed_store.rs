@@ -12,7 +12,6 @@ use super::{Conflicts, Rejected};
 use crate::layered::agents::{About, Layer};
 use crate::layered::{self, Call, Layered};
 
-/// A store of one process.
 pub type TimedStore = Layered<Timed>;
 
 /// The latency and the conflicts, in front of the in-memory store.

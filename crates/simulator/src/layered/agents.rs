@@ -26,10 +26,8 @@ pub trait Layer: Send + Sync {
     ) -> Result<T, StoreError>;
 }
 
-/// What a call is about.
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
-    /// A transaction.
     Commit(&'a Change),
     /// A read of the first entries of a queue, up to a limit.
     Peek(&'a QueueName, u16),

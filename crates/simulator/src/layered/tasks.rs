@@ -18,7 +18,6 @@ use serde_json::{Map, Value};
 
 use super::{Call, layered};
 
-/// A layer on a store of tasks.
 #[async_trait]
 pub trait Layer: Send + Sync {
     /// Executes a call, or fails it.
@@ -28,16 +27,13 @@ pub trait Layer: Send + Sync {
     ) -> Result<T, StoreError>;
 }
 
-/// What a call is about.
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
     /// A read of the control item.
     Nothing,
     /// A read of the index.
     Index(&'a PageQuery),
-    /// A new task.
     Insert(&'a NewTask),
-    /// A take.
     Take(&'a TakeRequest),
     /// Another call about one task.
     Task(&'a TaskId),

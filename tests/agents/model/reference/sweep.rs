@@ -8,7 +8,6 @@ use agent_queue::time::Micros;
 use super::{Answer, GRACE, Reference, Rule};
 use crate::rows;
 
-/// The published events.
 #[derive(Default)]
 struct Published {
     published: u64,

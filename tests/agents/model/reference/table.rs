@@ -70,7 +70,6 @@ pub(super) fn counters(queue: &QueueName, line: &Line) -> QueueCounters {
     }
 }
 
-/// Adds its name to a row.
 pub(crate) fn named(name: &impl Display, mut row: Row) -> Row {
     row.insert("Name".to_owned(), vec![name.to_string()]);
     row

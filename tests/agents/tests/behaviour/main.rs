@@ -1,6 +1,6 @@
 //! The queue's behaviour, on every store. Tokio's paused clock makes the tests fast and
 //! deterministic.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod agents;
 mod answers;

@@ -1,6 +1,6 @@
 //! Items of direct writers. Whatever their attributes, they run, stay pending or fail, and never
 //! block the first tasks of the queue.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod counting;
 mod world;

@@ -24,13 +24,11 @@ enum Plan {
     Lost,
     /// Is throttled until after the deadline.
     Throttled,
-    /// Is denied by permissions.
     Denied,
     /// Is rejected as invalid.
     Invalid,
 }
 
-/// One element of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Element {
     Task(Plan),

@@ -1,5 +1,5 @@
 //! Operators: the reports they get, and the processors that their commands wake.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod redrive;
 mod world;

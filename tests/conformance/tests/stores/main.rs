@@ -1,5 +1,5 @@
 //! The guarantees of every store.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod control;
 mod crashes;

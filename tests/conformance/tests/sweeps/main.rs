@@ -1,5 +1,5 @@
 //! Sweeps on the in-memory store, on tokio's paused clock.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod leases;
 mod world;

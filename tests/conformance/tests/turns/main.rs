@@ -1,6 +1,6 @@
 //! Turns of `process-tasks` on the in-memory store. Tokio's paused clock makes the tests fast and
 //! deterministic.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod alone;
 mod breaker;

@@ -12,7 +12,6 @@ use tokio::sync::Notify;
 
 use super::world::*;
 
-/// Runs one sweep.
 pub(crate) async fn sweep(world: &World) -> SweepReport {
     let settings = SweepSettings {
         default_ttl: world.settings.default_ttl,

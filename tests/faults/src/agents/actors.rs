@@ -27,7 +27,6 @@ type Groups = Arc<Mutex<Messages>>;
 
 #[derive(Default)]
 struct Messages {
-    /// Messages that wait for delivery, by group.
     groups: BTreeMap<String, VecDeque<Delivery>>,
     /// In flight: redelivered if the function crashes, also at the end of the schedule.
     hidden: Vec<Delivery>,

@@ -18,7 +18,6 @@ use crate::operation::ForeignTask;
 
 type Item = HashMap<String, AttributeValue>;
 
-/// The store on one table.
 pub struct Table {
     client: Client,
     name: String,

@@ -28,7 +28,6 @@ const CODEL: CodelSettings = CodelSettings {
 /// Figures by load factor and discipline.
 pub(crate) type Loads = BTreeMap<String, BTreeMap<String, Load>>;
 
-/// A discipline of the experiments on load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Discipline {
     Actor(Actor),

@@ -51,7 +51,6 @@ pub(super) fn card(height: f64, title: &str, measure: &str, body: &Markup) -> Ma
     }
 }
 
-/// A text at its baseline.
 pub(super) fn text(x: f64, y: f64, class: &str, content: &str) -> Markup {
     html! { text x=(format!("{x:.1}")) y=(format!("{y:.1}")) class=(class) { (content) } }
 }

@@ -16,7 +16,6 @@ use lifo_queue::time::{Clock, Millis, TokioClock};
 /// The limit of messages in flight of a standard queue.
 const MAX_IN_FLIGHT: usize = 120_000;
 
-/// A message in the queue.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     number: usize,
@@ -35,7 +34,6 @@ struct State {
     receives: u64,
 }
 
-/// The queue.
 pub(super) struct Queue {
     clock: TokioClock,
     state: Mutex<State>,

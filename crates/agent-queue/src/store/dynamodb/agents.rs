@@ -123,7 +123,6 @@ fn merged(parts: impl IntoIterator<Item = Vec<Agent>>) -> Vec<Agent> {
     agents
 }
 
-/// The agent of a key.
 fn id_of(key: &StartKey) -> Option<AgentId> {
     let sort = key.get(schema::SK)?.as_s().ok()?;
     let id = sort.strip_prefix(schema::AGENT_PREFIX)?;

@@ -18,12 +18,10 @@ use crate::transaction::{CallLease, Key, QueueEntry};
 /// An item, or a part of one, in the client's type.
 pub(super) type Item = HashMap<String, AttributeValue>;
 
-/// A string attribute's value.
 pub(super) fn string(value: impl ToString) -> AttributeValue {
     AttributeValue::S(value.to_string())
 }
 
-/// A number attribute's value.
 pub(super) fn number(value: impl ToString) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
@@ -33,7 +31,6 @@ pub(super) fn strings<T: ToString>(values: impl IntoIterator<Item = T>) -> Attri
     AttributeValue::Ss(values.into_iter().map(|value| value.to_string()).collect())
 }
 
-/// An item's key.
 pub(super) fn key((pk, sk): Key) -> Item {
     Item::from([
         (schema::PK.to_owned(), string(pk)),
@@ -70,7 +67,6 @@ fn answer_by(until: Option<Micros>, answered: bool) -> Option<(&'static str, Att
     Some((schema::ANSWER_BY, string(until)))
 }
 
-/// The attributes of a name and a profile.
 pub(super) fn profile_attributes(
     name: &str,
     profile: &Profile,
@@ -88,7 +84,6 @@ pub(super) fn profile_attributes(
     std::iter::once(name).chain(values).collect()
 }
 
-/// All attributes of an agent.
 pub(super) fn agent_item(agent: &Agent, dimensions: &Dimensions) -> Vec<(String, AttributeValue)> {
     let own = |name: &str, value| (name.to_owned(), value);
     let mut item = vec![
@@ -102,7 +97,6 @@ pub(super) fn agent_item(agent: &Agent, dimensions: &Dimensions) -> Vec<(String,
     item
 }
 
-/// An entry of a queue.
 pub(super) fn entry_item(entry: &QueueEntry) -> Vec<(&'static str, AttributeValue)> {
     vec![
         (schema::AGENT_ID, string(&entry.agent)),
@@ -113,7 +107,6 @@ pub(super) fn entry_item(entry: &QueueEntry) -> Vec<(&'static str, AttributeValu
     ]
 }
 
-/// A call.
 pub(super) fn call_item(call: &Call) -> Vec<(&'static str, AttributeValue)> {
     let mut item = vec![
         (schema::CALL_ID, string(&call.id)),
@@ -127,7 +120,6 @@ pub(super) fn call_item(call: &Call) -> Vec<(&'static str, AttributeValue)> {
     item
 }
 
-/// A call and its state.
 pub(super) fn record_item(record: &CallRecord) -> Vec<(&'static str, AttributeValue)> {
     let mut item = call_item(&record.call);
     item.push((schema::CALL_STATUS, string(record.state.as_str())));
@@ -152,7 +144,6 @@ fn assigned_attributes(assignment: &Assignment) -> Vec<(&'static str, AttributeV
     attributes.into_iter().chain(until).collect()
 }
 
-/// A call lease.
 pub(super) fn lease_item(lease: &CallLease) -> Vec<(&'static str, AttributeValue)> {
     let attributes = [
         (schema::LEASE_UNTIL, string(lease.until)),
@@ -166,7 +157,6 @@ pub(super) fn lease_item(lease: &CallLease) -> Vec<(&'static str, AttributeValue
     attributes.into_iter().chain(further).collect()
 }
 
-/// An entry of the outbox.
 pub(super) fn notice_item(entry: &OutboxEntry) -> Vec<(&'static str, AttributeValue)> {
     match &entry.event {
         OutboxEvent::Assigned(assignment) => {

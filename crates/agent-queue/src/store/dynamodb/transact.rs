@@ -24,7 +24,6 @@ pub(super) struct Composer<'a> {
 }
 
 impl Composer<'_> {
-    /// The operation of one step.
     pub(super) fn operation(&self, step: &Step) -> Result<TransactWriteItem, BuildError> {
         let at = step.key();
         match step {

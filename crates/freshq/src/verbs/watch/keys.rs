@@ -30,7 +30,6 @@ pub(super) enum Mode {
     #[default]
     Live,
     Help,
-    /// A line that is typed.
     Typing(Field, String),
     /// The question before the queue is resumed.
     Resuming,
@@ -45,7 +44,6 @@ pub(super) enum Field {
     Reason,
 }
 
-/// What a key requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Draw,

@@ -56,7 +56,6 @@ impl DynamoStore {
         })
     }
 
-    /// A query for one page of the index.
     fn index_page(&self, query: &PageQuery) -> Result<QueryFluentBuilder, StoreError> {
         query.check()?;
         let start = query

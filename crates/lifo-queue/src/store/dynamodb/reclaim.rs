@@ -12,7 +12,6 @@ use crate::task::{Lease, Reclaim, StatusKey, TaskStatus, TokenText};
 use crate::time::Millis;
 
 impl DynamoStore {
-    /// Ends an expired lease.
     pub(super) async fn end_expired(
         &self,
         lease: &Lease,

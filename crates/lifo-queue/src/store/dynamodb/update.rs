@@ -13,7 +13,6 @@ use crate::task::{
 };
 use crate::time::{EpochSeconds, Millis};
 
-/// Counts a crash.
 pub(super) const CRASHED: &str = "crashes = if_not_exists(crashes, :zero) + :one";
 
 /// The condition of a sweep's change on the last start and on the number of earlier crashes, and

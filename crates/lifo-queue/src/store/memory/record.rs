@@ -12,7 +12,6 @@ use crate::trace::TraceHeader;
 /// A task as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Its status.
     pub status: TaskStatus,
     /// `taskCreated`.
     pub created: Millis,
@@ -36,7 +35,6 @@ pub struct Record {
     pub lease_ran_out: bool,
     /// Why the last attempt did not succeed.
     pub last_error: Option<String>,
-    /// Its payload.
     pub payload: Option<serde_json::Value>,
     /// Token of the put that created the task or its current state.
     pub create_token: Option<Uuid>,

@@ -154,7 +154,6 @@ pub(super) fn put_request(id: &TaskId, record: &Record) -> WriteRequest {
     WriteRequest::builder().set_put_request(put).build()
 }
 
-/// The content of the control item.
 pub(super) fn control(item: &Value) -> Control {
     let lease = || {
         Some(ProcessorLease {
