@@ -172,7 +172,11 @@ export class LifoQueue extends Construct {
     let ingestTasks: IngestTasks | undefined;
     if (settings.ingest !== undefined) {
       const own = { ...wiring, ingest: settings.ingest, shedTasksTo };
-      ingest = new TaskIngest(this, 'ingest', { settings: settings.ingest, removalPolicy });
+      ingest = new TaskIngest(this, 'ingest', {
+        settings: settings.ingest,
+        groups: settings.processing.groups ?? false,
+        removalPolicy,
+      });
       ingestTasks = new IngestTasks(this, 'ingest-tasks', { ...own, intake: ingest });
       // The rule's messages have keys. Functions of a release without keys would reject them, or lose the newer state
       // of a running key. So CloudFormation updates the functions before it creates the rule.

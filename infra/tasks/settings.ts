@@ -16,7 +16,7 @@ export interface QueueSettings {
   readonly tasks: RequiredExcept<TaskSettings, 'maxTtl'>;
   readonly processing: RequiredExcept<
     Omit<ProcessingSettings, 'breaker'>,
-    'ratePerSecond' | 'burst' | 'codel' | 'targetLatency'
+    'ratePerSecond' | 'burst' | 'codel' | 'groups' | 'targetLatency'
   > & {
     readonly breaker: Required<BreakerSettings>;
   };
@@ -107,7 +107,8 @@ export function keyTtl({ successRetention, failureRetention }: QueueSettings['ta
 /** The settings that every function that creates tasks gets. */
 export function expiriesOf({ tasks, processing }: QueueSettings) {
   const { defaultTtl, maxTtl } = tasks;
-  return { defaultTtl, keyTtl: keyTtl(tasks), maxTtl, order: processing.order };
+  const groups = processing.groups || undefined;
+  return { defaultTtl, keyTtl: keyTtl(tasks), maxTtl, order: processing.order, groups };
 }
 
 /** The longest expiry of any task, if the settings guarantee one; otherwise `undefined`. */

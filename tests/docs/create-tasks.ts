@@ -11,6 +11,8 @@ const REQUEST = read('crates', 'lifo-queue', 'src', 'create', 'request.rs');
 
 /** What each field of a task means. The fields themselves are those of the parser. */
 const MEANINGS: Record<string, string> = {
+  group:
+    "in a queue with [groups](../how-to/tenants.md), 1 to 128 bytes without `/`: the tenant, for example. The task's id becomes `<group>/<id>`",
   taskId: 'identifies the task: a second task with this id is not created. Default: a new UUID',
   key: 'instead of `taskId`: the task is the newest state of this [key](../explanation/keys.md)',
   sequence: 'with `key`: a whole number of 0 or more, which orders the states',

@@ -53,6 +53,7 @@ function extremes(end: 0 | 1, order: 'newest-first' | 'oldest-key-first'): Recor
     order,
     breaker: atBound(BREAKER, end),
     codel: atBound(CODEL, end),
+    groups: true,
   };
   const tasks = { ...atBound(TASKS, end), allowDirectWrites: false };
   return functionSettings(

@@ -200,6 +200,20 @@ describe('the environment of process-tasks', () => {
     });
   });
 
+  test('reads groups only where it is asked to, in every function that creates tasks', () => {
+    const settings = (processing: ProcessingSettings) => {
+      const synthesized = Synthesized.queue({ processing, ingest: {} });
+      return [
+        synthesized.settings('process-tasks').groups,
+        synthesized.settings('create-tasks').create.groups,
+        synthesized.settings('ingest-tasks').ingest.create.groups,
+      ];
+    };
+    expect(settings({})).toEqual([undefined, undefined, undefined]);
+    expect(settings({ groups: false })).toEqual([undefined, undefined, undefined]);
+    expect(settings({ groups: true })).toEqual([true, true, true]);
+  });
+
   test.each([
     [0.5, undefined, 1],
     [12.3, undefined, 13],

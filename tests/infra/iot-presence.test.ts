@@ -1,6 +1,6 @@
 import { ENVIRONMENT_NAMES, withIotPresence } from '../../infra/environments/list';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
-import { IOT_PRESENCE_SQL } from '../../infra/tasks/ingest/iot-presence-sql';
+import { iotPresenceSql } from '../../infra/tasks/ingest/iot-presence-sql';
 import { environment, newApp, Synthesized } from './synthesis';
 
 const dev = new Synthesized(
@@ -16,7 +16,7 @@ test('there is no IoT rule unless asked for', () => {
 });
 
 test('the rule matches every device that connects, even with a slash in its name, and creates a message for ingest-tasks', () => {
-  expect(payload.Sql).toBe(IOT_PRESENCE_SQL);
+  expect(payload.Sql).toBe(iotPresenceSql(false));
   expect(payload.AwsIotSqlVersion).toBe('2016-03-23');
   expect(payload.Sql).toMatch(/ FROM '\$aws\/events\/presence\/connected\/#'$/);
   for (const field of ['key', 'sequence', 'taskCreated', 'payload'])
@@ -24,6 +24,16 @@ test('the rule matches every device that connects, even with a slash in its name
   expect(payload.RuleDisabled).toBeUndefined();
   expect(rule?.Properties.RuleName).toBeUndefined();
   expect(others).toEqual([]);
+});
+
+test('in a queue with groups, all devices are one group', () => {
+  const [grouped] = Synthesized.queue({
+    ingest: { iotPresence: true },
+    processing: { groups: true },
+  }).all('AWS::IoT::TopicRule');
+  expect(grouped?.Properties.TopicRulePayload.Sql).toBe(
+    payload.Sql.replace('SELECT ', "SELECT 'iot-presence' AS group, "),
+  );
 });
 
 test('the rule sends plain JSON to the ingest queue, and what fails to a failure queue', () => {

@@ -2,6 +2,7 @@
 //! by task id.
 
 pub(crate) mod chains;
+mod group;
 mod payload;
 pub mod request;
 pub(crate) mod spec;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use self::chains::{Chain, chains};
+pub use self::group::{InvalidGroup, MAX_GROUP_BYTES};
 pub use self::payload::{InvalidPayload, MAX_DEPTH, MAX_ITEM_BYTES, MAX_PAYLOAD_BYTES};
 pub use self::spec::InvalidTask;
 use self::spec::Origin;
@@ -56,6 +58,9 @@ pub struct CreateSettings {
     /// Place of a key in the queue after a newer state replaced its pending one.
     #[serde(rename = "order")]
     pub place: Place,
+    /// Whether the queue has groups: tasks may have a `group`, which becomes a part of their id.
+    #[serde(default)]
+    pub groups: bool,
 }
 
 fn longest_ttl() -> Duration {
@@ -159,7 +164,7 @@ impl Creator {
     }
 
     /// Creates one task for each description
-    /// `{"taskId"? or "key"? with "sequence"?, "payload"?, "ttlSeconds"?, "taskCreated"?,
+    /// `{"group"?, "taskId"? or "key"? with "sequence"?, "payload"?, "ttlSeconds"?, "taskCreated"?,
     /// "delaySeconds"?}`.
     pub async fn create(&self, specs: &[Value]) -> CreateReport {
         let (now, request) = (self.clock.now(), Uuid::now_v7().to_string());
@@ -169,6 +174,7 @@ impl Creator {
             let origin = Origin {
                 sent: now,
                 now,
+                group: None,
                 request: &request,
                 place: index,
             };

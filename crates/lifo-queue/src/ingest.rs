@@ -54,6 +54,8 @@ pub struct Delivery {
     pub receipt: String,
     /// One task or an array of tasks, as JSON.
     pub body: String,
+    /// `MessageGroupId`, if the producer set it: in a queue with groups, the default `group`.
+    pub group: Option<String>,
     /// `SentTimestamp`, the default `taskCreated`.
     pub sent: Millis,
     /// `ApproximateFirstReceiveTimestamp`: when SQS first delivered it.

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `turn` | the loop |
 //! | `select` | the choice of the next task |
+//! | `groups` | the choice among groups of tasks |
 //! | `rate` | the limit on starts per second |
 //! | `read` | reads of the index, on demand or in advance |
 //! | `downstream` | the ledger of the downstream: circuit breaker, concurrency, automatic pauses |
@@ -23,6 +24,7 @@ mod codel;
 mod downstream;
 mod error;
 mod finish;
+mod groups;
 mod heartbeat;
 mod observations;
 mod rate;

@@ -28,7 +28,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use self::id::{InvalidTaskId, MAX_TASK_ID_BYTES, TaskId};
+pub use self::id::{GROUP_END, InvalidTaskId, MAX_TASK_ID_BYTES, TaskId};
 pub use self::status::{StatusKey, TaskStatus, UnknownStatus};
 pub use self::token::TokenText;
 pub(crate) use self::ttl::TTL_REACH;

@@ -159,6 +159,7 @@ impl Cloud {
                 Order::NewestFirst => Place::Moves,
                 Order::OldestFirst => Place::Stays,
             },
+            groups: self.world.settings.process.groups,
         };
         let store = self.world.backend.store(&self.world, process);
         Creator::new(store, Arc::new(process.clock), settings)

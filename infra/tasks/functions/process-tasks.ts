@@ -59,9 +59,10 @@ export class ProcessTasks extends RustFunction<'process-tasks'> {
 export function processTasksSettings(settings: QueueSettings) {
   const { tasks, processing } = settings;
   const { functionTimeout, memorySize, reservedConcurrency, retryAttempts, maxEventAge, ...own } = processing;
-  const { ratePerSecond, burst, breaker, ...same } = own;
+  const { ratePerSecond, burst, breaker, groups, ...same } = own;
   return {
     ...same,
+    groups: groups || undefined,
     breaker: breaker.enabled
       ? { pauseAfter: breaker.pauseAfter, maxReturns: tasks.maxUnavailableReturns }
       : undefined,

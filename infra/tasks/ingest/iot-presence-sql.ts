@@ -9,16 +9,19 @@
  * - IoT's time of the event may be wrong by two minutes
  *   (https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html). If it is later than the rule's own
  *   clock, the statement uses the rule's clock, because a task from the future may be rejected.
+ * - In a queue with groups all devices are one group. Otherwise a slash in an identifier would end a group.
  */
-export const IOT_PRESENCE_SQL = [
-  'SELECT clientId AS key,',
-  'floor(timestamp / 3600000) * 1000000 + versionNumber AS sequence,',
-  'CASE timestamp > timestamp() WHEN true THEN timestamp() ELSE timestamp END AS taskCreated,',
-  "{'clientId': clientId, 'ipAddress': ipAddress, 'connectedAt': timestamp,",
-  "'sessionIdentifier': sessionIdentifier, 'versionNumber': versionNumber,",
-  "'principalIdentifier': principalIdentifier} AS payload",
-  "FROM '$aws/events/presence/connected/#'",
-].join(' ');
+export function iotPresenceSql(groups: boolean): string {
+  return [
+    `SELECT ${groups ? "'iot-presence' AS group, " : ''}clientId AS key,`,
+    'floor(timestamp / 3600000) * 1000000 + versionNumber AS sequence,',
+    'CASE timestamp > timestamp() WHEN true THEN timestamp() ELSE timestamp END AS taskCreated,',
+    "{'clientId': clientId, 'ipAddress': ipAddress, 'connectedAt': timestamp,",
+    "'sessionIdentifier': sessionIdentifier, 'versionNumber': versionNumber,",
+    "'principalIdentifier': principalIdentifier} AS payload",
+    "FROM '$aws/events/presence/connected/#'",
+  ].join(' ');
+}
 
 /** The version of the language of {@link IOT_PRESENCE_SQL}. */
 export const IOT_SQL_VERSION = '2016-03-23';

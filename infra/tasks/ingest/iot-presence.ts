@@ -4,12 +4,14 @@ import { CfnTopicRule } from 'aws-cdk-lib/aws-iot';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { FailureQueue } from '../../lambda/failure-queue';
-import { IOT_PRESENCE_SQL, IOT_SQL_VERSION } from './iot-presence-sql';
+import { IOT_SQL_VERSION, iotPresenceSql } from './iot-presence-sql';
 
 /** Props of {@link IotPresence}. */
 export interface IotPresenceProps {
   /** The queue that gets the tasks: a standard queue, because IoT rules cannot send to a FIFO queue. */
   readonly queue: Queue;
+  /** Whether the queue has groups. */
+  readonly groups: boolean;
 }
 
 /**
@@ -22,7 +24,7 @@ export class IotPresence extends Construct {
   /** Events that the rule could not send. */
   readonly failures: FailureQueue;
 
-  constructor(scope: Construct, id: string, { queue }: IotPresenceProps) {
+  constructor(scope: Construct, id: string, { queue, groups }: IotPresenceProps) {
     super(scope, id);
     this.failures = new FailureQueue(this, 'failures');
     const role = new Role(this, 'role', {
@@ -39,7 +41,7 @@ export class IotPresence extends Construct {
     this.rule = new CfnTopicRule(this, 'rule', {
       topicRulePayload: {
         description: 'Creates a task for each device that connects',
-        sql: IOT_PRESENCE_SQL,
+        sql: iotPresenceSql(groups),
         awsIotSqlVersion: IOT_SQL_VERSION,
         actions: [send(queue.queueUrl)],
         errorAction: send(this.failures.queueUrl),

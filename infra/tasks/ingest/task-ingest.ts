@@ -16,6 +16,8 @@ const BOTH = { enforceSSL: true, encryption: QueueEncryption.SQS_MANAGED } as co
 /** Props of {@link TaskIngest}. */
 export interface TaskIngestProps {
   readonly settings: ResolvedIngestSettings;
+  /** Whether the queue has groups. */
+  readonly groups: boolean;
   /** Removal policy of the queues. */
   readonly removalPolicy: RemovalPolicy;
 }
@@ -25,7 +27,7 @@ export interface TaskIngestProps {
  * and for messages not written in {@link ResolvedIngestSettings.maxReceiveCount} attempts.
  *
  * A message is one task or an array of tasks:
- * `{"taskId"? or "key"? with "sequence"?, "payload"?, "ttlSeconds"?, "taskCreated"?, "delaySeconds"?}`.
+ * `{"group"?, "taskId"? or "key"? with "sequence"?, "payload"?, "ttlSeconds"?, "taskCreated"?, "delaySeconds"?}`.
  */
 export class TaskIngest extends Construct implements IQueueIntake {
   /** The ingest queue. Any service that can send to an SQS queue can be a producer; see `docs/how-to/producers.md`. */
@@ -61,7 +63,9 @@ export class TaskIngest extends Construct implements IQueueIntake {
       visibilityTimeout: settings.visibilityTimeout,
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: settings.maxReceiveCount },
     });
-    if (settings.iotPresence) this.iotPresence = new IotPresence(this, 'iot-presence', { queue: this.queue });
+    if (settings.iotPresence) {
+      this.iotPresence = new IotPresence(this, 'iot-presence', { queue: this.queue, groups: props.groups });
+    }
   }
 
   /**

@@ -162,6 +162,14 @@ export interface ProcessingSettings {
    */
   readonly codel?: CodelSettings;
   /**
+   * Whether tasks have groups, for example one per tenant, that share the queue fairly. The group of a task is the part
+   * of its id before the first `/`; the field `group` of a task puts it there. For each start the queue takes the newest
+   * due task of the group with the least recent service. So a tenant with many tasks does not delay those of others. If
+   * tasks with a `/` in their id are pending when you switch groups on, see `docs/how-to/tenants.md` first.
+   * @default - no groups; a `/` in an id has no meaning, and a task with the field `group` is invalid
+   */
+  readonly groups?: boolean;
+  /**
    * The longest time of a run while the downstream is healthy, in whole milliseconds. Slower runs lower the number of
    * tasks that run at once, faster runs raise it again up to {@link concurrency}. Choose a time that hardly any run
    * exceeds in normal operation, shorter than {@link taskTimeout}.
@@ -220,6 +228,7 @@ export const PROCESSING = {
   pause: setting.duration(Duration.minutes(5), 1),
   breaker: setting.free(undefined),
   codel: setting.free(undefined),
+  groups: setting.free(undefined),
   targetLatency: setting.duration(undefined, 1),
   notificationMarker: setting.duration(Duration.seconds(10), 0),
   loggedSuccesses: setting.share(1),

@@ -22,6 +22,7 @@ fn delivery(mut message: Message) -> Result<Delivery, EventError> {
         sent: Millis(message.attribute("SentTimestamp")?),
         first_received: Millis(message.attribute("ApproximateFirstReceiveTimestamp")?),
         receives: message.attribute("ApproximateReceiveCount")?,
+        group: message.attribute("MessageGroupId").ok(),
         id: message.id,
         receipt: message.receipt,
         body: message.body,

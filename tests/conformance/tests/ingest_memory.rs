@@ -75,6 +75,7 @@ fn batch(messages: usize, body: &str) -> Vec<Delivery> {
     let message = |n| Delivery {
         id: format!("01937b9e-0000-7000-8000-{n:012}"),
         receipt: "receipt".to_owned(),
+        group: None,
         body: body.to_owned(),
         sent: NOW,
         first_received: NOW,
@@ -94,6 +95,7 @@ async fn work(messages: usize, body: &str, writes: Duration) -> IngestReport {
             max_ttl: Duration::from_secs(7_200),
             key_ttl: lifo_queue::create::LONGEST_TTL,
             place: lifo_queue::task::Place::Moves,
+            groups: false,
         },
         parallel: 32,
         visibility: Backoff {

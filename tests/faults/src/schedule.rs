@@ -69,7 +69,25 @@ impl Schedule {
         let schedule = schedule.with_outages(&mut Rng::with_seed(seed ^ 0x5eed_0002));
         let schedule = schedule.with_keys(&mut Rng::with_seed(seed ^ 0x5eed_0003));
         let schedule = schedule.with_full_pages(&mut Rng::with_seed(seed ^ 0x5eed_0004));
-        schedule.with_limit(&mut Rng::with_seed(seed ^ 0x5eed_0005))
+        let schedule = schedule.with_limit(&mut Rng::with_seed(seed ^ 0x5eed_0005));
+        schedule.with_groups(&mut Rng::with_seed(seed ^ 0x5eed_0006))
+    }
+
+    /// Adds groups to a quarter of the schedules.
+    fn with_groups(mut self, rng: &mut Rng) -> Self {
+        if self.pages.is_some() || rng.u32(0..4) != 0 {
+            return self;
+        }
+        self.settings.process.groups = true;
+        for burst in &mut self.load {
+            for spec in &mut burst.specs {
+                match *pick(rng, &["a", "a", "a", "b", "c", ""]) {
+                    "" => {}
+                    group => spec["group"] = json!(group),
+                }
+            }
+        }
+        self
     }
 
     /// Adds a circuit breaker to half of the schedules, an outage to a sixth, and CoDel and a

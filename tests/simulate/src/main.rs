@@ -2,14 +2,15 @@
 //! wake-ups, turns, sweeps) runs on a virtual clock with the in-memory store. Other disciplines run
 //! against the same downstream. The seeds determine every figure.
 //!
-//! Prints the figures, writes `overload.json` and `storm.json` into `target/simulate` and the
-//! pictures into `docs/img`.
+//! Prints the figures, writes `overload.json`, `storm.json` and `groups.json` into `target/simulate`
+//! and the pictures into `docs/img`.
 
 mod actors;
 mod arrivals;
 mod downstream;
 mod experiments;
 mod figures;
+mod groups;
 mod keys;
 mod parallel;
 mod pictures;
@@ -39,6 +40,7 @@ struct Overload {
 
 #[allow(clippy::print_stdout, reason = "the figures are what is asked for")]
 fn main() -> Result<(), Box<dyn Error>> {
+    write("groups.json", &groups::groups())?;
     let overload = Overload {
         outage: experiments::outages(),
         poison: experiments::poisoned(),
@@ -46,16 +48,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         halved: experiments::halved(),
         keys: keys::ages(),
     };
-    let folder = Path::new("target/simulate");
-    fs::create_dir_all(folder)?;
+    write("overload.json", &overload)?;
     let storm = storm::storms();
-    for (file, text) in [
-        ("overload.json", serde_json::to_string_pretty(&overload)?),
-        ("storm.json", serde_json::to_string_pretty(&storm)?),
-    ] {
-        fs::write(folder.join(file), format!("{text}\n"))?;
-        println!("{text}");
-    }
+    write("storm.json", &storm)?;
     let images = Path::new("docs/img");
     let (arrival, newest) = experiments::burst();
     pictures::write(
@@ -66,6 +61,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         &storm,
         (&arrival, &newest),
     )?;
-    println!("wrote overload.json and storm.json in target/simulate, and the pictures in docs/img");
+    println!("wrote the pictures in docs/img");
+    Ok(())
+}
+
+/// Prints figures, and writes them into a file in `target/simulate`.
+#[allow(clippy::print_stdout, reason = "the figures are what is asked for")]
+fn write(file: &str, figures: &impl Serialize) -> Result<(), Box<dyn Error>> {
+    let folder = Path::new("target/simulate");
+    fs::create_dir_all(folder)?;
+    let text = serde_json::to_string_pretty(figures)?;
+    println!("{text}");
+    fs::write(folder.join(file), format!("{text}\n"))?;
     Ok(())
 }

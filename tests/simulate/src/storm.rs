@@ -238,6 +238,7 @@ fn ingest(
             max_ttl: 24 * HOUR,
             key_ttl: LONGEST_TTL,
             place: Place::Moves,
+            groups: false,
         },
         parallel: 32,
         visibility: Backoff {

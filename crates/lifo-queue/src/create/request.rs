@@ -26,7 +26,7 @@ pub enum Request {
 pub enum RequestError {
     /// Not an object with one of the two fields.
     #[error(
-        "the event must be {{\"tasks\": [{{\"taskId\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}, …]}} or {{\"simulate\": {{\"count\": N}}}}: {0}"
+        "the event must be {{\"tasks\": [{{\"group\"?, \"taskId\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}, …]}} or {{\"simulate\": {{\"count\": N}}}}: {0}"
     )]
     Shape(String),
     /// More than [`MAX_TASKS`] tasks.

@@ -6,12 +6,14 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::CreateSettings;
+use super::group::{Group, InvalidGroup};
 use super::payload::{self, InvalidPayload};
 use crate::task::{InvalidTaskId, Keyed, NewTask, TaskId, Version};
 use crate::time::{EpochSeconds, Millis};
 use crate::trace;
 
-const FIELDS: [&str; 7] = [
+const FIELDS: [&str; 8] = [
+    "group",
     "taskId",
     "key",
     "sequence",
@@ -34,14 +36,20 @@ const FIRST_MILLIS: i64 = 100_000_000_000;
 pub enum InvalidTask {
     /// Not a JSON object.
     #[error(
-        "the task is {0}, not an object; write {{\"taskId\"? or \"key\"? with \"sequence\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}"
+        "the task is {0}, not an object; write {{\"group\"?, \"taskId\"? or \"key\"? with \"sequence\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}"
     )]
     NotAnObject(&'static str),
     /// A field that does not exist, perhaps misspelt.
     #[error(
-        "field {0:?} is unknown; a task has taskId or key, sequence, payload, ttlSeconds, taskCreated and delaySeconds"
+        "field {0:?} is unknown; a task has group, taskId or key, sequence, payload, ttlSeconds, taskCreated and delaySeconds"
     )]
     UnknownField(String),
+    /// `group` is not a valid group, or the queue has no groups.
+    #[error("group {0}")]
+    Group(#[from] InvalidGroup),
+    /// The message's `MessageGroupId`, the default of `group`, is not a valid group.
+    #[error("MessageGroupId {0}")]
+    MessageGroup(#[source] InvalidGroup),
     /// Both `taskId` and `key`.
     #[error("the task has both taskId and key; the key is the task's id, so leave taskId out")]
     IdAndKey,
@@ -114,6 +122,8 @@ pub(crate) struct Origin<'a> {
     pub(crate) sent: Millis,
     /// Time of the write.
     pub(crate) now: Millis,
+    /// `MessageGroupId` of the message: the default of `group`.
+    pub(crate) group: Option<&'a str>,
     /// Id of the message or of the request.
     pub(crate) request: &'a str,
     /// Place of the description in it, from 0. Of two states of a key that were created in the
@@ -141,6 +151,7 @@ pub(crate) fn parse(
     payload.map_or(Ok(()), payload::check)?;
     let created = created(fields, origin.sent)?;
     let ttl = ttl(fields, settings)?;
+    let group = group(fields, settings, origin)?;
     let (id, keyed) = match key(fields)? {
         None => (id(fields, default_id)?, None),
         Some(key) => (key, Some(keyed(fields, settings, origin, created)?)),
@@ -150,7 +161,10 @@ pub(crate) fn parse(
         return Err(InvalidTask::KeyTtl { given, max });
     }
     Ok(NewTask {
-        id,
+        id: match group {
+            Some(group) => group.compose(&id)?,
+            None => id,
+        },
         created,
         expires_at: created.ceil_seconds().plus(ttl),
         not_before: delay(fields, ttl)?.map(|delay| created.plus(delay)),
@@ -159,6 +173,24 @@ pub(crate) fn parse(
         keyed,
         trace: trace::sample(origin.now),
     })
+}
+
+/// The task's group: its own, or else that of its message. A queue without groups ignores the
+/// latter, because producers may set it for fair delivery by SQS.
+fn group<'a>(
+    fields: &'a Map<String, Value>,
+    settings: &CreateSettings,
+    origin: Origin<'a>,
+) -> Result<Option<Group<'a>>, InvalidTask> {
+    match (fields.get("group"), origin.group) {
+        (Some(_), _) if !settings.groups => Err(InvalidGroup::Off.into()),
+        (Some(Value::String(group)), _) => Ok(Some(Group::new(group)?)),
+        (Some(other), _) => Err(InvalidGroup::Type(kind(other)).into()),
+        (None, Some(group)) if settings.groups => Group::new(group)
+            .map(Some)
+            .map_err(InvalidTask::MessageGroup),
+        (None, _) => Ok(None),
+    }
 }
 
 /// The key, if there is one. A sequence without a key is an error.

@@ -19,6 +19,7 @@ fn creator(store: &Arc<MemoryStore>) -> Creator {
         max_ttl: Duration::from_secs(7200),
         key_ttl: Duration::from_secs(4000),
         place: Place::Moves,
+        groups: false,
     };
     Creator::new(store.clone(), Arc::new(At(NOW)), settings)
 }
@@ -211,4 +212,60 @@ async fn only_the_newest_state_of_a_key_in_a_request_is_written() {
     let record = store.record(&TaskId::from_stored("k")).unwrap();
     assert_eq!(record.payload, Some(json!(MAX_TASKS - 1)));
     assert_eq!(record.superseded, 0, "no state in the table was replaced");
+}
+
+#[tokio::test]
+async fn group_becomes_a_part_of_the_id_and_composes_with_a_key() {
+    let store = Arc::new(MemoryStore::new());
+    let mut creator = creator(&store);
+    creator.settings.groups = true;
+    let long = "g".repeat(MAX_GROUP_BYTES + 1);
+    let specs = [
+        json!({"group": "acme", "taskId": "1"}),
+        json!({"group": "acme", "taskId": "1"}),
+        json!({"group": "other", "taskId": "1"}),
+        json!({"group": "acme", "key": "device-1", "sequence": 1}),
+        json!({"taskId": "acme/1"}),
+        json!({"group": "acme"}),
+        json!({"group": ""}),
+        json!({"group": long}),
+        json!({"group": "a/b"}),
+        json!({"group": 7}),
+        json!({"group": "#x"}),
+        json!({"group": "acme", "taskId": "x".repeat(2_048)}),
+    ];
+    let report = creator.create(&specs).await;
+    let ids = |tasks: &[CreatedTask]| -> Vec<String> {
+        tasks.iter().map(|task| task.task_id.to_string()).collect()
+    };
+    let created = ids(&report.created);
+    assert_eq!(created[..3], ["acme/1", "other/1", "acme/device-1"]);
+    assert_eq!(report.created[3].task_id.group(), "acme");
+    assert_eq!(ids(&report.duplicates), ["acme/1", "acme/1"]);
+    let errors: Vec<_> = report.failed.iter().map(|task| &*task.error).collect();
+    let named = [
+        "group has 0 bytes; give 1 to 128, or leave it out for no group",
+        "group has 129 bytes; give 1 to 128",
+        "group contains '/', which ends the group in a task id; choose another name",
+        "group is a number, not a string; quote it",
+        "group begins with '#', which is reserved",
+        "taskId has 2053 bytes; a DynamoDB key has at most 2048",
+    ];
+    assert_eq!(errors.len(), named.len(), "{errors:?}");
+    for (error, named) in errors.iter().zip(named) {
+        assert!(error.contains(named), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn queue_without_groups_rejects_a_group_and_names_the_setting() {
+    let store = Arc::new(MemoryStore::new());
+    let specs = [json!({"group": "acme"}), json!({"taskId": "acme/1"})];
+    let report = creator(&store).create(&specs).await;
+    assert_eq!(report.created.len(), 1);
+    let error = &report.failed[0].error;
+    assert!(
+        error.contains("leave it out, or set processing.groups"),
+        "{error}"
+    );
 }

@@ -60,6 +60,7 @@ pub(super) fn read<'a>(
     let origin = |place| Origin {
         sent: delivery.sent,
         now,
+        group: delivery.group.as_deref(),
         request: &delivery.id,
         place,
     };
@@ -125,6 +126,7 @@ pub(super) fn dead_letter(delivery: &Delivery, wrong: &[Wrong<'_>]) -> DeadLette
     reason.retain(|c| !c.is_control());
     DeadLetter {
         message_id: delivery.id.clone(),
+        group: delivery.group.clone(),
         body,
         reason: shorten(reason),
     }

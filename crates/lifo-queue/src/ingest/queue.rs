@@ -11,6 +11,8 @@ use crate::store::Source;
 pub struct DeadLetter {
     /// Id of the original message.
     pub message_id: String,
+    /// `MessageGroupId` of the original message.
+    pub group: Option<String>,
     /// The whole body of the message. If it is an array, an array of its invalid elements, as they
     /// were written.
     pub body: String,

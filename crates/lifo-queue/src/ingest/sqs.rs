@@ -170,6 +170,7 @@ fn entry(id: usize, letter: &DeadLetter) -> Result<SendMessageBatchRequestEntry,
     SendMessageBatchRequestEntry::builder()
         .id(id.to_string())
         .message_body(&letter.body)
+        .set_message_group_id(letter.group.clone())
         .message_attributes(REASON, text(&letter.reason)?)
         .message_attributes(MESSAGE_ID, text(&letter.message_id)?)
         .build()

@@ -69,6 +69,7 @@ mod tests {
             id: "m".to_owned(),
             receipt: "r".to_owned(),
             body,
+            group: None,
             sent: Millis(sent),
             first_received: Millis(sent),
             receives,

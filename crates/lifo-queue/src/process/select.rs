@@ -5,10 +5,14 @@
 //! page to the end of the index, so that tasks in backoff never hide older ones. If the current
 //! page is too old, the pass reads the head again and then continues where it was. A pass that
 //! reaches the end without a successful take means that the queue is empty (rule 4).
+//!
+//! In a queue with groups, [`Groups`] chooses among the tasks of the head and among tasks that were
+//! seen on earlier pages.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
+use super::groups::Groups;
 use crate::store::{Candidate, Cursor, Order, Page};
 use crate::task::TaskId;
 use crate::time::Millis;
@@ -17,7 +21,8 @@ use crate::time::Millis;
 /// page: otherwise a slow index would make every page too old.
 pub const MAX_PAGE_AGE: Duration = Duration::from_millis(100);
 
-/// Maximum number of tasks of a head, the newest page, which is read most often.
+/// Maximum number of tasks of a head, the newest page, which is read most often. In a queue with
+/// groups it is the least number, and [`DEEP_PAGE`] is the maximum.
 pub const MAX_HEAD: u16 = 100;
 
 /// Maximum number of tasks of a page beyond the head. A page of the index's small items is far below
@@ -70,6 +75,14 @@ struct Held {
     fruitless: bool,
 }
 
+/// Which tasks may start now.
+pub(super) struct Filter<'a> {
+    pass: &'a mut Pass,
+    skip: &'a HashMap<TaskId, Millis>,
+    now: Millis,
+    may_start: &'a mut dyn FnMut(&Candidate) -> bool,
+}
+
 pub(super) struct Selector {
     head: Option<Held>,
     deep: Option<Held>,
@@ -84,15 +97,19 @@ pub(super) struct Selector {
     /// whose index entry may be stale.
     skip: HashMap<TaskId, Millis>,
     smallest_page: u16,
+    /// The choice among groups, in a queue with groups.
+    groups: Option<Groups>,
     /// Number of tasks taken since the head was last read.
     used: u16,
+    /// In a queue with groups: number of tasks of the last heads that were not known before.
+    unseen: u16,
     /// Whether the last page read was a head.
     read_head: bool,
 }
 
 impl Selector {
     /// A selector for a processor with `slots` slots, of pages in this order.
-    pub(super) fn new(slots: u16, order: Order) -> Self {
+    pub(super) fn new(slots: u16, order: Order, groups: bool) -> Self {
         let smallest_page = slots.clamp(1, MAX_HEAD);
         Self {
             head: None,
@@ -103,7 +120,10 @@ impl Selector {
             pass: Pass::default(),
             skip: HashMap::new(),
             smallest_page,
+            groups: groups.then(|| Groups::new(order)),
             used: 0,
+            // The first head of a queue with groups is the largest.
+            unseen: DEEP_PAGE,
             read_head: false,
         }
     }
@@ -115,24 +135,20 @@ impl Selector {
         now: Millis,
         mut may_start: impl FnMut(&Candidate) -> bool,
     ) -> Step {
-        for page in [&mut self.head, &mut self.deep] {
-            let fresh = page
-                .as_mut()
-                .filter(|page| now.since(page.arrived) <= MAX_PAGE_AGE);
-            let pass = &mut self.pass;
-            if let Some(task) =
-                fresh.and_then(|page| page.pop(pass, &self.skip, now, &mut may_start))
-            {
-                self.used = self.used.saturating_add(1);
-                return Step::Take(task);
-            }
+        if let Some(task) = self.pop(now, &mut may_start) {
+            self.used = self.used.saturating_add(1);
+            return Step::Take(task);
         }
         let Some(head) = &self.head else {
             return self.read_head();
         };
         // After a head without a task to take, the pass continues, however slow the index is.
         // Otherwise it reads an old head again, because the newest tasks come first.
-        let leads_on = self.read_head && head.fruitless && head.tasks.is_empty();
+        let is_empty = match &self.groups {
+            None => head.tasks.is_empty(),
+            Some(groups) => groups.is_empty(),
+        };
+        let leads_on = self.read_head && head.fruitless && is_empty;
         if now.since(head.arrived) > MAX_PAGE_AGE && !leads_on {
             return self.read_head();
         }
@@ -145,14 +161,42 @@ impl Selector {
         }
     }
 
+    /// Removes and returns the next task of the pages that are not too old.
+    fn pop(
+        &mut self,
+        now: Millis,
+        may_start: &mut dyn FnMut(&Candidate) -> bool,
+    ) -> Option<Candidate> {
+        let mut filter = Filter::new(&mut self.pass, &self.skip, now, may_start);
+        let pages = [&mut self.head, &mut self.deep].into_iter().flatten();
+        let mut fresh = pages.filter(|page| now.since(page.arrived) <= MAX_PAGE_AGE);
+        match &mut self.groups {
+            None => fresh.find_map(|page| {
+                let task = filter.pop(&mut page.tasks);
+                page.fruitless &= task.is_none();
+                task
+            }),
+            Some(groups) => {
+                let page = fresh.next()?;
+                let task = groups.pop(now, &mut filter);
+                page.fruitless &= task.is_none();
+                task
+            }
+        }
+    }
+
     /// The head to read in advance, while tasks of the current head are still being taken, so that
     /// no slot waits for the index. It is due when more tasks were used than there are slots, and
-    /// no more than that are left. A slow downstream never uses that many tasks of a head.
-    pub(super) fn read_ahead(&self) -> Option<Wanted> {
+    /// no more than that are left. A slow downstream never uses that many tasks of a head. With
+    /// groups it is due when the current head is about to be too old.
+    pub(super) fn read_ahead(&self, now: Millis) -> Option<Wanted> {
         let head = self.head.as_ref()?;
         let slots = self.smallest_page;
-        let nearly_used_up = head.tasks.len() <= usize::from(slots) && self.used > slots;
-        (nearly_used_up && head.next.is_some()).then(|| self.wanted_head())
+        let is_due = match self.groups {
+            None => head.tasks.len() <= usize::from(slots) && self.used > slots,
+            Some(_) => now.since(head.arrived) > MAX_PAGE_AGE / 2,
+        };
+        (is_due && head.next.is_some()).then(|| self.wanted_head())
     }
 
     fn read_head(&self) -> Step {
@@ -160,12 +204,20 @@ impl Selector {
     }
 
     /// A head of twice the number of tasks used since the last head, at least one for each slot,
-    /// and at most [`MAX_HEAD`].
+    /// and at most [`MAX_HEAD`]. With groups it is also twice the number of tasks that the last
+    /// heads brought, so that no task arrives unseen between two heads.
     fn wanted_head(&self) -> Wanted {
-        let limit = self
-            .used
-            .saturating_mul(2)
-            .clamp(self.smallest_page, MAX_HEAD);
+        let limit = match self.groups {
+            None => self
+                .used
+                .saturating_mul(2)
+                .clamp(self.smallest_page, MAX_HEAD),
+            Some(_) => self
+                .used
+                .max(self.unseen)
+                .saturating_mul(2)
+                .clamp(MAX_HEAD, DEEP_PAGE),
+        };
         Wanted { after: None, limit }
     }
 
@@ -192,7 +244,31 @@ impl Selector {
             self.used = 0;
             self.join(&page);
         }
-        let tasks = page.candidates.into();
+        let tasks = match &mut self.groups {
+            None => page.candidates.into(),
+            Some(groups) => {
+                let start = wanted.after.as_ref().map(Cursor::created);
+                let end = page.next.as_ref().map(Cursor::created);
+                let tasks = page.candidates.len();
+                let added = groups.add(page.candidates, start, end, arrived);
+                if self.read_head {
+                    // A head of unknown tasks alone does not reach the last one. Arrivals come in
+                    // bursts, so heads shrink slowly.
+                    self.unseen = match u16::try_from(added.unseen) {
+                        Ok(unseen) if added.unseen < tasks || end.is_none() => {
+                            unseen.max(self.unseen / 4 * 3)
+                        }
+                        _ => DEEP_PAGE,
+                    };
+                }
+                if added.forgot {
+                    // The pass has to see the forgotten tasks again.
+                    self.resume = None;
+                    self.deep = None;
+                }
+                VecDeque::new()
+            }
+        };
         let held = Some(Held {
             tasks,
             next: page.next,
@@ -212,10 +288,7 @@ impl Selector {
         let end = head.next.as_ref().map(Cursor::created);
         let reaches = match (end, self.top) {
             (None, _) => true,
-            (Some(end), Some(top)) => match self.order {
-                Order::NewestFirst => end <= top,
-                Order::OldestFirst => end >= top,
-            },
+            (Some(end), Some(top)) => self.order.compare(end, top).is_ge(),
             (Some(_), None) => false,
         };
         if !reaches {
@@ -245,9 +318,34 @@ impl Selector {
         self.pass.took = true;
     }
 
-    /// Does not select the task before `until`, whatever the index shows.
-    pub(super) fn leave_alone(&mut self, task: TaskId, until: Millis) {
+    /// Notes that an attempt at a task starts. Until it ends, the task is not selected again.
+    pub(super) fn started(&mut self, task: &TaskId, now: Millis) {
+        self.skip.insert(task.clone(), Millis::MAX);
+        if let Some(groups) = &mut self.groups {
+            groups.started(task, now);
+        }
+    }
+
+    /// Notes that an attempt at a task ended; `ran` is the duration of its run, if it had one. Does
+    /// not select the task before `until`, whatever the index shows.
+    pub(super) fn ended(
+        &mut self,
+        task: TaskId,
+        ran: Option<Duration>,
+        until: Millis,
+        now: Millis,
+    ) {
+        if let Some(groups) = &mut self.groups {
+            groups.ended(&task, ran, now);
+        }
         self.skip.insert(task, until);
+    }
+
+    /// Forgets tasks of earlier pages that were created before `from`, the bound on reads.
+    pub(super) fn forget_before(&mut self, from: Millis) {
+        if let Some(groups) = &mut self.groups {
+            groups.forget_before(from);
+        }
     }
 
     /// Starts the pass again at the head.
@@ -271,26 +369,33 @@ impl Selector {
     }
 }
 
-impl Held {
-    /// Removes tasks up to the first eligible one, and returns that.
-    fn pop(
-        &mut self,
-        pass: &mut Pass,
-        skip: &HashMap<TaskId, Millis>,
+impl<'a> Filter<'a> {
+    pub(super) fn new(
+        pass: &'a mut Pass,
+        skip: &'a HashMap<TaskId, Millis>,
         now: Millis,
-        may_start: &mut impl FnMut(&Candidate) -> bool,
-    ) -> Option<Candidate> {
-        while let Some(task) = self.tasks.pop_front() {
-            if task.ttl.is_expired(now) {
+        may_start: &'a mut dyn FnMut(&Candidate) -> bool,
+    ) -> Self {
+        Self {
+            pass,
+            skip,
+            now,
+            may_start,
+        }
+    }
+
+    /// Removes tasks up to the first eligible one, and returns that.
+    pub(super) fn pop(&mut self, tasks: &mut VecDeque<Candidate>) -> Option<Candidate> {
+        while let Some(task) = tasks.pop_front() {
+            if task.ttl.is_expired(self.now) {
                 continue;
             }
-            let skipped_until = skip.get(&task.id).copied();
-            match task.not_before.max(skipped_until).filter(|at| *at > now) {
-                None if !may_start(&task) => pass.passed_over = true,
-                None => {
-                    self.fruitless = false;
-                    return Some(task);
-                }
+            let skipped_until = self.skip.get(&task.id).copied();
+            let not_before = task.not_before.max(skipped_until);
+            let pass = &mut *self.pass;
+            match not_before.filter(|at| *at > self.now) {
+                None if !(self.may_start)(&task) => pass.passed_over = true,
+                None => return Some(task),
                 // The task runs in this turn, so it is not known when it is due.
                 Some(Millis::MAX) => {}
                 Some(at) => pass.next_due = Some(pass.next_due.map_or(at, |due| due.min(at))),

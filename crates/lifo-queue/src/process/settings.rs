@@ -74,6 +74,9 @@ pub struct ProcessSettings {
     pub expiry_bound: Option<Duration>,
     /// The order in which tasks start.
     pub order: Order,
+    /// Whether the queue reads groups from ids.
+    #[serde(default)]
+    pub groups: bool,
     /// Time for which the start marker of one notification suppresses others (rule 9).
     #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
     pub notification_marker: Duration,

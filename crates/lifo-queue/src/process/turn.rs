@@ -119,7 +119,7 @@ impl<'a> Turn<'a> {
             rate: Rate::start(limits.rate, control.rate_full_at, clock),
             limits,
             heartbeat: Heartbeat::start(beat, lease_until, control),
-            selector: Selector::new(settings.slots, settings.order),
+            selector: Selector::new(settings.slots, settings.order, settings.groups),
             reads: Reads::new(
                 processor.store.clone(),
                 processor.clock.clone(),
@@ -229,11 +229,10 @@ impl<'a> Turn<'a> {
             .of(&task.id)
             .attempt_started(&task.id);
         self.summary.probes += u32::from(is_probe);
-        // Until the attempt ends, this turn must not select the task again.
-        self.selector.leave_alone(task.id.clone(), Millis::MAX);
+        self.selector.started(&task.id, now);
         let attempt = trace::attempt(self.attempts.clone().attempt(task, alone));
         self.running.spawn(attempt.in_current_span());
-        if let Some(wanted) = self.selector.read_ahead() {
+        if let Some(wanted) = self.selector.read_ahead(now) {
             self.bound_reads(now);
             self.reads.start(wanted, now);
         }

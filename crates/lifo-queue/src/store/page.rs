@@ -1,5 +1,6 @@
 //! Pages of the index: query, cursor and entries.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -56,6 +57,16 @@ pub enum Order {
     /// `oldest-key-first`.
     #[serde(rename = "oldest-key-first")]
     OldestFirst,
+}
+
+impl Order {
+    /// Compares two creation times: the one that comes first in this order is the lesser.
+    pub(crate) fn compare(self, one: Millis, other: Millis) -> Ordering {
+        match self {
+            Self::NewestFirst => other.cmp(&one),
+            Self::OldestFirst => one.cmp(&other),
+        }
+    }
 }
 
 /// The end of a page of the index: the last entry that was evaluated.

@@ -11,6 +11,9 @@ use crate::schema::RESERVED_PREFIX;
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>).
 pub const MAX_TASK_ID_BYTES: usize = 2048;
 
+/// The character that ends the group in the id of a task, in a queue with groups.
+pub const GROUP_END: char = '/';
+
 /// A task's identity, chosen by its producer or a fresh UUIDv7.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
@@ -65,6 +68,13 @@ impl TaskId {
     #[must_use]
     pub fn from_stored(id: impl Into<String>) -> Self {
         Self(id.into())
+    }
+
+    /// The task's group in a queue with groups: the part before the first [`GROUP_END`]. Ids
+    /// without it belong to the group without a name.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        self.0.split_once(GROUP_END).map_or("", |(group, _)| group)
     }
 
     /// The id as text.

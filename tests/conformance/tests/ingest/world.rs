@@ -22,6 +22,7 @@ pub(crate) const SETTINGS: IngestSettings = IngestSettings {
         max_ttl: Duration::from_secs(7_200),
         key_ttl: lifo_queue::create::LONGEST_TTL,
         place: lifo_queue::task::Place::Moves,
+        groups: false,
     },
     parallel: 8,
     visibility: Backoff {
@@ -122,6 +123,7 @@ pub(crate) fn message(id: &str, body: impl ToString) -> Delivery {
     Delivery {
         id: id.to_owned(),
         receipt: format!("receipt of {id}"),
+        group: None,
         body: body.to_string(),
         sent: NOW.minus(Duration::from_secs(60)),
         first_received: NOW.minus(Duration::from_secs(60)),

@@ -16,6 +16,7 @@ const SETTINGS: CreateSettings = CreateSettings {
     max_ttl: Duration::from_secs(600),
     key_ttl: Duration::from_secs(600),
     place: Place::Moves,
+    groups: false,
 };
 
 /// The attributes of a key that must not depend on the number of requests.

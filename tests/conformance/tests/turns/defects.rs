@@ -30,6 +30,7 @@ impl World {
             max_ttl: Duration::from_secs(86_400),
             key_ttl: lifo_queue::create::LONGEST_TTL,
             place: lifo_queue::task::Place::Moves,
+            groups: false,
         };
         let creator = Creator::new(self.store.clone(), self.clock.clone(), settings);
         let report = creator.create(tasks.as_array().unwrap()).await;

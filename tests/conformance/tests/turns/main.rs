@@ -10,6 +10,7 @@ mod defects;
 mod depths;
 mod ending;
 mod failing;
+mod groups;
 mod keys;
 mod latency;
 mod leases;

@@ -113,6 +113,7 @@ fn delivery(message: &Message, now: Millis) -> Delivery {
     Delivery {
         receipt: id.clone(),
         id,
+        group: None,
         body: "{}".to_owned(),
         sent: message.sent,
         first_received: message.first_received.unwrap_or(now),

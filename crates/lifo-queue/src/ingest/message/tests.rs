@@ -14,6 +14,7 @@ fn settings() -> CreateSettings {
         max_ttl: Duration::from_secs(7_200),
         key_ttl: crate::create::LONGEST_TTL,
         place: crate::task::Place::Moves,
+        groups: false,
     }
 }
 
@@ -22,6 +23,7 @@ fn delivery(body: &str) -> Delivery {
         id: "m1".to_owned(),
         receipt: "r1".to_owned(),
         body: body.to_owned(),
+        group: None,
         sent: SENT,
         first_received: SENT,
         receives: 1,
@@ -180,4 +182,32 @@ proptest! {
         };
         prop_assert_eq!(ids(1), ids(2));
     }
+}
+
+#[test]
+fn group_of_the_message_is_the_default_in_a_queue_with_groups_only() {
+    let ids = |body: &str, group: &str, groups| {
+        let message = Delivery {
+            group: Some(group.to_owned()),
+            ..delivery(body)
+        };
+        let settings = CreateSettings {
+            groups,
+            ..settings()
+        };
+        let contents = read(&message, &settings, crate::time::Millis(0));
+        let tasks = contents.tasks.iter().map(|task| task.id.to_string());
+        let letter = dead_letter(&message, &contents.wrong);
+        assert_eq!(letter.group.as_deref(), Some(group));
+        (tasks.collect::<Vec<_>>(), letter.reason)
+    };
+    let body = r#"[{"taskId": "1"}, {"group": "other", "taskId": "1"}, {}]"#;
+    let (tasks, _) = ids(body, "acme", true);
+    assert_eq!(tasks, ["acme/1", "other/1", "acme/m1#2"]);
+    let (tasks, reason) = ids(body, "acme", false);
+    assert_eq!(tasks, ["1", "m1#2"]);
+    assert!(reason.contains("element 1: group is given"), "{reason}");
+    let (tasks, reason) = ids("{}", "a/b", true);
+    assert_eq!(tasks, Vec::<String>::new());
+    assert!(reason.contains("MessageGroupId contains '/'"), "{reason}");
 }

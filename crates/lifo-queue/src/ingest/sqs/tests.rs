@@ -44,6 +44,7 @@ fn too_long() -> Prepared {
 fn letter(id: usize, bytes: usize) -> DeadLetter {
     DeadLetter {
         message_id: format!("m{id}"),
+        group: None,
         body: "x".repeat(bytes),
         reason: "the task is a number".to_owned(),
     }

@@ -51,7 +51,7 @@ fn taken(step: &Step) -> i64 {
 
 #[test]
 fn a_newer_task_is_preferred_as_soon_as_the_page_is_old() {
-    let mut selector = Selector::new(2, Order::NewestFirst);
+    let mut selector = Selector::new(2, Order::NewestFirst, false);
     let old = [task(9, None), task(8, None), task(7, None)];
     assert_eq!(taken(&answer(&mut selector, &old, Millis(100))), 9);
     let new = [task(10, None), task(8, None), task(7, None)];
@@ -66,7 +66,7 @@ fn tasks_in_backoff_do_not_hide_an_older_one() {
         .map(|n| task(1_000 + n, Some(99_999)))
         .collect();
     index.push(task(5, None));
-    let mut selector = Selector::new(10, Order::NewestFirst);
+    let mut selector = Selector::new(10, Order::NewestFirst, false);
     assert_eq!(taken(&answer(&mut selector, &index, Millis(2_000))), 5);
     let Step::Exhausted(pass) = answer(&mut selector, &index[..500], Millis(2_001)) else {
         panic!("the pass is not over");
@@ -80,7 +80,7 @@ fn pass_continues_at_its_cursor_even_if_the_index_is_slow() {
         .rev()
         .map(|n| task(1_000 + n, Some(99_999)))
         .collect();
-    let mut selector = Selector::new(10, Order::NewestFirst);
+    let mut selector = Selector::new(10, Order::NewestFirst, false);
     let (mut now, mut reads) = (Millis(10_000), Vec::new());
     let pass = loop {
         match selector.next(now, any) {
@@ -107,7 +107,7 @@ fn pass_continues_at_its_cursor_even_if_the_index_is_slow() {
 #[test]
 fn new_tasks_beyond_one_head_page_are_not_skipped() {
     let backlog: Vec<_> = (1..=300).rev().map(|n| task(n, Some(99_999))).collect();
-    let mut selector = Selector::new(10, Order::NewestFirst);
+    let mut selector = Selector::new(10, Order::NewestFirst, false);
     // The pass continues below the head ...
     let Step::Read(head) = selector.next(Millis(1_000), any) else {
         panic!("no head wanted")
@@ -143,9 +143,9 @@ fn expired_and_skipped_tasks_are_not_selected() {
     let mut expired = task(9, None);
     expired.ttl = Ttl::Milliseconds(Millis(50));
     let index = [expired, task(8, None), task(7, None), task(6, None)];
-    let mut selector = Selector::new(10, Order::NewestFirst);
-    selector.leave_alone(index[1].id.clone(), Millis(i64::MAX));
-    selector.leave_alone(index[2].id.clone(), Millis(300));
+    let mut selector = Selector::new(10, Order::NewestFirst, false);
+    selector.started(&index[1].id, Millis(0));
+    selector.ended(index[2].id.clone(), None, Millis(300), Millis(0));
     assert_eq!(taken(&answer(&mut selector, &index, Millis(100))), 6);
     let Step::Exhausted(pass) = answer(&mut selector, &index, Millis(100)) else {
         panic!("the pass is not over");
@@ -156,7 +156,7 @@ fn expired_and_skipped_tasks_are_not_selected() {
 #[test]
 fn page_size_adapts_to_the_number_of_taken_tasks() {
     let index: Vec<_> = (1..=1_000).rev().map(|n| task(n, None)).collect();
-    let mut selector = Selector::new(10, Order::NewestFirst);
+    let mut selector = Selector::new(10, Order::NewestFirst, false);
     let mut sizes = Vec::new();
     for turn in 0..8 {
         let now = Millis(1_000 + turn * 200);
@@ -175,13 +175,13 @@ fn page_size_adapts_to_the_number_of_taken_tasks() {
 #[test]
 fn head_is_read_ahead_only_while_many_tasks_are_taken() {
     let mut index: Vec<_> = (1..=500).rev().map(|n| task(n, None)).collect();
-    let mut selector = Selector::new(10, Order::NewestFirst);
+    let mut selector = Selector::new(10, Order::NewestFirst, false);
     let mut asked = Vec::new();
     for taken in 1..=250 {
         let now = Millis(1_000 + taken);
         let newest = self::taken(&answer(&mut selector, &index, now));
         index.retain(|task| task.created.0 != newest);
-        if let Some(wanted) = selector.read_ahead() {
+        if let Some(wanted) = selector.read_ahead(now) {
             asked.push((taken, wanted.limit));
             selector.accept(wanted.clone(), page(&index, &wanted), now, now);
         }
@@ -200,17 +200,18 @@ fn head_is_read_ahead_only_while_many_tasks_are_taken() {
 
     // A slow downstream: one task every 500 ms.
     for slots in [1, 10] {
-        let mut slow = Selector::new(slots, Order::NewestFirst);
+        let mut slow = Selector::new(slots, Order::NewestFirst, false);
         for round in 0..20 {
-            answer(&mut slow, &index, Millis(1_000 + round * 500));
-            assert_eq!(slow.read_ahead(), None);
+            let now = Millis(1_000 + round * 500);
+            answer(&mut slow, &index, now);
+            assert_eq!(slow.read_ahead(now), None);
         }
     }
 }
 
 #[test]
 fn pass_records_whether_a_task_was_taken() {
-    let mut selector = Selector::new(10, Order::NewestFirst);
+    let mut selector = Selector::new(10, Order::NewestFirst, false);
     assert_eq!(
         taken(&answer(&mut selector, &[task(9, None)], Millis(100))),
         9
@@ -228,7 +229,7 @@ fn pass_records_whether_a_task_was_taken() {
 
 #[test]
 fn task_that_may_not_start_is_passed_over_and_offered_again() {
-    let mut selector = Selector::new(10, Order::NewestFirst);
+    let mut selector = Selector::new(10, Order::NewestFirst, false);
     let index = [task(9, None), task(8, None)];
     let not_9 = |task: &Candidate| task.created.0 != 9;
     let wanted = Wanted {
@@ -255,7 +256,7 @@ fn task_that_may_not_start_is_passed_over_and_offered_again() {
 
 #[test]
 fn after_a_probe_the_pass_restarts_at_the_newest_task() {
-    let mut selector = Selector::new(2, Order::NewestFirst);
+    let mut selector = Selector::new(2, Order::NewestFirst, false);
     let index = [task(9, Some(500)), task(8, Some(500)), task(7, None)];
     let Step::Read(head) = selector.next(Millis(100), any) else {
         panic!("no page is at hand");
@@ -271,9 +272,9 @@ fn after_a_probe_the_pass_restarts_at_the_newest_task() {
 
 #[test]
 fn skipped_task_stays_skipped_in_later_passes() {
-    let mut selector = Selector::new(10, Order::NewestFirst);
+    let mut selector = Selector::new(10, Order::NewestFirst, false);
     let index = [task(9, None)];
-    selector.leave_alone(index[0].id.clone(), Millis(500));
+    selector.ended(index[0].id.clone(), None, Millis(500), Millis(0));
     for now in [100, 300] {
         let Step::Exhausted(pass) = answer(&mut selector, &index, Millis(now)) else {
             panic!("taken at {now}");

@@ -47,6 +47,9 @@ impl Turn<'_> {
                 self.failed_reads = 0;
                 self.selector
                     .accept(read.wanted, page, read.asked, read.arrived);
+                if let Some(from) = self.reads.created_from {
+                    self.selector.forget_before(from);
+                }
                 None
             }
             Err(error) => {

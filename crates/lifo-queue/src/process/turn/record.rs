@@ -56,7 +56,8 @@ impl Turn<'_> {
             let ledger = downstream.of(&attempted.task);
             ledger.attempt_without_run(&attempted.task, now);
         }
-        self.selector.leave_alone(attempted.task, leave_alone);
+        self.selector
+            .ended(attempted.task, attempted.ran, leave_alone, now);
     }
 
     fn given_back(&mut self, why: Why) {

@@ -115,6 +115,8 @@ impl Ledger {
         // A task that must run alone is skipped while others run, and starts when no other task
         // runs. S5 does not apply to it.
         let limits = &self.settings.process;
+        // With groups, S5 holds within a group, and a task of an earlier page may start.
+        let groups = limits.groups;
         let alone = |task: &Candidate| limits.must_run_alone(task);
         let newer = on_them.map(|(arrived, task)| (now.since(arrived), task));
         let newer = newer.map(|(age, task)| (by_its_clock.minus(age), task));
@@ -132,9 +134,10 @@ impl Ledger {
                 Order::NewestFirst => task.created > taken.created,
                 Order::OldestFirst => task.created < taken.created,
             };
-            due && comes_first && !left_alone && !running && !alone(task)
+            let competes = !groups || task.id.group() == taken.id.group();
+            due && comes_first && competes && !left_alone && !running && !alone(task)
         });
-        let (id, shown) = (&taken.id, shown.is_some());
+        let (id, shown) = (&taken.id, shown.is_some() || (groups && head.is_some()));
         let newer = newer.filter(|_| !alone(taken)).map(|task| task.id.clone());
         seen.touched.insert(id.clone(), now);
         if !holds {

@@ -1,0 +1,249 @@
+//! The choice among groups: the newest due task of the group with the least recent service.
+//!
+//! Service counts starts and the time in slots, in units of the mean run, and halves every
+//! [`HALF_LIFE`] mean runs. So a noisy group cannot take more than its share, and a group that was
+//! quiet starts at once. A share of the slots would not do: it fails with one slot, with several
+//! noisy groups, and wherever the rate limit binds.
+//!
+//! Each group keeps the candidates of the pages that were read. So a task that was seen once stays
+//! known when the tasks of noisy groups push it below the head. A candidate may be stale: its take
+//! is lost then.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::time::Duration;
+
+use super::select::Filter;
+use crate::store::{Candidate, Order};
+use crate::task::TaskId;
+use crate::time::Millis;
+
+/// Mean runs after which half of a group's service is forgotten.
+const HALF_LIFE: f64 = 10.0;
+
+/// Candidates of a group that stay known beyond the head.
+const KEPT: usize = 20;
+
+/// Candidates of all groups that stay known beyond the head.
+const KEPT_OF_ALL: usize = 10_000;
+
+/// The mean run until the first run of a turn has ended.
+const FIRST_MEAN: Duration = Duration::from_secs(1);
+
+/// The weight of a run in the mean.
+const WEIGHT: f64 = 0.1;
+
+/// Service below this counts as none.
+const FORGOTTEN: f64 = 0.01;
+
+/// The groups that the turn knows.
+pub(super) struct Groups {
+    /// By name, so that ties have an order.
+    groups: BTreeMap<String, Group>,
+    order: Order,
+    decay: Decay,
+}
+
+/// What a page changed.
+pub(super) struct Added {
+    /// Number of its tasks that were not known.
+    pub(super) unseen: usize,
+    /// Whether other tasks were forgotten.
+    pub(super) forgot: bool,
+}
+
+#[derive(Default)]
+struct Group {
+    /// In the order of the index.
+    tasks: VecDeque<Candidate>,
+    /// The service up to `at`, on the scale of [`Decay`].
+    service: f64,
+    at: Millis,
+    running: u32,
+}
+
+/// All services decay alike. So instead of decreasing them, later service weighs more.
+struct Decay {
+    /// In milliseconds; `None` before the end of the first run.
+    mean_run: Option<f64>,
+    /// The weight of service at `at`, as a power of two.
+    weight: f64,
+    at: Millis,
+}
+
+impl Groups {
+    pub(super) fn new(order: Order) -> Self {
+        Self {
+            groups: BTreeMap::new(),
+            order,
+            decay: Decay {
+                mean_run: None,
+                weight: 0.0,
+                at: Millis(0),
+            },
+        }
+    }
+
+    /// Adds the tasks of a page, which replace the known ones between `start` and `end` of the
+    /// page; `None`: the page begins or ends with the index. A head, which has no start, forgets
+    /// all but the first of the other tasks of each group.
+    pub(super) fn add(
+        &mut self,
+        page: Vec<Candidate>,
+        start: Option<Millis>,
+        end: Option<Millis>,
+        now: Millis,
+    ) -> Added {
+        let order = self.order;
+        let mut known = HashSet::new();
+        for group in self.groups.values_mut() {
+            group.tasks.retain(|task| {
+                let is_beyond = start.is_some_and(|at| order.compare(at, task.created).is_ge())
+                    || end.is_some_and(|at| order.compare(task.created, at).is_ge());
+                if !is_beyond {
+                    known.insert(task.id.clone());
+                }
+                is_beyond
+            });
+        }
+        let unseen = page.iter().filter(|task| !known.contains(&task.id)).count();
+        let forgot = start.is_none() && self.shorten(now);
+        for task in page {
+            self.group(&task.id).tasks.push_back(task);
+        }
+        for group in self.groups.values_mut() {
+            let tasks = group.tasks.make_contiguous();
+            tasks.sort_by(|a, b| order.compare(a.created, b.created));
+        }
+        Added { unseen, forgot }
+    }
+
+    /// Forgets all but the first tasks of each group, and groups without tasks or recent service.
+    /// Returns whether it forgot a task.
+    fn shorten(&mut self, now: Millis) -> bool {
+        let kept = KEPT.min(KEPT_OF_ALL / self.groups.len().max(1));
+        let mut forgot = false;
+        let forgotten = FORGOTTEN * self.decay.unit(now);
+        self.groups.retain(|_, group| {
+            forgot |= group.tasks.len() > kept;
+            group.tasks.truncate(kept);
+            !group.tasks.is_empty() || group.running > 0 || group.service > forgotten
+        });
+        forgot
+    }
+
+    /// Forgets tasks that were created before `from`.
+    pub(super) fn forget_before(&mut self, from: Millis) {
+        for group in self.groups.values_mut() {
+            group.tasks.retain(|task| task.created >= from);
+        }
+    }
+
+    /// Removes and returns the next task: the first eligible one of the least-served group. Of
+    /// groups with the same service, it is the group whose task is first in the index.
+    pub(super) fn pop(&mut self, now: Millis, filter: &mut Filter<'_>) -> Option<Candidate> {
+        let unit = self.decay.unit(now);
+        let mean = self.decay.mean();
+        loop {
+            let least = self
+                .groups
+                .values_mut()
+                .filter_map(|group| {
+                    let first = group.tasks.front()?.created;
+                    Some((group.service(now, mean, unit), first, group))
+                })
+                .min_by(|a, b| a.0.total_cmp(&b.0).then(self.order.compare(a.1, b.1)));
+            let (_, _, group) = least?;
+            if let Some(task) = filter.pop(&mut group.tasks) {
+                return Some(task);
+            }
+        }
+    }
+
+    /// Whether no task is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.groups.values().all(|group| group.tasks.is_empty())
+    }
+
+    /// Notes that an attempt at a task starts.
+    pub(super) fn started(&mut self, task: &TaskId, now: Millis) {
+        let unit = self.settle(task, now);
+        let group = self.group(task);
+        group.service += unit;
+        group.running += 1;
+    }
+
+    /// Notes that an attempt ended; `ran` is the duration of its run, if it had one.
+    pub(super) fn ended(&mut self, task: &TaskId, ran: Option<Duration>, now: Millis) {
+        self.settle(task, now);
+        let group = self.group(task);
+        group.running = group.running.saturating_sub(1);
+        if let Some(ran) = ran {
+            self.decay.ran(ran);
+        }
+    }
+
+    /// Adds the time in slots up to `now` to the service of the task's group. Returns the weight of
+    /// service at `now`.
+    fn settle(&mut self, task: &TaskId, now: Millis) -> f64 {
+        if let Some(shrink) = self.decay.advance(now) {
+            for group in self.groups.values_mut() {
+                group.service *= shrink;
+            }
+        }
+        let (mean, unit) = (self.decay.mean(), self.decay.unit(now));
+        let group = self.group(task);
+        group.service = group.service(now, mean, unit);
+        group.at = now;
+        unit
+    }
+
+    fn group(&mut self, task: &TaskId) -> &mut Group {
+        self.groups.entry(task.group().to_owned()).or_default()
+    }
+}
+
+impl Group {
+    fn service(&self, now: Millis, mean: f64, unit: f64) -> f64 {
+        let in_slots = f64::from(self.running) * millis(now.since(self.at)) / mean;
+        self.service + in_slots * unit
+    }
+}
+
+impl Decay {
+    /// The weight is renewed at this power of two.
+    const HIGHEST: f64 = 64.0;
+
+    fn mean(&self) -> f64 {
+        self.mean_run.unwrap_or(millis(FIRST_MEAN)).max(1.0)
+    }
+
+    fn power(&self, now: Millis) -> f64 {
+        self.weight + millis(now.since(self.at)) / (HALF_LIFE * self.mean())
+    }
+
+    /// The weight of service at `now`.
+    fn unit(&self, now: Millis) -> f64 {
+        self.power(now).min(2.0 * Self::HIGHEST).exp2()
+    }
+
+    /// Moves to `now`. If the weight became large, returns the factor for all services so far.
+    fn advance(&mut self, now: Millis) -> Option<f64> {
+        let power = self.power(now);
+        let renew = power > Self::HIGHEST;
+        (self.weight, self.at) = (if renew { 0.0 } else { power }, now);
+        renew.then(|| (-power).exp2())
+    }
+
+    fn ran(&mut self, ran: Duration) {
+        let ran = millis(ran);
+        let mean = self.mean_run.unwrap_or(ran);
+        self.mean_run = Some(mean + WEIGHT * (ran - mean));
+    }
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! Groups: the least-served one is first.
+
+use std::time::Duration;
+
+use conformance::new_task;
+use lifo_queue::runner::Outcome;
+use lifo_queue::store::TaskStore;
+use lifo_queue::task::TaskStatus;
+
+use super::world::*;
+
+/// Twenty noisy tasks that are newer than three quiet ones, and one slot. Returns the starts.
+async fn starts(groups: bool) -> Vec<String> {
+    let mut world = World::new(|_| (Duration::from_millis(400), Outcome::Success));
+    world.settings.slots = 1;
+    world.settings.groups = groups;
+    for (group, tasks, from) in [("quiet", 3, -100), ("noisy", 20, -50)] {
+        for n in 0..tasks {
+            let task = new_task(&format!("{group}/{n}"), from + n);
+            world.store.insert(&task).await.unwrap();
+        }
+    }
+    world.turn().await;
+    assert_eq!(world.count(TaskStatus::Success), 23);
+    world.started()
+}
+
+#[tokio::test(start_paused = true)]
+async fn quiet_group_takes_turns_with_a_noisy_one() {
+    let starts = starts(true).await;
+    let expected = [
+        "noisy/19", "quiet/2", "noisy/18", "quiet/1", "noisy/17", "quiet/0", "noisy/16",
+    ];
+    assert_eq!(starts[..7], expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn queue_without_groups_does_not_read_them_from_ids() {
+    let starts = starts(false).await;
+    assert_eq!(starts[20..], ["quiet/2", "quiet/1", "quiet/0"]);
+}
