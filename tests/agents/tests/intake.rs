@@ -21,7 +21,7 @@ use async_trait::async_trait;
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-/// Time after the deadline at which a call without an answer is given up.
+/// Time after the deadline, after which a call without an answer is returned.
 const MATCH_ENDS: Duration = Duration::from_secs(1);
 
 /// Time for which an assignment waits for others to be published with.
