@@ -61,6 +61,10 @@ export const TASK_METRICS = {
     ['count-shed', 'ingest-tasks'],
     'tasks that expired before they ended, counted when DynamoDB deletes them or before they are written',
   ),
+  TasksNotAdmitted: counter(
+    ['ingest-tasks'],
+    'tasks of a storm that admission shed before the first write; `ShedTasks` counts them, too',
+  ),
   IngestRejected: counter(['ingest-tasks'], 'invalid tasks and messages, moved to the dead-letter queue'),
   IngestReturned: counter(
     ['ingest-tasks'],

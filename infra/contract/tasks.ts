@@ -29,6 +29,8 @@ export const TABLE = {
   revived: 'revived',
   /** The key of the control item. */
   controlItem: '#processor',
+  /** The key of the item with the meter of admission. */
+  ingestItem: '#ingest',
   /** Values of {@link TABLE.indexPartitionKey}. A suffix `#n` is reserved for future shards. */
   statuses: ['PENDING', 'TAKEN', 'SUCCESS', 'FAILURE'],
 } as const;

@@ -11,7 +11,7 @@ import type { RustFunction } from '../lambda/rust-function';
 import { QueueDashboard } from '../lambda/telemetry/queue-dashboard';
 import { SavedQueries } from '../lambda/telemetry/saved-queries';
 import { failingAlarm } from './alarms/failing';
-import { ingestAlarms } from './alarms/ingest';
+import { admissionAlarm, ingestAlarms } from './alarms/ingest';
 import { type ProgressAlarms, progressAlarms } from './alarms/progress';
 import type { TaskIngest } from './ingest/task-ingest';
 import type { QueueSettings } from './settings';
@@ -87,7 +87,10 @@ export class Observability extends Construct implements IQueueObservability {
       'Pending tasks are in the table; the sweep wakes the queue for them.',
       'failures',
     );
-    this.ingest = props.ingest === undefined ? [] : ingestAlarms(this, props.ingest, alarms);
+    this.ingest = [
+      ...(props.ingest === undefined ? [] : ingestAlarms(this, props.ingest, alarms)),
+      ...(props.settings.ingest?.admission === undefined ? [] : [admissionAlarm(this, props.table)]),
+    ];
     const { table, functions } = props;
     this.queries = new SavedQueries(this, 'queries', { queries: TASK_QUERIES, functions });
     if (props.dashboard) {

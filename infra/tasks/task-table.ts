@@ -11,12 +11,20 @@ import { Construct } from 'constructs';
 import { TABLE } from '../contract/tasks';
 import { tableRetention } from '../lambda/retention';
 
+/** The condition of a policy statement that allows access to this item only. */
+function itemOnly(key: string) {
+  return {
+    // ForAllValues also matches a request without keys; Null excludes it.
+    'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [key] },
+    Null: { 'dynamodb:LeadingKeys': 'false' },
+  };
+}
+
 /** The condition of a policy statement that allows access to the control item only. */
-export const CONTROL_ITEM_ONLY = {
-  // ForAllValues also matches a request without keys; Null excludes it.
-  'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [TABLE.controlItem] },
-  Null: { 'dynamodb:LeadingKeys': 'false' },
-};
+export const CONTROL_ITEM_ONLY = itemOnly(TABLE.controlItem);
+
+/** The condition of a policy statement that allows access to the meter of admission only. */
+export const INGEST_ITEM_ONLY = itemOnly(TABLE.ingestItem);
 
 /** The prefix of the keys of the queue's own items. No task id has it: `crates/lifo-queue/src/schema.rs`. */
 export const RESERVED_PREFIX = '#';

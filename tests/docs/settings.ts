@@ -26,6 +26,7 @@ const SECTIONS: readonly Section[] = [
     names: ['ProvisionedPollers'],
     path: 'ingest.provisionedPollers',
   },
+  { title: 'ingest.admission', names: ['AdmissionSettings'], path: 'ingest.admission' },
   { title: 'alarms', names: ['AlarmSettings'], path: 'alarms', queue: 'tasks' },
   { title: 'traces', names: ['TraceSettings'], path: 'traces', queue: 'tasks' },
   { title: 'simulation', names: ['SimulationSettings'] },

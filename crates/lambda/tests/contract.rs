@@ -178,6 +178,7 @@ fn the_table_has_the_names_of_the_contract() {
         "version": schema::TASK_VERSION,
         "revived": schema::REVIVED,
         "controlItem": schema::CONTROL_ITEM,
+        "ingestItem": schema::INGEST_ITEM,
         "statuses": statuses,
     });
     assert_eq!(ours, contract()["table"]);

@@ -47,7 +47,7 @@ pub struct Control {
     pub limits: OperatorLimits,
     /// Start of the overload, as a processor last wrote it; `None` without overload.
     pub overloaded_since: Option<Millis>,
-    /// What processors observed; no decision depends on it.
+    /// What processors observed.
     pub observed: Observed,
 }
 
@@ -151,6 +151,15 @@ impl Control {
     pub fn limit(&self, now: Millis) -> Option<&OperatorLimit> {
         let limit = self.limits.queue.as_ref();
         limit.filter(|limit| limit.until > now)
+    }
+
+    /// The capacity of the downstream, in runs per second. `None` if it is unknown: a slot is free,
+    /// or no processor measured it recently. A pause keeps the last one.
+    #[must_use]
+    pub fn capacity(&self, now: Millis) -> Option<f64> {
+        let capacity = self.observed.capacity?;
+        let counts = capacity.is_recent(now) || self.is_paused(now);
+        counts.then(|| capacity.per_second())
     }
 
     /// Whether another event than `event` has set the start marker, and the marker has not expired.

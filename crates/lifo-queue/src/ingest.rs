@@ -14,9 +14,12 @@
 //! - of several states of one key in a batch, the newest is written;
 //! - while the table throttles, new messages are written and old ones
 //!   [return later](backpressure);
+//! - if the queue admits no more tasks than it can run, the rest of a storm is [shed](admission)
+//!   before the first write;
 //! - an invalid task would fail every time. So it goes to the dead-letter queue at once, with the
 //!   reason, and delays no other task.
 
+mod admission;
 mod backpressure;
 mod close;
 mod insert;
@@ -33,6 +36,8 @@ use aws::error_chain;
 use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
+pub use self::admission::AdmissionSettings;
+use self::admission::{Admission, Quota};
 use self::backpressure::{Backpressure, patience, postponement};
 use self::insert::{InsertOutcome, Limits};
 use self::message::{Contents, Wrong};
@@ -40,8 +45,8 @@ pub use self::queue::{DeadLetter, IngestQueue, Postponed};
 use crate::backoff::Backoff;
 use crate::create::{CreateSettings, chains::chains};
 use crate::settings::positive;
-use crate::shed::{ShedCounter, ShedReport, ShedTask};
-use crate::store::TaskStore;
+use crate::shed::{ShedCounter, ShedReason, ShedReport, ShedTask};
+use crate::store::{AdmissionStore, Counts, TaskStore};
 use crate::task::{TaskStatus, Ttl};
 use crate::time::{Clock, Millis};
 
@@ -76,6 +81,8 @@ pub struct IngestSettings {
     /// bound, which doubles with each receive. With the queue's own visibility timeout, which must
     /// be six times the function's timeout, a task would wait for minutes.
     pub visibility: Backoff,
+    /// Settings of admission; `None` admits every task.
+    pub admission: Option<AdmissionSettings>,
 }
 
 /// Deadlines of a batch.
@@ -98,7 +105,7 @@ pub struct IngestReport {
     /// States of keys that a newer one replaced before they ran, in the table or within the
     /// batch.
     pub superseded: u64,
-    /// Tasks that had expired before they were written.
+    /// Tasks that had expired before they were written, or were not admitted.
     pub shed: ShedReport,
     /// Invalid tasks and bodies that were sent to the dead-letter queue.
     pub refused: u64,
@@ -117,13 +124,15 @@ pub struct Ingest {
     clock: Arc<dyn Clock>,
     settings: IngestSettings,
     backpressure: Backpressure,
+    admission: Option<Admission>,
 }
 
 /// A message that is being processed.
 struct Open<'a> {
     delivery: &'a Delivery,
     wrong: Vec<Wrong<'a>>,
-    expired: Vec<ShedTask>,
+    /// Tasks that had expired, or were not admitted.
+    shed: Vec<ShedTask>,
     /// Whether a part of it failed, so that SQS redelivers it.
     left: bool,
     /// Whether a part of it was not written because the table throttles.
@@ -147,6 +156,18 @@ impl Ingest {
             clock,
             settings,
             backpressure: Backpressure::default(),
+            admission: None,
+        }
+    }
+
+    /// Admits tasks by the meter in `store`, if the settings switch admission on.
+    #[must_use]
+    pub fn admitting_by(self, store: Arc<dyn AdmissionStore>) -> Self {
+        let clock = self.clock.clone();
+        let admission = self.settings.admission;
+        Self {
+            admission: admission.map(|settings| Admission::new(store, clock, settings)),
+            ..self
         }
     }
 
@@ -158,6 +179,10 @@ impl Ingest {
     /// message were written, so that they are sent once.
     pub async fn work(&self, batch: &[Delivery], deadlines: Deadlines) -> IngestReport {
         let mut report = IngestReport::default();
+        let quota = match &self.admission {
+            Some(admission) => admission.quota().await,
+            None => None,
+        };
         // The messages to be redelivered, and whether the table's throttling is the reason.
         let mut left = BTreeMap::new();
         for (number, wave) in waves::of(batch).into_iter().enumerate() {
@@ -166,7 +191,9 @@ impl Ingest {
                 continue;
             }
             let messages: Vec<_> = wave.iter().map(|index| &batch[*index]).collect();
-            let open = self.work_wave(&messages, deadlines, &mut report).await;
+            let open = self
+                .work_wave(&messages, deadlines, quota.as_ref(), &mut report)
+                .await;
             let undone = wave.iter().zip(&open).filter(|(_, message)| message.left);
             left.extend(undone.map(|(index, message)| (*index, message.throttled)));
         }
@@ -194,9 +221,10 @@ impl Ingest {
         &self,
         batch: &[&'a Delivery],
         deadlines: Deadlines,
+        quota: Option<&Quota>,
         report: &mut IngestReport,
     ) -> Vec<Open<'a>> {
-        let mut open = self.write(batch, deadlines.writes, report).await;
+        let mut open = self.write(batch, deadlines.writes, quota, report).await;
         let closing = async {
             let shed = self.hand_over(&mut open).await;
             report.shed.add(shed);
@@ -209,7 +237,7 @@ impl Ingest {
             );
             // It is not known which invalid and expired tasks were sent.
             for message in &mut open {
-                message.left |= !message.expired.is_empty() || !message.wrong.is_empty();
+                message.left |= !message.shed.is_empty() || !message.wrong.is_empty();
             }
         }
         open
@@ -221,31 +249,38 @@ impl Ingest {
         &self,
         batch: &[&'a Delivery],
         until: Instant,
+        quota: Option<&Quota>,
         report: &mut IngestReport,
     ) -> Vec<Open<'a>> {
         let now = self.clock.now();
         let mut tasks = Vec::with_capacity(batch.len());
         let mut open = Vec::with_capacity(batch.len());
+        let mut counts = Counts::default();
         for (index, delivery) in batch.iter().enumerate() {
             let Contents {
                 tasks: found,
                 wrong,
             } = message::read(delivery, &self.settings.create, now);
-            let mut expired = vec![];
+            let mut shed = vec![];
             for task in found {
                 if Ttl::Seconds(task.expires_at).is_expired(now) {
-                    expired.push(shed_task(task));
-                } else {
+                    shed.push(shed_task(task, ShedReason::Expired));
+                } else if admission::admits(quota, &task, delivery, now, &mut counts) {
                     tasks.push((index, task));
+                } else {
+                    shed.push(shed_task(task, ShedReason::NotAdmitted));
                 }
             }
             open.push(Open {
                 delivery,
                 wrong,
-                expired,
+                shed,
                 left: false,
                 throttled: false,
             });
+        }
+        if let Some(admission) = &self.admission {
+            admission.note(counts);
         }
         let (mut first, again) = chains(tasks);
         first.sort_by_key(|chain| chain.first().map(|(index, _)| Reverse(batch[*index].sent)));
@@ -308,9 +343,10 @@ impl Ingest {
     }
 }
 
-/// The shed task of an expired task that was never in the table, and so had no attempt.
-fn shed_task(task: crate::task::NewTask) -> ShedTask {
+/// The shed task of a task that was never in the table, and so had no attempt.
+fn shed_task(task: crate::task::NewTask, reason: ShedReason) -> ShedTask {
     ShedTask {
+        reason,
         task_id: Some(task.id),
         task_status: TaskStatus::Pending,
         task_created: Some(task.created),

@@ -1,8 +1,8 @@
 //! What processors observe and operators want to know: how many tasks ended in the last minute, how
 //! long runs take, and the last response of the downstream that was not a success.
 //!
-//! Each renewal and release of the processor lease writes it to the control item. No decision of
-//! the queue depends on it.
+//! Each renewal and release of the processor lease writes it to the control item. Only the
+//! admission of the ingest depends on it, by the capacity.
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,6 +34,53 @@ pub struct Observed {
     pub measures_overload: bool,
     /// The last response of the downstream that was not a success.
     pub last_response: Option<LastResponse>,
+    /// The capacity of the downstream, if the ingest needs it and no slot was free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
+}
+
+/// What the downstream can run, as a processor measured it while no slot was free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capacity {
+    /// When it was measured, or confirmed by an open circuit breaker.
+    pub at: Millis,
+    /// Runs in 1,000 seconds.
+    pub runs_per_1000_s: u64,
+}
+
+impl Capacity {
+    /// Time for which the capacity counts. Without a newer one, no processor is active, or a slot
+    /// is free.
+    const VALID: Duration = Duration::from_secs(30);
+
+    /// A capacity of this many runs per second.
+    #[must_use]
+    pub fn new(per_second: f64, at: Millis) -> Self {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive number of runs; saturates"
+        )]
+        let runs_per_1000_s = (per_second * 1_000.0) as u64;
+        Self {
+            at,
+            runs_per_1000_s,
+        }
+    }
+
+    /// Runs per second.
+    #[must_use]
+    pub fn per_second(self) -> f64 {
+        #[allow(clippy::cast_precision_loss, reason = "a number of runs")]
+        let runs = self.runs_per_1000_s as f64;
+        runs / 1_000.0
+    }
+
+    /// Whether it was measured a short time ago.
+    pub(crate) fn is_recent(self, now: Millis) -> bool {
+        now.since(self.at) < Self::VALID
+    }
 }
 
 /// A response of the downstream, or the lack of one.

@@ -12,6 +12,7 @@
 //! | `rate` | the limit on starts per second |
 //! | `read` | reads of the index, on demand or in advance |
 //! | `downstream` | the ledger of the downstream: circuit breaker, concurrency, automatic pauses |
+//! | `capacity` | the capacity of the downstream, for the admission of the ingest |
 //! | `codel` | overload: whether only new tasks start |
 //! | `attempt` | one attempt at a task: take, run, settle or return |
 //! | `heartbeat` | renewals of the processor lease |
@@ -20,6 +21,7 @@
 //! | `summary` | the summary of a turn |
 
 mod attempt;
+mod capacity;
 mod codel;
 mod downstream;
 mod error;

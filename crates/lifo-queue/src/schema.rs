@@ -65,6 +65,14 @@ pub const INDEX_PROJECTION: [&str; 5] = [TTL, NOT_BEFORE, LEASE_UNTIL, LEASE_TOK
 pub const RESERVED_PREFIX: char = '#';
 /// The control item's id. It has no `taskStatus`, so it is in no index.
 pub const CONTROL_ITEM: &str = "#processor";
+/// The item with the meter of admission. It has no `taskStatus`, so it is in no index.
+pub const INGEST_ITEM: &str = "#ingest";
+/// Item `#ingest`: tasks received for the first time that admission may shed (N).
+pub const RECEIVED: &str = "received";
+/// Item `#ingest`: tasks received for the first time and not shed (N).
+pub const ADMITTED: &str = "admitted";
+/// Item `#ingest`: the last estimate of the held tasks (M), a [`Mark`](crate::store::Mark).
+pub const MARK: &str = "mark";
 /// Control item: how many wake-ups were requested (N). It never decreases.
 pub const REQUESTED: &str = "requested";
 /// Control item: the invocation attempt that holds the processor lease (S).

@@ -30,6 +30,8 @@ const MAX_LOGGED: usize = 10;
 /// [`unreadable`](Self::unreadable) names those.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShedTask {
+    /// Why it was shed.
+    pub reason: ShedReason,
     /// Id of the task.
     pub task_id: Option<TaskId>,
     /// PENDING or TAKEN.
@@ -48,6 +50,15 @@ pub struct ShedTask {
     pub payload: Value,
     /// Attributes that the item had and that could not be read, by name.
     pub unreadable: Vec<&'static str>,
+}
+
+/// Why a task was shed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShedReason {
+    /// It expired.
+    Expired,
+    /// It was not admitted: in a storm, it could not have run before its expiry.
+    NotAdmitted,
 }
 
 /// Destination of shed tasks.
@@ -97,6 +108,8 @@ pub struct ShedReport {
     pub pending: u32,
     /// Counted tasks that were TAKEN, because the sweep failed for a day.
     pub taken: u32,
+    /// Counted tasks that were not admitted, a part of `pending`.
+    pub not_admitted: u32,
     /// Index of the first task that the caller must repeat, with all after it. None of them is
     /// counted. `None` if the sink took every task.
     pub again_from: Option<usize>,
@@ -116,6 +129,7 @@ impl ShedReport {
     pub(crate) fn add(&mut self, other: Self) {
         self.pending += other.pending;
         self.taken += other.taken;
+        self.not_admitted += other.not_admitted;
         self.not_handed_over.extend(other.not_handed_over);
     }
 }
@@ -136,13 +150,14 @@ impl ShedCounter {
         };
         let again_from = not_handed_over.iter().map(|task| task.index).min();
         let counted = &tasks[..again_from.unwrap_or(tasks.len()).min(tasks.len())];
-        let count = |status| {
-            let of_status = counted.iter().filter(|task| task.task_status == status);
-            u32::try_from(of_status.count()).unwrap_or(u32::MAX)
+        let count = |like: &dyn Fn(&ShedTask) -> bool| {
+            let tasks = counted.iter().filter(|task| like(task));
+            u32::try_from(tasks.count()).unwrap_or(u32::MAX)
         };
         let report = ShedReport {
-            pending: count(TaskStatus::Pending),
-            taken: count(TaskStatus::Taken),
+            pending: count(&|task| task.task_status == TaskStatus::Pending),
+            taken: count(&|task| task.task_status == TaskStatus::Taken),
+            not_admitted: count(&|task| task.reason == ShedReason::NotAdmitted),
             again_from,
             not_handed_over,
         };

@@ -5,6 +5,7 @@
 //! step. A lost race is a value ([`Written::Lost`], [`TakeOutcome::Lost`]). A [`StoreError`] means
 //! that the step may or may not have happened.
 
+mod admission;
 pub mod dynamodb;
 pub mod memory;
 mod operator;
@@ -19,6 +20,7 @@ use crate::task::{
 };
 use crate::time::{EpochSeconds, Millis};
 
+pub use self::admission::{AdmissionStore, Counts, Mark, Meter};
 pub use self::operator::{Cancelled, OperatorStore, Redrive, Redriven};
 pub(crate) use self::page::parse_number;
 pub use self::page::{

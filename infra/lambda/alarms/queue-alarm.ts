@@ -16,6 +16,7 @@ export const RUNBOOK = {
   recursion: 'runbook-tasks.md, "Lambda stopped the tail call"',
   ingestDeadLetters: 'runbook-tasks.md, "Messages in the ingest dead-letter queue"',
   ingestDelay: 'runbook-tasks.md, "Ingest messages are not written"',
+  notAdmitted: 'runbook-tasks.md, "A storm is not admitted"',
   deadCalls: 'runbook-agents.md, "Calls in the dead-letter queue"',
   oldestWaiting: 'runbook-agents.md, "Calls are pending for too long"',
   intakeDelay: 'runbook-agents.md, "Calls stay in the call queue"',

@@ -1,7 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
+import { emitted } from '../../lambda/alarms/custom-metric';
 import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { TaskIngest } from '../ingest/task-ingest';
 import type { AlarmSettings } from '../settings/alarms';
@@ -11,6 +13,16 @@ const MINUTES_A_DAY = 24 * 60;
 
 /** Minutes by which SQS's metrics may be late. */
 const LATE = 2;
+
+/** The alarm on tasks that admission sheds. */
+export function admissionAlarm(scope: Construct, table: Table): QueueAlarm {
+  return new QueueAlarm(scope, 'not-admitted', {
+    metric: emitted(table, 'TasksNotAdmitted'),
+    rings: { above: 0 },
+    says: `More tasks arrive than can run before they expire, so ingest-tasks sheds a part of them before the first write. First compare created and ended tasks in ${freshq(scope, 'status')}.`,
+    section: 'notAdmitted',
+  });
+}
 
 /** Alarms on rejected and late messages of the ingest queue, based on SQS's metrics. */
 export function ingestAlarms(

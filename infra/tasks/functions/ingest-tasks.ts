@@ -4,8 +4,8 @@ import type { Construct } from 'constructs';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
 import type { TaskIngest } from '../ingest/task-ingest';
 import { expiriesOf, type QueueSettings } from '../settings';
-import type { ResolvedIngestSettings } from '../settings/ingest';
-import { TASKS_ONLY, type TaskTable } from '../task-table';
+import { MOST_HELD, type ResolvedIngestSettings } from '../settings/ingest';
+import { CONTROL_ITEM_ONLY, INGEST_ITEM_ONLY, TASKS_ONLY, type TaskTable } from '../task-table';
 
 /** Props of {@link IngestTasks}. */
 export interface IngestTasksProps {
@@ -49,6 +49,10 @@ export class IngestTasks extends RustFunction<'ingest-tasks'> {
     });
     // A newer state of a key updates the item of the older one.
     this.allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [table.table.tableArn], TASKS_ONLY);
+    if (ingest.admission !== undefined) {
+      this.allow(['dynamodb:UpdateItem'], [table.table.tableArn], INGEST_ITEM_ONLY);
+      this.allow(['dynamodb:GetItem'], [table.table.tableArn], CONTROL_ITEM_ONLY);
+    }
     if (shedTasksTo !== undefined) this.allowSendTo(shedTasksTo);
     intake._feed(this);
   }
@@ -62,6 +66,9 @@ export function ingestTasksSettings(settings: QueueSettings, ingest: ResolvedIng
       create: expiriesOf(settings),
       visibility: { base: ingest.visibilityBase, max: ingest.visibilityMax },
       writeParallelism: ingest.writeParallelism,
+      ...(ingest.admission && {
+        admission: { factor: ingest.admission.factor, mostHeld: MOST_HELD[ingest.admission.prefer] },
+      }),
     },
     traces: settings.traces,
   };

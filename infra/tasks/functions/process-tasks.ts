@@ -76,6 +76,7 @@ export function processTasksSettings(settings: QueueSettings) {
     maxBusyReturns: tasks.maxBusyReturns,
     retention: { success: tasks.successRetention, failure: tasks.failureRetention },
     retry: { base: tasks.retryBase, max: tasks.retryMax },
+    ...(settings.ingest?.admission && { publishCapacity: true }),
     traces: settings.traces,
   };
 }

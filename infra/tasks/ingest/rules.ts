@@ -3,7 +3,13 @@ import { integer, ms, seconds, text } from '../../lambda/ranges';
 import { rangeProblems } from '../../lambda/setting';
 import { VISIBILITY_FACTOR } from '../../lambda/visibility';
 import type { AlarmSettings } from '../settings/alarms';
-import { INGEST, leastVisibility, type ResolvedIngestSettings } from '../settings/ingest';
+import {
+  ADMISSION,
+  INGEST,
+  leastVisibility,
+  MOST_HELD,
+  type ResolvedIngestSettings,
+} from '../settings/ingest';
 
 /** Maximum number of messages that Lambda puts into a batch without a window. */
 const UNGATHERED_BATCH = 10;
@@ -25,8 +31,21 @@ export function ingestProblems(ingest: ResolvedIngestSettings, alarms: Required<
   ];
   return [
     ...rangeProblems('ingest', INGEST, ingest),
+    ...rangeProblems('ingest.admission', ADMISSION, ingest.admission ?? {}),
+    ...preferenceProblems(ingest),
     ...problems.map((problem) => ({ ...problem, setting: `ingest.${problem.setting}` })),
     ...alarmProblems(ingest, alarms),
+  ];
+}
+
+function preferenceProblems({ admission }: ResolvedIngestSettings): Problem[] {
+  if (admission === undefined || admission.prefer in MOST_HELD) return [];
+  return [
+    {
+      setting: 'ingest.admission.prefer',
+      rule: `${admission.prefer} is not a preference`,
+      remedy: "choose 'complete' or 'fresh', or leave it out",
+    },
   ];
 }
 

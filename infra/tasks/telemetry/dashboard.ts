@@ -27,6 +27,7 @@ export function taskSections(
   const counts = (...names: MetricName[]) => names.map((name) => emitted(table, name));
   const { oldestPending, paused, breakerOpen, stalled } = alarms.progress;
   const ingest = (id: string) => alarms.ingest.filter(({ node }) => node.id === `${id}-alarm`);
+  const notAdmitted = ingest('not-admitted');
   return [
     {
       heading: 'Freshness',
@@ -47,6 +48,7 @@ export function taskSections(
           counts('TasksCreated', 'Succeeded', 'Failed', 'LeasesFailed', 'ShedTasks'),
         ),
         graph('Tasks in the queue', counts('PendingTasks', 'TakenTasks')),
+        ...(notAdmitted.length > 0 ? [alarmGraph('Not admitted', notAdmitted)] : []),
         graph(
           'Starts, and wake-ups (right)',
           counts('Taken', 'Retried'),

@@ -127,7 +127,8 @@ export const TASK_LINES = {
       created: 'tasks created',
       duplicates: 'tasks that existed already',
       superseded: 'states of keys that a newer one replaced, or that arrived after a newer one',
-      shed: 'tasks that had expired',
+      shed: 'tasks that had expired or were not admitted',
+      not_admitted: 'those of them that were not admitted',
       refused: 'invalid tasks and messages',
       returned: 'messages to be redelivered',
       postponed: 'those of them that were not written because the table throttles',
@@ -137,7 +138,7 @@ export const TASK_LINES = {
     message: 'task shed',
     level: 'INFO',
     by: ['count-shed', 'ingest-tasks'],
-    when: 'once per task that expired before it succeeded or failed; of each batch the first ten',
+    when: 'once per task that expired before it succeeded or failed, or was not admitted; of each batch the first ten',
     fields: {
       task_id: 'the task',
       status: 'its status: `PENDING` or `TAKEN`',

@@ -45,12 +45,13 @@ async fn start() -> Result<Ingests, Failure> {
         .map(|url| Arc::new(SqsShedSink::new(client.clone(), url)) as Arc<dyn ShedSink>);
     let queue = SqsIngestQueue::new(client, config.queue, config.dead_letters);
     let ingest = Ingest::new(
-        store,
+        store.clone(),
         Arc::new(queue),
         ShedCounter::new(sink),
         Arc::new(SystemClock),
         config.settings.ingest,
-    );
+    )
+    .admitting_by(store);
     Ok(Ingests {
         ingest,
         metrics,
@@ -75,6 +76,7 @@ impl Handler for Ingests {
             duplicates = report.duplicates,
             superseded = report.superseded,
             shed = report.shed.counted(),
+            not_admitted = report.shed.not_admitted,
             refused = report.refused,
             returned = report.returned.len(),
             postponed = report.postponed,

@@ -102,6 +102,7 @@ async fn work(messages: usize, body: &str, writes: Duration) -> IngestReport {
             base: Duration::from_secs(4),
             max: Duration::from_secs(64),
         },
+        admission: None,
     };
     let store = Arc::new(DynamoStore::new(client, TABLE));
     let shed = ShedCounter::new(None);

@@ -1,20 +1,31 @@
 //! Storms: arrivals above what the table takes, through an SQS queue and the real ingest.
 //!
 //! The index takes 1,000 write units a second for pending tasks; an insert and a take are one unit
-//! each. `today` is an ingest without backpressure: its writes wait in arrival order.
+//! each. `today` is an ingest without backpressure: its writes wait in arrival order. `postpone` is
+//! the ingest of today's code, and `admission` the same with admission.
+//!
+//! The figures of a sustained load are those of its second half. At 10,000 arrivals/s and above, the
+//! load begins in the state that a long storm leaves: the capacity is known, and the queue holds as
+//! many tasks as admission allows. At 100,000 arrivals/s, it lasts for six seconds instead of 40.
 
+mod meter;
 mod queue;
+mod ramps;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lifo_queue::backoff::Backoff;
 use lifo_queue::create::{CreateSettings, LONGEST_TTL};
-use lifo_queue::ingest::{Deadlines, Ingest, IngestQueue, IngestSettings};
-use lifo_queue::process::ProcessSettings;
+use lifo_queue::ingest::{
+    AdmissionSettings, Deadlines, Ingest, IngestQueue, IngestReport, IngestSettings,
+};
+use lifo_queue::process::{ProcessSettings, RateLimit};
 use lifo_queue::shed::ShedCounter;
 use lifo_queue::store::QueueStore;
+use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::task::Place;
 use lifo_queue::time::TokioClock;
 use serde::Serialize;
@@ -23,7 +34,9 @@ use simulator::faulty::{Fault, FaultyStore};
 use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep};
 
+use self::meter::SharedMeter;
 use self::queue::{Queue, Unchanged};
+use self::ramps::Ramp;
 use crate::downstream::SERVICE;
 use crate::figures::{Played, Run, percentile, rounded};
 use crate::{parallel, queue as processing};
@@ -32,10 +45,10 @@ use crate::{parallel, queue as processing};
 const UNITS: f64 = 1_000.0;
 /// Largest number of units that a partition saves while it is idle.
 const SAVED_UNITS: f64 = 100.0;
-/// Runs a second that the downstream can do, and the concurrency for them.
+/// Runs a second that the downstream can do, by its rate limit, and a concurrency above that.
 const RUNS: u32 = 100;
-const SLOTS: u16 = 40;
-/// Concurrent invocations of the ingest, and messages of a batch.
+const SLOTS: u16 = 50;
+/// Concurrent invocations of the ingest, up to 10,000 arrivals a second, and messages of a batch.
 const INVOCATIONS: usize = 10;
 const BATCH: usize = 100;
 /// Duration of an invocation without repeated writes.
@@ -46,9 +59,25 @@ const TICK: Duration = Duration::from_millis(50);
 /// The burst: 100,000 messages in ten seconds, then 50 a second.
 const BURST: (usize, Duration) = (100_000, Duration::from_secs(10));
 const AFTER_BURST: (usize, Duration) = (50, Duration::from_secs(110));
-/// Sustained loads, in arrivals a second. Figures are of the tasks started in the second half.
-const RATES: [usize; 5] = [1_000, 2_000, 3_000, 4_000, 10_000];
-const SUSTAINED: Duration = Duration::from_secs(40);
+/// Sustained loads, in arrivals a second, and their durations.
+const RATES: [(usize, Duration); 6] = [
+    (1_000, Duration::from_secs(40)),
+    (2_000, Duration::from_secs(40)),
+    (3_000, Duration::from_secs(40)),
+    (4_000, Duration::from_secs(40)),
+    (10_000, Duration::from_secs(40)),
+    (100_000, Duration::from_secs(6)),
+];
+/// Least number of arrivals a second of a load that begins in the state of a long storm.
+const LONG_STORM: usize = 10_000;
+/// The defaults of admission: tasks admitted per run, and most held tasks.
+const ADMISSION: AdmissionSettings = AdmissionSettings {
+    factor: 3,
+    most_held: 120_000,
+};
+/// Write units of an insert, and of a take and a settlement, on the table and the index.
+const INSERT_UNITS: u64 = 2;
+const RUN_UNITS: u64 = 6;
 
 /// Figures of a burst.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -68,6 +97,12 @@ pub(crate) struct Sustained {
     /// Share of the started tasks that were less than two seconds old.
     under_2s: f64,
     p99_age_seconds: f64,
+    /// Write units of inserts, takes, settlements and the meter, per second.
+    write_units: f64,
+    /// The same if every task that arrives were inserted.
+    write_units_if_all_inserted: f64,
+    /// Tasks that were not admitted, as a share of those that were written or not admitted.
+    shed: f64,
 }
 
 /// `storm.json`.
@@ -76,6 +111,7 @@ pub(crate) struct Storm {
     burst: BTreeMap<String, Burst>,
     /// By arrivals a second, by runs a second, by variant.
     sustained: BTreeMap<String, BTreeMap<String, BTreeMap<String, Sustained>>>,
+    ramps: BTreeMap<String, Ramp>,
 }
 
 impl Storm {
@@ -95,43 +131,85 @@ impl Storm {
 enum Variant {
     Today,
     Postpone,
+    Admission,
 }
 
 impl Variant {
-    const ALL: [(&'static str, Self); 2] = [("today", Self::Today), ("postpone", Self::Postpone)];
+    const ALL: [(&'static str, Self); 3] = [
+        ("today", Self::Today),
+        ("postpone", Self::Postpone),
+        ("admission", Self::Admission),
+    ];
 }
 
-/// The load of a storm: numbers of messages, and the time in which they are sent.
-type Phases = Vec<(usize, Duration)>;
+/// The load of a storm.
+struct Load {
+    /// Numbers of messages, and the time in which they are sent.
+    phases: Vec<(usize, Duration)>,
+    /// Time from the creation of a task to its expiry.
+    expiry: Duration,
+    invocations: usize,
+    /// Whether it begins in the state of a long storm.
+    in_storm: bool,
+}
+
+impl Load {
+    /// A sustained load, in arrivals a second, or the burst.
+    fn of(rate: Option<(usize, Duration)>) -> Self {
+        Self {
+            phases: match rate {
+                None => vec![BURST, (count(AFTER_BURST), AFTER_BURST.1)],
+                Some(rate) => vec![(count(rate), rate.1)],
+            },
+            expiry: HOUR,
+            invocations: rate.map_or(INVOCATIONS, |(rate, _)| INVOCATIONS.max(rate / 2_500)),
+            in_storm: rate.is_some_and(|(rate, _)| rate >= LONG_STORM),
+        }
+    }
+
+    fn lasts(&self) -> Duration {
+        self.phases.iter().map(|(_, lasting)| *lasting).sum()
+    }
+}
+
+/// What a storm cost.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    receives: u64,
+    shed: u64,
+    /// Of the second half.
+    inserts: u64,
+    meter_updates: u64,
+    shed_late: u64,
+}
 
 /// Plays every storm.
 pub(crate) fn storms() -> Storm {
-    let mut cells: Vec<(Option<usize>, &'static str, Variant)> = Vec::new();
+    let mut cells: Vec<(Option<(usize, Duration)>, &'static str, Variant)> = Vec::new();
     for rate in [None].into_iter().chain(RATES.map(Some)) {
         cells.extend(Variant::ALL.map(|(name, variant)| (rate, name, variant)));
     }
     let played = parallel::map(cells, |(rate, name, variant)| {
-        let phases = match rate {
-            None => vec![BURST, (count(AFTER_BURST), AFTER_BURST.1)],
-            Some(rate) => vec![(count((rate, SUSTAINED)), SUSTAINED)],
-        };
-        (rate, name, play(variant, &phases))
+        let load = Load::of(rate);
+        let played = play(variant, &load);
+        (rate, name, played, load.lasts())
     });
     let mut storm = Storm {
         burst: BTreeMap::new(),
         sustained: BTreeMap::new(),
+        ramps: ramps::all(),
     };
-    for (rate, name, (played, receives)) in played {
+    for (rate, name, (played, tally), lasts) in played {
         match rate {
             None => {
                 storm
                     .burst
-                    .insert(name.to_owned(), burst(&played, receives));
+                    .insert(name.to_owned(), burst(&played, tally.receives));
             }
-            Some(rate) => {
+            Some((rate, _)) => {
                 let by_runs = storm.sustained.entry(rate.to_string()).or_default();
                 let of_runs = by_runs.entry(RUNS.to_string()).or_default();
-                of_runs.insert(name.to_owned(), sustained(&played));
+                of_runs.insert(name.to_owned(), sustained(&played, tally, lasts));
             }
         }
     }
@@ -159,8 +237,8 @@ impl Partition {
     }
 }
 
-/// Plays a storm. Returns the tasks and runs, and how often messages were received.
-fn play(variant: Variant, phases: &Phases) -> (Played, u64) {
+/// Plays a storm. Returns the tasks and runs, and what it cost.
+fn play(variant: Variant, load: &Load) -> (Played, Tally) {
     let scene = async |builder: Builder| {
         let clock = TokioClock::starting_at(BEGIN);
         let runs = Arc::<Mutex<Vec<Run>>>::default();
@@ -170,6 +248,11 @@ fn play(variant: Variant, phases: &Phases) -> (Played, u64) {
             .settings(CloudSettings {
                 process: ProcessSettings {
                     slots: SLOTS,
+                    rate: Some(RateLimit {
+                        interval: Duration::from_secs(1) / RUNS,
+                        burst: NonZeroU32::MIN.saturating_add(RUNS),
+                    }),
+                    publish_capacity: variant == Variant::Admission,
                     ..processing::settings()
                 },
                 ..CloudSettings::default()
@@ -189,16 +272,44 @@ fn play(variant: Variant, phases: &Phases) -> (Played, u64) {
             })
             .start();
         let queue = Arc::new(Queue::new(clock));
-        for _ in 0..INVOCATIONS {
+        let meter = Arc::new(SharedMeter {
+            item: MemoryStore::new(),
+            table: cloud.operator(),
+        });
+        if load.in_storm && variant == Variant::Admission {
+            let left = meter.leave(RUNS, ADMISSION.most_held.into()).await;
+            debug_assert!(left.is_ok(), "{left:?}");
+        }
+        let half = begin + load.lasts() / 2;
+        let tally = Arc::<Mutex<Tally>>::default();
+        for _ in 0..load.invocations {
             let ingest_queue: Arc<dyn IngestQueue> = match variant {
                 Variant::Today => Arc::new(Unchanged),
-                Variant::Postpone => queue.clone(),
+                Variant::Postpone | Variant::Admission => queue.clone(),
             };
-            let ingest = ingest(&cloud, ingest_queue, clock, &partition);
-            tokio::task::spawn_local(poll(ingest, queue.clone(), variant));
+            let ingest = ingest(
+                &cloud,
+                ingest_queue,
+                clock,
+                &partition,
+                load.expiry,
+                variant,
+            );
+            let ingest = ingest.admitting_by(meter.clone());
+            let tally = tally.clone();
+            let note = move |report: &IngestReport| {
+                let late = Instant::now() >= half;
+                let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+                tally.shed += u64::from(report.shed.not_admitted);
+                if late {
+                    tally.inserts += report.created;
+                    tally.shed_late += u64::from(report.shed.not_admitted);
+                }
+            };
+            tokio::task::spawn_local(poll(ingest, queue.clone(), variant, note));
         }
         let mut created = Vec::new();
-        for (messages, lasting) in phases {
+        for (messages, lasting) in &load.phases {
             let ticks = usize::try_from(lasting.as_millis() / TICK.as_millis()).unwrap_or(1);
             for tick in 0..ticks {
                 let wanted = messages * (tick + 1) / ticks - messages * tick / ticks;
@@ -213,7 +324,14 @@ fn play(variant: Variant, phases: &Phases) -> (Played, u64) {
             runs,
             failed: 0,
         };
-        (played, queue.receives())
+        let mut tally = *tally.lock().unwrap_or_else(PoisonError::into_inner);
+        tally.receives = queue.receives();
+        // Each invocation's process updates the meter once a second.
+        tally.meter_updates = match variant {
+            Variant::Admission => load.invocations as u64 * load.lasts().as_secs() / 2,
+            Variant::Today | Variant::Postpone => 0,
+        };
+        (played, tally)
     };
     cloud::play(1, async |builder| {
         LocalSet::new().run_until(scene(builder)).await
@@ -225,6 +343,8 @@ fn ingest(
     queue: Arc<dyn IngestQueue>,
     clock: TokioClock,
     partition: &Partition,
+    expiry: Duration,
+    variant: Variant,
 ) -> Ingest {
     let partition = partition.clone();
     let table: Arc<dyn QueueStore> = cloud.operator();
@@ -234,7 +354,7 @@ fn ingest(
     });
     let settings = IngestSettings {
         create: CreateSettings {
-            default_ttl: HOUR,
+            default_ttl: expiry,
             max_ttl: 24 * HOUR,
             key_ttl: LONGEST_TTL,
             place: Place::Moves,
@@ -245,13 +365,14 @@ fn ingest(
             base: Duration::from_secs(5),
             max: Duration::from_secs(900),
         },
+        admission: (variant == Variant::Admission).then_some(ADMISSION),
     };
     let shed = ShedCounter::new(None);
     Ingest::new(Arc::new(store), queue, shed, Arc::new(clock), settings)
 }
 
 /// One of the ingest's concurrent invocations after the other.
-async fn poll(ingest: Ingest, queue: Arc<Queue>, variant: Variant) {
+async fn poll(ingest: Ingest, queue: Arc<Queue>, variant: Variant, note: impl Fn(&IngestReport)) {
     loop {
         let mut batch = queue.receive(BATCH);
         sleep(INVOCATION).await;
@@ -272,9 +393,10 @@ async fn poll(ingest: Ingest, queue: Arc<Queue>, variant: Variant) {
                 report: now + Duration::from_secs(29),
             };
             let report = ingest.work(&batch, deadlines).await;
+            note(&report);
             queue.delete(&batch, &report.returned);
             batch.retain(|message| report.returned.contains(&message.id));
-            if batch.is_empty() || variant == Variant::Postpone {
+            if batch.is_empty() || variant != Variant::Today {
                 break;
             }
         }
@@ -302,14 +424,21 @@ fn burst(played: &Played, receives: u64) -> Burst {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
-fn sustained(played: &Played) -> Sustained {
-    let half = BEGIN.plus(SUSTAINED / 2);
+fn sustained(played: &Played, tally: Tally, lasts: Duration) -> Sustained {
+    let half = BEGIN.plus(lasts / 2);
+    let seconds = lasts.as_secs_f64() / 2.0;
+    let runs = played.runs.iter().filter(|run| run.started >= half).count() as u64;
+    let arrivals = played.created.iter().filter(|at| **at >= half).count() as u64;
+    let units = |inserts| INSERT_UNITS * inserts + RUN_UNITS * runs + tally.meter_updates;
     let ages = ages(played, |run| run.started >= half);
     let under = ages.iter().filter(|age| **age < 2.0).count();
     Sustained {
-        goodput: goodput(played, SUSTAINED.as_secs_f64()),
+        goodput: rounded(runs as f64 / (f64::from(RUNS) * seconds)),
         under_2s: rounded(under as f64 / ages.len().max(1) as f64),
         p99_age_seconds: rounded(percentile(&ages, 99)),
+        write_units: rounded(units(tally.inserts) as f64 / seconds),
+        write_units_if_all_inserted: rounded(units(arrivals) as f64 / seconds),
+        shed: rounded(tally.shed_late as f64 / (tally.shed_late + tally.inserts).max(1) as f64),
     }
 }
 

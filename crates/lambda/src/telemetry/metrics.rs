@@ -68,6 +68,7 @@ counters! {
     TAKEN_TASKS = "TakenTasks": "Live and expired leases.",
     OLDEST_PENDING_SECONDS = "OldestPendingSeconds": "Age of the oldest pending task, in seconds: an alarm.",
     SHED_TASKS = "ShedTasks": "Tasks that DynamoDB deleted while they were PENDING or TAKEN, that had expired before they were written, or that had expired when a newer state of their key replaced them.",
+    TASKS_NOT_ADMITTED = "TasksNotAdmitted": "Tasks of the ingest queue that admission shed before the first write: an alarm. `ShedTasks` counts them too.",
     INGEST_REJECTED = "IngestRejected": "Invalid tasks and messages of the ingest queue, sent to its dead-letter queue.",
     INGEST_RETURNED = "IngestReturned": "Messages of the ingest queue to be redelivered, because a part of them could not be written.",
 }
@@ -244,6 +245,7 @@ impl Counted for IngestReport {
             (TASKS_DUPLICATE, self.duplicates),
             (TASKS_SUPERSEDED, self.superseded),
             (SHED_TASKS, self.shed.counted()),
+            (TASKS_NOT_ADMITTED, self.shed.not_admitted.into()),
             (INGEST_REJECTED, self.refused),
             (INGEST_RETURNED, self.returned.len() as u64),
         ]

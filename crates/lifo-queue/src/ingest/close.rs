@@ -1,4 +1,4 @@
-//! Sends the expired and the invalid tasks of a batch to their queues.
+//! Sends the shed and the invalid tasks of a batch to their queues.
 
 use aws::error_chain;
 
@@ -6,12 +6,12 @@ use super::{Ingest, Open, message};
 use crate::shed::ShedReport;
 
 impl Ingest {
-    /// Hands over the expired tasks of those messages of which no part failed.
+    /// Hands over the shed tasks of those messages of which no part failed.
     pub(super) async fn hand_over(&self, open: &mut [Open<'_>]) -> ShedReport {
         let (mut owners, mut tasks) = (vec![], vec![]);
         for (index, message) in open.iter().enumerate().filter(|(_, open)| !open.left) {
-            owners.resize(owners.len() + message.expired.len(), index);
-            tasks.extend_from_slice(&message.expired);
+            owners.resize(owners.len() + message.shed.len(), index);
+            tasks.extend_from_slice(&message.shed);
         }
         let report = self.shed.count(&tasks).await;
         for owner in owners.drain(report.again_from.unwrap_or(tasks.len())..) {

@@ -99,6 +99,11 @@ impl Ledger {
         }
     }
 
+    /// The limit on concurrent tasks in effect.
+    pub(super) fn concurrency(&self) -> usize {
+        self.slots.limit()
+    }
+
     /// Whether one more task may start beside `running` others.
     pub(super) fn start(&self, running: usize, now: Millis) -> Start {
         if let Some(pause) = self.pause_due(now) {

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use tokio::sync::watch;
 
 use super::attempt::{Attempted, End};
-use crate::observed::{LastResponse, Observed};
+use super::capacity::Measured;
+use crate::observed::{Capacity, LastResponse, Observed};
 use crate::time::Millis;
 
 /// Number of runs whose median duration is reported.
@@ -63,6 +64,39 @@ impl Observations {
                 observed.last_response = Some(response);
             }
         });
+    }
+
+    /// Notes what an interval says about the capacity.
+    pub(super) fn measured(&mut self, measured: Measured, now: Millis) {
+        let left = self.observed.borrow().capacity;
+        let confirmed = left.map(|capacity| Capacity {
+            at: now,
+            ..capacity
+        });
+        let capacity = match measured {
+            Measured::Spare => None,
+            Measured::Open => confirmed,
+            Measured::Full { concurrency, rate } => match self.mean_run() {
+                Some(seconds) => {
+                    #[allow(clippy::cast_precision_loss, reason = "a number of slots")]
+                    let by_slots = concurrency as f64 / seconds;
+                    Some(Capacity::new(by_slots.min(rate.unwrap_or(by_slots)), now))
+                }
+                // No run ended: they are long.
+                None => confirmed,
+            },
+        };
+        if capacity != left {
+            self.observed
+                .send_modify(|observed| observed.capacity = capacity);
+        }
+    }
+
+    /// The mean duration of the last runs, in seconds and at least a millisecond.
+    fn mean_run(&self) -> Option<f64> {
+        #[allow(clippy::cast_precision_loss, reason = "milliseconds")]
+        let mean = self.runs.iter().sum::<u64>() as f64 / self.runs.len() as f64;
+        (!self.runs.is_empty()).then(|| (mean / 1_000.0).max(0.001))
     }
 
     fn median(&self) -> Option<u64> {

@@ -86,6 +86,9 @@ pub struct ProcessSettings {
     /// The share of successful runs that are logged, from 0 to 1, by default 1. Others always are.
     #[serde(default = "all", deserialize_with = "share")]
     pub logged_successes: f64,
+    /// Whether to publish the capacity of the downstream, for the admission of the ingest.
+    #[serde(default)]
+    pub publish_capacity: bool,
     /// The settings of traces; `None` for no traces.
     pub traces: Option<TraceSettings>,
 }

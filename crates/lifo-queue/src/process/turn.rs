@@ -4,6 +4,7 @@ mod alone;
 mod empty;
 mod gate;
 mod index;
+mod measure;
 mod probe;
 mod record;
 
@@ -20,6 +21,7 @@ use self::gate::Gate;
 use self::probe::Search;
 use super::Processor;
 use super::attempt::{Attempted, Attempts};
+use super::capacity::FreeTime;
 use super::codel::Codel;
 use super::downstream::{Downstream, Ledger, Limits, SharedDownstream};
 use super::finish::{Stopped, TurnEnd};
@@ -60,6 +62,7 @@ pub(super) struct Turn<'a> {
     running: JoinSet<Attempted>,
     summary: TurnSummary,
     observations: Observations,
+    free_time: FreeTime,
     /// The running task must run alone: nothing else may start.
     alone: bool,
     gap: Gap,
@@ -139,6 +142,7 @@ impl<'a> Turn<'a> {
             running: JoinSet::new(),
             summary: TurnSummary::default(),
             observations,
+            free_time: FreeTime::new(now),
             alone: false,
             gap: Gap::new(&settings, now, hard_stop),
             search: None,
@@ -178,6 +182,7 @@ impl<'a> Turn<'a> {
                 },
                 Gate::Wait(until) => {
                     self.codel.no_slot();
+                    self.measure(false, now);
                     self.wait(until).await;
                     continue;
                 }
@@ -187,11 +192,15 @@ impl<'a> Turn<'a> {
             let ended = match self.next_step(now) {
                 Step::Take(task) => {
                     self.codel.found(task.created, now);
+                    self.measure(false, now);
                     self.start_attempt(task, now);
                     None
                 }
                 Step::Read(wanted) => self.read(wanted, now).await,
-                Step::Exhausted(pass) => self.nothing_to_take(pass, now).await,
+                Step::Exhausted(pass) => {
+                    self.measure(true, now);
+                    self.nothing_to_take(pass, now).await
+                }
             };
             if let Some(end) = ended {
                 return end;

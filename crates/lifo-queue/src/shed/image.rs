@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::ShedTask;
+use super::{ShedReason, ShedTask};
 use crate::image::{Attributes, count, decode, integer, json, status, text};
 use crate::schema;
 use crate::task::{TaskId, TaskStatus, Ttl, truncate_error};
@@ -47,6 +47,7 @@ impl ShedTask {
             return Err(NotShed::Settled(status));
         }
         Ok(Self {
+            reason: ShedReason::Expired,
             task_id: task_id.map(TaskId::from_stored),
             task_status: status,
             task_created: attributes.read(schema::TASK_CREATED, integer).map(Millis),

@@ -23,9 +23,10 @@
 //! | `expiresAt` | the deadline, in epoch seconds |
 //! | `attempts`, `totalAttempts` | those that count against the maximum, and every start |
 //! | `payloadOmitted` | `true`: the task had a payload, but the message with it was too large or the queue rejected it; `payload` is `null` |
+//! | `reason` | only in a task that [admission](crate::ingest) shed: `not-admitted` |
 //! | `unreadable` | attributes that the item had and that could not be read |
 //!
-//! Every field is always present; an attribute that is missing or cannot be read is `null`. A task
+//! Every other field is always present; an attribute that is missing or cannot be read is `null`. A task
 //! may be sent twice: `taskId` and `taskCreated` together identify it.
 
 mod message;

@@ -7,6 +7,7 @@ use super::*;
 /// The task that the tests of this module use.
 pub(super) fn task(id: &str) -> ShedTask {
     ShedTask {
+        reason: ShedReason::Expired,
         task_id: Some(TaskId::from_stored(id)),
         task_status: TaskStatus::Pending,
         task_created: Some(Millis(1_700_000_000_123)),

@@ -4,6 +4,7 @@
 //! (`ReturnValuesOnConditionCheckFailure`). So the store can tell a lost race from a lost
 //! acknowledgement of its own write without another call.
 
+mod admission;
 mod control;
 mod index;
 mod item;

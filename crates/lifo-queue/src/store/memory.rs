@@ -1,6 +1,7 @@
 //! A store in memory, for tests, simulations and models. It gives the same guarantees as the
 //! DynamoDB store, which the conformance suite checks. Its index is never stale.
 
+mod admission;
 mod control;
 mod index;
 mod keyed;
@@ -14,7 +15,7 @@ use async_trait::async_trait;
 
 pub use self::record::Record;
 use super::{
-    Candidate, Conflict, Inserted, Page, PageQuery, StandingLease, StoreError, TakeOutcome,
+    Candidate, Conflict, Inserted, Meter, Page, PageQuery, StandingLease, StoreError, TakeOutcome,
     TakeRequest, TakenPage, TaskStore, Written,
 };
 use crate::control::Control;
@@ -34,6 +35,7 @@ pub struct MemoryStore {
 struct State {
     tasks: BTreeMap<TaskId, Record>,
     control: Control,
+    meter: Meter,
 }
 
 impl MemoryStore {

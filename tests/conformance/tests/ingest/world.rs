@@ -29,6 +29,7 @@ pub(crate) const SETTINGS: IngestSettings = IngestSettings {
         base: Duration::from_secs(4),
         max: Duration::from_secs(64),
     },
+    admission: None,
 };
 
 pub(crate) struct Still;

@@ -35,6 +35,7 @@ fn with(name: &str, value: Option<Value>) -> Result<ShedTask, NotShed> {
 fn a_pending_task_is_read_whole() {
     let task = ShedTask::from_image(&key(), &pending()).unwrap();
     let expected = ShedTask {
+        reason: ShedReason::Expired,
         task_id: Some(TaskId::from_stored("order-1")),
         task_status: TaskStatus::Pending,
         task_created: Some(Millis(1_700_000_000_123)),

@@ -5,7 +5,7 @@ use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use serde_json::{Value, json};
 
-use crate::shed::ShedTask;
+use crate::shed::{ShedReason, ShedTask};
 
 /// A message and its task.
 pub(super) struct Message<'a> {
@@ -80,7 +80,7 @@ pub(super) fn batches(tasks: &[ShedTask]) -> impl Iterator<Item = Vec<Message<'_
 /// SQS accepts only the characters of XML 1.0. Of the characters that JSON does not escape anyway,
 /// it rejects U+FFFE and U+FFFF. These occur in strings only, where JSON may escape them.
 fn body(task: &ShedTask, payload: bool) -> String {
-    let document = json!({
+    let mut document = json!({
         "taskId": task.task_id,
         "taskStatus": task.task_status,
         "taskCreated": task.task_created,
@@ -92,6 +92,9 @@ fn body(task: &ShedTask, payload: bool) -> String {
         "payloadOmitted": !payload,
         "unreadable": task.unreadable,
     });
+    if task.reason == ShedReason::NotAdmitted {
+        document["reason"] = json!("not-admitted");
+    }
     let text = document.to_string();
     text.replace('\u{fffe}', "\\ufffe")
         .replace('\u{ffff}', "\\uffff")

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::tests::task;
 use super::*;
 use crate::runner::fake_aws::{FakeAws, Made, Prepared, answer};
+use crate::shed::ShedReason;
 
 const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/shed";
 
@@ -87,6 +88,7 @@ async fn message_has_the_documented_format() {
 #[tokio::test]
 async fn message_has_every_field_even_if_no_attribute_was_readable() {
     let bare = ShedTask {
+        reason: ShedReason::NotAdmitted,
         task_id: None,
         task_created: None,
         expires_at: None,
@@ -99,7 +101,8 @@ async fn message_has_every_field_even_if_no_attribute_was_readable() {
     };
     let (_, made) = hand_over([answers(&[0], &[])], &[bare]).await;
     let body = &bodies(&made[0])[0];
-    assert_eq!(body.as_object().unwrap().len(), 10);
+    assert_eq!(body.as_object().unwrap().len(), 11);
+    assert_eq!(body["reason"], "not-admitted");
     assert_eq!(body["unreadable"], json!(["payload"]));
     assert_eq!(
         (&body["taskId"], &body["payloadOmitted"]),

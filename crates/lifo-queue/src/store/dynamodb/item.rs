@@ -13,7 +13,7 @@ use crate::control::{
     Author, BreakerByHand, BreakerHold, Control, OpenBreaker, ProcessorLease, RedrivenTasks,
 };
 use crate::schema;
-use crate::store::{Candidate, Cursor, StandingLease, StoreError, parse_number};
+use crate::store::{Candidate, Cursor, Meter, StandingLease, StoreError, parse_number};
 use crate::task::{
     Lease, LeaseToken, NewTask, StatusKey, Task, TaskId, TaskStatus, TokenText, Ttl, Version,
 };
@@ -282,6 +282,15 @@ pub(super) fn control(item: &Item) -> Control {
         limits: map_of(item, schema::LIMITS),
         overloaded_since: integer(item, schema::OVERLOADED_SINCE).map(Millis),
         observed: map_of(item, schema::OBSERVED),
+    }
+}
+
+/// The meter of admission. A missing total is 0.
+pub(super) fn meter(item: &Item) -> Meter {
+    Meter {
+        received: counter(item, schema::RECEIVED),
+        admitted: counter(item, schema::ADMITTED),
+        mark: map_of(item, schema::MARK),
     }
 }
 

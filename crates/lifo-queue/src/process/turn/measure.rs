@@ -1,0 +1,40 @@
+//! Publishes the capacity of the downstream, for the admission of the ingest.
+
+use super::Turn;
+use crate::process::capacity::Measured;
+use crate::process::downstream::Limits;
+use crate::time::Millis;
+
+/// The largest number of starts per second.
+fn rate(limits: &Limits) -> Option<f64> {
+    let limit = limits.rate?;
+    Some(limit.interval.as_secs_f64().recip())
+}
+
+impl Turn<'_> {
+    /// Notes whether a slot is free for which there is no task, and publishes the capacity at the
+    /// end of each interval.
+    pub(super) fn measure(&mut self, is_free: bool, now: Millis) {
+        let settings = &self.processor.settings;
+        if !settings.publish_capacity {
+            return;
+        }
+        self.free_time.note(is_free, now);
+        let Some(was_free) = self.free_time.ended(settings.heartbeat, now) else {
+            return;
+        };
+        let measured = {
+            let mut downstream = self.downstream.lock();
+            let ledger = downstream.queue();
+            match (ledger.open_breaker(), was_free) {
+                (Some(_), _) => Measured::Open,
+                (None, true) => Measured::Spare,
+                (None, false) => Measured::Full {
+                    concurrency: ledger.concurrency(),
+                    rate: rate(&self.limits),
+                },
+            }
+        };
+        self.observations.measured(measured, now);
+    }
+}

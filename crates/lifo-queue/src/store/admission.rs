@@ -1,0 +1,53 @@
+//! The meter of admission: how many tasks the ingest received and admitted.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+use crate::control::Control;
+use crate::time::Millis;
+
+/// The content of the item `#ingest`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meter {
+    /// Tasks received for the first time that admission may shed.
+    pub received: u64,
+    /// Tasks received for the first time and not shed.
+    pub admitted: u64,
+    /// The estimate of the process that updated the item last; `None` if there is none yet.
+    pub mark: Option<Mark>,
+}
+
+/// The number of held tasks at a time, with the totals of that time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The time.
+    pub at: Millis,
+    /// Held tasks.
+    pub held: u64,
+    /// [`Meter::received`] at that time.
+    pub received: u64,
+    /// [`Meter::admitted`] at that time.
+    pub admitted: u64,
+}
+
+/// What a process adds to the meter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Added to [`Meter::received`].
+    pub received: u64,
+    /// Added to [`Meter::admitted`].
+    pub admitted: u64,
+}
+
+/// The store of the meter.
+#[async_trait]
+pub trait AdmissionStore: Send + Sync {
+    /// Adds the counts, replaces the mark if there is a new one, and returns the meter after that
+    /// with the control item. If the client repeats the update, it may count twice.
+    async fn meter(
+        &self,
+        counts: Counts,
+        mark: Option<Mark>,
+    ) -> Result<(Meter, Control), StoreError>;
+}

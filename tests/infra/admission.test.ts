@@ -1,0 +1,58 @@
+import { TABLE } from '../../infra/contract/tasks';
+import { settingsProblems } from '../../infra/tasks/rules';
+import { resolveSettings } from '../../infra/tasks/settings';
+import type { AdmissionSettings } from '../../infra/tasks/settings/ingest';
+import { Synthesized } from './synthesis';
+
+const plain = Synthesized.queue({ ingest: {} });
+const admitting = Synthesized.queue({ ingest: { admission: {} } });
+
+/** The settings of a function, as it reads them. */
+function settings(synthesized: Synthesized, name: string) {
+  const variables = synthesized.at(`${name}/function`).Properties.Environment.Variables;
+  return JSON.parse(variables[`SETTINGS_${name.toUpperCase().replace('-', '_')}`]);
+}
+
+test('admission is off by default', () => {
+  expect(settings(plain, 'ingest-tasks').ingest).not.toHaveProperty('admission');
+  expect(settings(plain, 'process-tasks')).not.toHaveProperty('publishCapacity');
+});
+
+test.each<[AdmissionSettings, object]>([
+  [{}, { factor: 3, mostHeld: 120_000 }],
+  [
+    { factor: 5, prefer: 'fresh' },
+    { factor: 5, mostHeld: 10_000 },
+  ],
+])('admission %j reaches both functions', (admission, expected) => {
+  const synthesized = Synthesized.queue({ ingest: { admission } });
+  expect(settings(synthesized, 'ingest-tasks').ingest.admission).toEqual(expected);
+  expect(settings(synthesized, 'process-tasks').publishCapacity).toBe(true);
+});
+
+test('ingest-tasks may write the meter and read the control item, with admission only', () => {
+  const policy = (synthesized: Synthesized) => JSON.stringify(synthesized.policy('ingest-tasks/role'));
+  for (const item of [TABLE.ingestItem, TABLE.controlItem]) {
+    expect(policy(plain)).not.toContain(item);
+    expect(policy(admitting)).toContain(item);
+  }
+});
+
+test('an alarm fires for each minute in which tasks are not admitted', () => {
+  expect(admitting.at('observability/not-admitted-alarm').Properties).toMatchObject({
+    MetricName: 'TasksNotAdmitted',
+    Statistic: 'Sum',
+    Threshold: 0,
+    ComparisonOperator: 'GreaterThanThreshold',
+  });
+  expect(() => plain.at('observability/not-admitted-alarm')).toThrow();
+});
+
+test.each<[string, object]>([
+  ['ingest.admission.factor', { factor: 0 }],
+  ['ingest.admission.factor', { factor: 1.5 }],
+  ['ingest.admission.prefer', { prefer: 'cheap' }],
+])('%s rejects %j', (setting, admission) => {
+  const problems = settingsProblems(resolveSettings({ ingest: { admission } }));
+  expect(problems.map((problem) => problem.setting)).toEqual([setting]);
+});
