@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { TABLE } from '../../infra/contract/tasks';
 import { settingsProblems } from '../../infra/tasks/rules';
 import { resolveSettings } from '../../infra/tasks/settings';
 import type { AdmissionSettings } from '../../infra/tasks/settings/ingest';
-import { Synthesized } from './synthesis';
+import { ROOT, Synthesized } from './synthesis';
 
 const plain = Synthesized.queue({ ingest: {} });
 const admitting = Synthesized.queue({ ingest: { admission: {} } });
@@ -39,7 +41,11 @@ test('ingest-tasks may write the meter and read the control item, with admission
 });
 
 test('an alarm fires for each minute in which tasks are not admitted', () => {
-  expect(admitting.at('observability/not-admitted-alarm').Properties).toMatchObject({
+  const alarm = admitting.at('observability/not-admitted-alarm').Properties;
+  expect(alarm.AlarmDescription).toMatch(/\bFirst .*"A storm is not admitted"\.$/);
+  const runbook = readFileSync(join(ROOT, 'docs/how-to/runbook-tasks.md'), 'utf8');
+  expect(runbook).toContain('\n## A storm is not admitted\n');
+  expect(alarm).toMatchObject({
     MetricName: 'TasksNotAdmitted',
     Statistic: 'Sum',
     Threshold: 0,
