@@ -48,6 +48,7 @@ const SAVED_UNITS: f64 = 100.0;
 /// Runs a second that the downstream can do, by its rate limit, and a concurrency above that.
 const RUNS: u32 = 100;
 const SLOTS: u16 = 50;
+const BURST_OF_RUNS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 /// Concurrent invocations of the ingest, up to 10,000 arrivals a second, and messages of a batch.
 const INVOCATIONS: usize = 10;
 const BATCH: usize = 100;
@@ -59,8 +60,10 @@ const TICK: Duration = Duration::from_millis(50);
 /// The burst: 100,000 messages in ten seconds, then 50 a second.
 const BURST: (usize, Duration) = (100_000, Duration::from_secs(10));
 const AFTER_BURST: (usize, Duration) = (50, Duration::from_secs(110));
-/// Sustained loads, in arrivals a second, and their durations.
-const RATES: [(usize, Duration); 6] = [
+/// A sustained load: arrivals a second, and its duration.
+type Rate = (usize, Duration);
+/// Sustained loads.
+const RATES: [Rate; 6] = [
     (1_000, Duration::from_secs(40)),
     (2_000, Duration::from_secs(40)),
     (3_000, Duration::from_secs(40)),
@@ -155,7 +158,7 @@ struct Load {
 
 impl Load {
     /// A sustained load, in arrivals a second, or the burst.
-    fn of(rate: Option<(usize, Duration)>) -> Self {
+    fn of(rate: Option<Rate>) -> Self {
         Self {
             phases: match rate {
                 None => vec![BURST, (count(AFTER_BURST), AFTER_BURST.1)],
@@ -185,7 +188,7 @@ struct Tally {
 
 /// Plays every storm.
 pub(crate) fn storms() -> Storm {
-    let mut cells: Vec<(Option<(usize, Duration)>, &'static str, Variant)> = Vec::new();
+    let mut cells: Vec<(Option<Rate>, &'static str, Variant)> = Vec::new();
     for rate in [None].into_iter().chain(RATES.map(Some)) {
         cells.extend(Variant::ALL.map(|(name, variant)| (rate, name, variant)));
     }
@@ -250,7 +253,7 @@ fn play(variant: Variant, load: &Load) -> (Played, Tally) {
                     slots: SLOTS,
                     rate: Some(RateLimit {
                         interval: Duration::from_secs(1) / RUNS,
-                        burst: NonZeroU32::MIN.saturating_add(RUNS),
+                        burst: BURST_OF_RUNS,
                     }),
                     publish_capacity: variant == Variant::Admission,
                     ..processing::settings()
