@@ -54,8 +54,8 @@ GUARDS: tuple[Guard, ...] = (
     ),
     one_change(
         "offer expired tasks to the selection",
-        f"{_CORE}/process/select.rs",
-        "if task.ttl.is_expired(now) {",
+        f"{_CORE}/process/filter.rs",
+        "if task.ttl.is_expired(self.now) {",
         "if task.ttl.is_expired(Millis(0)) {",
     ),
     one_change(

@@ -25,6 +25,7 @@ mod capacity;
 mod codel;
 mod downstream;
 mod error;
+mod filter;
 mod finish;
 mod groups;
 mod heartbeat;

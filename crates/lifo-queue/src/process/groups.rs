@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use super::select::Filter;
+use super::filter::Filter;
 use crate::store::{Candidate, Order};
 use crate::task::TaskId;
 use crate::time::Millis;

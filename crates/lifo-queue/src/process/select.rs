@@ -12,6 +12,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
+use super::filter::Filter;
+pub(super) use super::filter::Pass;
 use super::groups::Groups;
 use crate::store::{Candidate, Cursor, Order, Page};
 use crate::task::TaskId;
@@ -54,33 +56,12 @@ pub(super) struct Wanted {
     pub(super) limit: u16,
 }
 
-/// A pass over the index.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Pass {
-    /// When its first page was requested.
-    pub(super) started: Option<Millis>,
-    /// A task was taken.
-    pub(super) took: bool,
-    /// A due task was passed over, because it may not start beside the running tasks.
-    pub(super) passed_over: bool,
-    /// When the first task in backoff becomes due.
-    pub(super) next_due: Option<Millis>,
-}
-
 struct Held {
     tasks: VecDeque<Candidate>,
     next: Option<Cursor>,
     arrived: Millis,
     /// No task has been taken from it yet.
     fruitless: bool,
-}
-
-/// Which tasks may start now.
-pub(super) struct Filter<'a> {
-    pass: &'a mut Pass,
-    skip: &'a HashMap<TaskId, Millis>,
-    now: Millis,
-    may_start: &'a mut dyn FnMut(&Candidate) -> bool,
 }
 
 pub(super) struct Selector {
@@ -369,41 +350,7 @@ impl Selector {
     }
 }
 
-impl<'a> Filter<'a> {
-    pub(super) fn new(
-        pass: &'a mut Pass,
-        skip: &'a HashMap<TaskId, Millis>,
-        now: Millis,
-        may_start: &'a mut dyn FnMut(&Candidate) -> bool,
-    ) -> Self {
-        Self {
-            pass,
-            skip,
-            now,
-            may_start,
-        }
-    }
-
-    /// Removes tasks up to the first eligible one, and returns that.
-    pub(super) fn pop(&mut self, tasks: &mut VecDeque<Candidate>) -> Option<Candidate> {
-        while let Some(task) = tasks.pop_front() {
-            if task.ttl.is_expired(self.now) {
-                continue;
-            }
-            let skipped_until = self.skip.get(&task.id).copied();
-            let not_before = task.not_before.max(skipped_until);
-            let pass = &mut *self.pass;
-            match not_before.filter(|at| *at > self.now) {
-                None if !(self.may_start)(&task) => pass.passed_over = true,
-                None => return Some(task),
-                // The task runs in this turn, so it is not known when it is due.
-                Some(Millis::MAX) => {}
-                Some(at) => pass.next_due = Some(pass.next_due.map_or(at, |due| due.min(at))),
-            }
-        }
-        None
-    }
-}
-
+#[cfg(test)]
+mod grouped;
 #[cfg(test)]
 mod tests;
