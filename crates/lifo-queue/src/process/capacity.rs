@@ -41,7 +41,7 @@ impl FreeTime {
         }
     }
 
-    /// Notes whether a slot is free for which there is no task.
+    /// Notes whether a slot is free that has nothing to run.
     pub(super) fn note(&mut self, is_free: bool, now: Millis) {
         match self.free_since {
             None if is_free => self.free_since = Some(now),

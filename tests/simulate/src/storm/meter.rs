@@ -29,7 +29,7 @@ impl AdmissionStore for SharedMeter {
 }
 
 impl SharedMeter {
-    /// Leaves the state of a storm that lasts for long: a known capacity, and `held` tasks.
+    /// Leaves the state of a storm that lasts for a long time: a known capacity, and `held` tasks.
     pub(super) async fn leave(&self, runs: u32, held: u64) -> Result<(), StoreError> {
         let owner = Uuid::new_v4();
         let claim = Claim {
