@@ -61,7 +61,7 @@ PYTEST_E2E := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 # The operators' command. The end-to-end tests use the binary that the Rust tests build.
 FRESHQ = target/$(HOST)/debug/freshq
 FRESHQ_BUILD ?= cargo build --locked --quiet --workspace --bin freshq --target $(HOST)
-e2e flaky test-python test-smoke: export FRESHQ_BUILD = $(NEXTEST) --no-run --cargo-quiet
+e2e flaky test test-python test-smoke: export FRESHQ_BUILD = $(NEXTEST) --no-run --cargo-quiet
 
 # Compare the API of the constructs and that of freshq/testing with tools/*.api.md; with --local they write the files.
 API_REPORT = tools/package/node_modules/.bin/api-extractor run --config tools/api-extractor
@@ -209,11 +209,13 @@ console: build-freshq ## serve a web page of both queues on 127.0.0.1; with CHAN
 ##@ Check
 
 .PHONY: test
-# The end-to-end tests mostly wait, so they run beside the others, in a process group of their own: Ctrl-C ends both.
+# The end-to-end tests mostly wait, so they run beside the others, in a process group of their own: Ctrl-C ends both. Everything is
+# compiled before, and -o keeps the two makes from building the functions again: one would move the other's binaries away.
+BUILT := -o synth-local -o build-local -o build-freshq
 test: synth-local build-freshq ## run every test: Rust, infrastructure, and beside them Python and end to end
-	@set -m; mkdir -p .local; $(MAKE) test-python >.local/test-python.log 2>&1 & python=$$!; \
+	@set -m; mkdir -p .local; $(MAKE) $(BUILT) test-python >.local/test-python.log 2>&1 & python=$$!; \
 	  trap 'kill -INT -- -$$python' INT TERM; status=0; \
-	  $(MAKE) test-rust test-infra || status=$$?; \
+	  $(MAKE) $(BUILT) test-rust test-infra || status=$$?; \
 	  wait $$python || status=$$?; cat .local/test-python.log; exit $$status
 
 .PHONY: test-rust
