@@ -148,7 +148,6 @@ fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure,
     Ok(figure)
 }
 
-/// The write limit, with the agents in this number of partitions.
 fn limit(partitions: u8) -> WriteLimit {
     WriteLimit {
         per_second: WRITE_LIMIT,

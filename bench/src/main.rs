@@ -36,7 +36,6 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-/// An error of any part.
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Clone, Parser)]

@@ -13,7 +13,6 @@ use crate::{Arguments, Error};
 pub(crate) struct Figures {
     /// Time from the first call to the last answer, in seconds.
     pub(crate) seconds: f64,
-    /// Number of calls by kind.
     pub(crate) calls: std::collections::BTreeMap<String, u32>,
     /// Largest resident memory of the process, in KiB; 0 if the system does not report it.
     pub(crate) peak_memory_kib: u64,

@@ -24,7 +24,6 @@ const PHASE: Duration = Duration::from_secs(1);
 /// The interval of the sweep, which wakes a processor for tasks that became due after a turn.
 const SWEEP: Duration = Duration::from_secs(60);
 
-/// A downstream with a fault.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Downstream {
     /// Every tenth task fails at every attempt.
@@ -41,7 +40,6 @@ pub(crate) struct Takes {
     pub(crate) succeeded: u32,
     /// Tasks that ended as FAILURE.
     pub(crate) failed: u32,
-    /// Number of turns.
     pub(crate) turns: u32,
 }
 

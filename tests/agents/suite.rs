@@ -50,7 +50,6 @@ pub fn at(micros: u64) -> Micros {
     NOW.plus(Duration::from_micros(micros))
 }
 
-/// A fresh in-memory store.
 #[must_use]
 pub fn memory() -> Arc<dyn AgentStore> {
     Arc::new(MemoryStore::new())

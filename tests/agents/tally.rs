@@ -27,7 +27,6 @@ pub fn text<'a>(row: &'a Row, attribute: &str) -> &'a str {
         .map_or("", String::as_str)
 }
 
-/// Every agent: id and row.
 pub fn agents(rows: &Rows) -> impl Iterator<Item = (&str, &Row)> {
     let agents = rows.iter().filter(|((pk, _), _)| pk.starts_with("Agents#"));
     agents.map(|((_, sort), row)| (sort.trim_start_matches("Agent#"), row))

@@ -24,7 +24,6 @@ pub enum Read {
 /// Observes a store.
 #[async_trait]
 pub trait Watch: Send + Sync {
-    /// Called before a read.
     async fn before(&self, _read: &Read) {}
 
     /// Called after a read, before the answer is returned.

@@ -110,7 +110,6 @@ impl World {
         }
     }
 
-    /// The same with other settings.
     #[must_use]
     pub fn with(mut self, set: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = self.queue.settings().clone();
@@ -119,7 +118,6 @@ impl World {
         self
     }
 
-    /// Another queue with these settings, on another store.
     #[must_use]
     pub fn queue_on(&self, store: Arc<dyn AgentStore>, settings: Settings) -> AgentQueue {
         AgentQueue::new(store, self.clock.clone(), settings)
@@ -230,12 +228,10 @@ impl World {
         agent.expect("the agent is there")
     }
 
-    /// The agent's status.
     pub async fn status(&self, id: &str) -> AgentStatus {
         self.agent(id).await.state.status()
     }
 
-    /// The call that an agent attends.
     pub async fn in_call(&self, id: &str) -> Option<String> {
         match self.agent(id).await.state {
             AgentState::AttendingCall { call, .. } => Some(call.to_string()),

@@ -27,7 +27,6 @@ pub const RETENTION: Retention = Retention {
     failure: Duration::from_secs(600),
 };
 
-/// A fresh in-memory store.
 #[must_use]
 pub fn memory() -> Arc<dyn QueueStore> {
     Arc::new(MemoryStore::new())

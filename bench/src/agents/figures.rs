@@ -20,7 +20,6 @@ pub(super) struct Figure {
     /// The partitions that throttle most requests of this run.
     #[serde(skip)]
     pub(super) throttled_by: Option<String>,
-    /// Conflicts, as a share of all transactions.
     pub(super) conflict_share: f64,
     /// Requests to DynamoDB for each match.
     pub(super) calls_per_match: f64,
@@ -93,7 +92,6 @@ impl Report {
     }
 }
 
-/// Rounds all numbers to a thousandth.
 fn round(json: &mut serde_json::Value) {
     if let Some(exact) = json.as_f64() {
         *json = ((exact * 1_000.0).round() / 1_000.0).into();

@@ -30,10 +30,8 @@ pub(super) struct Looked {
     pub(super) cost: Cost,
 }
 
-/// The cost of one read.
 #[derive(Clone, Copy)]
 pub(super) struct Cost {
-    /// Read units.
     pub(super) units: f64,
     /// The median of the time in milliseconds, without added latency.
     pub(super) millis: f64,

@@ -70,12 +70,10 @@ impl Stage {
         })
     }
 
-    /// The clock of every process.
     pub(super) fn clock(&self) -> Arc<TokioClock> {
         self.clock.clone()
     }
 
-    /// A queue for one process, with these conflicts.
     pub(super) fn queue(&self, conflicts: &Conflicts) -> Arc<AgentQueue> {
         let store: Arc<dyn AgentStore> = match &self.table {
             Table::Memory(truth) => Arc::new(TimedStore::new(conflicts.clone(), truth.clone())),

@@ -23,7 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 pub(crate) struct Through {
     pub(crate) figures: Figures,
-    /// The largest event, in bytes.
     pub(crate) event_bytes: usize,
 }
 

@@ -56,7 +56,6 @@ impl fmt::Display for Ticket {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// The unique id.
     pub id: AgentId,
     /// Name for display; two agents may have the same.
     pub name: String,
@@ -75,22 +74,18 @@ pub enum IdleStatus {
     /// At work, in no queue.
     #[default]
     Available,
-    /// Not at work.
     Offline,
 }
 
 /// A transition that does not exist. The message says what to do first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTransition {
-    /// The agent's state has no such transition.
     #[error("the agent is {status}; {remedy}")]
     Status {
-        /// The agent's status.
         status: AgentStatus,
         /// What to do first.
         remedy: &'static str,
     },
-    /// The agent attends another call or none, or has another ticket.
     #[error(
         "the agent is no longer in this call with this ticket; give callId and ticket as the assignment has them"
     )]
@@ -98,7 +93,6 @@ pub enum InvalidTransition {
 }
 
 impl Agent {
-    /// A new agent, offline.
     #[must_use]
     pub fn new(id: AgentId, name: String, profile: Profile) -> Self {
         Self {

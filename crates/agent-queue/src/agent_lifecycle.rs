@@ -24,7 +24,6 @@ pub enum Changed {
         why: InvalidTransition,
         agent: Agent,
     },
-    /// No agent has this id.
     Unknown,
 }
 

@@ -52,7 +52,6 @@ impl Call {
     }
 }
 
-/// The assignment of a call to an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Assignment {
@@ -70,7 +69,6 @@ pub struct Assignment {
     pub agent_name: String,
     /// Ticket that finishes or extends the call.
     pub ticket: Ticket,
-    /// Time of the assignment.
     pub assigned_at: Micros,
     /// Time at which the first call lease expires; absent: never.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +83,6 @@ fn as_text<S: serde::Serializer>(criteria: &Criteria, serializer: S) -> Result<S
 pub enum CallState {
     /// Pending: waits for an agent.
     Waiting,
-    /// Assigned to an agent.
     Assigned(Assignment),
     Cancelled,
     /// Waited longer than `maxWait`. The call is in the dead-letter queue, or still in the outbox.
@@ -108,7 +105,6 @@ impl CallState {
     }
 }
 
-/// A call as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallRecord {
     pub call: Call,

@@ -87,7 +87,6 @@ impl QueueName {
         Self(format!("{}{}", Self::PREFIX, values.join("#")))
     }
 
-    /// A name as stored in the table.
     #[must_use]
     pub(crate) fn from_stored(name: impl Into<String>) -> Self {
         Self(name.into())

@@ -37,7 +37,6 @@ pub struct DeskReport {
     pub calls_queued: u32,
     /// Calls cancelled by their caller.
     pub cancelled: u32,
-    /// Calls that expired.
     pub expired: u32,
     /// Agents queued, or assigned a pending call by `enqueue`.
     pub agents_queued: u32,
@@ -48,7 +47,6 @@ pub struct DeskReport {
 /// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DeskError {
-    /// The queue failed.
     #[error(transparent)]
     Queue(#[from] QueueError),
     /// Sample agents cannot be created.

@@ -30,7 +30,6 @@ pub const ITEMS_BESIDE_QUEUES: usize = 5;
 /// multiplied.
 pub const MAX_QUEUES: usize = MAX_TRANSACTION - ITEMS_BESIDE_QUEUES;
 
-/// One dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Dimension {
@@ -48,13 +47,10 @@ pub struct Dimension {
 #[serde(try_from = "Vec<Dimension>")]
 pub struct Dimensions(Vec<Dimension>);
 
-/// Invalid dimensions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidDimensions {
-    /// No dimension, or more than [`MAX_DIMENSIONS`].
     #[error("{0} dimensions are given; give 1 to {MAX_DIMENSIONS}")]
     Count(usize),
-    /// A name or an attribute that is invalid, reserved or used twice.
     #[error(
         "dimension {name:?}: give it a name and an attribute of letters and digits, each used once, and none of the table's own ({})",
         schema::RESERVED.join(", ")
@@ -65,7 +61,6 @@ pub enum InvalidDimensions {
 /// An invalid profile, or invalid criteria. The message names the field and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttributeError {
-    /// A field that is not a dimension.
     #[error("field {path}.{name} is not a dimension; the dimensions are {known}")]
     Unknown {
         /// `attributes` or `criteria`.
@@ -73,23 +68,19 @@ pub enum AttributeError {
         name: String,
         known: String,
     },
-    /// A dimension without a value, in a profile.
     #[error("field {path}.{name} is missing; an agent has a value in every dimension")]
     Missing {
         /// `attributes` or `criteria`.
         path: &'static str,
         name: String,
     },
-    /// An invalid value.
     #[error("field {path}.{name} {fault}")]
     Wrong {
         /// `attributes` or `criteria`.
         path: &'static str,
         name: String,
-        /// What is wrong and what to give.
         fault: String,
     },
-    /// More queues than one transaction can change.
     #[error(
         "field {path}: {counts} make {queues} queues; a match changes an item for each and \
          {ITEMS_BESIDE_QUEUES} others, which makes {}, and DynamoDB changes at most \
@@ -100,7 +91,6 @@ pub enum AttributeError {
         path: &'static str,
         /// The multi-valued dimensions, each with its number of values.
         counts: String,
-        /// The resulting number of queues.
         queues: usize,
     },
 }
@@ -147,7 +137,6 @@ impl Default for Dimensions {
 }
 
 impl Dimensions {
-    /// The dimensions, in order.
     #[must_use]
     pub fn all(&self) -> &[Dimension] {
         &self.0

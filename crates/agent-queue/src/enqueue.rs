@@ -254,7 +254,6 @@ fn is_available(agent: &Agent) -> bool {
 }
 
 impl AgentQueue {
-    /// The agent after this assignment.
     pub(crate) fn attending(&self, mut agent: Agent, assignment: &Assignment) -> Agent {
         agent.ticket = assignment.ticket;
         agent.state = AgentState::AttendingCall {

@@ -22,11 +22,9 @@ pub use self::batch::{BatchReport, CallQueue, DeadLetters, Delivery, Intake, MAR
 pub struct Message<'a> {
     /// `{"callId"?: "…", "criteria": {"language"?: "…", "gender"?: "…"}}`.
     pub body: &'a str,
-    /// `MessageGroupId`.
     pub group: &'a str,
     /// `MessageDeduplicationId`: the call's id, if the body has none.
     pub deduplication: &'a str,
-    /// Time at which it was sent.
     pub sent: Micros,
     /// `SequenceNumber`, which grows within a group.
     pub sequence: u128,
@@ -35,17 +33,10 @@ pub struct Message<'a> {
 /// A message that is not a valid call. Every delivery would fail, so it must not be redelivered.
 #[derive(Debug, thiserror::Error)]
 pub enum IntakeError {
-    /// The body does not have the expected form.
     #[error("the body must be {{\"callId\"?: \"…\", \"criteria\": {{…}}}}: field {field}: {fault}")]
-    Shape {
-        field: String,
-        /// What is wrong.
-        fault: String,
-    },
-    /// Invalid criteria.
+    Shape { field: String, fault: String },
     #[error(transparent)]
     Criteria(#[from] AttributeError),
-    /// The body has no `callId`, and the deduplication id is not a valid one.
     #[error("the body has no callId, and MessageDeduplicationId, used instead, {0}")]
     Id(InvalidName),
     /// The message group differs from the criteria: calls of the same criteria could overtake each

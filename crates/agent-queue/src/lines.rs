@@ -109,7 +109,6 @@ impl AgentQueue {
         (served, errors)
     }
 
-    /// The first call of each line.
     pub(crate) async fn first_of_lines(&self) -> Result<Vec<Call>, QueueError> {
         let lines = self.store.lines().await?;
         let criteria = lines.iter().map(|line| &line.criteria);

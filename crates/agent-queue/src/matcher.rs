@@ -130,7 +130,6 @@ impl AgentQueue {
         }
     }
 
-    /// The call lease of an assignment, if its agent has not answered.
     async fn unanswered(&self, made: &Assignment) -> Result<Option<CallLease>, QueueError> {
         let agent = self.store.agent(&made.agent_id).await?;
         let lease = agent.as_ref().and_then(CallLease::of);

@@ -13,12 +13,10 @@ use crate::store::{Order, Refusal, There};
 use crate::time::Micros;
 use crate::transaction::{Before, Change, QueueEntry, Step, Term};
 
-/// The result of matching one call.
 pub(crate) enum MatchOutcome {
     Assigned(Assignment),
     /// The call already has this state.
     Known(CallRecord),
-    /// No agent matches.
     NoAgent,
     /// The call has a place in a line, but no item of its own.
     NoRecord,

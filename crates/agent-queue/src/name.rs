@@ -19,7 +19,6 @@ pub const MAX_VALUE: usize = 24;
 /// A text that is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidName {
-    /// The empty text.
     #[error("is empty; give 1 to {max} of A-Z a-z 0-9 _ . + -")]
     Empty {
         /// The longest allowed length, in characters.
@@ -31,7 +30,6 @@ pub enum InvalidName {
         /// The longest allowed length, in characters.
         max: usize,
     },
-    /// A character that is not allowed in names.
     #[error("holds {found:?}; use A-Z a-z 0-9 _ . + - only")]
     Character {
         /// The first such character.

@@ -36,7 +36,6 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// The pauses after conflicts.
     pub(crate) fn after_conflicts(&self) -> ExponentialBuilder {
         self.growing(self.longest, self.repeats)
     }

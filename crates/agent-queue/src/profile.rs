@@ -16,7 +16,6 @@ impl Profile {
         Self(values)
     }
 
-    /// The values in each dimension.
     #[must_use]
     pub fn values(&self) -> &[BTreeSet<Value>] {
         &self.0

@@ -72,25 +72,20 @@ impl Default for Settings {
 /// An operation that did not finish. Its changes may or may not have taken effect; repeat it.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Other transactions kept changing the same items.
     #[error(
         "{operation}: conflicted with other transactions {tries} times; repeat it, or see docs/explanation/agents.md for the limits of one queue"
     )]
     Contended {
         operation: &'static str,
-        /// Number of attempts.
         tries: usize,
     },
-    /// The limit on open lines is reached.
     #[error(
         "criteria {criteria}: calls wait for {MAX_LINES} different criteria already, the most a queue takes; \
          check what the callers send as values, or wait until the sweep closes lines that were empty for an hour"
     )]
     TooManyLines { criteria: Criteria },
-    /// The invocation is about to end.
     #[error("{operation}: the invocation's time is used up; repeat it")]
     OutOfTime { operation: &'static str },
 }
@@ -137,7 +132,6 @@ struct Tally {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Transactions that conflicted with another one.
     pub conflicts: u64,
     /// Attempts to assign an agent that was no longer available.
     pub lost_matches: u64,

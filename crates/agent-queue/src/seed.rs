@@ -32,15 +32,12 @@ pub const MAX_SEED: u32 = 500;
 /// The reason why no sample agents are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeedError {
-    /// The command is switched off.
     #[error(
         "command seed: sample agents are disabled; register real agents, or set the prop `seed` of the queue, except in production"
     )]
     Off,
-    /// The count is not from 1 to [`MAX_SEED`].
     #[error("field count is {0}; give a whole number from 1 to {MAX_SEED}")]
     Count(u32),
-    /// Dimensions other than the default ones.
     #[error(
         "command seed supports only the default dimensions, language and gender; create agents with command register"
     )]

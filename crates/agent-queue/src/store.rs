@@ -26,7 +26,6 @@ pub trait AgentStore: Send + Sync {
     /// its token) changes nothing and returns [`Committed::Done`] again.
     async fn commit(&self, change: &Change) -> Result<Committed, StoreError>;
 
-    /// An agent; `None` if no agent has this id.
     async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError>;
 
     /// At most `limit` agents with ids after `after`, ordered by id.
@@ -160,7 +159,6 @@ pub struct QueueCounters {
     pub queue: QueueName,
     /// Number of changes: joins and departures.
     pub version: u64,
-    /// Number of queued agents.
     pub depth: u64,
 }
 

@@ -54,7 +54,6 @@ pub struct SweepReport {
     "the sweep did what it could, but {failures} of its steps failed; the next sweep repeats them. The first failure"
 )]
 pub struct SweepError {
-    /// The results of the other steps.
     pub report: SweepReport,
     /// How many steps failed.
     pub failures: usize,
@@ -68,7 +67,6 @@ const PAGE: u16 = 100;
 /// Age at which the sweep publishes an assignment, if the process that made it has not done so.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// A running sweep.
 struct Sweep<'a> {
     queue: AgentQueue,
     publisher: &'a dyn Publisher,

@@ -55,7 +55,6 @@ impl Change {
         )
     }
 
-    /// Changes the profile of an agent, and opens its queues.
     #[must_use]
     pub fn profile(change: AgentChange, queues: Vec<QueueName>) -> Self {
         let queues = queues.into_iter().map(Step::OpenQueue);

@@ -27,7 +27,6 @@ impl Windows {
         self.most.into()
     }
 
-    /// The current window.
     pub(crate) fn of(&self, criteria: &Criteria) -> usize {
         self.lock()
             .get(criteria)

@@ -11,7 +11,6 @@ pub type Source = Box<dyn Error + Send + Sync>;
 /// reported one may have succeeded. To find out, repeat the step with the same token.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// DynamoDB throttled the step, and the client's own retries were used up.
     #[error(
         "{operation}: throttled by DynamoDB; it goes on by itself, or raise the table's limits"
     )]
@@ -20,7 +19,6 @@ pub enum StoreError {
         /// DynamoDB's error.
         source: Source,
     },
-    /// DynamoDB rejected the request, and would reject it again.
     #[error("{operation}: rejected by DynamoDB ({code})")]
     Rejected {
         operation: &'static str,
@@ -36,14 +34,12 @@ pub enum StoreError {
         /// The client's error.
         source: Source,
     },
-    /// Other requests changed the item before each attempt.
     #[error("{operation}: other requests changed the item {key} before each attempt; repeat it")]
     Contended {
         operation: &'static str,
         /// The item's key.
         key: String,
     },
-    /// An item of the queue cannot be read.
     #[error(
         "{operation}: attribute {attribute} of the item {key} is missing or has the wrong type; restore it"
     )]

@@ -37,12 +37,9 @@ pub enum Transition {
     Superseded,
     /// A newer state of the key follows the one that runs.
     Queued,
-    /// Started, at this age.
     Started {
-        /// Whether it is the first start of the task.
         first: bool,
         created: Option<Millis>,
-        /// When it started.
         at: Millis,
     },
     /// SUCCESS, after a run of this duration.

@@ -33,11 +33,9 @@ struct Start {
 /// The ages of started tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ages {
-    /// Number of tasks that started.
     pub started: usize,
     /// Those of them that started within [`FRESH`].
     pub fresh: usize,
-    /// The median age at start.
     pub median: Duration,
 }
 

@@ -38,7 +38,6 @@ impl Tally {
 }
 
 impl<W: Write> Journal<W> {
-    /// A journal that prints to `out`.
     pub fn new(out: W) -> Self {
         Self {
             out,

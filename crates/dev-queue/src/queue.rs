@@ -62,13 +62,11 @@ pub struct DevQueue {
 /// The queue ended because of an error.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The endpoint failed.
     #[error("the endpoint failed")]
     Endpoint(#[source] io::Error),
     /// A line could not be printed.
     #[error("the output could not be written")]
     Output(#[source] io::Error),
-    /// The tasks of an earlier process could not be returned.
     #[error("the running tasks could not be returned to PENDING")]
     Return(#[source] StoreError),
 }

@@ -53,7 +53,6 @@ pub struct Overrides {
     pub backoff: Option<(Duration, Duration)>,
 }
 
-/// The settings are not those of this version.
 #[derive(Debug, thiserror::Error)]
 #[error("the settings of {function} cannot be read; use a template of this version of freshq")]
 pub struct InvalidSettings {
@@ -62,7 +61,6 @@ pub struct InvalidSettings {
 }
 
 impl Source {
-    /// The defaults of the construct.
     #[must_use]
     pub fn defaults() -> Self {
         let contract: Value = serde_json::from_str(CONTRACT).unwrap_or_default();

@@ -34,13 +34,10 @@ pub struct Table {
 /// Why the table cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process uses the folder.
     #[error("the folder {0} is in use by another freshq dev: stop it, or name another folder")]
     InUse(PathBuf),
-    /// The folder cannot be read or written.
     #[error("the folder {folder} could not be read or written")]
     Folder { folder: PathBuf, source: io::Error },
-    /// The database did not start.
     #[error("the folder or the database in it is not usable; delete the folder to start empty")]
     Database(#[from] NotStarted),
 }

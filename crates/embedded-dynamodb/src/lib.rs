@@ -21,7 +21,6 @@ use aws_smithy_http_client::Builder as HttpClient;
 use dynoxide::Database;
 use lifo_queue::schema;
 
-/// The name of the embedded task table.
 pub const TABLE: &str = "tasks";
 
 /// An embedded DynamoDB on the loopback interface. It runs on its own thread and ends with the
@@ -37,7 +36,6 @@ pub struct EmbeddedDynamo {
 pub struct NotStarted(String);
 
 impl NotStarted {
-    /// The error that stopped it.
     #[must_use]
     pub fn new(error: &dyn std::error::Error) -> Self {
         Self(error.to_string())

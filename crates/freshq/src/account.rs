@@ -21,7 +21,6 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// The account, for people.
     pub(crate) fn id(&self) -> &str {
         self.id.as_deref().unwrap_or("unknown")
     }
@@ -70,7 +69,6 @@ impl Caller {
         }
     }
 
-    /// The caller of `freshq dev`, which has no accounts.
     pub(crate) fn dev() -> Self {
         let account = Account {
             id: Some("local".to_owned()),

@@ -54,7 +54,6 @@ pub(crate) struct AtDesk<V: Args> {
 }
 
 impl<V: Args + DeskVerb> AtDesk<V> {
-    /// The verb, and the arguments that all verbs of the desk have.
     pub(crate) fn parts(&self) -> (&dyn DeskVerb, &DeskArguments) {
         (&self.verb, &self.desk)
     }
@@ -88,7 +87,6 @@ pub(crate) async fn desk(stack: &str, aws: &SdkConfig) -> Result<LambdaFunction,
     Ok(LambdaFunction::new(aws, desk))
 }
 
-/// Sends the command of a verb to this function.
 pub(crate) async fn send(verb: &dyn DeskVerb, desk: &dyn Function) -> Result<Answer, Failure> {
     let answer = desk.send(&verb.command()?).await?;
     Ok(Answer(answer))

@@ -165,9 +165,7 @@ impl Verb {
     }
 }
 
-/// What to run, with its arguments.
 pub(crate) enum Job<'a> {
-    /// A verb on a task queue, and the arguments that all these verbs have.
     Queue(&'a dyn VerbOnQueue, &'a Common),
     /// A verb of the agents' queue, and the arguments that all these verbs have.
     Desk(&'a dyn DeskVerb, &'a DeskArguments),
@@ -175,13 +173,11 @@ pub(crate) enum Job<'a> {
     CheckAgents(&'a Common),
     /// The messages in the failure and dead-letter queues of a stack.
     Messages(&'a Messages, &'a Common),
-    /// The log of a function.
     Logs(&'a Logs, &'a Common),
     /// The web page of a queue.
     Console(&'a Console, &'a Common),
     /// A queue on this machine.
     Dev(&'a Dev),
-    /// The cost of a load.
     Cost(&'a Cost),
     Completions(&'a Completions),
     Man(&'a Man),

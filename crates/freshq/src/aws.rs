@@ -93,7 +93,6 @@ pub(crate) fn dev_config(url: &str) -> SdkConfig {
         .build()
 }
 
-/// Checks that the AWS configuration has this profile.
 async fn check_profile(profile: &str) -> Result<(), Failure> {
     let (files, environment) = (Fs::real(), Env::real());
     let profiles = aws_config::profile::load(&files, &environment, &Default::default(), None).await;

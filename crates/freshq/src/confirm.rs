@@ -4,7 +4,6 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::failure::Failure;
 
-/// Asks for a confirmation.
 pub(crate) trait Prompt: Send {
     /// Asks, and waits for the answer: `y` or `yes` confirms, any other answer declines. `option`
     /// is the option that confirms without a terminal.

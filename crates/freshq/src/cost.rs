@@ -90,7 +90,6 @@ impl Cost {
     }
 }
 
-/// What a load costs.
 #[derive(Debug)]
 pub(crate) struct Estimate {
     load: Load,
@@ -105,7 +104,6 @@ fn total(all: &[Billed]) -> f64 {
     all.iter().map(dollars).sum()
 }
 
-/// A number with separators of thousands.
 fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let separated = digits.as_bytes().rchunks(3).rev();

@@ -16,89 +16,69 @@ use crate::exit::Exit;
 /// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Neither the environment nor the profile names a region.
     #[error("no AWS region: use --region, set AWS_REGION, or set a region in your profile")]
     NoRegion,
-    /// The profile of the command line is in no file of the AWS configuration.
     #[error(
         "there is no profile {0} in the AWS configuration: aws configure list-profiles lists the profiles"
     )]
     NoProfile(String),
-    /// The files of the AWS configuration are invalid.
     #[error("the files of the AWS configuration could not be read")]
     Profiles(#[source] ProfileFileLoadError),
-    /// Neither the command line nor the environment names a queue.
     #[error(
         "no queue is named: use --env or --stack, set FRESHQ_ENV or FRESHQ_STACK, or use --dev for the queue of freshq dev"
     )]
     NoQueue,
-    /// There is no such stack in this account and region.
     #[error("there is no stack {stack} in {account}")]
     NoStack { stack: String, account: Account },
-    /// CloudFormation did not return the outputs of the stack.
     #[error("the outputs of stack {stack} in {region} could not be read")]
     Stack {
         stack: String,
         region: String,
         source: Source,
     },
-    /// The stack lacks an output: it is of another project, or its deployment did not finish.
     #[error(
         "stack {stack} has no output {output}: is it a completely deployed stack of this project?"
     )]
     NoOutput { stack: String, output: &'static str },
-    /// The table could not be read or written.
     #[error("DynamoDB request failed")]
     Store(#[from] StoreError),
-    /// No processor was woken.
     #[error("no processor was woken; if tasks are due, the sweep wakes one within a minute")]
     Wake(#[from] WakeError),
     /// An operation on the queue failed. The message is that of [`OperateError`].
     #[error(transparent)]
     Operate(#[from] OperateError),
-    /// A call to read a stack, a resource or a message failed.
     #[error("{operation} failed")]
     Service {
         operation: &'static str,
         source: Source,
     },
-    /// A local AWS does not support this resource.
     #[error("a local AWS does not support this resource")]
     NotLocal,
-    /// The queue was named by its table, so its stack is not known.
     #[error("the stack of the queue is unknown: use --env or --stack instead of --table or --dev")]
     NoTemplate,
     /// The invocation of a function failed. The event may be carried out in part.
     #[error("the invocation of {function} failed, and its event may be partly carried out")]
     Function { function: String, source: Source },
-    /// The queue was named by its table, or its stack has no output with the function.
     #[error(
         "the function create-tasks is unknown: use --env or --stack instead of --table, with a stack that has the \
          output CreateTasksFunctionName"
     )]
     NoCreateTasks,
-    /// An argument, a field of the console or a line of a file is invalid.
     #[error("{place}: {fault}")]
     Input { place: String, fault: String },
-    /// A file could not be read or written.
     #[error("{path} could not be read or written")]
     File { path: String, source: io::Error },
-    /// The server of the console or of `freshq dev` could not start, or failed.
     #[error("port {port} of 127.0.0.1 could not be served; --port 0 chooses a free port")]
     Server { port: u16, source: io::Error },
-    /// `freshq dev` could not start, or ended.
     #[error("freshq dev could not continue")]
     Dev(#[source] Source),
-    /// The AWS CLI could not be started.
     #[error("the AWS CLI could not be started; install it, or run elsewhere: {command}")]
     NoAwsCli { command: String, source: io::Error },
-    /// A live view needs a terminal as standard output.
     #[error("the live view needs a terminal, and standard output is not one: use --once")]
     NoScreen,
     /// A confirmation needs a terminal as standard input. Holds the option that replaces it.
     #[error("the confirmation needs a terminal, and standard input is not one: use {0}")]
     NoTerminal(&'static str),
-    /// Standard input, standard output or the terminal failed.
     #[error("the terminal could not be read or written")]
     Terminal(#[source] io::Error),
 }

@@ -180,7 +180,6 @@ pub(crate) struct Queue {
     pub(crate) operator: Operator,
     pub(crate) store: Arc<dyn QueueStore>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// The name of the table.
     pub(crate) table: String,
     /// The function `create-tasks`; `None` if no output of a stack names it.
     pub(crate) creates: Option<Arc<dyn Function>>,

@@ -40,7 +40,6 @@ pub(crate) struct Sample {
     pub(crate) more: bool,
     pub(crate) newest: Vec<Candidate>,
     pub(crate) oldest: Vec<Candidate>,
-    /// The newest running tasks.
     pub(crate) running: Vec<FoundTask>,
     /// Median age of the tasks in `running` when they started; `None` if no task runs.
     pub(crate) start_age: Option<Duration>,
@@ -123,19 +122,15 @@ impl Sample {
     }
 }
 
-/// The figures of one sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Figures {
     pub(crate) at: Millis,
-    /// Pending tasks.
     pub(crate) pending: u32,
     /// Tasks created per second in the window.
     pub(crate) created_per_second: f64,
     /// Tasks that succeeded, and tasks that failed, per second in the last minute.
     pub(crate) ended_per_second: (f64, f64),
-    /// As [`Sample::run_time`].
     pub(crate) run_time: Option<Duration>,
-    /// As [`Sample::start_age`].
     pub(crate) start_age: Option<Duration>,
 }
 

@@ -6,7 +6,6 @@ use serde_json::Value;
 /// An invalid event. The message names the field and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
-    /// The event has the right source, but not the fields of its events.
     #[error("a field of the event is missing or invalid (expected: {expected})")]
     Shape {
         expected: &'static str,
@@ -15,7 +14,6 @@ pub enum EventError {
     },
     #[error("field Records is empty; {expected} has at least one record")]
     NoRecords { expected: &'static str },
-    /// The event is of another kind.
     #[error("{found}; send {expected}")]
     Unexpected {
         /// The kind or the fields of the event.

@@ -54,7 +54,6 @@ pub struct Start {
     pub aws: SdkConfig,
     /// Settings of a turn. A run may take [`ProcessSettings::task_timeout`].
     pub settings: ProcessSettings,
-    /// The value of `TASK_RUNNER`.
     pub runner: RunnerConfig,
 }
 
@@ -71,7 +70,6 @@ impl Start {
     }
 }
 
-/// The runner that `TASK_RUNNER` describes.
 pub struct ConfiguredRunner(Arc<dyn TaskRunner>);
 
 #[async_trait]

@@ -22,7 +22,6 @@ use serde_json::{Value, json};
 
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Reads the environment of a function.
 fn read(function: &str, lookup: Lookup<'_>) -> Result<(), ConfigError> {
     let agents = |variable: Variable| AgentQueue::read(variable, lookup).map(drop);
     match function {
@@ -61,7 +60,6 @@ fn variables(environment: &Value, function: &str) -> BTreeSet<String> {
     names.chain(settings).collect()
 }
 
-/// Every function, with its variables in the contract.
 fn functions() -> Vec<(String, BTreeSet<String>)> {
     let contract = contract();
     [

@@ -94,14 +94,12 @@ pub struct CreateReport {
 pub struct CreatedTask {
     /// Index of the task in the request, from 0.
     pub index: usize,
-    /// Id of the task.
     pub task_id: TaskId,
     /// Whether this state replaced one of its key that had not started.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub supersedes: bool,
 }
 
-/// A task that was not inserted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedTask {

@@ -21,10 +21,8 @@ const PAGE: u16 = 1_000;
 /// pages without adding to the count.
 const MAX_PAGES: u32 = 20;
 
-/// A number of tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Depth {
-    /// The number of tasks.
     pub count: u32,
     /// Whether this is the exact number. Otherwise there may be more tasks.
     pub exact: bool,

@@ -69,7 +69,6 @@ pub struct Delivery {
     pub receives: u32,
 }
 
-/// Settings of an ingest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct IngestSettings {
     /// Settings of new tasks.
@@ -85,7 +84,6 @@ pub struct IngestSettings {
     pub admission: Option<AdmissionSettings>,
 }
 
-/// Deadlines of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadlines {
     /// The writes end by this time.
@@ -95,7 +93,6 @@ pub struct Deadlines {
     pub report: Instant,
 }
 
-/// Result of a batch.
 #[derive(Debug, Default)]
 pub struct IngestReport {
     /// Tasks written, newer states of keys included.
@@ -216,7 +213,6 @@ impl Ingest {
         report
     }
 
-    /// Processes one wave.
     async fn work_wave<'a>(
         &self,
         batch: &[&'a Delivery],

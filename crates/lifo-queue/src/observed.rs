@@ -69,7 +69,6 @@ impl Capacity {
         }
     }
 
-    /// Runs per second.
     #[must_use]
     pub fn per_second(self) -> f64 {
         #[allow(clippy::cast_precision_loss, reason = "a number of runs")]
@@ -88,7 +87,6 @@ impl Capacity {
 pub struct LastResponse {
     /// When the run ended.
     pub at: Millis,
-    /// The id of the task.
     pub task: String,
     /// The status and the start of the body, or the error.
     pub text: String,
@@ -188,7 +186,6 @@ impl From<Ended> for String {
     }
 }
 
-/// The text is not an [`Ended`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not in the form <interval>:<succeeded>:<failed>")]
 pub struct InvalidEnded;

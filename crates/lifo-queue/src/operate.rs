@@ -82,14 +82,12 @@ pub struct RedriveReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedChange {
     pub task: TaskId,
-    /// The error, with its causes.
     pub error: String,
 }
 
 /// A command failed. It may be repeated.
 #[derive(Debug, thiserror::Error)]
 pub enum OperateError {
-    /// The table could not be read or written.
     #[error("DynamoDB request failed")]
     Store(#[from] StoreError),
     /// The command is done, but no processor could be woken; the sweep wakes one within a minute.

@@ -30,9 +30,7 @@ const MAX_LOGGED: usize = 10;
 /// [`unreadable`](Self::unreadable) names those.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShedTask {
-    /// Why it was shed.
     pub reason: ShedReason,
-    /// Id of the task.
     pub task_id: Option<TaskId>,
     /// PENDING or TAKEN.
     pub task_status: TaskStatus,
@@ -55,7 +53,6 @@ pub struct ShedTask {
 /// Why a task was shed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShedReason {
-    /// It expired.
     Expired,
     /// It was not admitted: in a storm, it could not have run before its expiry.
     NotAdmitted,
@@ -78,20 +75,16 @@ pub trait ShedSink: Send + Sync {
 pub struct NotHandedOver {
     /// Index of the task in the list, from 0.
     pub index: usize,
-    /// The reason.
     pub error: HandOverError,
 }
 
 /// Why a sink did not take a task.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum HandOverError {
-    /// An earlier task failed.
     #[error("not tried, because a task before it was not taken")]
     NotTried,
-    /// The service rejects this message.
     #[error("rejected: {0}")]
     Refused(Rejected),
-    /// The service was unavailable, or rejected the whole call.
     #[error("the call to SQS failed")]
     Failed(#[source] Arc<Source>),
 }
@@ -118,7 +111,6 @@ pub struct ShedReport {
 }
 
 impl ShedReport {
-    /// Number of counted tasks.
     #[must_use]
     pub fn counted(&self) -> u64 {
         u64::from(self.pending) + u64::from(self.taken)
@@ -135,7 +127,6 @@ impl ShedReport {
 }
 
 impl ShedCounter {
-    /// A counter, with a sink or without one.
     #[must_use]
     pub fn new(sink: Option<Arc<dyn ShedSink>>) -> Self {
         Self { sink }

@@ -98,7 +98,6 @@ pub struct SweepReport {
     pub errors: u32,
     /// Of these, tasks whose change DynamoDB throttled or did not answer.
     pub unanswered: u32,
-    /// Whether the queue is paused.
     pub paused: bool,
     /// Whether both counts below are exact, and no change failed.
     pub complete: bool,
@@ -114,7 +113,6 @@ pub struct SweepReport {
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct FailedSweep {
-    /// Result of the other steps.
     pub report: SweepReport,
     /// The first failure; the log has the others.
     #[source]
@@ -124,10 +122,8 @@ pub struct FailedSweep {
 /// Why a sweep failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    /// The table could not be read or written.
     #[error("the sweep could not use the table")]
     Store(#[from] StoreError),
-    /// Tasks are due, and no processor could be woken.
     #[error("due tasks wait, but the wake-up failed")]
     Wake(#[from] WakeError),
 }

@@ -81,7 +81,6 @@ fn as_millis(duration: Duration) -> i64 {
 /// A clock. All code in this crate that compares times reads one, so that a test can set the time.
 /// Delays use tokio's clock, which a test can pause.
 pub trait Clock: Send + Sync {
-    /// The current time.
     fn now(&self) -> Millis;
 }
 

@@ -40,7 +40,6 @@ pub struct TraceSettings {
 pub struct Tracer {
     socket: UdpSocket,
     clock: Arc<dyn Clock>,
-    /// The name of each segment.
     function: String,
     settings: TraceSettings,
 }

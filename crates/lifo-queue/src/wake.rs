@@ -36,10 +36,8 @@ pub enum Wake {
 /// The wake-up may be lost. The caller must fail, so that its event requests the wake-up again.
 #[derive(Debug, thiserror::Error)]
 pub enum WakeError {
-    /// The control item could not be read or written.
     #[error("the wake-up was not requested")]
     Store(#[from] StoreError),
-    /// The notification was not published.
     #[error("the wake-up was requested but not published")]
     Notify(#[from] NotifyError),
 }

@@ -109,7 +109,6 @@ pub fn play<T>(seed: u64, scene: impl AsyncFnOnce(Builder) -> T) -> T {
     runtime.block_on(scene(Builder::new(seed)))
 }
 
-/// The result of a run.
 #[derive(Debug)]
 pub struct Report {
     /// Descriptions of broken guarantees, in order of occurrence, ten at most.
@@ -120,7 +119,6 @@ pub struct Report {
     pub census: Census,
 }
 
-/// A running cloud.
 pub struct Cloud {
     world: Arc<World>,
     operator: Arc<Process>,
@@ -248,13 +246,11 @@ impl Cloud {
         false
     }
 
-    /// The current record of a task.
     #[must_use]
     pub fn task(&self, id: &str) -> Option<Record> {
         self.world.backend.task(&TaskId::from_stored(id))
     }
 
-    /// The current records of all tasks.
     #[must_use]
     pub fn tasks(&self) -> Vec<(TaskId, Record)> {
         self.world.backend.tasks()

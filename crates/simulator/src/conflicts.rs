@@ -101,7 +101,6 @@ struct Shared {
 /// A request that was not executed. Each has one flag per item: true where the cause is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejected {
-    /// It conflicted with another request.
     Conflict(Vec<bool>),
     /// A partition was at its write limit.
     Throttled(Vec<bool>),

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use lifo_queue::process::ProcessSettings;
 use serde_json::Value;
 
-/// The default settings of `process-tasks`.
 pub static PROCESS_TASKS: LazyLock<ProcessSettings> = LazyLock::new(|| {
     let settings = settings("process-tasks");
     serde_json::from_value(settings).expect("the contract has the settings of process-tasks")

@@ -12,7 +12,6 @@ pub use embedded_dynamodb::{
     EmbeddedDynamo, NotStarted, TABLE, client, create_task_table, dispatch,
 };
 
-/// The name of the embedded table of agents.
 pub const AGENT_TABLE: &str = "agents";
 
 /// Starts an embedded DynamoDB and creates the agents' table.

@@ -12,7 +12,6 @@ use crate::layered::{Call, Layered};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// No fault.
     None,
     /// The call is not executed, and gets no answer.
     LostRequest,

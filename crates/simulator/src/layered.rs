@@ -20,7 +20,6 @@ type Run<S, T> = Box<dyn FnOnce(Arc<S>) -> BoxFuture<'static, Result<T, StoreErr
 
 /// One call, with the arguments `A` that layers read, for a store `S` that answers `T`.
 pub struct Call<A, S: ?Sized, T> {
-    /// The name of the method.
     pub operation: &'static str,
     pub about: A,
     run: Run<S, T>,

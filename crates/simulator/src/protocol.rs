@@ -101,7 +101,6 @@ pub fn respond(status: u16, body: impl Into<String>) -> Answer {
     Ok(response)
 }
 
-/// The `__type` of the error with this code.
 #[must_use]
 pub fn type_of(code: &str) -> String {
     format!("com.amazonaws.dynamodb.v20120810#{code}")

@@ -138,9 +138,7 @@ async fn take(store: &DynamoStore, id: &TaskId) -> Result<Lease, StoreError> {
 /// A turn over a backlog, on a virtual clock.
 #[derive(Clone, Debug)]
 pub struct Turn {
-    /// Tasks that ran.
     pub ran: u32,
-    /// Length of the turn in seconds.
     pub seconds: f64,
     /// Calls and units by operation.
     pub figures: Figures,

@@ -10,7 +10,6 @@ use lifo_queue::ended::EndedTask;
 use lifo_queue::task::TaskStatus;
 use serde::Serialize;
 
-/// `source` of every event.
 const SOURCE: &str = "freshq";
 
 /// Maximum number of events in one PutEvents call. Each has at most about 20 KB, so together they
@@ -25,7 +24,6 @@ pub(crate) struct Bus {
     queue: String,
 }
 
-/// `detail` of an event.
 #[derive(Serialize)]
 struct Detail<'a> {
     queue: &'a str,

@@ -14,7 +14,6 @@ const STREAM: &str = "records of the task table's stream";
 
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Batch {
-    /// Number of records.
     pub(crate) records: usize,
     /// The tasks that were shed, oldest deletion first.
     pub(crate) tasks: Vec<ShedTask>,
@@ -24,7 +23,6 @@ pub(crate) struct Batch {
     shed_at: Vec<usize>,
     /// Index of the record of each ended task.
     ended_at: Vec<usize>,
-    /// The sequence number of each record.
     sequence_numbers: Vec<Option<String>>,
 }
 
@@ -40,7 +38,6 @@ impl Batch {
         self.ended_at.get(published).copied()
     }
 
-    /// The shed tasks before this record; all shed tasks for `None`.
     pub(crate) fn shed_before(&self, record: Option<usize>) -> &[ShedTask] {
         let before = |end| self.shed_at.partition_point(|at| *at < end);
         &self.tasks[..record.map_or(self.tasks.len(), before)]

@@ -29,7 +29,6 @@ pub(super) struct State {
     pub(super) looks: BTreeMap<(Id, String), u64>,
     /// Every assignment, in the order of the commits.
     pub(super) assignments: Vec<Assignment>,
-    /// The state of each call that was written.
     pub(super) answered: BTreeMap<CallId, &'static str>,
     tickets: BTreeSet<String>,
     pub(super) violations: Vec<String>,

@@ -22,7 +22,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// An empty ledger.
     #[must_use]
     pub fn new(order: Order) -> Self {
         Self {

@@ -100,7 +100,6 @@ impl Machine {
         }
     }
 
-    /// Whether any agent is in this state.
     #[must_use]
     pub fn any(&self, like: impl Fn(&AgentState) -> bool) -> bool {
         self.reference.agents.values().any(|is| like(&is.state))

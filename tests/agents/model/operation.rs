@@ -19,9 +19,7 @@ pub struct Operation {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
-    /// A new agent, or another profile.
     Register(AgentId, String, Profile),
-    /// offline → available.
     Available(AgentId),
     /// available → queued.
     Enqueue(AgentId),
@@ -98,14 +96,12 @@ impl Answer {
         }
     }
 
-    /// The same answer with these rows.
     #[must_use]
     pub fn showing(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
         self.rows.extend(rows);
         self
     }
 
-    /// The same answer with this count.
     #[must_use]
     pub fn counting(mut self, name: &'static str, count: impl TryInto<u64>) -> Self {
         self.counts

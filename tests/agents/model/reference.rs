@@ -25,7 +25,6 @@ use crate::rows;
 /// Time after its arrival at which a call expires.
 pub const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// Duration of a call lease.
 pub const LEASE: Duration = Duration::from_secs(40);
 
 /// Time in which an agent has to answer, in the sequences in which agents answer.
@@ -53,14 +52,12 @@ pub struct Reference {
     pub agents: BTreeMap<AgentId, Agent>,
     /// Every queue that was ever opened.
     pub queues: BTreeMap<QueueName, Line>,
-    /// Every call, and its outcome.
     pub calls: BTreeMap<CallId, CallRecord>,
     /// The pending calls of each criteria, oldest first.
     pub waiting: BTreeMap<Criteria, Vec<(Micros, CallId)>>,
     /// The place of each agent before its call.
     pub places: BTreeMap<AgentId, Micros>,
     pub outbox: Vec<OutboxEntry>,
-    /// Number of tickets issued.
     tickets: u128,
 }
 
@@ -72,7 +69,6 @@ struct Served {
 }
 
 impl Reference {
-    /// An empty reference.
     #[must_use]
     pub fn new(order: Order) -> Self {
         Self {

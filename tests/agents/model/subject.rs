@@ -23,10 +23,8 @@ use super::reference::{ANSWER, LEASE, MAX_WAIT, answers, table};
 use crate::rows::{self, Row, Rows};
 use crate::world::Recorder;
 
-/// An error of a store.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// A clock that each request sets.
 #[derive(Default)]
 struct SetClock(AtomicU64);
 

@@ -27,7 +27,6 @@ impl Asked {
         Self { world, desk }
     }
 
-    /// The answer to a command.
     async fn ask(&self, command: Json) -> Json {
         let dimensions = &self.world.queue.settings().dimensions;
         let command = Command::read(command, dimensions).unwrap();

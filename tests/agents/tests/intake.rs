@@ -242,7 +242,6 @@ async fn unfinished_messages_of_a_group_are_redelivered_with_backoff() {
     }
 }
 
-/// Queues one agent for each of these languages.
 async fn agents(queue: &AgentQueue, languages: &[&str]) {
     for language in languages {
         let attributes = serde_json::json!({"language": [language], "gender": "F"});

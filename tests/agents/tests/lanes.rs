@@ -211,7 +211,6 @@ fn a_window_of_one_is_strict_order() {
     games(1);
 }
 
-/// The second change is rejected.
 #[derive(Default)]
 struct RejectsSecond(AtomicUsize);
 

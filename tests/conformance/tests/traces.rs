@@ -67,7 +67,6 @@ fn received(daemon: &UdpSocket) -> Vec<Value> {
     datagrams.map(|text| document(text).unwrap()).collect()
 }
 
-/// The name and operation of each call of a segment.
 fn calls(segment: &Value) -> Vec<(&str, Option<&str>)> {
     let calls = segment["subsegments"].as_array().unwrap().iter();
     calls

@@ -37,12 +37,9 @@ pub struct Played {
 /// Figures of schedules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// Number of schedules, one for each seed.
     pub schedules: u64,
     pub calls: BTreeMap<&'static str, u64>,
-    /// Exchanges with the store.
     pub exchanges: u64,
-    /// Number of exchanges with each fault.
     pub faults: BTreeMap<Fault, u64>,
     /// Functions that died while they ran.
     pub crashes: u64,
@@ -85,7 +82,6 @@ pub(crate) struct Stage {
     network: Arc<Network>,
     truth: Truth,
     order: Order,
-    /// Whether agents have to answer.
     answers: bool,
 }
 

@@ -24,13 +24,9 @@ use self::pages::Pages;
 /// Virtual time within which every task of a schedule must have ended.
 pub const MOST: Duration = Duration::from_secs(4 * 3600);
 
-/// One schedule.
 pub struct Schedule {
-    /// The settings of the queue.
     pub settings: CloudSettings,
-    /// The rates of the faults.
     pub rates: Rates,
-    /// Duration of the faults.
     pub faults_for: Duration,
     load: Vec<Burst>,
     downstream: Downstream,
@@ -48,7 +44,6 @@ struct Burst {
 }
 
 impl Schedule {
-    /// The schedule of a seed, with a maximum number of tasks.
     #[must_use]
     pub fn of(seed: u64, most_tasks: usize) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0x5eed_0001);

@@ -28,17 +28,14 @@ pub enum Action {
     DeliverTailCall,
     /// A waker takes its next step (rules 1 and 9).
     Wake(u8, Fate),
-    /// A waker crashes.
     CrashWaker(u8),
     /// A message starts a processor.
     Deliver(Message),
     /// A message will be delivered once more.
     Duplicate(Message),
-    /// A message is lost.
     Lose(Message),
     /// A tail call will be delivered once more.
     DuplicateTailCall,
-    /// A tail call is lost.
     LoseTailCall,
     /// A processor takes its next step (rules 2 to 7).
     Process(u8, Fate),
@@ -50,11 +47,8 @@ pub enum Action {
     NoticeLeaseEnd(u8),
     /// A processor's turn ends by time before the queue is empty (rule 6).
     TimeUp(u8),
-    /// A processor crashes.
     CrashProcessor(u8),
-    /// The processor lease expires.
     ProcessorLeaseEnds,
-    /// A task lease expires.
     TaskLeaseEnds(TaskNumber),
     /// The start marker expires (rule 9).
     MarkerEnds,

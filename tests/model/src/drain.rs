@@ -17,9 +17,7 @@ use crate::state::{State, Status};
 /// The result of the walk.
 #[derive(Debug)]
 pub struct Drain {
-    /// Number of different states.
     pub states: usize,
-    /// Number of transitions between them.
     pub transitions: usize,
     /// Number of states in which every task is settled and nothing is in flight.
     pub drained: usize,

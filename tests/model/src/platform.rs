@@ -160,7 +160,6 @@ pub fn duplicate(protocol: &Protocol, state: &mut State, message: Message) {
     });
 }
 
-/// A message is lost.
 pub fn lose(state: &mut State, message: Message) {
     spend(&mut state.budget.losses);
     if remove(state, message) {
@@ -184,20 +183,17 @@ pub fn duplicate_tail_call(state: &mut State) {
     state.tail_calls += 1;
 }
 
-/// A tail call is lost.
 pub fn lose_tail_call(state: &mut State) {
     spend(&mut state.budget.losses);
     state.tail_calls -= 1;
     state.history.lost = true;
 }
 
-/// A processor crashes.
 pub fn crash_processor(state: &mut State, slot: u8) {
     spend(&mut state.budget.crashes);
     processor::fail(state, slot);
 }
 
-/// The processor lease expires.
 pub fn processor_lease_ends(state: &mut State) {
     state.control.live = false;
     let Some((owner, _)) = state.control.owner else {
@@ -211,7 +207,6 @@ pub fn processor_lease_ends(state: &mut State) {
     }
 }
 
-/// A task lease expires.
 pub fn task_lease_ends(state: &mut State, number: TaskNumber) {
     let Status::Taken { token, live } = &mut state.tasks[number as usize].status else {
         return;

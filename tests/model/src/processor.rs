@@ -85,7 +85,6 @@ pub fn start(protocol: &Protocol, state: &mut State, slot: u8, message: Message)
     });
 }
 
-/// One step of a processor.
 pub fn step(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
     let Some(mut processor) = state.processors[slot as usize] else {
         return;

@@ -5,21 +5,15 @@ use crate::protocol::Protocol;
 use crate::state::{State, Status, Step};
 use stateright::Property;
 
-/// W1.
 pub const NO_TASK_WAITS_ALONE: &str = "W1 no due task waits without an active processor";
-/// W2.
 pub const ONE_PROCESSOR: &str = "W2 one processor at a time holds an unexpired lease";
-/// W3.
 pub const WAKE_UPS_BY_ACTIVATION: &str = "W3 notifications are bounded by activations";
-/// S1, for leases.
 pub const ONE_WORKER: &str = "S1 one worker at a time runs a task under an unexpired lease";
 /// S1, for late workers.
 pub const NO_TRESPASS: &str = "S1 no process changes a task of another lease, or a settled one";
 /// S3, as far as the protocol guarantees it.
 pub const NO_TASK_STRANDED: &str = "S3 no task stays TAKEN, unless its worker died";
-/// S3, for keys.
 pub const NO_STATE_LOST: &str = "S3 no newer state of a key is settled without a run";
-/// Rule 10.
 pub const NO_ENDLESS_IDLING: &str = "rule 10 turns that settle nothing end their tail calls";
 
 /// All properties. `W1` has exceptions that only the sweep can repair: a lost notification, tail

@@ -17,7 +17,6 @@ pub struct Protocol {
     pub tasks: u8,
     /// Number of redeliveries of a message after failed attempts.
     pub retries: u8,
-    /// Whether there is a sweep.
     pub sweep: bool,
     /// Whether notifications and acquires are counted (for W3). The counts multiply the number of
     /// states.
@@ -86,7 +85,6 @@ impl Protocol {
     }
 }
 
-/// The result of an exploration.
 #[derive(Debug)]
 pub struct Report {
     /// Number of different states.

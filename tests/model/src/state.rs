@@ -279,7 +279,6 @@ impl State {
             && self.sweeping.is_none()
     }
 
-    /// An unused event id.
     pub fn fresh_event(&self) -> EventId {
         let known = |id| {
             self.control.marker == Some(id) || self.wakers.iter().any(|waker| waker.event == id)
@@ -287,7 +286,6 @@ impl State {
         (0..).find(|&id| !known(id)).unwrap_or(EventId::MAX)
     }
 
-    /// An unused message id.
     pub fn fresh_message(&self) -> MessageId {
         let registered = self.control.owner.map(|(_, message)| message);
         (0..)

@@ -24,9 +24,7 @@ pub enum Owner {
 pub enum Status {
     /// Not inserted yet.
     Absent,
-    /// PENDING and due.
     Pending,
-    /// TAKEN, with a lease.
     Taken {
         /// The holder of the lease.
         token: Owner,

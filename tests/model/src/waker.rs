@@ -50,7 +50,6 @@ fn first_step(protocol: &Protocol) -> WakerStep {
     }
 }
 
-/// One step of rule 1.
 pub fn step(protocol: &Protocol, state: &mut State, position: u8, fate: Fate) {
     let waker = state.wakers.remove(position as usize);
     let next = match (waker.step, fate) {
@@ -140,7 +139,6 @@ fn publish(protocol: &Protocol, state: &mut State, source: Source, fate: Fate) {
     }
 }
 
-/// A waker crashes.
 pub fn crash(protocol: &Protocol, state: &mut State, position: u8) {
     spend(&mut state.budget.crashes);
     let waker = state.wakers.remove(position as usize);

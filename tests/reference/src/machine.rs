@@ -11,7 +11,6 @@ use crate::operation::{Answer, Operation};
 use crate::queue::ReferenceQueue;
 use crate::rule::Rule;
 
-/// The start of every sequence.
 pub const START: Millis = Millis(1_800_000_000_000);
 
 /// The reference queue, and what its callers remember.
@@ -24,13 +23,10 @@ pub struct Machine {
     pub steps: u128,
     /// Every put of our own writers, so that it can be repeated.
     pub inserts: Vec<NewTask>,
-    /// Every take, so that it can be repeated.
     pub takes: Vec<TakeRequest>,
-    /// Every settlement, so that it can be repeated.
     pub settlements: Vec<Operation>,
     /// Every return, so that it can be repeated.
     pub give_backs: Vec<Operation>,
-    /// Every lease of a take.
     pub leases: Vec<Lease>,
     /// The expected answer to the last operation, and its rule.
     pub last: Option<(Answer, Rule)>,

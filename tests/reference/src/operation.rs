@@ -110,7 +110,6 @@ pub struct ForeignTask {
 }
 
 impl ForeignTask {
-    /// The stored task.
     #[must_use]
     pub fn record(&self) -> Record {
         Record::pending(self.created, self.ttl)
@@ -198,7 +197,6 @@ impl Operation {
         }
     }
 
-    /// The time of the operation, if it has one.
     #[must_use]
     pub fn now(&self) -> Option<Millis> {
         match self {
@@ -215,7 +213,6 @@ impl Operation {
         }
     }
 
-    /// The task of the operation, if it has one.
     #[must_use]
     pub fn task(&self) -> Option<&TaskId> {
         match self {

@@ -21,7 +21,6 @@ use crate::rule::Rule;
 /// A queue that follows the specification, one operation after the other.
 #[derive(Clone, Debug, Default)]
 pub struct ReferenceQueue {
-    /// The existing tasks.
     pub tasks: BTreeMap<TaskId, Record>,
     pub control: Control,
 }

@@ -38,7 +38,6 @@ pub trait Subject {
     /// attributes and a deadline.
     async fn put(&self, task: &ForeignTask) -> Result<Inserted, Failure>;
 
-    /// Every stored task.
     async fn tasks(&self) -> Result<BTreeMap<TaskId, Record>, Failure>;
 }
 

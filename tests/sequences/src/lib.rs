@@ -22,7 +22,6 @@ pub use self::rule::Rule;
 /// The amount to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Number of sequences in one draw.
     pub sequences: u32,
     /// Operations in each sequence.
     pub length: RangeInclusive<usize>,
@@ -55,7 +54,6 @@ pub struct Sequence<'a, S, O> {
 }
 
 impl<'a, S, O> Sequence<'a, S, O> {
-    /// These operations, from this state.
     #[must_use]
     pub fn new(start: S, operations: &'a [O]) -> Self {
         Self {

@@ -4,7 +4,6 @@ use std::fmt::Debug;
 
 /// The rule behind an answer to an operation.
 pub trait Rule: Copy + Debug + Ord + 'static {
-    /// Every rule.
     const ALL: &'static [Self];
 
     fn row(self) -> &'static str;

@@ -24,9 +24,7 @@ pub struct AgentChange {
     pub ticket: Ticket,
     /// Condition: the agent attends this call with this call lease; `None`: no such condition.
     pub in_call: Option<InCall>,
-    /// The state after the change.
     pub to: AgentState,
-    /// The ticket after the change, if it changes.
     pub fresh_ticket: Option<Ticket>,
     /// The name and the profile after the change, if they change.
     pub profile: Option<(String, Profile)>,
@@ -46,7 +44,6 @@ impl AgentChange {
         agent.state.status() == self.from && agent.ticket == self.ticket && in_call
     }
 
-    /// The queues that the agent joins by this change.
     #[must_use]
     pub fn joins(&self) -> &[QueueName] {
         match &self.to {
@@ -55,7 +52,6 @@ impl AgentChange {
         }
     }
 
-    /// The agent after the change.
     #[must_use]
     pub fn applied_to(&self, mut agent: Agent) -> Agent {
         agent.state = self.to.clone();

@@ -11,17 +11,14 @@ use crate::time::Micros;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AgentStatus {
-    /// Not at work.
     Offline,
     /// At work, in no queue, in no call.
     Available,
-    /// Has an entry in each of its queues.
     Queued,
     AttendingCall,
 }
 
 impl AgentStatus {
-    /// Every status.
     pub const ALL: [Self; 4] = [
         Self::Offline,
         Self::Available,
@@ -56,7 +53,6 @@ impl fmt::Display for AgentStatus {
 /// The status of an agent, with its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentState {
-    /// Not at work.
     Offline,
     /// At work, in no queue, in no call.
     Available {

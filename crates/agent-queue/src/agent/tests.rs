@@ -32,7 +32,6 @@ fn states() -> [AgentState; 4] {
     ]
 }
 
-/// A transition as a function of the agent.
 type Arrow = fn(&Agent) -> Result<AgentChange, InvalidTransition>;
 
 /// Checks the whole table of the module's documentation: the result of each transition from each

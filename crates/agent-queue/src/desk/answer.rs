@@ -12,7 +12,6 @@ use crate::name::{AgentId, CallId};
 use crate::store::{AgentPage, QueueCounters, WaitingCount};
 use crate::time::Micros;
 
-/// The answer to a command.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum Answer {
@@ -23,7 +22,6 @@ pub enum Answer {
         /// If not: the reason, and what to do first.
         #[serde(skip_serializing_if = "Option::is_none")]
         refused: Option<String>,
-        /// The agent as it is now.
         #[serde(skip_serializing_if = "Option::is_none")]
         agent: Option<AgentView>,
         /// The agent's assignment, if a call was pending.
@@ -40,37 +38,29 @@ pub enum Answer {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         cut_short: bool,
     },
-    /// Response to seed.
     Seeded {
         /// The new agents, which are available.
         agents: Vec<AgentView>,
     },
     /// Response to match, call and cancel-call.
     Call {
-        /// The call.
         call_id: CallId,
         /// `assigned`, `waiting`, `cancelled`, `expired` or `unknown`.
         status: &'static str,
-        /// The assignment, if the call is assigned.
         #[serde(skip_serializing_if = "Option::is_none")]
         assignment: Option<Assignment>,
-        /// Response to call: the pending call.
         #[serde(skip_serializing_if = "Option::is_none")]
         pending: Option<PendingView>,
     },
-    /// Response to calls.
     Calls {
         /// The oldest pending calls, oldest first.
         calls: Vec<PendingView>,
     },
-    /// Response to queues.
     Queues {
-        /// Every queue.
         queues: Vec<QueueView>,
         /// Every open line of pending calls; some may be empty.
         waiting: Vec<WaitingView>,
     },
-    /// Response to agents.
     Agents {
         /// A page of agents, ordered by id.
         agents: Vec<AgentView>,
@@ -80,7 +70,6 @@ pub enum Answer {
     },
 }
 
-/// An agent, as shown in answers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentView {
@@ -119,7 +108,6 @@ pub struct WaitingView {
     oldest: Option<PendingView>,
 }
 
-/// A pending call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingView {
@@ -131,7 +119,6 @@ pub struct PendingView {
 }
 
 impl PendingView {
-    /// Shows a pending call as of `now`.
     #[must_use]
     pub fn of(call: &Call, now: Micros) -> Self {
         let pending = now.since(call.arrived).as_millis();

@@ -13,10 +13,8 @@ use crate::name::{AgentId, CallId};
 use crate::profile::Profile;
 use crate::seed::MAX_SEED;
 
-/// A valid command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Registers an agent, or changes its name and profile.
     Register(AgentId, String, Profile),
     /// Creates this number of sample agents.
     Seed(u32),
@@ -24,11 +22,9 @@ pub enum Command {
     Available(AgentId),
     /// available → queued, or available → attendingCall if a matching call is pending.
     Enqueue(AgentId),
-    /// Queues all available agents.
     QueueAllAvailable,
     /// Removes an agent from the queues, or ends its work.
     Leave(AgentId, IdleStatus),
-    /// Ends a call.
     Finish(AgentId, CallId, Ticket),
     /// Answers an assignment, or continues a call.
     Extend(AgentId, CallId, Ticket),
@@ -36,7 +32,6 @@ pub enum Command {
     Match(CallId, Criteria),
     /// Reads the state of a call.
     Call(CallId),
-    /// Cancels a call.
     CancelCall(CallId),
     /// Reads the depths and versions of the queues, and the numbers of pending calls.
     Queues,
@@ -46,7 +41,6 @@ pub enum Command {
     Agents(Option<AgentId>, u16),
 }
 
-/// Every command's name.
 const NAMES: &str = "register, seed, available, enqueue, queue-all-available, leave, finish, extend, match, call, \
                      cancel-call, queues, calls, agents";
 
@@ -62,25 +56,17 @@ const MAX_CALLS: u16 = 100;
 /// An invalid command. The message names the field and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// The event is not an object, or its command is missing or unknown.
     #[error("{0}; send {{\"command\": \"…\", …}}, one of {NAMES}")]
     None(String),
-    /// A field that is missing, unknown or wrong.
     #[error("command {command}: {field}: {fault}")]
     Field {
-        /// The command's name.
         command: String,
-        /// The field.
         field: String,
-        /// What is wrong with it.
         fault: String,
     },
-    /// Invalid attributes or criteria.
     #[error("command {command}: {fault}")]
     Attribute {
-        /// The command's name.
         command: &'static str,
-        /// The field, and what is wrong with it.
         #[source]
         fault: AttributeError,
     },
@@ -322,7 +308,6 @@ fn match_call(fields: Map<String, Json>, dimensions: &Dimensions) -> Result<Comm
     ))
 }
 
-/// A limit from 1 to `most`.
 fn within(command: &str, limit: u16, most: u16) -> Result<u16, CommandError> {
     if (1..=most).contains(&limit) {
         return Ok(limit);

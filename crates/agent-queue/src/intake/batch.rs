@@ -37,7 +37,6 @@ pub struct Delivery {
     pub body: String,
     pub group: String,
     pub deduplication: String,
-    /// Time at which it was sent.
     pub sent: Micros,
     pub sequence: u128,
 }

@@ -10,10 +10,8 @@ use crate::call::Assignment;
 use crate::matcher::Matched;
 use crate::queue::QueueError;
 
-/// What the lanes of one batch share.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The tickets of the agents that the lanes claim or have claimed.
     claims: Mutex<HashSet<Ticket>>,
     /// Whether one of the calls was delivered before, and so may be known.
     pub(super) redelivered: bool,

@@ -29,7 +29,6 @@ pub struct MemoryStore {
 #[derive(Clone, Debug, Default)]
 struct State {
     agents: BTreeMap<AgentId, Agent>,
-    /// Every queue that was opened.
     opened: BTreeSet<QueueName>,
     /// Number of joins of each queue.
     joins: BTreeMap<QueueName, u64>,
@@ -59,7 +58,6 @@ impl State {
 }
 
 impl MemoryStore {
-    /// An empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -6,7 +6,6 @@ use crate::call::{Assignment, Call, CallState, OutboxEntry};
 use crate::name::AgentId;
 use crate::time::Micros;
 
-/// An agent who can be assigned a call.
 pub(super) struct FreeAgent<'a> {
     pub(super) id: &'a AgentId,
     pub(super) name: &'a str,

@@ -71,7 +71,6 @@ pub struct CallLease {
 pub struct Term {
     /// Time at which the lease expires; `None`: never.
     pub until: Option<Micros>,
-    /// Whether no answer is needed.
     pub answered: bool,
 }
 

@@ -13,36 +13,27 @@ const RUNNER: &str = "TASK_RUNNER";
 /// Why a template, or its runner, cannot be used here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// Not a template.
     #[error("it is not a CloudFormation template in JSON: {0}; name cdk.out/<stack>.template.json")]
     Syntax(String),
-    /// The variable of the functions occurs never or several times.
     #[error(
         "it has {count} functions with the variable {variable}; name a template with exactly one task queue"
     )]
     Queues {
         /// The variable.
         variable: &'static str,
-        /// Number of functions that have it.
         count: usize,
     },
-    /// The deployment fills the variable in.
     #[error("{variable} contains values that are known only after the deployment{remedy}")]
     Token {
-        /// The variable.
         variable: &'static str,
         /// What to do instead.
         remedy: &'static str,
     },
-    /// The variable is not readable.
     #[error("{variable} cannot be read: {fault}; use a template of this version of freshq")]
     Invalid {
-        /// The variable.
         variable: &'static str,
-        /// The error.
         fault: String,
     },
-    /// The runner needs AWS.
     #[error("its task runner {0}: replace it with --runner <URL>")]
     NeedsAws(&'static str),
 }
@@ -86,7 +77,6 @@ fn runner(variables: &[&Value]) -> Result<RunnerConfig, TemplateError> {
     }
 }
 
-/// The variable of the only function that has it.
 fn one<'a>(
     variables: &[&'a Value],
     variable: &'static str,

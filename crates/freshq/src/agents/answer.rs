@@ -70,7 +70,6 @@ impl Report for Answer {
     }
 }
 
-/// One row per object of an array.
 fn rows<const N: usize>(objects: &Value, row: impl Fn(&Value) -> [String; N]) -> Vec<[String; N]> {
     objects.as_array().into_iter().flatten().map(row).collect()
 }
@@ -143,7 +142,6 @@ pub(crate) fn readable(name: &Value) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-/// The values of an attribute.
 fn listed(values: &Value) -> String {
     match values.as_array() {
         Some(values) => values.iter().map(cell).collect::<Vec<_>>().join(", "),

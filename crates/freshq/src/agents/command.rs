@@ -14,7 +14,6 @@ pub(crate) trait DeskVerb: Sync {
     /// [`Failure::Input`]: an argument is malformed.
     fn command(&self) -> Result<Value, Failure>;
 
-    /// Whether the verb changes the queue.
     fn changes(&self) -> bool {
         true
     }
@@ -148,7 +147,6 @@ pub(crate) struct Leave {
     to: IdleStatus,
 }
 
-/// A call of an agent, as the assignment has it.
 #[derive(Debug, Args)]
 struct OfCall {
     /// The agent
@@ -177,7 +175,6 @@ pub(crate) struct Extend {
 }
 
 impl AgentVerb {
-    /// The verb, and the arguments that all verbs of the desk have.
     pub(crate) fn parts(&self) -> (&dyn DeskVerb, &DeskArguments) {
         match self {
             Self::Register(at) => at.parts(),

@@ -46,7 +46,6 @@ pub(super) struct Load {
     pub(super) payload: u32,
     /// Messages in a request to SQS, if they fit; `None` if the producers do not send through SQS.
     pub(super) batch: Option<u32>,
-    /// The time of one run.
     pub(super) run: Duration,
     /// Tasks that run at once.
     pub(super) concurrency: u32,
@@ -77,12 +76,10 @@ impl TransitionUnits {
     }
 }
 
-/// What is billed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Billed {
     pub(super) what: &'static str,
     pub(super) count: f64,
-    /// The name of its price.
     pub(super) price: &'static str,
 }
 
@@ -117,7 +114,6 @@ impl Load {
         self.tasks.min(most)
     }
 
-    /// What freshq is billed for.
     pub(super) fn freshq(&self) -> Vec<Billed> {
         let units = TransitionUnits::of(self.payload);
         let (ran, inserted, seconds) = (self.ran(), self.inserted(), self.seconds());

@@ -22,7 +22,6 @@ const MISSING: [&str; 5] = [
     "QueueDoesNotExist",
 ];
 
-/// A stack on AWS.
 pub(crate) struct AwsStack {
     name: String,
     /// Whether this is a local AWS: it drops some settings, and its Cloud Control API knows few of

@@ -37,7 +37,6 @@ impl Kind {
         })
     }
 
-    /// The name for people.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -54,11 +53,9 @@ impl Kind {
     }
 }
 
-/// A resource of the template.
 #[derive(Clone, Debug)]
 pub(crate) struct Resource {
     pub(crate) kind: Kind,
-    /// The logical id, as in the template.
     pub(crate) logical: String,
     /// The physical id, by which its service knows it; empty if the resource was never created.
     pub(crate) id: String,
@@ -77,7 +74,6 @@ impl Resource {
     }
 }
 
-/// A deployed stack.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
     /// The status in CloudFormation, for example UPDATE_COMPLETE.

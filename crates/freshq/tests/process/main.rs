@@ -69,7 +69,6 @@ impl Run<'_> {
     }
 }
 
-/// Puts one failed task.
 async fn put_failed(client: &Client) {
     let deadline = SystemClock
         .now()

@@ -77,7 +77,6 @@ impl AgentQueue {
     }
 }
 
-/// Configuration of `match-calls`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchCalls {
     pub queue: AgentQueue,

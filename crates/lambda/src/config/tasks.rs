@@ -18,14 +18,12 @@ use super::{ConfigError, Reader};
 /// Time between the report and the function's deadline, for the log and the answer.
 pub const REPORT_MARGIN: Duration = Duration::from_secs(1);
 
-/// Configuration of `create-tasks`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTasks {
     pub table: String,
     pub settings: CreateTasksSettings,
 }
 
-/// The JSON of `SETTINGS_CREATE_TASKS`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct CreateTasksSettings {
     pub create: CreateSettings,
@@ -53,7 +51,6 @@ impl CreateTasks {
     }
 }
 
-/// Configuration of `ingest-tasks`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IngestTasks {
     pub table: String,
@@ -65,7 +62,6 @@ pub struct IngestTasks {
     pub settings: IngestTasksSettings,
 }
 
-/// The JSON of `SETTINGS_INGEST_TASKS`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct IngestTasksSettings {
     pub ingest: IngestSettings,
@@ -109,7 +105,6 @@ pub struct Waking<S> {
     pub settings: S,
 }
 
-/// The JSON of `SETTINGS_TRIGGER`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TriggerSettings {
     /// Lifetime of the start marker (rule 9).
@@ -119,7 +114,6 @@ pub struct TriggerSettings {
     pub traces: Option<TraceSettings>,
 }
 
-/// The JSON of `SETTINGS_SWEEP_TASKS`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct SweepTasksSettings {
     pub sweep: SweepSettings,
@@ -128,10 +122,8 @@ pub struct SweepTasksSettings {
     pub marker: Duration,
 }
 
-/// Configuration of `trigger`.
 pub type Trigger = Waking<TriggerSettings>;
 
-/// Configuration of `sweep-tasks`.
 pub type SweepTasks = Waking<SweepTasksSettings>;
 
 impl Trigger {
@@ -171,7 +163,6 @@ fn waking<S: DeserializeOwned>(
     })
 }
 
-/// Configuration of `process-tasks`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcessTasks {
     pub table: String,
@@ -206,7 +197,6 @@ impl ProcessTasks {
     }
 }
 
-/// Configuration of `count-shed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountShed {
     pub table: String,

@@ -17,7 +17,6 @@ use lifo_queue::sweep::{FailedSweep, SweepReport};
 use lifo_queue::wake::Wake;
 use metrics_cloudwatch_embedded::{Builder, Collector};
 
-/// The metrics' namespace.
 pub const NAMESPACE: &str = "freshq";
 
 /// The only dimension of the metrics: the name of the task table.
@@ -73,7 +72,6 @@ counters! {
     INGEST_RETURNED = "IngestReturned": "Messages of the ingest queue to be redelivered, because a part of them could not be written.",
 }
 
-/// The metrics of one process.
 pub struct Metrics {
     collector: &'static Collector,
     level: String,
@@ -140,7 +138,6 @@ pub trait Counted {
     /// The name and the increase of each counter.
     fn counts(&self) -> Vec<(&'static str, u64)>;
 
-    /// The name and the value of each gauge.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }

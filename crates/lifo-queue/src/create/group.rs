@@ -8,18 +8,14 @@ pub const MAX_GROUP_BYTES: usize = 128;
 /// Why a group is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidGroup {
-    /// The queue has no groups.
     #[error(
         "is given, but this queue has no groups; leave it out, or set processing.groups of the queue"
     )]
     Off,
-    /// Not a string.
     #[error("is {0}, not a string; quote it")]
     Type(&'static str),
-    /// Empty or too long.
     #[error("has {0} bytes; give 1 to {MAX_GROUP_BYTES}, or leave it out for no group")]
     Length(usize),
-    /// Contains the character that ends the group in a task id.
     #[error("contains '{GROUP_END}', which ends the group in a task id; choose another name")]
     Slash,
     /// A task id cannot begin with it.
@@ -27,7 +23,6 @@ pub enum InvalidGroup {
     Id(InvalidTaskId),
 }
 
-/// A valid name of a group.
 pub(super) struct Group<'a>(&'a str);
 
 impl<'a> Group<'a> {

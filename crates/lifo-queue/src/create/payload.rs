@@ -20,20 +20,16 @@ pub const MAX_DEPTH: usize = 31;
 /// Why a payload is rejected, and where.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InvalidPayload {
-    /// Too large for an item.
     #[error(
         "payload has {0} bytes of JSON; at most {MAX_PAYLOAD_BYTES} fit an item: put it into S3 and pass its key"
     )]
     TooLarge(usize),
-    /// Small as text, too large for an item.
     #[error(
         "payload takes {0} bytes as DynamoDB counts them; at most {MAX_ITEM_BYTES} fit an item: pass its many small values as one string, or put it into S3 and pass its key"
     )]
     TooManyValues(usize),
-    /// Nested too deeply.
     #[error("{0} is nested deeper than {MAX_DEPTH} levels; flatten it or pass it as a string")]
     TooDeep(String),
-    /// A number that DynamoDB would not return unchanged.
     #[error(
         "{0} is {1}, a number that would lose digits or is out of DynamoDB's range; pass it as a string"
     )]

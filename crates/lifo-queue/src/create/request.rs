@@ -24,15 +24,12 @@ pub enum Request {
 /// Why an event is rejected as a whole.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
-    /// Not an object with one of the two fields.
     #[error(
         "the event must be {{\"tasks\": [{{\"group\"?, \"taskId\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}, …]}} or {{\"simulate\": {{\"count\": N}}}}: {0}"
     )]
     Shape(String),
-    /// More than [`MAX_TASKS`] tasks.
     #[error("field tasks has {0} entries; send at most {MAX_TASKS} in one event")]
     TooMany(usize),
-    /// Not a number of tasks that can be simulated.
     #[error("field simulate.count is {0}; give a whole number from 1 to {MAX_TASKS}")]
     Count(u64),
     #[error(
@@ -49,12 +46,10 @@ pub enum HttpError {
     Method(String),
     #[error("the body is empty; send one task, an array of tasks or {{\"tasks\": […]}} as JSON")]
     NoBody,
-    /// The body is not JSON.
     #[error(
         "the body is not valid JSON: {0}; send one task, an array of tasks or {{\"tasks\": […]}}"
     )]
     Json(#[from] serde_json::Error),
-    /// The body is not a request.
     #[error(transparent)]
     Request(#[from] RequestError),
 }

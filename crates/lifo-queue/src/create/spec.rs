@@ -34,35 +34,26 @@ const FIRST_MILLIS: i64 = 100_000_000_000;
 /// Why a description is rejected; each message names the field and the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InvalidTask {
-    /// Not a JSON object.
     #[error(
         "the task is {0}, not an object; write {{\"group\"?, \"taskId\"? or \"key\"? with \"sequence\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}"
     )]
     NotAnObject(&'static str),
-    /// A field that does not exist, perhaps misspelt.
     #[error(
         "field {0:?} is unknown; a task has group, taskId or key, sequence, payload, ttlSeconds, taskCreated and delaySeconds"
     )]
     UnknownField(String),
-    /// `group` is not a valid group, or the queue has no groups.
     #[error("group {0}")]
     Group(#[from] InvalidGroup),
-    /// The message's `MessageGroupId`, the default of `group`, is not a valid group.
     #[error("MessageGroupId {0}")]
     MessageGroup(#[source] InvalidGroup),
-    /// Both `taskId` and `key`.
     #[error("the task has both taskId and key; the key is the task's id, so leave taskId out")]
     IdAndKey,
-    /// `key` is not a string.
     #[error("key is {0}, not a string; quote it")]
     KeyType(&'static str),
-    /// `key` is not a valid task id.
     #[error("key {0}")]
     Key(#[source] InvalidTaskId),
-    /// `sequence` is not a whole number of 0 or more.
     #[error("sequence is {given}; give a whole number that is not negative")]
     Sequence { given: String },
-    /// `sequence` without `key`.
     #[error("the task has a sequence and no key; a sequence orders the states of a key")]
     SequenceWithoutKey,
     /// The task has a key, and its expiry exceeds the retention of settled tasks, which remember
@@ -76,21 +67,16 @@ pub enum InvalidTask {
         /// Longest expiry of a task with a key, in seconds.
         max: u64,
     },
-    /// `taskId` is not a string.
     #[error("taskId is {0}, not a string; quote it, or leave it out for a UUIDv7")]
     IdType(&'static str),
-    /// `taskId` is not a valid task id.
     #[error("taskId {0}")]
     Id(#[from] InvalidTaskId),
-    /// `ttlSeconds` is not a whole number from 1 to `max`.
     #[error("ttlSeconds is {given}; give a whole number of seconds from 1 to {max}")]
     Ttl {
         given: String,
         /// Longest expiry, in seconds.
         max: u64,
     },
-    /// `taskCreated` is not a whole number of milliseconds, or is more than a minute ahead of the
-    /// time of sending.
     #[error(
         "taskCreated is {given}; give milliseconds since 1970 as a whole number, not seconds and at most a minute ahead of us, or leave it out"
     )]
@@ -106,7 +92,6 @@ pub enum InvalidTask {
         /// The task's expiry, in seconds after its creation.
         expiry: u64,
     },
-    /// The task has expired already, according to its `taskCreated` and its expiry.
     #[error(
         "the task expired at {} (epoch seconds), which is past: raise ttlSeconds, or leave taskCreated out", .0.0
     )]

@@ -34,7 +34,6 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time that a batch waits for the meter.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Settings of the admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AdmissionSettings {
@@ -46,7 +45,6 @@ pub struct AdmissionSettings {
     pub most_held: u32,
 }
 
-/// The admission of one process.
 pub(super) struct Admission {
     store: Arc<dyn AdmissionStore>,
     clock: Arc<dyn Clock>,
@@ -58,7 +56,6 @@ pub(super) struct Admission {
 struct State {
     /// When the meter was last updated, or an update failed.
     updated: Option<Instant>,
-    /// Counts since then.
     counts: Counts,
     mark: Option<Mark>,
     quota: Option<Quota>,

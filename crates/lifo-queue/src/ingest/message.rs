@@ -31,7 +31,6 @@ pub(super) struct Wrong<'a> {
     pub(super) element: Option<usize>,
     /// Its text, as it was written.
     pub(super) text: Cow<'a, str>,
-    /// What is wrong with it, and the remedy.
     pub(super) reason: String,
 }
 

@@ -6,10 +6,8 @@ use async_trait::async_trait;
 
 use crate::store::Source;
 
-/// A message for the dead-letter queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// Id of the original message.
     pub message_id: String,
     /// `MessageGroupId` of the original message.
     pub group: Option<String>,
@@ -23,7 +21,6 @@ pub struct DeadLetter {
 /// A message to be redelivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Postponed {
-    /// Its receipt handle.
     pub receipt: String,
     /// Time until the message becomes visible. It is rounded up to whole seconds.
     pub by: Duration,

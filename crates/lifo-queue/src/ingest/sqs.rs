@@ -31,7 +31,6 @@ const ATTRIBUTE_BYTES: usize = 64;
 /// Maximum number of concurrent requests.
 const PARALLEL: usize = 8;
 
-/// The longest visibility timeout.
 const MAX_VISIBILITY: Duration = Duration::from_secs(12 * 3_600);
 
 /// An ingest queue and its dead-letter queue.

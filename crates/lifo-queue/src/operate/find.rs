@@ -32,7 +32,6 @@ pub struct Find {
     pub payload: Option<String>,
     /// Maximum number of tasks in the result.
     pub limit: usize,
-    /// Maximum number of items to read.
     pub max_items: usize,
 }
 
@@ -70,7 +69,6 @@ pub struct Found {
     pub next: Option<Cursor>,
 }
 
-/// A task as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundTask {
     pub id: TaskId,

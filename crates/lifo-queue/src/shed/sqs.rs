@@ -67,7 +67,6 @@ enum Remedy {
 }
 
 impl SqsShedSink {
-    /// A sink on the standard queue with this URL.
     #[must_use]
     pub fn new(client: Client, queue_url: String) -> Self {
         Self { client, queue_url }

@@ -15,11 +15,9 @@ pub struct TraceHeader {
     pub(super) root: String,
     /// Id of the segment that caused this work.
     pub(super) parent: Option<String>,
-    /// Whether the trace is recorded.
     pub(super) sampled: bool,
 }
 
-/// The text is not a trace header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not a trace header; write Root=1-<8 hex digits>-<24 hex digits>;Parent=<16 hex digits>;Sampled=1"

@@ -43,12 +43,10 @@ pub(super) enum Place {
     Run(TraceHeader),
     /// Unknown until the task is taken.
     Later,
-    /// Not in a recorded trace.
     Nowhere,
 }
 
 impl Place {
-    /// The trace, if it is recorded.
     fn recorded(&self) -> Option<&TraceHeader> {
         match self {
             Self::Invocation(header) | Self::Creation(header) | Self::Run(header) => {

@@ -29,7 +29,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Every fault.
     pub const ALL: [Self; 6] = [
         Self::Throttled,
         Self::Unavailable,

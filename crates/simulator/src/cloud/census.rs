@@ -10,7 +10,6 @@ use super::fault::FaultKind;
 /// Figures of one run of the cloud, or the sum of many runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// Number of runs.
     pub schedules: u64,
     pub tasks: u64,
     /// Runs of tasks that were started.
@@ -21,7 +20,6 @@ pub struct Census {
     /// Turns by their [`Exit`](lifo_queue::process::Exit), in its `Debug` format. Turns of dead
     /// processes are not counted.
     pub turns: BTreeMap<String, u64>,
-    /// Faults by kind.
     pub faults: BTreeMap<FaultKind, u64>,
     /// Tasks by their end: `SUCCESS`, `FAILURE`, `shed`, `cancelled` or `none`.
     pub ends: BTreeMap<String, u64>,

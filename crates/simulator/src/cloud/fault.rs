@@ -25,11 +25,9 @@ pub enum FaultKind {
     StaleIndex,
     /// The index shows a write later than the configured lag.
     StaleBeyondLag,
-    /// A publish is rejected.
     PublishRefused,
     /// A publish is executed, and its answer is lost.
     PublishUnanswered,
-    /// A notification is lost.
     NotificationLost,
     /// A notification is delivered twice.
     NotificationDuplicated,
@@ -56,7 +54,6 @@ pub enum FaultKind {
     KilledAtCall,
     /// A process died at a random time.
     KilledAtRandom,
-    /// A task killed its process.
     KilledByTask,
     /// The platform ended an invocation at its deadline.
     DeadlinePassed,
@@ -65,7 +62,6 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// Every kind.
     pub const ALL: [Self; 28] = [
         Self::Throttled,
         Self::Unavailable,
@@ -104,7 +100,6 @@ impl FaultKind {
 pub struct Rates([f64; FaultKind::ALL.len()]);
 
 impl Rates {
-    /// No faults.
     #[must_use]
     pub fn none() -> Self {
         Self([0.0; FaultKind::ALL.len()])

@@ -30,7 +30,6 @@ use super::invocation::Ended;
 use super::process::{Function, Process};
 use super::settings::CloudSettings;
 
-/// The end of a run, as the ledger counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunEnd {
     /// Success or failure: only the settlement may follow.

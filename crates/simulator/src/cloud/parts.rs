@@ -26,7 +26,6 @@ impl Platform {
         self.events.load(Ordering::Relaxed) == 0
     }
 
-    /// Number of running invocations of a function.
     pub(crate) fn running(&self, function: Function) -> usize {
         lock(&self.running).get(&function).copied().unwrap_or(0)
     }

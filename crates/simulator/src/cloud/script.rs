@@ -21,7 +21,6 @@ pub enum Deed {
     InternalError,
     /// The downstream rejects the queue itself, for example its credentials.
     Reject,
-    /// The runner panics.
     Panic,
     /// The run never ends.
     Hang,

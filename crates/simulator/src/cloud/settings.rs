@@ -15,11 +15,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 pub struct CloudSettings {
     /// The settings of `process-tasks`, some of which `trigger` and `sweep-tasks` share.
     pub process: ProcessSettings,
-    /// Invocations of `process-tasks`.
     pub process_tasks: AsyncSettings,
     /// Invocations of `trigger` by its topic.
     pub trigger: AsyncSettings,
-    /// Invocations of `sweep-tasks`.
     pub sweep_tasks: AsyncSettings,
     /// Time between two sweeps.
     pub sweep_interval: Duration,

@@ -25,7 +25,6 @@ pub(crate) enum Broken {
 /// Shortest and longest latency of a call in one direction.
 const ONE_WAY: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(8));
 
-/// Faults of a read.
 pub(crate) const READS: &[FaultKind] = &[
     FaultKind::Throttled,
     FaultKind::Unavailable,

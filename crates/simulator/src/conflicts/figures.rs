@@ -21,7 +21,6 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Number of calls of all operations.
     #[must_use]
     pub fn all_calls(&self) -> u64 {
         self.calls.values().sum()

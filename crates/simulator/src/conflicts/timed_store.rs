@@ -21,7 +21,6 @@ pub struct Timed {
 }
 
 impl TimedStore {
-    /// The store `truth`, with the latency and the conflicts of `conflicts`.
     #[must_use]
     pub fn new(conflicts: Conflicts, truth: Arc<MemoryStore>) -> Self {
         Self(Timed { conflicts, truth })

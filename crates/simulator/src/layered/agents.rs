@@ -16,7 +16,6 @@ use futures::future::BoxFuture;
 
 use super::{Call, layered};
 
-/// A layer on a store of agents.
 #[async_trait]
 pub trait Layer: Send + Sync {
     /// Executes a call, or fails it.
@@ -33,9 +32,7 @@ pub enum About<'a> {
     Peek(&'a QueueName, u16),
     /// A read of the pending calls of these criteria, up to a limit.
     WaitingCalls(&'a Criteria, u16),
-    /// Another read.
     Read,
-    /// A write of the line of these criteria.
     Line(&'a Criteria),
     /// A deletion of these entries.
     Outbox(&'a [OutboxEntry]),

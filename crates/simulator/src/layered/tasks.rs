@@ -31,11 +31,9 @@ pub trait Layer: Send + Sync {
 pub enum About<'a> {
     /// A read of the control item.
     Nothing,
-    /// A read of the index.
     Index(&'a PageQuery),
     Insert(&'a NewTask),
     Take(&'a TakeRequest),
-    /// Another call about one task.
     Task(&'a TaskId),
     /// A write of a task and of the control item.
     Redrive(&'a TaskId),
@@ -48,7 +46,6 @@ pub enum About<'a> {
 }
 
 impl<'a> About<'a> {
-    /// The task, if the call is about one.
     #[must_use]
     pub fn task(self) -> Option<&'a TaskId> {
         match self {

@@ -227,7 +227,6 @@ fn places(value: &Value, here: &str, found: &mut Vec<String>) {
 }
 
 proptest! {
-    /// Arbitrary JSON is rejected or contains no shed task.
     #[test]
     fn arbitrary_json_is_rejected_or_sheds_no_task(event in any_json()) {
         if let Ok(batch) = read(&event) {

@@ -56,7 +56,6 @@ impl Reference {
         done(&agent, rule)
     }
 
-    /// offline → available.
     pub(super) fn available(&mut self, id: &AgentId, now: Micros) -> (Answer, Rule) {
         let Some(agent) = self.agents.get_mut(id) else {
             return unknown(Rule::AvailableUnknown);

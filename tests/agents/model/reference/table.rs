@@ -12,7 +12,6 @@ use super::{Line, Reference};
 use crate::rows::{self, Row, Rows};
 
 impl Reference {
-    /// Every expected row.
     #[must_use]
     pub fn rows(&self) -> Rows {
         let mut rows = Rows::new();

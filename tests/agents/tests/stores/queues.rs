@@ -30,7 +30,6 @@ pub(crate) async fn opening_a_queue_again_changes_nothing(store: Arc<dyn AgentSt
     assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 1, 1)]);
 }
 
-/// The version increases with each join and each departure of any agent.
 pub(crate) async fn queue_version_counts_joins_and_departures(store: Arc<dyn AgentStore>) {
     let name = |version, depth| [("Q#Spanish#M".to_owned(), version, depth)];
     for number in 0..40 {

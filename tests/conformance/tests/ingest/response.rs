@@ -25,7 +25,6 @@ enum Plan {
     /// Is throttled until after the deadline.
     Throttled,
     Denied,
-    /// Is rejected as invalid.
     Invalid,
 }
 

@@ -13,7 +13,6 @@ use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::*;
 
-/// A store that throttles one operation until this time.
 fn throttled(world: &World, operation: &'static str, until: Millis) -> Arc<FaultyStore> {
     let clock = world.clock.clone();
     let script = move |step| match step == operation && clock.now() < until {

@@ -38,7 +38,6 @@ async fn limit(world: &World, rate: u32, concurrency: u16, time: Duration) {
     world.operator().limit(Some(limit)).await.unwrap();
 }
 
-/// The starts in the next `time`.
 async fn starts_in(world: &World, time: Duration) -> usize {
     let before = world.started().len();
     tokio::time::sleep(time).await;

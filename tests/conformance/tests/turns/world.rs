@@ -81,7 +81,6 @@ impl World {
         }
     }
 
-    /// A world with a circuit breaker.
     pub(crate) fn with_breaker(
         script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static,
     ) -> Self {

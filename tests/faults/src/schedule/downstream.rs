@@ -23,7 +23,6 @@ pub(super) struct Downstream {
     /// Each run takes a little longer than the time between two tasks, and [`pages::KILLER`] kills
     /// its process.
     pub(super) steady: bool,
-    /// Longest duration of a run.
     pub(super) longest: Duration,
 }
 

@@ -47,7 +47,6 @@ impl Limited {
         starts.push(Instant::now());
     }
 
-    /// Sets the limit.
     pub(super) async fn set(&self, cloud: &Cloud) -> Instant {
         let now = cloud.now();
         let queue = OperatorLimit {

@@ -103,7 +103,6 @@ fn or_again(before: &[Operation], fresh: BoxedStrategy<Operation>) -> BoxedStrat
     }
 }
 
-/// A settlement.
 pub(super) fn settle(machine: &Machine) -> BoxedStrategy<Operation> {
     let settlement = prop_oneof![
         2 => Just(Settlement::Success),

@@ -92,7 +92,6 @@ impl ReferenceQueue {
         (Answer::Nothing, Rule::CloseBreaker)
     }
 
-    /// Replaces the limits.
     pub(super) fn limit(&mut self, limits: &OperatorLimits) -> (Answer, Rule) {
         self.control.limits = limits.clone();
         (Answer::Nothing, Rule::Limit)

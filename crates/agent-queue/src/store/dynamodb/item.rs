@@ -38,7 +38,6 @@ pub(super) fn key((pk, sk): Key) -> Item {
     ])
 }
 
-/// The attributes of an agent's state. An item has no attributes of other states.
 pub(super) fn state_attributes(state: &AgentState) -> Vec<(&'static str, AttributeValue)> {
     match state {
         AgentState::Offline => vec![],

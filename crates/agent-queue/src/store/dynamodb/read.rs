@@ -151,7 +151,6 @@ impl DynamoStore {
     }
 }
 
-/// Number of concurrent reads.
 pub(super) const AT_ONCE: usize = 16;
 
 /// Parses each item. An item that cannot be read is logged and left out, so that it blocks no

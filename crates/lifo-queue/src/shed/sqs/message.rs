@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::shed::{ShedReason, ShedTask};
 
-/// A message and its task.
 pub(super) struct Message<'a> {
     /// The task's index in the list that is handed over.
     pub(super) index: usize,
@@ -46,7 +45,6 @@ impl<'a> Message<'a> {
             .then(|| Self::with(self.index, self.task, false))
     }
 
-    /// The message as one entry of a batch, under this id.
     pub(super) fn entry(&self, id: usize) -> Result<SendMessageBatchRequestEntry, BuildError> {
         SendMessageBatchRequestEntry::builder()
             .id(id.to_string())

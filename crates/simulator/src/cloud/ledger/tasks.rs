@@ -326,7 +326,6 @@ impl Ledger {
         }
     }
 
-    /// The end of each task; `None` if it has not ended.
     pub(crate) fn ends(&self) -> impl Iterator<Item = Option<&'static str>> {
         self.histories.values().map(|history| history.end)
     }

@@ -29,7 +29,6 @@ const FEWEST_TO_OPEN: usize = 8;
 pub(super) struct Seen {
     /// Owner and end of its lease, from the last answer.
     lease: Option<(Uuid, Millis)>,
-    /// Pages that it read recently.
     pages: VecDeque<ReadPage>,
     /// Tasks that it handled, each with the last time.
     touched: BTreeMap<TaskId, Millis>,
