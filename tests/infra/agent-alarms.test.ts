@@ -19,22 +19,6 @@ function thresholds(ids: string[], settings: PartialAgentQueueSettings): number[
 
 const ABOVE = { ComparisonOperator: 'GreaterThanThreshold', TreatMissingData: 'notBreaching' };
 
-test.each([
-  // 80 % of calls.maxWait, which is five minutes.
-  ['oldest-waiting', 'OldestWaitingCallSeconds', 'Maximum', 60, 240],
-  ['unpublished', 'UnpublishedAssignments', 'Minimum', 300, 0],
-])('%s fires by a metric of the sweep', (id, metric, statistic, period, threshold) => {
-  expect(alarm(id)).toMatchObject({
-    ...ABOVE,
-    Namespace: 'freshq',
-    MetricName: metric,
-    Statistic: statistic,
-    Period: period,
-    EvaluationPeriods: 1,
-    Threshold: threshold,
-  });
-});
-
 test('sweep-missed fires when no sweep ran for five intervals, even without data', () => {
   expect(alarm('sweep-missed')).toMatchObject({
     MetricName: 'AgentSweeps',
@@ -57,35 +41,6 @@ test('the metrics are those of this queue, and in the contract', () => {
     expect(Properties.Dimensions).toEqual([{ Name: 'Queue', Value: expect.anything() }]);
     expect(prod.readable(Properties.Dimensions[0].Value)).toBe('agent-table');
   }
-});
-
-test('intake-delay fires when a message is older than a failed attempt and a minute', () => {
-  const properties = alarm('intake-delay');
-  expect(properties).toMatchObject({
-    ...ABOVE,
-    Namespace: 'AWS/SQS',
-    MetricName: 'ApproximateAgeOfOldestMessage',
-    Statistic: 'Maximum',
-    Threshold: 240,
-  });
-  expect(prod.readable(properties.Dimensions[0].Value)).toBe('call-intake/queue.QueueName');
-});
-
-test.each([
-  ['agent-desk', 5],
-  ['match-calls', 0],
-  ['sweep-agents', 0],
-])('%s fires beyond %s errors in five minutes', (fn, threshold) => {
-  const properties = alarm(`${fn}-errors`);
-  expect(properties).toMatchObject({
-    ...ABOVE,
-    Namespace: 'AWS/Lambda',
-    MetricName: 'Errors',
-    Statistic: 'Sum',
-    Period: 300,
-    Threshold: threshold,
-  });
-  expect(prod.readable(properties.Dimensions[0].Value)).toBe(`${fn}/function`);
 });
 
 test('every queue but the call queue has an alarm on its messages', () => {

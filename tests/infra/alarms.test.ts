@@ -34,37 +34,6 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
   const alarms = synthesized.all('AWS::CloudWatch::Alarm');
   const alarm = (id: string) => synthesized.at(`observability/${id}-alarm`).Properties;
 
-  test.each([
-    ['paused', 'QueuePaused', 'Sum', 0],
-    ['stalled', 'IdleBoundReached', 'Sum', 0],
-    // 80 % of tasks.defaultTtl, which is an hour.
-    ['oldest-pending', 'OldestPendingSeconds', 'Maximum', 2_880],
-  ])('fire when the queue is %s, in its worst minute', (id, metric, statistic, threshold) => {
-    expect(alarm(id)).toMatchObject({
-      Namespace: 'freshq',
-      MetricName: metric,
-      Statistic: statistic,
-      Period: 60,
-      EvaluationPeriods: 1,
-      Threshold: threshold,
-      ComparisonOperator: 'GreaterThanThreshold',
-      TreatMissingData: 'notBreaching',
-    });
-  });
-
-  test('fire when more than one turn within five minutes left the circuit breaker open', () => {
-    expect(alarm('breaker-open')).toMatchObject({
-      Namespace: 'freshq',
-      MetricName: 'BreakerOpen',
-      Statistic: 'Sum',
-      Period: 300,
-      EvaluationPeriods: 1,
-      Threshold: 1,
-      ComparisonOperator: 'GreaterThanThreshold',
-      TreatMissingData: 'notBreaching',
-    });
-  });
-
   test('fire when five tasks fail in five minutes and they are more than half', () => {
     const { Metrics, ...properties } = alarm('failing');
     expect(properties).toMatchObject({
@@ -87,23 +56,6 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
       expect(synthesized.readable(Metric?.Dimensions?.[0]?.Value)).toBe('task-table/table');
     }
   });
-
-  test.each(['process-tasks', 'sweep-tasks', 'trigger', 'count-shed'])(
-    'fire when %s fails more than once in five minutes',
-    (fn) => {
-      expect(alarm(`${fn}-errors`)).toMatchObject({
-        Namespace: 'AWS/Lambda',
-        MetricName: 'Errors',
-        Statistic: 'Sum',
-        Period: 300,
-        EvaluationPeriods: 1,
-        Threshold: 1,
-        ComparisonOperator: 'GreaterThanThreshold',
-        TreatMissingData: 'notBreaching',
-      });
-      expect(synthesized.readable(alarm(`${fn}-errors`).Dimensions[0].Value)).toBe(`${fn}/function`);
-    },
-  );
 
   test('fire when the functions that create tasks fail more than five times together', () => {
     const { Metrics, Threshold, TreatMissingData } = alarm('create-tasks-errors');
@@ -139,19 +91,6 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     ]);
   });
 
-  test('fire when no sweep ran in five consecutive minutes, even without data', () => {
-    expect(alarm('sweep-missed')).toMatchObject({
-      Namespace: 'freshq',
-      MetricName: 'Sweeps',
-      Statistic: 'Sum',
-      Period: 60,
-      EvaluationPeriods: 5,
-      Threshold: 1,
-      ComparisonOperator: 'LessThanThreshold',
-      TreatMissingData: 'breaching',
-    });
-  });
-
   test('tell this queue from others', () => {
     const own = alarms.filter(({ Properties }) => Properties.Namespace === 'freshq');
     expect(own).toHaveLength(5);
@@ -160,35 +99,6 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
       expect(Properties.Dimensions).toEqual([{ Name: 'Queue', Value: expect.anything() }]);
       expect(synthesized.readable(Properties.Dimensions[0].Value)).toBe('task-table/table');
     }
-  });
-
-  test.each(['trigger', 'count-shed'])('fire when %s lags a minute behind the stream', (fn) => {
-    const properties = alarm(`${fn}-stream-delay`);
-    expect(properties).toMatchObject({
-      Namespace: 'AWS/Lambda',
-      MetricName: 'IteratorAge',
-      Statistic: 'Maximum',
-      Period: 60,
-      Threshold: 60_000,
-      ComparisonOperator: 'GreaterThanThreshold',
-      TreatMissingData: 'notBreaching',
-    });
-    expect(properties.Dimensions).toEqual([{ Name: 'FunctionName', Value: expect.anything() }]);
-    expect(synthesized.readable(properties.Dimensions[0].Value)).toBe(`${fn}/function`);
-  });
-
-  test.each(['trigger', 'process-tasks'])('fire when Lambda drops %s as a recursive loop', (fn) => {
-    const properties = alarm(`${fn}-recursion`);
-    expect(properties).toMatchObject({
-      Namespace: 'AWS/Lambda',
-      MetricName: 'RecursiveInvocationsDropped',
-      Statistic: 'Sum',
-      Period: 60,
-      Threshold: 0,
-      ComparisonOperator: 'GreaterThanThreshold',
-      TreatMissingData: 'notBreaching',
-    });
-    expect(synthesized.readable(properties.Dimensions[0].Value)).toBe(`${fn}/function`);
   });
 
   test('watch every failure queue, and not the tasks that were shed', () => {

@@ -9,44 +9,10 @@ import type { ProcessingSettings } from '../../infra/tasks/settings/processing';
 import type { TaskSettings } from '../../infra/tasks/settings/tasks';
 import { KINDS, newApp, Synthesized } from './synthesis';
 
-const dev = Synthesized.environment('dev');
 const FUNCTIONS = ['create-tasks', 'ingest-tasks', 'trigger', 'process-tasks', 'sweep-tasks', 'count-shed'];
 
 describe.each(KINDS)('a function of $kind', ({ synthesize, functions }) => {
   const dev = synthesize('dev');
-
-  describe.each(functions)('%s', (name) => {
-    const fn = dev.fn(name);
-
-    test('is a bootstrap on arm64', () => {
-      expect(fn).toMatchObject({
-        Runtime: 'provided.al2023',
-        Architectures: ['arm64'],
-        Handler: 'bootstrap',
-      });
-    });
-
-    test('traces actively and logs JSON to a log group of its own', () => {
-      expect(fn.TracingConfig).toEqual({ Mode: 'Active' });
-      expect(fn.LoggingConfig).toMatchObject({
-        LogFormat: 'JSON',
-        ApplicationLogLevel: 'DEBUG',
-        SystemLogLevel: 'INFO',
-      });
-      expect(dev.readable(fn.LoggingConfig.LogGroup)).toBe(`${name}/logs`);
-      expect(dev.at(`${name}/logs`).Properties.RetentionInDays).toBe(7);
-    });
-
-    test('has a failure destination for asynchronous invocations', () => {
-      const { Properties } = dev.at(`${name}/function/EventInvokeConfig`);
-      expect(dev.readable(Properties.DestinationConfig.OnFailure.Destination)).toBe(`${name}/failures.Arn`);
-    });
-
-    test('has a role of its own', () => {
-      expect(dev.readable(fn.Role)).toBe(`${name}/role.Arn`);
-      expect(dev.at(`${name}/role`).Properties.ManagedPolicyArns).toBeUndefined();
-    });
-  });
 
   test('there are these functions and no more', () => {
     expect(dev.all('AWS::Lambda::Function')).toHaveLength(functions.length);
@@ -82,41 +48,7 @@ describe.each(KINDS)('a function of $kind', ({ synthesize, functions }) => {
   });
 });
 
-describe('concurrency, retries and loops', () => {
-  const config = (name: string) => dev.at(`${name}/function/EventInvokeConfig`).Properties;
-
-  test('process-tasks has a place for a surplus notification, is retried once, and may loop', () => {
-    const fn = dev.fn('process-tasks');
-    expect(fn).toMatchObject({ ReservedConcurrentExecutions: 2, Timeout: 120, RecursiveLoop: 'Allow' });
-    expect(config('process-tasks')).toMatchObject({ MaximumRetryAttempts: 1, MaximumEventAgeInSeconds: 300 });
-  });
-
-  test('trigger has no reserved concurrency, is never retried, and may loop', () => {
-    const fn = dev.fn('trigger');
-    expect(fn.ReservedConcurrentExecutions).toBeUndefined();
-    expect(fn.RecursiveLoop).toBe('Allow');
-    expect(config('trigger')).toMatchObject({ MaximumRetryAttempts: 0 });
-  });
-
-  test.each(['create-tasks', 'ingest-tasks', 'sweep-tasks', 'count-shed'])('%s may not loop', (name) => {
-    expect(dev.fn(name).RecursiveLoop).toBeUndefined();
-    expect(dev.fn(name).ReservedConcurrentExecutions).toBeUndefined();
-  });
-
-  test('sweep-tasks ends before its next round and is not retried', () => {
-    expect(dev.fn('sweep-tasks').Timeout).toBeLessThan(60);
-    expect(config('sweep-tasks')).toMatchObject({ MaximumRetryAttempts: 0 });
-  });
-});
-
 describe('the environment of process-tasks', () => {
-  test('names table and topics', () => {
-    const variables = dev.fn('process-tasks').Environment.Variables;
-    expect(dev.readable(variables.TASK_TABLE_NAME)).toBe('task-table/table');
-    expect(dev.readable(variables.PROCESS_TASKS_TOPIC_ARN)).toBe('process-tasks-topic/topic');
-    expect(dev.readable(variables.TRIGGER_TOPIC_ARN)).toBe('trigger-topic/topic');
-  });
-
   test('follows every typed setting', () => {
     const synthesized = Synthesized.queue({
       tasks: {

@@ -17,12 +17,6 @@ test('there is no ingest queue unless asked for', () => {
 });
 
 describe('the ingest queue', () => {
-  test('is a standard queue, encrypted by SQS so that other services may send', () => {
-    expect(queue().Properties).toMatchObject({ SqsManagedSseEnabled: true, MessageRetentionPeriod: 86_400 });
-    expect(queue().Properties.FifoQueue).toBeUndefined();
-    expect(queue().Properties.KmsMasterKeyId).toBeUndefined();
-  });
-
   test('hides a message for six function timeouts and the window', () => {
     expect(queue().Properties.VisibilityTimeout).toBe(180);
     const gathering = Synthesized.queue({
@@ -31,16 +25,6 @@ describe('the ingest queue', () => {
     expect(queue(gathering).Properties.VisibilityTimeout).toBe(727);
     const longer = Synthesized.queue({ ingest: { visibilityTimeout: minutes(5) } });
     expect(queue(longer).Properties.VisibilityTimeout).toBe(300);
-  });
-
-  test('moves messages after ten receives to a dead-letter queue that keeps them for 14 days', () => {
-    const { deadLetterTargetArn, maxReceiveCount } = queue().Properties.RedrivePolicy;
-    expect(plain.readable(deadLetterTargetArn)).toBe('ingest/dead-letters.Arn');
-    expect(maxReceiveCount).toBe(10);
-    expect(deadLetters().Properties).toMatchObject({
-      SqsManagedSseEnabled: true,
-      MessageRetentionPeriod: 14 * 86_400,
-    });
   });
 
   test('alone may use its dead-letter queue', () => {
@@ -71,20 +55,6 @@ describe('the ingest queue', () => {
     for (const each of names) expect(each).toMatch(/^[\w-]{1,44}$/);
   });
 
-  test('and its dead-letter queue reject requests without TLS', () => {
-    for (const name of ['queue', 'dead-letters']) {
-      expect(plain.statements(plain.at(`ingest/${name}/Policy`))).toEqual([
-        {
-          effect: 'Deny',
-          actions: ['sqs:*'],
-          resources: [`ingest/${name}.Arn`],
-          principal: { AWS: '*' },
-          conditions: { Bool: { 'aws:SecureTransport': 'false' } },
-        },
-      ]);
-    }
-  });
-
   test.each([
     ['dev', 'Delete'],
     ['prod', 'RetainExceptOnCreate'],
@@ -97,19 +67,6 @@ describe('the ingest queue', () => {
 });
 
 describe('the mapping', () => {
-  test('invokes ingest-tasks with up to ten messages at once, ten at a time, and learns which failed', () => {
-    const { Properties } = mapping();
-    expect(plain.readable(Properties.EventSourceArn)).toBe('ingest/queue.Arn');
-    expect(plain.readable(Properties.FunctionName)).toBe('ingest-tasks/function');
-    expect(Properties).toMatchObject({
-      BatchSize: 10,
-      MaximumBatchingWindowInSeconds: 0,
-      ScalingConfig: { MaximumConcurrency: 10 },
-      FunctionResponseTypes: ['ReportBatchItemFailures'],
-    });
-    expect(Properties.ProvisionedPollerConfig).toBeUndefined();
-  });
-
   test('waits for the policy that lets ingest-tasks read the queue', () => {
     const dependencies = mapping().DependsOn?.map((logicalId) => plain.readable({ Ref: logicalId }));
     expect(dependencies).toContain('ingest-tasks/role/DefaultPolicy');
@@ -174,17 +131,6 @@ test('every typed setting reaches the template', () => {
   expect(deadLetters(synthesized).Properties.MessageRetentionPeriod).toBe(7 * 86_400);
 });
 
-test('ingest-tasks knows its queues and is never retried as an asynchronous invocation', () => {
-  const fn = plain.fn('ingest-tasks');
-  expect(fn).toMatchObject({ Timeout: 30, MemorySize: 256 });
-  expect(fn.ReservedConcurrentExecutions).toBeUndefined();
-  const { INGEST_QUEUE_URL, INGEST_DEAD_LETTER_QUEUE_URL, TASK_TABLE_NAME } = fn.Environment.Variables;
-  expect(plain.readable(INGEST_QUEUE_URL)).toBe('ingest/queue');
-  expect(plain.readable(INGEST_DEAD_LETTER_QUEUE_URL)).toBe('ingest/dead-letters');
-  expect(plain.readable(TASK_TABLE_NAME)).toBe('task-table/table');
-  expect(plain.at('ingest-tasks/function/EventInvokeConfig').Properties.MaximumRetryAttempts).toBe(0);
-});
-
 test('grantSend lets a principal send tasks and nothing else', () => {
   const stack = new Stack(newApp(), 'test');
   const { ingest } = new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ingest: {} });
@@ -197,29 +143,6 @@ test('grantSend lets a principal send tasks and nothing else', () => {
 
 describe('the alarms of the ingest queue', () => {
   const alarm = (id: string, synthesized = plain) => synthesized.at(`observability/${id}-alarm`).Properties;
-
-  test('fire for the first message in the dead-letter queue', () => {
-    expect(alarm('ingest-dead-letters')).toMatchObject({
-      MetricName: 'ApproximateNumberOfMessagesVisible',
-      Statistic: 'Maximum',
-      Threshold: 0,
-      ComparisonOperator: 'GreaterThanThreshold',
-      TreatMissingData: 'notBreaching',
-    });
-    expect(plain.readable(alarm('ingest-dead-letters').Dimensions[0].Value)).toBe(
-      'ingest/dead-letters.QueueName',
-    );
-  });
-
-  test('fire when a message is older than a failed attempt and a minute', () => {
-    expect(alarm('ingest-delay')).toMatchObject({
-      MetricName: 'ApproximateAgeOfOldestMessage',
-      Statistic: 'Maximum',
-      Threshold: 240,
-      ComparisonOperator: 'GreaterThanThreshold',
-    });
-    expect(plain.readable(alarm('ingest-delay').Dimensions[0].Value)).toBe('ingest/queue.QueueName');
-  });
 
   test('follow their typed settings, and the visibility timeout', () => {
     const set = Synthesized.queue({
