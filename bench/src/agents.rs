@@ -59,7 +59,6 @@ const SMALL_RUNS: u64 = 10;
 
 const FILE: &str = "target/bench/agents.json";
 
-/// Runs all measurements, prints the tables and writes the file.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Error> {
     let report = measure_all(arguments)?;
     let enqueue = mean(arguments.agent_runs, |run| {
@@ -108,7 +107,6 @@ fn measure_all(arguments: &Arguments) -> Result<Report, Error> {
     })
 }
 
-/// Measures a mode with this number of processes, and returns the means.
 fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure, Error> {
     // In a run with few matches, chance has more influence.
     let runs = match mode.is_large() {

@@ -24,7 +24,6 @@ const LEAST_MESSAGES: u32 = 2_000;
 /// Number of runs for each size; the medians are printed.
 const RUNS: usize = 5;
 
-/// The results for one size of a batch.
 struct Measured {
     batch: u32,
     messages: u32,

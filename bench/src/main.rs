@@ -5,9 +5,6 @@
 //! - the rate of a turn over 1,000 tasks with a runner that takes no time, and the calls for each
 //!   task by kind;
 //! - the peak memory;
-//! - the ratio to the store's own limit: two conditional updates for each task from the same client
-//!   at the same concurrency, and nothing else;
-//! - the ratio to the updates of a turn without its loop;
 //! - the takes of each task beside poison tasks and with a busy downstream;
 //! - the time of the release binary from exec to its first `next`.
 //!
@@ -17,20 +14,18 @@
 //! parallel matchers, whose transactions conflict as on DynamoDB, the calls and units for each
 //! enqueue and match, and the cost of a read of a queue by its depth.
 //!
-//! Server, turn and limit run in separate processes, so the memory is only the turn's. No run fails
+//! Server and turn run in separate processes, so the memory is only the turn's. No run fails
 //! for being slow.
 
 mod agents;
 mod cold_start;
 mod ingest;
-mod limit;
 mod process;
 mod report;
 mod server;
 mod table;
 mod takes;
 mod turn;
-mod updates;
 
 use std::path::PathBuf;
 
@@ -74,16 +69,6 @@ enum Part {
         /// Where the server listens.
         address: String,
     },
-    /// Makes the two updates per task of a turn, without its loop; prints their figures as JSON.
-    Updates {
-        /// Where the server listens.
-        address: String,
-    },
-    /// Drives the store to its limit; prints its figures as JSON.
-    Limit {
-        /// Where the server listens.
-        address: String,
-    },
     /// Writes items of a task's size; prints their figures as JSON.
     Puts {
         /// Where the server listens.
@@ -100,8 +85,6 @@ fn main() -> Result<(), Error> {
     match &arguments.part {
         Some(Part::Server) => server::serve(),
         Some(Part::Turn { address }) => process::print(turn::measure(&arguments, address)?),
-        Some(Part::Updates { address }) => process::print(updates::measure(&arguments, address)?),
-        Some(Part::Limit { address }) => process::print(limit::measure(&arguments, address)?),
         Some(Part::Puts { address }) => process::print(ingest::puts::measure(&arguments, address)?),
         Some(Part::Ingest) => match &arguments.ingest {
             Some(bootstrap) => ingest::measure(&arguments, bootstrap),

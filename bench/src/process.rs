@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Arguments, Error};
 
-/// The figures of a turn or of a limit.
+/// The figures of a turn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Figures {
     /// Time from the first call to the last answer, in seconds.
@@ -18,13 +18,11 @@ pub(crate) struct Figures {
     pub(crate) peak_memory_kib: u64,
 }
 
-/// Prints a part's figures.
 pub(crate) fn print(figures: Figures) -> Result<(), Error> {
     println!("{}", serde_json::to_string(&figures)?);
     Ok(())
 }
 
-/// Runs a part to its end.
 pub(crate) fn run<T: DeserializeOwned>(
     arguments: &Arguments,
     part: &str,

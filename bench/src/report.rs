@@ -9,31 +9,14 @@ use crate::table::{median, row, table};
 use crate::takes::{self, Downstream};
 use crate::{Arguments, Error, agents, cold_start, ingest};
 
-/// Number of timed starts of the binary.
 const COLD_STARTS: usize = 21;
 
 pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Error> {
-    let (mut turns, mut updates, mut limits) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..arguments.runs.max(1) {
-        // Each run has a new server, and the three measurements alternate, because this machine may
-        // also be busy with other work.
-        turns.push(run::<Figures>(
-            arguments,
-            "turn",
-            &Server::start()?.address,
-        )?);
-        updates.push(run::<Figures>(
-            arguments,
-            "updates",
-            &Server::start()?.address,
-        )?);
-        limits.push(run::<Figures>(
-            arguments,
-            "limit",
-            &Server::start()?.address,
-        )?);
-    }
-    print_turn(arguments, &turns, &updates, &limits);
+    let turns = (0..arguments.runs.max(1)).map(|_| {
+        // Each run has a new server.
+        run::<Figures>(arguments, "turn", &Server::start()?.address)
+    });
+    print_turn(arguments, &turns.collect::<Result<Vec<_>, Error>>()?);
     print_takes(arguments)?;
     print_units()?;
     if let Some(bootstrap) = &arguments.cold_start {
@@ -48,16 +31,9 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Error> {
     agents::run(arguments)
 }
 
-fn print_turn(arguments: &Arguments, turns: &[Figures], updates: &[Figures], limits: &[Figures]) {
+fn print_turn(arguments: &Arguments, turns: &[Figures]) {
     let tasks = f64::from(arguments.tasks);
-    let rate = |figures: &[Figures]| tasks / median(figures.iter().map(|f| f.seconds));
-    let share = |of: &[Figures]| {
-        let ratios = turns
-            .iter()
-            .zip(of)
-            .map(|(turn, of)| of.seconds / turn.seconds);
-        format!("{:.0} %", 100.0 * median(ratios))
-    };
+    let rate = tasks / median(turns.iter().map(|turn| turn.seconds));
     let calls: u32 = turns[0].calls.values().sum();
     let peak = turns
         .iter()
@@ -71,26 +47,7 @@ fn print_turn(arguments: &Arguments, turns: &[Figures], updates: &[Figures], lim
         arguments.slots,
         turns.len()
     ));
-    row(&mut table, "tasks/s", format!("{:.0}", rate(turns)), "");
-    row(
-        &mut table,
-        "its updates without the loop, tasks/s",
-        format!("{:.0}", rate(updates)),
-        "",
-    );
-    row(&mut table, "share of its updates", share(updates), "");
-    row(
-        &mut table,
-        "two bare status updates, tasks/s",
-        format!("{:.0}", rate(limits)),
-        "",
-    );
-    row(
-        &mut table,
-        "share of the bare limit",
-        share(limits),
-        ">= 80 %",
-    );
+    row(&mut table, "tasks/s", format!("{rate:.0}"), "");
     let a_task = f64::from(calls) / tasks;
     row(&mut table, "calls a task", format!("{a_task:.3}"), "<= 2.2");
     for (kind, count) in &turns[0].calls {
@@ -109,10 +66,6 @@ fn print_turn(arguments: &Arguments, turns: &[Figures], updates: &[Figures], lim
         "< 40 MiB",
     );
     println!("{table}");
-    println!(
-        "In all three the embedded server is what is busy: a lease's longer expressions cost it more \
-         than a bare change of status. DynamoDB itself bills both alike, by the item's size."
-    );
 }
 
 /// The write units of the transitions of a task, by the size of its payload.

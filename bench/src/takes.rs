@@ -36,9 +36,7 @@ pub(crate) enum Downstream {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Takes {
     pub(crate) taken: u32,
-    /// Tasks that ended as SUCCESS.
     pub(crate) succeeded: u32,
-    /// Tasks that ended as FAILURE.
     pub(crate) failed: u32,
     pub(crate) turns: u32,
 }
@@ -73,7 +71,6 @@ impl Flawed {
     }
 }
 
-/// Drains a backlog with this downstream.
 pub(crate) fn measure(arguments: &Arguments, downstream: Downstream) -> Result<Takes, Error> {
     fastrand::seed(0);
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::mode::Mode;
 use crate::Error;
 
-/// The figures of one mode with one number of processes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Figure {
     /// Matches per second.
@@ -56,7 +55,6 @@ impl Figure {
     }
 }
 
-/// The figures of every mode and number of processes.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     figures: BTreeMap<(Mode, usize), Figure>,

@@ -21,10 +21,8 @@ use crate::table::median;
 
 const DEPTHS: [usize; 4] = [10, 100, 1_000, 10_000];
 
-/// Number of reads at each depth.
 const LOOKS: usize = 21;
 
-/// The costs at one depth.
 pub(super) struct Looked {
     pub(super) depth: usize,
     pub(super) cost: Cost,
@@ -37,7 +35,6 @@ pub(super) struct Cost {
     pub(super) millis: f64,
 }
 
-/// Measures a read at each depth.
 pub(super) async fn measure(address: &str) -> Result<Vec<Looked>, Error> {
     let address = address.parse()?;
     let plain = client(address);

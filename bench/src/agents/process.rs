@@ -26,7 +26,6 @@ const DEADLINE: Duration = Duration::from_secs(3_600);
 pub(super) struct Published {
     pub(super) begun: Mutex<HashMap<CallId, Instant>>,
     pub(super) made: Mutex<Vec<(Instant, Duration)>>,
-    /// Receives each assignment too.
     pub(super) onward: Option<UnboundedSender<Assignment>>,
 }
 
@@ -78,7 +77,6 @@ impl CallQueue for Published {
     }
 }
 
-/// A `match-calls` process.
 pub(super) struct Matcher {
     intake: Intake,
     published: Arc<Published>,
@@ -91,7 +89,6 @@ impl Matcher {
         Self { intake, published }
     }
 
-    /// Processes one batch. Returns the failed messages.
     pub(super) async fn work(&self, batch: &[Delivery]) -> Vec<Delivery> {
         let now = Instant::now();
         for delivery in batch {
@@ -106,7 +103,6 @@ impl Matcher {
     }
 }
 
-/// The message of a call.
 pub(super) fn delivery(number: usize, wish: Wish, clock: &dyn Clock) -> Delivery {
     let criteria = json!({"language": wish.language, "gender": wish.gender});
     Delivery {
@@ -121,7 +117,6 @@ pub(super) fn delivery(number: usize, wish: Wish, clock: &dyn Clock) -> Delivery
     }
 }
 
-/// Registers an agent and makes it available.
 pub(super) async fn register(queue: &AgentQueue, person: &Person) -> Result<AgentId, Error> {
     let profile = queue.settings().dimensions.profile(&BTreeMap::from([
         ("language".to_owned(), json!(person.languages)),
@@ -133,7 +128,6 @@ pub(super) async fn register(queue: &AgentQueue, person: &Person) -> Result<Agen
     Ok(id)
 }
 
-/// Returns an error if the change was rejected.
 pub(super) fn done(changed: Changed) -> Result<(), Error> {
     match changed {
         Changed::Done(_) => Ok(()),

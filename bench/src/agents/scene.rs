@@ -31,7 +31,6 @@ const TALK: Duration = Duration::from_millis(50);
 /// Time after which a matcher without a batch asks again.
 const POLL: Duration = Duration::from_millis(2);
 
-/// Measures this queue.
 pub(super) async fn ours(
     conditions: Conditions,
     matchers: usize,
@@ -69,7 +68,6 @@ pub(super) async fn cost_of_an_enqueue(seed: u64) -> Result<Figure, Error> {
     Ok(figure(stage.preparing.take_figures(), 1.0, waits))
 }
 
-/// Queues all agents, then matches all calls.
 async fn batches(
     stage: &Stage,
     matchers: usize,

@@ -41,7 +41,6 @@ pub(super) struct Conditions {
     pub(super) seed: u64,
 }
 
-/// One run's table and clock.
 pub(super) struct Stage {
     table: Table,
     clock: Arc<TokioClock>,

@@ -11,7 +11,6 @@ use crate::table::{row, table};
 /// A decrease of the rate up to this share counts as chance, because conflicts are random.
 const NOISE: f64 = 0.03;
 
-/// The line of one measurement, printed when it ends.
 pub(super) fn line(mode: Mode, matchers: usize, figure: &Figure) -> String {
     format!(
         "{:<20}{matchers:>3} at once: {:>7.1} matches/s, {:>4.1} % conflicts, {:.2} calls a match",

@@ -18,7 +18,6 @@ pub(crate) const PARALLEL: u16 = 32;
 
 const ENVIRONMENT: &str = include_str!("../../ingest-tasks.env");
 
-/// The longest time for one batch.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 pub(crate) struct Through {
@@ -31,7 +30,6 @@ pub(crate) fn invocations(batch: u32) -> u32 {
     u32::from(PARALLEL).div_ceil(batch)
 }
 
-/// Gives `messages` to the function, `batch` at a time.
 pub(crate) fn measure(
     bootstrap: &Path,
     address: &str,
@@ -97,7 +95,6 @@ impl Function {
         Ok(Self { process, api })
     }
 
-    /// Gives the function one batch after the other.
     async fn work(&mut self, events: &[String]) -> Result<(), Error> {
         for event in events {
             let answer = timeout(PATIENCE, self.api.invoke(event.clone())).await??;
@@ -122,7 +119,6 @@ impl Drop for Function {
     }
 }
 
-/// A batch as Lambda delivers it.
 fn event(first: u32, batch: u32) -> String {
     let sent = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let sent = sent.unwrap_or_default().as_millis().to_string();

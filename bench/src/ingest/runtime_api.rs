@@ -16,7 +16,6 @@ use tokio::sync::{Mutex, mpsc};
 
 use crate::Error;
 
-/// Time until the deadline that the function gets.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 type Answer = Result<Value, String>;
@@ -56,7 +55,6 @@ impl RuntimeApi {
         })
     }
 
-    /// Gives the function an event, and waits for the answer.
     pub(crate) async fn invoke(&mut self, event: String) -> Result<Value, Error> {
         self.events.send(event).await?;
         let answer = self.answers.recv().await;
