@@ -35,13 +35,10 @@ pub struct Contended {
 /// Counts and findings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// Number of committed changes.
     pub commits: u64,
     /// Number of changes that were rejected because of a conflict.
     pub conflicts: u64,
-    /// Every assignment, in the order of the commits.
     pub assignments: Vec<Assignment>,
-    /// Violated guarantees.
     pub violations: Vec<String>,
 }
 
@@ -72,7 +69,6 @@ impl Contended {
         self
     }
 
-    /// The counts and findings so far.
     #[must_use]
     pub fn seen(&self) -> Seen {
         let state = self.lock();

@@ -18,7 +18,6 @@ use aws_sdk_dynamodb::types::AttributeValue;
 /// An item without its key: the text of each attribute, or the sorted texts of a set.
 pub type Row = BTreeMap<String, Vec<String>>;
 
-/// A whole table.
 pub type Rows = BTreeMap<Key, Row>;
 
 /// More items than any suite has of one kind.
@@ -138,7 +137,6 @@ fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + S
     Ok(rows)
 }
 
-/// An agent, with the default dimensions.
 #[must_use]
 pub fn agent(agent: &Agent) -> Row {
     let mut row = Row::new();
@@ -215,7 +213,6 @@ pub fn entry(entry: &QueueEntry) -> Row {
     row
 }
 
-/// The key of a pending call's entry in its line.
 #[must_use]
 pub fn waiting_key(call: &Call) -> Key {
     (
@@ -224,19 +221,16 @@ pub fn waiting_key(call: &Call) -> Key {
     )
 }
 
-/// The key of a line of pending calls.
 #[must_use]
 pub fn count_key(criteria: &Criteria) -> Key {
     ("AllCriteria".to_owned(), format!("C#{criteria}"))
 }
 
-/// The number of pending calls of a line.
 #[must_use]
 pub fn waiting(depth: u64) -> Row {
     texts([("WaitingDepth", depth.to_string())])
 }
 
-/// A pending call's entry in its line.
 #[must_use]
 pub fn call(call: &Call) -> Row {
     let mut row = texts([

@@ -44,7 +44,6 @@ use simulator::dynamodb::{AGENT_TABLE, EmbeddedDynamo, start_for_agents};
 /// The time at which the suites start.
 pub const NOW: Micros = Micros(1_800_000_000_000_000);
 
-/// A time in microseconds after [`NOW`].
 #[must_use]
 pub fn at(micros: u64) -> Micros {
     NOW.plus(Duration::from_micros(micros))

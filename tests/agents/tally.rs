@@ -18,7 +18,6 @@ pub fn check(rows: &Rows) -> Result<(), String> {
     leases(rows)
 }
 
-/// An attribute's text, or an empty text if it is absent.
 #[must_use]
 pub fn text<'a>(row: &'a Row, attribute: &str) -> &'a str {
     let texts = row.get(attribute);
@@ -74,7 +73,6 @@ fn queues(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
     Ok(depths)
 }
 
-/// A pending call's sort key in its line.
 #[must_use]
 pub fn place(row: &Row) -> String {
     let (arrived, call) = (text(row, "ArrivedAt"), text(row, "CallID"));

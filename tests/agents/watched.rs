@@ -10,7 +10,6 @@ use async_trait::async_trait;
 use simulator::layered::agents::{About, Layer};
 use simulator::layered::{Call, Layered, answer};
 
-/// A call other than a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read {
     /// The first entries of a queue, up to a limit.
@@ -21,7 +20,6 @@ pub enum Read {
     Other(&'static str),
 }
 
-/// Observes a store.
 #[async_trait]
 pub trait Watch: Send + Sync {
     async fn before(&self, _read: &Read) {}

@@ -28,7 +28,6 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Fails for every call from now on.
     pub fn fail(&self) {
         *lock(&self.deaf_to) = None;
     }
@@ -123,12 +122,10 @@ impl World {
         AgentQueue::new(store, self.clock.clone(), settings)
     }
 
-    /// Lets time pass.
     pub async fn pass(&self, duration: Duration) {
         tokio::time::advance(duration).await;
     }
 
-    /// Lets a millisecond pass.
     pub async fn tick(&self) {
         self.pass(Duration::from_millis(1)).await;
     }
@@ -174,7 +171,6 @@ impl World {
         enqueued
     }
 
-    /// A call that arrives now.
     #[must_use]
     pub fn call(&self, id: &str, wanted: &str) -> Call {
         Call {

@@ -21,7 +21,6 @@ use uuid::Uuid;
 /// The time at which the suites start.
 pub const NOW: Millis = Millis(1_800_000_000_000);
 
-/// Time for which settled tasks are kept.
 pub const RETENTION: Retention = Retention {
     success: Duration::from_secs(60),
     failure: Duration::from_secs(600),
@@ -94,7 +93,6 @@ pub async fn insert(store: &dyn QueueStore, ids: &[&str]) {
     }
 }
 
-/// The first page of the PENDING tasks.
 #[must_use]
 pub fn first_page(limit: u16) -> PageQuery {
     PageQuery {
@@ -141,7 +139,6 @@ pub fn swept_back() -> Reclaim {
     }
 }
 
-/// A request to take a task now, with a fresh token.
 #[must_use]
 pub fn wish(candidate: Candidate) -> TakeRequest {
     TakeRequest {
@@ -198,7 +195,6 @@ pub fn release(owner: Uuid, if_requested_is: Option<u64>, idle_turns: IdleTurns)
     }
 }
 
-/// A renewal while the circuit breaker is closed.
 #[must_use]
 pub fn renewal(owner: Uuid, until: Millis) -> Renewal {
     Renewal {

@@ -57,11 +57,8 @@ impl fmt::Display for Ticket {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
     pub id: AgentId,
-    /// Name for display; two agents may have the same.
     pub name: String,
-    /// The values by which calls choose the agent.
     pub profile: Profile,
-    /// Ticket of the current or the last stay in the queues.
     pub ticket: Ticket,
     /// The status, with its data.
     pub state: AgentState,
@@ -83,7 +80,6 @@ pub enum InvalidTransition {
     #[error("the agent is {status}; {remedy}")]
     Status {
         status: AgentStatus,
-        /// What to do first.
         remedy: &'static str,
     },
     #[error(
@@ -250,7 +246,6 @@ impl Agent {
         self.to(self.state.clone())
     }
 
-    /// The call that the agent attends, with its call lease.
     fn in_call(&self) -> Option<InCall> {
         match &self.state {
             AgentState::AttendingCall { call, until, .. } => Some(InCall {

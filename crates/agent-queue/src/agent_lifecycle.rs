@@ -13,10 +13,8 @@ use crate::transaction::{CallLease, Change};
 /// and the write.
 const ROUNDS: usize = 10;
 
-/// The result of an operation on an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// This operation changed the agent; the agent after the change.
     Done(Agent),
     /// The agent's state does not allow the operation; the agent is unchanged.
     Refused {
@@ -27,7 +25,6 @@ pub enum Changed {
     Unknown,
 }
 
-/// The transition of the agent, and the transaction that contains it.
 pub(crate) type Plan = (AgentChange, Change);
 
 impl AgentQueue {

@@ -14,7 +14,6 @@ use crate::call::{Assignment, ExpiredCall, OutboxEvent};
 use crate::intake::{DeadLetters, Delivery};
 use crate::publish::{PublishError, Publisher};
 
-/// Number of concurrent batch requests.
 const PARALLEL: usize = 8;
 
 /// Message attribute with the call's id. Subscribers deduplicate by it and [`ASSIGNMENT`].
@@ -33,7 +32,6 @@ const REJECTED: [&str; 2] = ["InvalidParameterValue", "InvalidMessageContents"];
 /// The longest reason, in characters. A reason may quote a body of any length.
 const MAX_REASON: usize = 1_000;
 
-/// The reason of expired calls.
 pub const WAITED_TOO_LONG: &str = "no agent was free within maxWait";
 
 /// Publishes assignments to a topic, and sends expired calls and invalid messages to a FIFO

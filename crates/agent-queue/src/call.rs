@@ -27,12 +27,10 @@ use crate::time::Micros;
 /// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>).
 pub const RETENTION: Duration = Duration::from_secs(15 * 24 * 60 * 60);
 
-/// A call that asks for an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The unique id. A call has at most one valid assignment at a time.
     pub id: CallId,
-    /// The criteria that an agent must match.
     pub criteria: Criteria,
     /// Start of the wait: the time at which the call was sent, not delivered.
     pub arrived: Micros,
@@ -67,7 +65,6 @@ pub struct Assignment {
     pub agent_id: AgentId,
     /// The agent's name, for display.
     pub agent_name: String,
-    /// Ticket that finishes or extends the call.
     pub ticket: Ticket,
     pub assigned_at: Micros,
     /// Time at which the first call lease expires; absent: never.
@@ -92,7 +89,6 @@ pub enum CallState {
 }
 
 impl CallState {
-    /// The state as stored in the table.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -135,7 +131,6 @@ impl CallRecord {
     }
 }
 
-/// An expired call, as sent to the dead-letter queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpiredCall {
@@ -158,7 +153,6 @@ pub struct OutboxEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutboxEvent {
     Assigned(Assignment),
-    /// An expired call, for the dead-letter queue.
     Expired(ExpiredCall),
 }
 

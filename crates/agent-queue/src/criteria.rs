@@ -38,7 +38,6 @@ impl Criteria {
         values.map(QueueName::new)
     }
 
-    /// Whether the agents of this queue match.
     #[must_use]
     pub fn fits(&self, queue: &QueueName) -> bool {
         let mut values = queue.values();
@@ -51,7 +50,6 @@ impl Criteria {
         fits && values.next().is_none()
     }
 
-    /// Whether an agent of this profile matches.
     #[must_use]
     pub fn fits_profile(&self, profile: &Profile) -> bool {
         self.0.len() == profile.values().len()
@@ -61,7 +59,6 @@ impl Criteria {
     }
 }
 
-/// The canonical text.
 impl fmt::Display for Criteria {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, wanted) in self.0.iter().enumerate() {

@@ -19,7 +19,6 @@ use crate::time::Clock;
 pub use self::answer::{AgentView, Answer, PendingView, QueueView, WaitingView};
 pub use self::command::{Command, CommandError};
 
-/// Executes commands.
 #[derive(Clone)]
 pub struct Desk {
     queue: Arc<AgentQueue>,
@@ -28,28 +27,21 @@ pub struct Desk {
     seed_enabled: bool,
 }
 
-/// Counts of the results of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeskReport {
-    /// Calls assigned to agents.
     pub assigned: u32,
-    /// New calls that are pending.
     pub calls_queued: u32,
-    /// Calls cancelled by their caller.
     pub cancelled: u32,
     pub expired: u32,
     /// Agents queued, or assigned a pending call by `enqueue`.
     pub agents_queued: u32,
-    /// Counts of the published events.
     pub published: Published,
 }
 
-/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DeskError {
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// Sample agents cannot be created.
     #[error(transparent)]
     Seed(#[from] SeedError),
 }

@@ -37,7 +37,6 @@ pub struct Dimension {
     pub name: String,
     /// Attribute in the table, for example `Languages`.
     pub attribute: String,
-    /// Whether an agent may have several values.
     #[serde(default)]
     pub multi_valued: bool,
 }

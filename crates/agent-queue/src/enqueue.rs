@@ -23,32 +23,24 @@ use crate::store::Line;
 use crate::time::Micros;
 use crate::transaction::{Before, Change};
 
-/// The result of the enqueue of one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enqueued {
-    /// The result for the agent itself.
     pub changed: Changed,
     /// New assignments to publish: of this agent, and of other agents that came first.
     pub assignments: Vec<Assignment>,
-    /// Number of calls that the operation expired.
     pub expired: u32,
 }
 
-/// The result of the enqueue of all available agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllEnqueued {
-    /// Number of agents that were queued.
     pub queued: usize,
-    /// New assignments to publish.
     pub assignments: Vec<Assignment>,
-    /// Number of calls that the operation expired.
     pub expired: u32,
     /// Whether an error or the queue's deadline ended the operation early: repeat it for the
     /// others.
     pub cut_short: bool,
 }
 
-/// Number of agents enqueued concurrently.
 const PARALLEL_JOINS: usize = 4;
 
 impl AgentQueue {

@@ -21,7 +21,6 @@ pub(crate) struct Gate {
 struct State {
     inside: usize,
     most: usize,
-    /// Number of agents lost since the last match.
     losses: u32,
 }
 
@@ -45,7 +44,6 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// Waits until the call may claim an agent.
     pub(crate) async fn enter(&self) -> Place<'_> {
         loop {
             if let Some(place) = self.try_enter() {

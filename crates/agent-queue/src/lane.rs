@@ -47,7 +47,6 @@ const MAX_LOSSES: u32 = 60;
 /// keeps others from claiming agents.
 const COUNTED: Duration = Duration::from_millis(100);
 
-/// The calls of one lane while they claim agents.
 struct Lane<'a> {
     queue: &'a AgentQueue,
     criteria: &'a Criteria,
@@ -56,10 +55,8 @@ struct Lane<'a> {
     view: tokio::sync::Mutex<View>,
 }
 
-/// The result of one attempt of a call to claim an agent.
 enum Claimed {
     Ended(Box<MatchOutcome>),
-    /// Too few agents are left.
     Few,
     /// Another transaction had the agent, after this number of reads. A conflict counts as a loss.
     Lost {

@@ -11,31 +11,25 @@ use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::store::StoreError;
 use crate::transaction::{Before, CallLease, Change};
 
-/// The result of matching a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matched {
     pub state: CallState,
     /// New assignments to publish: of this call, and of calls that were pending for longer.
     pub assignments: Vec<Assignment>,
-    /// Whether the call is new and pending.
     pub queued: bool,
-    /// Number of calls that the operation expired.
     pub expired: u32,
     /// Whether an error or the queue's deadline ended the operation early: repeat the same call.
     pub cut_short: bool,
 }
 
-/// The result of a cancellation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancel {
-    /// This request cancelled the call.
     Done,
     /// The call has an agent or has ended; this is its unchanged state.
     Is(CallState),
 }
 
 impl Cancel {
-    /// The call's state now.
     #[must_use]
     pub fn state(self) -> CallState {
         match self {

@@ -22,7 +22,6 @@ pub(crate) enum MatchOutcome {
     NoRecord,
 }
 
-/// The result of one attempt with one agent.
 pub(crate) enum TryOutcome {
     Ended(Box<MatchOutcome>),
     /// The agent has another status or ticket by now.
@@ -186,7 +185,6 @@ impl AgentQueue {
     }
 }
 
-/// The stored call that made a change fail.
 pub(crate) fn call_there(refusals: &[Refusal]) -> Option<CallRecord> {
     refusals.iter().find_map(|refusal| match &refusal.there {
         Some(There::Call(record)) => Some((**record).clone()),

@@ -16,7 +16,6 @@ pub const MAX_ID: usize = 64;
 /// message group.
 pub const MAX_VALUE: usize = 24;
 
-/// A text that is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidName {
     #[error("is empty; give 1 to {max} of A-Z a-z 0-9 _ . + -")]
@@ -31,10 +30,7 @@ pub enum InvalidName {
         max: usize,
     },
     #[error("holds {found:?}; use A-Z a-z 0-9 _ . + - only")]
-    Character {
-        /// The first such character.
-        found: char,
-    },
+    Character { found: char },
 }
 
 fn check(text: &str, max: usize) -> Result<(), InvalidName> {
@@ -118,7 +114,6 @@ name!(
 );
 
 impl AgentId {
-    /// A new UUIDv7.
     #[must_use]
     pub fn fresh() -> Self {
         Self(uuid::Uuid::now_v7().to_string())
@@ -126,7 +121,6 @@ impl AgentId {
 }
 
 impl CallId {
-    /// A new UUIDv7.
     #[must_use]
     pub fn fresh() -> Self {
         Self(uuid::Uuid::now_v7().to_string())

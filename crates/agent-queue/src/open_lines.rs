@@ -13,7 +13,6 @@ pub(crate) const MAX_LINES: usize = 1_000;
 /// Time for which a process assumes that a line that it opened is still open.
 const RELIED_ON: Duration = Duration::from_secs(30 * 60);
 
-/// The lines that this process opened, each with its time.
 #[derive(Debug, Default)]
 pub(crate) struct OpenLines(Mutex<HashMap<Criteria, Micros>>);
 

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use backon::ExponentialBuilder;
 
-/// Retries of a change that conflicted, was throttled, or got no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// Maximum number of retries after conflicts.

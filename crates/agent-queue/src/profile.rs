@@ -21,7 +21,6 @@ impl Profile {
         &self.0
     }
 
-    /// Every combination of a value in each dimension, in order.
     pub(crate) fn combinations(&self) -> Vec<Vec<&Value>> {
         let mut combinations = vec![vec![]];
         for values in &self.0 {

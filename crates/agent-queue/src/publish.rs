@@ -10,7 +10,6 @@ use async_trait::async_trait;
 use crate::call::{Assignment, OutboxEntry, OutboxEvent};
 use crate::queue::{AgentQueue, QueueError};
 
-/// Publishes events about calls.
 #[async_trait]
 pub trait Publisher: Send + Sync {
     /// Publishes each event. The answers are in the same order.

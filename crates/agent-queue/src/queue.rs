@@ -33,9 +33,7 @@ pub struct AgentQueue {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The dimensions by which agents are chosen.
     pub dimensions: Dimensions,
-    /// Which of the matching agents is assigned.
     pub order: Order,
     /// The longest wait of a call, from the time at which it was sent.
     pub max_wait: Duration,
@@ -91,7 +89,6 @@ pub enum QueueError {
 }
 
 impl QueueError {
-    /// Whether the same operation may succeed when it is repeated.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
@@ -102,13 +99,11 @@ impl QueueError {
     }
 }
 
-/// The result of a change without a conflict.
 pub(crate) enum Outcome {
     Done,
     Refused(Vec<Refusal>),
 }
 
-/// The reason to retry a change.
 enum Again {
     Conflict,
     Store(StoreError),
@@ -162,12 +157,10 @@ impl AgentQueue {
         }
     }
 
-    /// The deadline; `None`: no limit.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Whether the deadline has passed.
     pub(crate) fn is_over(&self) -> bool {
         self.deadline
             .is_some_and(|deadline| deadline <= Instant::now())
@@ -178,7 +171,6 @@ impl AgentQueue {
         &self.settings
     }
 
-    /// Returns the counters, and resets them.
     #[must_use]
     pub fn counted(&self) -> Counted {
         Counted {
@@ -268,7 +260,6 @@ impl AgentQueue {
         }
     }
 
-    /// The pauses after conflicts.
     pub(crate) fn pauses(&self) -> ExponentialBuilder {
         self.settings.patience.after_conflicts()
     }
@@ -283,7 +274,6 @@ impl AgentQueue {
         pauses.take_while(in_time)
     }
 
-    /// The error after the last attempt, which conflicted.
     pub(crate) fn contended(&self, operation: &'static str) -> QueueError {
         if self.is_over() {
             return QueueError::OutOfTime { operation };

@@ -8,7 +8,6 @@ pub const SK: &str = "sk";
 
 /// Agents, in the partitions `Agents#<stripe>`; the sort key is `Agent#<id>`.
 pub const AGENTS: &str = "Agents";
-/// Prefix of an agent's sort key.
 pub const AGENT_PREFIX: &str = "Agent#";
 /// Partition of all queues that were ever opened; the sort key is the queue's name.
 pub const ALL_QUEUES: &str = "AllQueues";
@@ -16,9 +15,7 @@ pub const ALL_QUEUES: &str = "AllQueues";
 pub const ALL_CRITERIA: &str = "AllCriteria";
 /// Prefix of a partition of pending calls, `C#<criteria>`.
 pub const CRITERIA_PREFIX: &str = "C#";
-/// Prefix of a call's partition.
 pub const CALL_PREFIX: &str = "Call#";
-/// Sort key of a call.
 pub const CALL: &str = "Call";
 /// Call leases, in the partitions `Leases#<stripe>`; the sort key is `<until>#<agent id>`.
 pub const LEASES: &str = "Leases";
@@ -28,9 +25,7 @@ pub const OUTBOX: &str = "Outbox";
 /// Number of partitions over which agents, call leases and the outbox are spread. Stored keys depend on it.
 pub const STRIPES: u8 = 16;
 
-/// An agent's name (S).
 pub const AGENT_NAME: &str = "AgentName";
-/// An agent's id (S).
 pub const AGENT_ID: &str = "AgentID";
 /// `offline`, `available`, `queued` or `attendingCall` (S).
 pub const AGENT_STATUS: &str = "AgentStatus";
@@ -40,9 +35,7 @@ pub const TICKET: &str = "Ticket";
 pub const AVAILABLE_SINCE: &str = "AvailableSince";
 /// Time of the enqueue: the place in the queues (S).
 pub const QUEUED_AT: &str = "QueuedAt";
-/// The queues of a queued agent (SS).
 pub const QUEUES: &str = "Queues";
-/// A call's id (S).
 pub const CALL_ID: &str = "CallID";
 /// Time at which an agent's call lease expires (S).
 pub const LEASE_UNTIL: &str = "LeaseUntil";
@@ -52,7 +45,6 @@ pub const ANSWER_BY: &str = "AnswerBy";
 /// Time at which a process last opened a line of pending calls (S).
 pub const SEEN_AT: &str = "SeenAt";
 
-/// The criteria of a call, in canonical form (S).
 pub const CRITERIA: &str = "Criteria";
 /// Time at which a call was sent (S).
 pub const ARRIVED_AT: &str = "ArrivedAt";

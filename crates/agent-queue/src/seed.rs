@@ -6,7 +6,6 @@ use crate::dimension::Dimensions;
 use crate::name::Value;
 use crate::profile::Profile;
 
-/// First names of the sample agents.
 const FIRST_NAMES: [&str; 10] = [
     "Ana", "Ben", "Chloe", "David", "Elena", "Felix", "Grace", "Hugo", "Irene", "Jonas",
 ];
@@ -20,16 +19,13 @@ const LAST_NAMES: [&str; 51] = [
     "Petit", "Rossi", "Sato", "Tanaka", "Urban", "Vogel", "Wagner", "Yilmaz", "Zimmer", "Abel",
 ];
 
-/// Languages of the sample agents.
 const LANGUAGES: [&str; 3] = ["English", "Spanish", "French"];
 
-/// Genders of the sample agents.
 const GENDERS: [&str; 2] = ["F", "M"];
 
 /// The most sample agents of one command.
 pub const MAX_SEED: u32 = 500;
 
-/// The reason why no sample agents are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeedError {
     #[error(

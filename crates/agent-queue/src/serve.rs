@@ -7,7 +7,6 @@ use crate::name::CallId;
 use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::transaction::{Before, Change};
 
-/// The results of serving pending calls.
 #[derive(Debug, Default)]
 pub(crate) struct Served {
     pub(crate) assignments: Vec<Assignment>,
@@ -77,7 +76,6 @@ impl AgentQueue {
         Ok(true)
     }
 
-    /// Expires the first call of a line.
     pub(crate) async fn expire_first(
         &self,
         call: &Call,

@@ -19,7 +19,6 @@ use crate::name::{AgentId, CallId};
 use crate::time::Micros;
 use crate::transaction::{CallLease, Change, QueueEntry};
 
-/// The operations that the queue needs of a store.
 #[async_trait]
 pub trait AgentStore: Send + Sync {
     /// Commits a change: all of its steps or none. For ten minutes, a repeat of the same change (by
@@ -31,7 +30,6 @@ pub trait AgentStore: Send + Sync {
     /// At most `limit` agents with ids after `after`, ordered by id.
     async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError>;
 
-    /// All agents, ordered by id.
     async fn all_agents(&self) -> Result<Vec<Agent>, StoreError> {
         const PAGE: u16 = 200;
         let mut agents = vec![];
@@ -107,20 +105,15 @@ pub trait AgentStore: Send + Sync {
     async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError>;
 }
 
-/// Which agent of a queue comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The agent queued longest.
     #[default]
     Fifo,
-    /// The agent queued most recently.
     Lifo,
 }
 
-/// The result of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Committed {
-    /// Every step took effect.
     Done,
     /// No step took effect, because the conditions of these steps were not met.
     Refused(Vec<Refusal>),
@@ -129,7 +122,6 @@ pub enum Committed {
     Conflict,
 }
 
-/// A step whose condition was not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Its index among the change's steps.
@@ -138,7 +130,6 @@ pub struct Refusal {
     pub there: Option<There>,
 }
 
-/// The stored item that made a step fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum There {
     Agent(Box<Agent>),
@@ -176,7 +167,6 @@ impl QueueCounters {
     }
 }
 
-/// A line of pending calls of one criteria.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub criteria: Criteria,
@@ -184,7 +174,6 @@ pub struct Line {
     pub seen: Micros,
 }
 
-/// The number of pending calls of one criteria.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingCount {
     pub criteria: Criteria,

@@ -29,17 +29,13 @@ pub struct SweepReport {
     pub returned: u32,
     /// Calls returned to their lines, because the agent did not answer.
     pub calls_returned: u32,
-    /// Assignments undone, because they could not be published in time.
     pub undone: u32,
-    /// Missing entries of queued agents, written again.
     pub restored: u32,
-    /// Pending calls assigned.
     pub assigned: u32,
     pub expired: u32,
     pub published: u32,
     /// Expired calls sent to the dead-letter queue.
     pub dead_lettered: u32,
-    /// Events that could not be published.
     pub untold: u32,
     pub queued_agents: u64,
     pub waiting_calls: u64,
@@ -55,13 +51,10 @@ pub struct SweepReport {
 )]
 pub struct SweepError {
     pub report: SweepReport,
-    /// How many steps failed.
     pub failures: usize,
-    /// The first failure.
     pub source: QueueError,
 }
 
-/// Number of items read at once.
 const PAGE: u16 = 100;
 
 /// Age at which the sweep publishes an assignment, if the process that made it has not done so.

@@ -74,7 +74,6 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Micros;
 }
 
-/// The machine's own clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

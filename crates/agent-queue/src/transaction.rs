@@ -44,7 +44,6 @@ impl Change {
         }
     }
 
-    /// Creates an agent, and opens its queues.
     #[must_use]
     pub fn register(agent: Agent, queues: Vec<QueueName>) -> Self {
         let queues = queues.into_iter().map(Step::OpenQueue);
@@ -81,7 +80,6 @@ impl Change {
         Self::of(steps)
     }
 
-    /// Adds an agent to all its queues.
     #[must_use]
     pub fn enqueue(change: AgentChange, agent: &Agent) -> Self {
         let entries = QueueEntry::all_of(&change.applied_to(agent.clone()));
@@ -140,7 +138,6 @@ impl Change {
         free.assigned(call, Before::Waiting, at, term.into())
     }
 
-    /// Adds a new call as pending.
     #[must_use]
     pub fn wait(call: &Call) -> Self {
         let record = CallRecord::waiting(call.clone());
@@ -155,7 +152,6 @@ impl Change {
         Self::of(end_of_wait(call, Before::Waiting, CallState::Cancelled, at))
     }
 
-    /// Cancels a call before it arrives.
     #[must_use]
     pub fn cancel_early(call: Call) -> Self {
         let (state, at) = (CallState::Cancelled, call.arrived);
@@ -163,7 +159,6 @@ impl Change {
         Self::of(vec![Step::Call(Before::New, record)])
     }
 
-    /// Expires a call that waited too long.
     #[must_use]
     pub fn expire(call: &Call, from: Before, at: Micros) -> Self {
         let mut steps = end_of_wait(call, from, CallState::Expired, at);
@@ -179,25 +174,21 @@ impl Change {
         Self::of(steps)
     }
 
-    /// Deletes an obsolete queue entry.
     #[must_use]
     pub fn discard(entry: &QueueEntry) -> Self {
         Self::of(vec![Step::Discard(entry.clone())])
     }
 
-    /// Writes the missing entry of a queued agent.
     #[must_use]
     pub(crate) fn rejoin(agent: &Agent, entry: QueueEntry) -> Self {
         Self::of(vec![Step::Agent(agent.stay()), Step::Join(entry)])
     }
 
-    /// Deletes the obsolete place of a call that is no longer pending.
     #[must_use]
     pub fn forget(call: &Call) -> Self {
         Self::of(vec![Step::Unwait(call.clone())])
     }
 
-    /// Writes the missing item of a call that has a place in a line.
     #[must_use]
     pub fn restore(call: &Call) -> Self {
         let record = CallRecord::waiting(call.clone());
@@ -255,7 +246,6 @@ impl Change {
         change
     }
 
-    /// Deletes an obsolete call lease.
     #[must_use]
     pub fn end_lease(lease: &CallLease) -> Self {
         Self::of(vec![Step::Unlease(lease.clone())])
@@ -266,7 +256,6 @@ fn leaving(entries: Vec<QueueEntry>) -> Vec<Step> {
     entries.into_iter().map(Step::Leave).collect()
 }
 
-/// The call after an assignment without an answer.
 fn without_answer(assigned: &Call) -> Call {
     Call {
         unanswered: assigned.unanswered + 1,

@@ -22,7 +22,6 @@ impl Windows {
         }
     }
 
-    /// The maximum of a window.
     pub(crate) fn most(&self) -> usize {
         self.most.into()
     }

@@ -16,7 +16,6 @@ pub const MAX_MESSAGES: usize = 10;
 /// 1 MiB, by the same page. A queue may have a lower limit; it then rejects the message.
 pub const MAX_BYTES: usize = 1_048_576;
 
-/// An entry of a batch that the service did not take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct Rejected {
@@ -39,9 +38,7 @@ impl Rejected {
 
 /// An entry of an answer's list of failures.
 pub trait Failure {
-    /// The entry's id in the request.
     fn id(&self) -> &str;
-    /// The service's error.
     fn rejected(&self) -> Rejected;
 }
 

@@ -16,7 +16,6 @@ pub enum StoreError {
     )]
     Throttled {
         operation: &'static str,
-        /// DynamoDB's error.
         source: Source,
     },
     #[error("{operation}: rejected by DynamoDB ({code})")]
@@ -24,20 +23,17 @@ pub enum StoreError {
         operation: &'static str,
         /// DynamoDB's error code.
         code: String,
-        /// DynamoDB's error.
         source: Source,
     },
     /// No usable answer: a timeout, a network failure or a fault in DynamoDB.
     #[error("{operation}: no answer from DynamoDB, so it may or may not have happened")]
     Unanswered {
         operation: &'static str,
-        /// The client's error.
         source: Source,
     },
     #[error("{operation}: other requests changed the item {key} before each attempt; repeat it")]
     Contended {
         operation: &'static str,
-        /// The item's key.
         key: String,
     },
     #[error(
@@ -51,7 +47,6 @@ pub enum StoreError {
     },
 }
 
-/// DynamoDB's code for an invalid request.
 pub const VALIDATION: &str = "ValidationException";
 
 impl StoreError {

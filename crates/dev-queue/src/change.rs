@@ -12,7 +12,6 @@ use serde_json::Value;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// The item's id.
     pub id: String,
     /// The item before the change, in DynamoDB's JSON; `Null` if there was none.
     pub before: Value,

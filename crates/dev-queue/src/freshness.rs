@@ -11,7 +11,6 @@ const REMEMBERED: usize = 10_000;
 /// A task counts as fresh if it starts within this time of its creation.
 pub const FRESH: Duration = Duration::from_secs(1);
 
-/// When tasks were created, and when tasks started.
 #[derive(Debug, Default)]
 pub struct Freshness {
     arrivals: VecDeque<Arrival>,
@@ -40,7 +39,6 @@ pub struct Ages {
 }
 
 impl Freshness {
-    /// Notes a new task.
     pub fn created(&mut self, created: Millis, expires_at: Option<EpochSeconds>) {
         let arrival = Arrival {
             created,
@@ -49,7 +47,6 @@ impl Freshness {
         keep(&mut self.arrivals, arrival);
     }
 
-    /// Notes the first start of a task.
     pub fn started(&mut self, created: Millis, at: Millis) {
         keep(&mut self.starts, Start { created, at });
     }
@@ -105,7 +102,6 @@ impl Ages {
         })
     }
 
-    /// The share of fresh tasks, in percent.
     #[must_use]
     pub fn percent_fresh(&self) -> usize {
         self.fresh * 100 / self.started.max(1)

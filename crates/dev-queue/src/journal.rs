@@ -8,22 +8,18 @@ use lifo_queue::time::Millis;
 use crate::change::Transition;
 use crate::freshness::{Ages, FRESH, Freshness};
 
-/// Prints transitions and counts them.
 pub struct Journal<W> {
     out: W,
     freshness: Freshness,
     tally: Tally,
 }
 
-/// Numbers of transitions since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub created: u64,
     /// Tasks that started, each counted once.
     pub started: u64,
-    /// Tasks that ended as SUCCESS.
     pub succeeded: u64,
-    /// Tasks that ended as FAILURE.
     pub failed: u64,
     /// Tasks that expired before they ended.
     pub expired: u64,

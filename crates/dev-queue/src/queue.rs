@@ -59,12 +59,10 @@ pub struct DevQueue {
     tally: watch::Sender<Tally>,
 }
 
-/// The queue ended because of an error.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error("the endpoint failed")]
     Endpoint(#[source] io::Error),
-    /// A line could not be printed.
     #[error("the output could not be written")]
     Output(#[source] io::Error),
     #[error("the running tasks could not be returned to PENDING")]
@@ -129,7 +127,6 @@ impl DevQueue {
         self.creator.clone()
     }
 
-    /// The numbers of transitions so far.
     #[must_use]
     pub fn tally(&self) -> watch::Receiver<Tally> {
         self.tally.subscribe()
@@ -180,7 +177,6 @@ impl DevQueue {
         ended
     }
 
-    /// Prints the changes, and wakes the processor.
     async fn react<W: Write>(
         &self,
         changes: &mut UnboundedReceiver<Change>,
@@ -303,7 +299,6 @@ impl DevQueue {
     }
 }
 
-/// Prints a change, if it is a transition of a task or a pause.
 fn print<W: Write>(
     journal: &mut Journal<W>,
     change: &Change,

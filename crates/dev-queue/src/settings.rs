@@ -20,7 +20,6 @@ const CONTRACT: &str = include_str!("../../../tests/contract.json");
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Settings of new tasks.
     pub create: CreateSettings,
     pub process: ProcessSettings,
     pub sweep: SweepSettings,
@@ -43,7 +42,6 @@ pub struct Overrides {
     pub concurrency: Option<u16>,
     /// Maximum number of starts per second, without a burst.
     pub rate: Option<NonZeroU32>,
-    /// The longest time of one run.
     pub timeout: Option<Duration>,
     /// Attempts before FAILURE.
     pub max_attempts: Option<NonZeroU32>,

@@ -31,7 +31,6 @@ pub struct Table {
     _lock: Option<File>,
 }
 
-/// Why the table cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("the folder {0} is in use by another freshq dev: stop it, or name another folder")]
@@ -42,7 +41,6 @@ pub enum OpenError {
     Database(#[from] NotStarted),
 }
 
-/// The expired items could not be found.
 #[derive(Debug, thiserror::Error)]
 #[error("the table could not be read: {0}")]
 pub struct ScanFailed(String);

@@ -8,7 +8,6 @@ use serde_json::json;
 
 use crate::{NotStarted, TABLE};
 
-/// Executes a request and returns the status and the body of the response.
 #[must_use]
 pub fn call(database: &Database, operation: &str, body: &str) -> (u16, String) {
     let done = match operation {

@@ -31,7 +31,6 @@ pub struct EmbeddedDynamo {
     pub address: SocketAddr,
 }
 
-/// The embedded DynamoDB did not start.
 #[derive(Debug)]
 pub struct NotStarted(String);
 

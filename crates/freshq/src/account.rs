@@ -25,7 +25,6 @@ impl Account {
         self.id.as_deref().unwrap_or("unknown")
     }
 
-    /// Adds the account and the region to a JSON object.
     pub(crate) fn add_to(&self, object: &mut Value) {
         object["account"] = json!(self.id);
         object["region"] = json!(self.region);
@@ -120,7 +119,6 @@ impl Caller {
 
 #[cfg(test)]
 impl Caller {
-    /// A caller of a test, without AWS.
     pub(crate) fn of(account: &str) -> Self {
         let account = Account {
             id: Some(account.to_owned()),

@@ -16,7 +16,6 @@ pub(crate) use self::table::MISSPELLED;
 pub(crate) use self::template::{Kind, Resource, Stack};
 use crate::failure::Failure;
 
-/// Reads a deployed stack.
 #[async_trait]
 pub(crate) trait Deployed: Send + Sync {
     /// The stack, with the resources of its template.

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-/// The exit code of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// 0: everything that was requested is done.

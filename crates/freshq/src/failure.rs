@@ -13,7 +13,6 @@ use lifo_queue::wake::WakeError;
 use crate::account::Account;
 use crate::exit::Exit;
 
-/// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("no AWS region: use --region, set AWS_REGION, or set a region in your profile")]
@@ -116,7 +115,6 @@ const REMEDIES: [(&str, &str); 8] = [
 ];
 
 impl Failure {
-    /// The exit code of the command.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::NoRegion

@@ -13,7 +13,6 @@ use crate::failure::Failure;
 /// Timeout of one attempt to invoke: longer than the timeouts of `create-tasks` and `agent-desk`.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// A function that responds to events.
 #[async_trait]
 pub(crate) trait Function: Send + Sync {
     /// Sends one event and returns the response. The client may repeat the event.

@@ -30,7 +30,6 @@ const RECENT: u16 = 1_000;
 /// The rates count tasks that were created within this time before the sample.
 pub(crate) const WINDOW: Duration = observed::WINDOW;
 
-/// The state of a queue at one time.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) status: Status,
@@ -134,7 +133,6 @@ pub(crate) struct Figures {
     pub(crate) start_age: Option<Duration>,
 }
 
-/// The last sample, and the figures of the samples before it.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) last: Option<Sample>,

@@ -12,13 +12,10 @@ use crate::config;
 use crate::diagnostics::Failure;
 use crate::telemetry::metrics::Metrics;
 
-/// A queue with its clients.
 pub struct Agents {
     pub queue: Arc<AgentQueue>,
-    /// Publishes assignments, and sends expired calls to the dead-letter queue.
     pub publisher: Arc<AwsPublisher>,
     pub sqs: aws_sdk_sqs::Client,
-    /// The function's metrics.
     pub metrics: Metrics,
 }
 

@@ -3,7 +3,6 @@
 use aws_lambda_events::sns::SnsEvent;
 use serde_json::Value;
 
-/// An invalid event. The message names the field and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
     #[error("a field of the event is missing or invalid (expected: {expected})")]
@@ -16,7 +15,6 @@ pub enum EventError {
     NoRecords { expected: &'static str },
     #[error("{found}; send {expected}")]
     Unexpected {
-        /// The kind or the fields of the event.
         found: String,
         expected: &'static str,
     },

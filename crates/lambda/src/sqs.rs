@@ -69,7 +69,6 @@ fn unusable(field: &str, expected: &'static str) -> EventError {
     }
 }
 
-/// The function's deadline, less a margin.
 #[must_use]
 pub fn deadline(context: &Context, margin: Duration) -> Instant {
     let left = context.deadline().duration_since(SystemTime::now());

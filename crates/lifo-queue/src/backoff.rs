@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::settings::ms;
 
-/// The delay of a task after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Backoff {
     /// Upper bound of the delay after the first attempt. It doubles with each further attempt.

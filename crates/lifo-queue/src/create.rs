@@ -32,13 +32,11 @@ use crate::trace;
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>).
 pub const MAX_TASKS: usize = 10_000;
 
-/// Concurrent inserts.
 const PARALLEL: usize = 16;
 
 /// The longest expiry if the configuration sets none: ten years.
 pub const LONGEST_TTL: Duration = Duration::from_secs(10 * 366 * 86_400);
 
-/// Settings of new tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct CreateSettings {
     /// Time until a task without `ttlSeconds` expires.
@@ -84,7 +82,6 @@ pub struct CreateReport {
     /// States that were not written, because a newer state of their key was in the table before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outdated: Vec<CreatedTask>,
-    /// Tasks that were not inserted.
     pub failed: Vec<FailedTask>,
 }
 

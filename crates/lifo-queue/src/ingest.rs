@@ -50,7 +50,6 @@ use crate::store::{AdmissionStore, Counts, TaskStore};
 use crate::task::{TaskStatus, Ttl};
 use crate::time::{Clock, Millis};
 
-/// A message as it was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// `messageId`: identifies a failed message to Lambda, and is the default `taskId`.
@@ -71,9 +70,7 @@ pub struct Delivery {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct IngestSettings {
-    /// Settings of new tasks.
     pub create: CreateSettings,
-    /// Concurrent writes.
     #[serde(rename = "writeParallelism", deserialize_with = "positive")]
     pub parallel: usize,
     /// Delay until a failed message becomes visible again: random, from half of the bound to the
@@ -113,7 +110,6 @@ pub struct IngestReport {
     pub returned: Vec<String>,
 }
 
-/// Works through batches of an ingest queue.
 pub struct Ingest {
     store: Arc<dyn TaskStore>,
     queue: Arc<dyn IngestQueue>,
@@ -124,7 +120,6 @@ pub struct Ingest {
     admission: Option<Admission>,
 }
 
-/// A message that is being processed.
 struct Open<'a> {
     delivery: &'a Delivery,
     wrong: Vec<Wrong<'a>>,

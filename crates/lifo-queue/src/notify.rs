@@ -32,7 +32,6 @@ pub struct Notification {
     pub trace: Option<String>,
 }
 
-/// Why a processor is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WakeReason {
@@ -54,11 +53,9 @@ impl WakeReason {
     }
 }
 
-/// A notification that was not sent.
 #[derive(Debug, thiserror::Error)]
 #[error("the notification to {topic} was not published")]
 pub struct NotifyError {
     pub topic: String,
-    /// The client's error.
     pub source: Source,
 }

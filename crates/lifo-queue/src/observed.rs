@@ -54,7 +54,6 @@ impl Capacity {
     /// is free.
     const VALID: Duration = Duration::from_secs(30);
 
-    /// A capacity of this many runs per second.
     #[must_use]
     pub fn new(per_second: f64, at: Millis) -> Self {
         #[allow(
@@ -82,7 +81,6 @@ impl Capacity {
     }
 }
 
-/// A response of the downstream, or the lack of one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastResponse {
     /// When the run ended.

@@ -27,17 +27,14 @@ use crate::wake::{Wake, WakeError, Waker};
 /// Maximum number of pending tasks that are read to count superseded states.
 const KEYS_READ: usize = 100;
 
-/// Executes operators' commands on one queue.
 pub struct Operator {
     store: Arc<dyn QueueStore>,
     waker: Waker,
     clock: Arc<dyn Clock>,
 }
 
-/// The state of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// When this was read.
     pub now: Millis,
     /// The control item: processor lease, pause, requested wake-ups.
     pub control: Control,
@@ -47,7 +44,6 @@ pub struct Status {
     pub oldest_pending: Option<Millis>,
     /// Running tasks, and tasks of crashed processes.
     pub taken: Depth,
-    /// Failed tasks, which may be redriven.
     pub failed: Depth,
     /// The pending keys, and how many of their states were superseded.
     pub keys: Keys,
@@ -65,7 +61,6 @@ pub struct Keys {
     pub exact: bool,
 }
 
-/// Result of a redrive of several tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RedriveReport {
     /// Tasks that are PENDING again.
@@ -78,7 +73,6 @@ pub struct RedriveReport {
     pub wake: Option<Wake>,
 }
 
-/// A task that a command on several tasks could not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedChange {
     pub task: TaskId,

@@ -50,7 +50,6 @@ pub struct ShedTask {
     pub unreadable: Vec<&'static str>,
 }
 
-/// Why a task was shed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShedReason {
     Expired,
@@ -58,7 +57,6 @@ pub enum ShedReason {
     NotAdmitted,
 }
 
-/// Destination of shed tasks.
 #[async_trait]
 pub trait ShedSink: Send + Sync {
     /// Takes the tasks, oldest deletion first. Returns those that it did not take, in ascending
@@ -78,7 +76,6 @@ pub struct NotHandedOver {
     pub error: HandOverError,
 }
 
-/// Why a sink did not take a task.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum HandOverError {
     #[error("not tried, because a task before it was not taken")]
@@ -94,7 +91,6 @@ pub struct ShedCounter {
     sink: Option<Arc<dyn ShedSink>>,
 }
 
-/// Result of counting a list of shed tasks.
 #[derive(Debug, Default)]
 pub struct ShedReport {
     /// Counted tasks that were PENDING.

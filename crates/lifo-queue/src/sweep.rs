@@ -33,7 +33,6 @@ const PAGE: u16 = 1_000;
 /// minute.
 const MAX_PAGES: u32 = 100;
 
-/// Concurrent changes.
 const PARALLEL: usize = 16;
 
 /// After this many changes that DynamoDB throttled or did not answer, the sweep leaves the
@@ -78,7 +77,6 @@ pub struct Sweeper {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SweepReport {
-    /// Index pages read.
     pub pages: u32,
     /// Tasks returned to PENDING after their lease expired.
     pub returned: u32,
@@ -119,7 +117,6 @@ pub struct FailedSweep {
     pub error: SweepError,
 }
 
-/// Why a sweep failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     #[error("the sweep could not use the table")]

@@ -88,7 +88,6 @@ impl Tracer {
     }
 }
 
-/// The current segment.
 #[derive(Clone)]
 struct Context {
     span: Arc<Span>,

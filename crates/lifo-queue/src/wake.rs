@@ -12,7 +12,6 @@ use crate::notify::{Notification, Notifier, NotifyError, WakeReason};
 use crate::store::{QueueStore, StoreError, Written};
 use crate::time::Clock;
 
-/// Requests wake-ups of `process-tasks`.
 #[derive(Clone)]
 pub struct Waker {
     store: Arc<dyn QueueStore>,
@@ -21,7 +20,6 @@ pub struct Waker {
     marker: Duration,
 }
 
-/// Result of a wake-up request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     Published,

@@ -115,7 +115,6 @@ pub struct Report {
     pub violations: Vec<String>,
     /// The events of the run, one line each.
     pub trace: Vec<String>,
-    /// Figures of the run.
     pub census: Census,
 }
 
@@ -256,7 +255,6 @@ impl Cloud {
         self.world.backend.tasks()
     }
 
-    /// The virtual time.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.world.now()

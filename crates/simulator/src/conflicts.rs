@@ -68,7 +68,6 @@ pub struct Latency {
     pub transaction: Duration,
 }
 
-/// The latency, conflicts and limits of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Model {
     pub latency: Latency,
@@ -218,7 +217,6 @@ impl Conflicts {
         }
     }
 
-    /// Returns the figures so far and resets them.
     #[must_use]
     pub fn take_figures(&self) -> Figures {
         std::mem::take(&mut *self.figures())
@@ -287,7 +285,6 @@ async fn pause(duration: Duration) {
     }
 }
 
-/// DynamoDB's response to a rejected request.
 fn refusal(access: Access, rejected: &Rejected) -> Answer {
     let (flags, code, exception, message) = match rejected {
         Rejected::Conflict(flags) => (

@@ -14,7 +14,6 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 
-/// The answer of a connector, or why it has none.
 pub type Answer = Result<HttpResponse, ConnectorError>;
 
 /// The configuration of the functions' clients, without their network. The address and the

@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use crate::dynamodb;
 use crate::protocol::{self, Answer};
 
-/// The outcome of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The request is executed and answered.

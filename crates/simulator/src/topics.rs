@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 use lifo_queue::notify::{Notification, Notifier, NotifyError};
 
-/// Both topics, without subscribers.
 #[derive(Debug, Default)]
 pub struct Topics {
     process_tasks: Mutex<Vec<Notification>>,

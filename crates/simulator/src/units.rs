@@ -58,7 +58,6 @@ impl Metered {
     }
 }
 
-/// A task whose payload has about this size in bytes.
 fn task(n: usize, payload: usize) -> NewTask {
     NewTask {
         id: TaskId::from_stored(format!("0197a3c4-5b6d-7e8f-9a0b-{n:012}")),

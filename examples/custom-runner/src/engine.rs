@@ -24,7 +24,6 @@ impl std::fmt::Display for TooLarge {
     }
 }
 
-/// The order's total, in cents.
 pub(crate) fn price(order: &Order) -> Result<u64, TooLarge> {
     order.lines.iter().try_fold(0u64, |sum, line| {
         line.cents

@@ -20,7 +20,6 @@ const MAX_ENTRIES: usize = 10;
 pub(crate) struct Bus {
     client: Client,
     arn: String,
-    /// The name of the task table, which also identifies the queue in metrics.
     queue: String,
 }
 
@@ -31,7 +30,6 @@ struct Detail<'a> {
     task: &'a EndedTask,
 }
 
-/// Why an event was not published.
 #[derive(Debug, thiserror::Error)]
 enum NotPublished {
     #[error("the event is not JSON")]

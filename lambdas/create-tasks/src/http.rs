@@ -9,7 +9,6 @@ use lifo_queue::create::request::{self, HttpError, Request};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The answer to an HTTP request, with the fields of payload format 2.0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HttpAnswer {
@@ -18,7 +17,6 @@ pub(crate) struct HttpAnswer {
     body: String,
 }
 
-/// Why an event with an HTTP request is rejected.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EventError {
     #[error("isBase64Encoded is true, and the body is not in base64: {0}")]
@@ -47,7 +45,6 @@ pub(crate) fn read(event: &Value, simulation: bool) -> Result<Request, EventErro
 }
 
 impl HttpAnswer {
-    /// The answer to a request that was executed.
     pub(crate) fn of(report: &CreateReport) -> Self {
         Self::new(request::status_code(report), &json!(report))
     }

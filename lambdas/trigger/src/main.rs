@@ -29,7 +29,6 @@ struct Wakes {
     tracer: Option<Arc<Tracer>>,
 }
 
-/// Result of an event.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {

@@ -12,13 +12,11 @@ use agent_queue::transaction::{Before, Change, Key, QueueEntry, Step, agent_key}
 use fastrand::Rng;
 use tokio::task::Id;
 
-/// What has happened so far.
 pub(super) struct State {
     pub(super) rng: Rng,
     pub(super) under_way: BTreeSet<Key>,
     /// Items whose transaction in progress is to be rejected.
     pub(super) doomed: BTreeSet<Key>,
-    /// Number of committed changes.
     pub(super) commits: u64,
     pub(super) conflicts: u64,
     /// The entries of the queues, each with the number of commits before it.
@@ -27,7 +25,6 @@ pub(super) struct State {
     waiting: BTreeMap<Key, (Criteria, u64)>,
     /// For each tokio task and each queue or line: the number of commits before its last read.
     pub(super) looks: BTreeMap<(Id, String), u64>,
-    /// Every assignment, in the order of the commits.
     pub(super) assignments: Vec<Assignment>,
     pub(super) answered: BTreeMap<CallId, &'static str>,
     tickets: BTreeSet<String>,

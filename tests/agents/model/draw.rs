@@ -20,7 +20,6 @@ const AGENTS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 /// A ticket that no agent ever had.
 const FORGED: Ticket = Ticket(Uuid::max());
 
-/// Draws one request in this state.
 pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     let has = |status| machine.any(|state| state.status() == status);
     let waits = machine

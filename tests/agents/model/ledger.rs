@@ -16,7 +16,6 @@ use crate::tally::{self, place, text};
 #[derive(Clone, Debug)]
 pub struct Ledger {
     order: Order,
-    /// The tickets of all assignments.
     given: BTreeSet<String>,
     published: BTreeSet<String>,
 }

@@ -12,7 +12,6 @@ use crate::rows::Row;
 /// shrinking removes some of its requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// The time of the request.
     pub now: Micros,
     pub wish: Wish,
 }
@@ -21,11 +20,8 @@ pub struct Operation {
 pub enum Wish {
     Register(AgentId, String, Profile),
     Available(AgentId),
-    /// available → queued.
     Enqueue(AgentId),
-    /// Every available agent → queued.
     EnqueueAll,
-    /// queued → available or offline, or available → offline.
     Leave(AgentId, IdleStatus),
     /// A call asks for an agent, also repeatedly.
     Match(Call),
@@ -51,7 +47,6 @@ pub enum Wish {
 }
 
 impl Wish {
-    /// The name of the kind of request.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

@@ -33,10 +33,8 @@ pub const ANSWER: Duration = Duration::from_secs(25);
 /// Age from which the sweep publishes an unpublished assignment.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// A queue of agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Number of joins and departures.
     pub version: u64,
     /// The queued agents, each with the time of its enqueue, longest queued first.
     pub agents: Vec<(Micros, AgentId)>,
@@ -44,13 +42,10 @@ pub struct Line {
 
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// Which agent is assigned first.
     pub order: Order,
-    /// Whether agents have to answer their calls.
     pub answers: bool,
     /// All agents. Their tickets are consecutive numbers.
     pub agents: BTreeMap<AgentId, Agent>,
-    /// Every queue that was ever opened.
     pub queues: BTreeMap<QueueName, Line>,
     pub calls: BTreeMap<CallId, CallRecord>,
     /// The pending calls of each criteria, oldest first.
@@ -84,7 +79,6 @@ impl Reference {
         }
     }
 
-    /// Performs a request. Returns the answer and the rule behind it.
     pub fn perform(&mut self, operation: &Operation) -> (Answer, Rule) {
         let now = operation.now;
         match &operation.wish {

@@ -42,14 +42,12 @@ pub enum Seen {
     ByScan(Client, String),
 }
 
-/// A queue on a store.
 pub struct Subject {
     store: Arc<dyn AgentStore>,
     seen: Seen,
     clock: Arc<SetClock>,
     queue: AgentQueue,
     publisher: Recorder,
-    /// Every call sent to the queue.
     calls: Vec<CallId>,
     /// The reference's ticket for each real ticket's text.
     numbers: BTreeMap<String, Ticket>,

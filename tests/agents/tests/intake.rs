@@ -77,13 +77,9 @@ impl Watch for Partly {
 struct World {
     letters: Mutex<Vec<(String, String)>>,
     closed: bool,
-    /// Every message that was made visible again, and its delay.
     shown: Mutex<Vec<(String, Duration)>>,
-    /// Every assignment that was published, and when.
     published: Mutex<Vec<(String, Instant)>>,
-    /// How long publishing takes.
     publishing: Duration,
-    /// How many assignments each request published.
     requests: Mutex<Vec<usize>>,
 }
 

@@ -29,7 +29,6 @@ const GENDERS: [&str; 2] = ["F", "M"];
 /// The largest number of calls in a batch.
 const BATCH: usize = 10;
 
-/// The agents of one run, and batches of calls by their criteria.
 struct Game {
     store: Arc<dyn AgentStore>,
     watch: Arc<Contended>,

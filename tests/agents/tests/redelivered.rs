@@ -52,7 +52,6 @@ async fn new_call_of_a_redelivered_batch_gets_the_first_agent() {
     );
 }
 
-/// The message of a call, delivered for the first time.
 fn delivery(number: u64) -> Delivery {
     let id = format!("c{number}");
     Delivery {

@@ -25,7 +25,6 @@ const SECOND: Duration = Duration::from_secs(1);
 struct Busy(Mutex<Vec<Instant>>);
 
 impl Busy {
-    /// The pauses between the attempts so far.
     fn pauses(&self) -> Vec<Duration> {
         let times = std::mem::take(&mut *self.0.lock().unwrap());
         times.windows(2).map(|pair| pair[1] - pair[0]).collect()

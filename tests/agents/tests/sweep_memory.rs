@@ -10,7 +10,6 @@ const AGENTS: usize = 200;
 /// More than the agents, and the entries of one queue.
 const MOST_KB: u64 = 30 * 1_024;
 
-/// The largest resident memory of this process so far, in KB.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));

@@ -27,7 +27,6 @@ async fn spoil(client: &Client, partition: &str, count: u32) {
     }
 }
 
-/// A world on an embedded DynamoDB, and the client of its table.
 async fn world() -> (World, Client) {
     let still = Still::hold();
     let client = embedded().await.client;
@@ -37,7 +36,6 @@ async fn world() -> (World, Client) {
     (world, client)
 }
 
-/// Removes attributes of an item.
 async fn damage(client: &Client, pk: &str, sk: &str, attributes: &str) {
     let update = client.update_item().table_name(AGENT_TABLE);
     let update = update.key("pk", AttributeValue::S(pk.to_owned()));

@@ -24,29 +24,24 @@ use simulator::agents::wire_store::WireStore;
 use self::publisher::World;
 use crate::suite::Store;
 
-/// The result of one seed.
 #[derive(Debug, Default)]
 pub struct Played {
     pub violations: Vec<String>,
     /// Every exchange with the store.
     pub trace: Vec<String>,
-    /// Figures of the schedule.
     pub census: Census,
 }
 
-/// Figures of schedules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
     pub schedules: u64,
     pub calls: BTreeMap<&'static str, u64>,
     pub exchanges: u64,
     pub faults: BTreeMap<Fault, u64>,
-    /// Functions that died while they ran.
     pub crashes: u64,
 }
 
 impl Census {
-    /// Adds the figures of other schedules.
     pub fn add(&mut self, other: &Self) {
         self.schedules += other.schedules;
         self.exchanges += other.exchanges;
@@ -73,7 +68,6 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
 const FAULTS_FOR: Duration = Duration::from_secs(180);
 
-/// All parts of one schedule.
 pub(crate) struct Stage {
     pub(crate) rng: Mutex<Rng>,
     pub(crate) world: Arc<World>,
@@ -119,7 +113,6 @@ impl Stage {
         NOW.plus(self.world.started.elapsed())
     }
 
-    /// The table itself, without the network.
     fn store(&self) -> Arc<dyn AgentStore> {
         match &self.truth {
             Truth::Memory(truth) => truth.clone(),

@@ -34,7 +34,6 @@ pub struct Schedule {
     limited: Option<Limited>,
 }
 
-/// Tasks that arrive together.
 struct Burst {
     after: Duration,
     specs: Vec<Value>,
@@ -123,7 +122,6 @@ impl Schedule {
         self
     }
 
-    /// The duration and the outcome of each run.
     pub fn script(&self) -> impl Fn(&Task) -> (Duration, Deed) + Send + Sync + 'static {
         let (downstream, limited) = (self.downstream, self.limited.clone());
         move |task| {

@@ -2,10 +2,8 @@
 
 use crate::state::{Message, TaskNumber};
 
-/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
-    /// The step succeeds.
     Works,
     /// The step has its effect, but the answer is lost, and the caller repeats it.
     ResponseLost,
@@ -16,15 +14,11 @@ pub enum Fate {
 /// One event in the world. Processor slots and wakers are identified by their position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// A writer inserts the next task.
     Insert,
     /// A writer puts a newer state of the task's key.
     Replace(TaskNumber),
-    /// The index shows the current state of a task.
     IndexCatchesUp(TaskNumber),
-    /// The stream delivers this number of records to `trigger`.
     DeliverBatch(u8),
-    /// The trigger topic delivers a tail call to `trigger`.
     DeliverTailCall,
     /// A waker takes its next step (rules 1 and 9).
     Wake(u8, Fate),
@@ -50,7 +44,6 @@ pub enum Action {
     CrashProcessor(u8),
     ProcessorLeaseEnds,
     TaskLeaseEnds(TaskNumber),
-    /// The start marker expires (rule 9).
     MarkerEnds,
     /// The sweep reads a TAKEN task whose lease has expired (rule 8).
     SweepReads(TaskNumber),

@@ -14,7 +14,6 @@ use crate::action::Action;
 use crate::protocol::Protocol;
 use crate::state::{State, Status};
 
-/// The result of the walk.
 #[derive(Debug)]
 pub struct Drain {
     pub states: usize,
@@ -25,7 +24,6 @@ pub struct Drain {
     pub stuck: Option<Vec<Action>>,
 }
 
-/// Walks the graph of a protocol, forwards and backwards.
 pub fn walk(protocol: &Protocol) -> Drain {
     let mut graph = Graph::default();
     let mut pending = VecDeque::new();

@@ -150,7 +150,6 @@ pub(crate) fn stop_without_lease(
     }
 }
 
-/// Ends the turn by time.
 pub fn time_up(protocol: &Protocol, state: &mut State, slot: u8) {
     let Some(mut processor) = state.processors[slot as usize] else {
         return;
@@ -193,7 +192,6 @@ pub(crate) fn release_for_tail_call(
     Next::Go(Step::TailCall)
 }
 
-/// Rule 6: publish the tail call.
 pub(crate) fn tail_call(protocol: &Protocol, state: &mut State) -> Next {
     state.tail_calls += 1;
     if protocol.mutated(Mutation::TailCallBeforeRelease) {

@@ -1,7 +1,6 @@
 //! Wrong rules. Each breaks one rule of the protocol, and a test shows that the checker finds the
 //! damage. Without them, a model that detects nothing would also pass.
 
-/// One broken rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mutation {
     /// Rule 1: a waker that sees a live lease does not count its request.

@@ -8,7 +8,6 @@ use crate::protocol::{Protocol, spend};
 use crate::state::{Message, Owner, Source, State, Status, Step, TaskNumber};
 use crate::waker;
 
-/// The possible actions of the platform, the writer and the clock.
 pub fn actions(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
     for (number, task) in (0..protocol.tasks).zip(&state.tasks) {
         if task.lags() {
@@ -124,26 +123,22 @@ pub fn replace(protocol: &Protocol, state: &mut State, number: TaskNumber) {
     }
 }
 
-/// The index shows the current state of a task.
 pub fn index_catches_up(state: &mut State, number: TaskNumber) {
     let task = &mut state.tasks[number as usize];
     task.shown = task.status == Status::Pending;
     state.no_longer_awaited(number);
 }
 
-/// The stream delivers a batch to `trigger`.
 pub fn deliver_batch(protocol: &Protocol, state: &mut State, records: u8) {
     state.stream -= records;
     waker::start(protocol, state, Source::Stream);
 }
 
-/// The trigger topic delivers a tail call to `trigger`.
 pub fn deliver_tail_call(protocol: &Protocol, state: &mut State) {
     state.tail_calls -= 1;
     waker::start(protocol, state, Source::TailCall);
 }
 
-/// A message starts a processor.
 pub fn deliver(protocol: &Protocol, state: &mut State, message: Message) {
     let slot = state.processors.iter().position(Option::is_none);
     if let (Some(slot), true) = (slot, remove(state, message)) {
@@ -177,7 +172,6 @@ fn remove(state: &mut State, message: Message) -> bool {
         .is_some()
 }
 
-/// A tail call will be delivered once more.
 pub fn duplicate_tail_call(state: &mut State) {
     spend(&mut state.budget.duplicates);
     state.tail_calls += 1;
@@ -222,7 +216,6 @@ pub fn task_lease_ends(state: &mut State, number: TaskNumber) {
     }
 }
 
-/// The start marker expires.
 pub fn marker_ends(state: &mut State) {
     spend(&mut state.budget.marker_ends);
     state.control.marker = None;

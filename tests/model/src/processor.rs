@@ -9,7 +9,6 @@ use crate::protocol::{Protocol, spend};
 use crate::state::{Message, Owner, Processor, Source, State, Status, Step};
 use crate::{lease, newest_first, waker};
 
-/// The result of a step.
 pub(crate) enum Next {
     /// The invocation continues with this step.
     Go(Step),
@@ -64,7 +63,6 @@ fn step_actions(state: &State, slot: u8, processor: &Processor, actions: &mut Ve
     }
 }
 
-/// Starts an invocation attempt in a free slot.
 pub fn start(protocol: &Protocol, state: &mut State, slot: u8, message: Message) {
     let owner = if protocol.mutated(Mutation::OwnerIsMessageId) {
         Owner::Message(message.id)
@@ -120,7 +118,6 @@ pub fn step(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
     finish(protocol, state, slot, processor, next, fate);
 }
 
-/// The processor returns its task.
 pub fn give_back(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
     let Some(mut processor) = state.processors[slot as usize] else {
         return;

@@ -26,7 +26,6 @@ pub struct Protocol {
     pub idle_bound: Option<u8>,
     /// Whether starts are limited: a turn without a run may only have waited (rule 10).
     pub rate_limited: bool,
-    /// The possible faults.
     pub budget: Budget,
     /// The rule that is broken, if any.
     pub mutation: Option<Mutation>,
@@ -51,7 +50,6 @@ impl Protocol {
         }
     }
 
-    /// Whether this rule is broken.
     pub fn mutated(&self, mutation: Mutation) -> bool {
         self.mutation == Some(mutation)
     }
@@ -87,7 +85,6 @@ impl Protocol {
 
 #[derive(Debug)]
 pub struct Report {
-    /// Number of different states.
     pub unique: usize,
     /// Number of generated states, including repeated ones.
     pub generated: usize,
@@ -119,7 +116,6 @@ impl fmt::Display for Report {
     }
 }
 
-/// Uses up one fault.
 pub fn spend(budget: &mut u8) {
     if *budget != Budget::UNLIMITED {
         *budget = budget.saturating_sub(1);

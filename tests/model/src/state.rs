@@ -23,7 +23,6 @@ pub struct Message {
     pub retries: u8,
 }
 
-/// The source of the event that a waker handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
     /// A batch of stream records. It is retried until it succeeds.
@@ -60,7 +59,6 @@ pub struct Waker {
     pub step: WakerStep,
 }
 
-/// The next step of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// Acquire the processor lease (rules 2 and 3).
@@ -136,15 +134,12 @@ pub struct Processor {
 /// The number of faults of each kind that may still happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Budget {
-    /// Invocations that crash between two steps.
     pub crashes: u8,
-    /// Messages that a topic loses.
     pub losses: u8,
     /// Messages that are delivered once more.
     pub duplicates: u8,
     /// Writes that are applied although the writer gets no answer and repeats them.
     pub lost_responses: u8,
-    /// Publishes that fail without effect.
     pub errors: u8,
     /// Processor leases that expire while their holder is active.
     pub slow_processors: u8,
@@ -154,9 +149,7 @@ pub struct Budget {
     pub give_backs: u8,
     /// Turns that end before the queue is empty; [`Budget::UNLIMITED`] for any number.
     pub time_ups: u8,
-    /// Start markers that expire.
     pub marker_ends: u8,
-    /// Newer states of keys that writers put.
     pub newer_states: u8,
     /// Sweeps in states that are not quiet. A sweep in a quiet state is always possible.
     pub early_sweeps: u8,
@@ -186,7 +179,6 @@ pub struct History {
     pub idle_tail_calls: u8,
 }
 
-/// One snapshot of the world.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     /// The tasks, oldest first. Those beyond the world's size stay absent.
@@ -200,19 +192,15 @@ pub struct State {
     pub messages: Vec<Message>,
     /// Executions of rule 1; sorted.
     pub wakers: Vec<Waker>,
-    /// Invocations of `process-tasks`.
     pub processors: [Option<Processor>; SLOTS],
     /// A TAKEN task whose lease had expired when the sweep read it, with the token that the sweep
     /// read.
     pub sweeping: Option<(TaskNumber, Owner)>,
-    /// Faults that may still happen.
     pub budget: Budget,
-    /// Past events that the properties need.
     pub history: History,
 }
 
 impl State {
-    /// An empty queue.
     pub fn new(budget: Budget) -> Self {
         Self {
             tasks: [Task {
@@ -325,13 +313,11 @@ impl State {
         self.history.lost |= !(comes || arrives || works);
     }
 
-    /// Adds a message to the process topic.
     pub fn put_message(&mut self, message: Message) {
         self.messages.push(message);
         self.messages.sort_unstable();
     }
 
-    /// Adds an execution of rule 1.
     pub fn put_waker(&mut self, waker: Waker) {
         self.wakers.push(waker);
         self.wakers.sort_unstable();

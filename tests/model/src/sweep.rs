@@ -62,7 +62,6 @@ pub fn give_back(protocol: &Protocol, state: &mut State) {
     }
 }
 
-/// Requests a wake-up.
 pub fn wake(protocol: &Protocol, state: &mut State) {
     come(state);
     waker::start(protocol, state, Source::Sweep);

@@ -22,7 +22,6 @@ pub enum Owner {
 /// `taskStatus`. SUCCESS and FAILURE are one status here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// Not inserted yet.
     Absent,
     Pending,
     Taken {
@@ -45,7 +44,6 @@ pub struct Task {
 }
 
 impl Task {
-    /// Whether the index does not show the task's current state yet.
     pub fn lags(&self) -> bool {
         self.shown != (self.status == Status::Pending)
     }

@@ -32,7 +32,6 @@ fn first_step_written() -> WakerStep {
     WakerStep::Add { saw_live: None }
 }
 
-/// Starts the handling of an event.
 pub fn start(protocol: &Protocol, state: &mut State, source: Source) {
     let event = state.fresh_event();
     state.put_waker(Waker {

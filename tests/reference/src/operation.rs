@@ -18,7 +18,6 @@ use lifo_queue::time::{EpochSeconds, Millis};
 /// shrinking removes some of its operations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
-    /// A put by our own writers.
     Insert(NewTask),
     /// A put by a direct writer, on condition that no such task exists.
     Foreign(ForeignTask),
@@ -38,7 +37,6 @@ pub enum Operation {
         give_back: GiveBack,
         now: Millis,
     },
-    /// A sweep of one lease.
     Reclaim {
         lease: Lease,
         reclaim: Reclaim,
@@ -56,14 +54,11 @@ pub enum Operation {
         seen: Ttl,
         ttl: EpochSeconds,
     },
-    /// An operator's redrive.
     Redrive {
         redrive: Redrive,
         now: Millis,
     },
-    /// An operator's cancellation.
     Cancel(TaskId),
-    /// A wake-up request.
     Request,
     /// A start marker for a notification.
     Mark {
@@ -71,25 +66,17 @@ pub enum Operation {
         until: Millis,
         now: Millis,
     },
-    /// A read of the control item.
     Look,
-    /// A claim on the processor lease.
     Acquire {
         claim: Claim,
         now: Millis,
     },
-    /// A renewal of the processor lease.
     Renew(Renewal),
-    /// The release of the processor lease.
     Release(Release),
     Pause(Pause),
-    /// The end of a pause.
     Resume,
-    /// An operator holds the circuit breaker open.
     HoldBreaker(BreakerHold),
-    /// An operator closes the circuit breaker.
     CloseBreaker,
-    /// An operator limits starts, or ends the limit.
     Limit(OperatorLimits),
 }
 
@@ -99,11 +86,9 @@ pub const RETENTION: Retention = Retention {
     failure: std::time::Duration::from_secs(600),
 };
 
-/// A task of a direct writer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForeignTask {
     pub id: TaskId,
-    /// Its creation time.
     pub created: Millis,
     /// Its deadline, which may be missing or malformed.
     pub ttl: Ttl,

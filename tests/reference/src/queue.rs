@@ -26,7 +26,6 @@ pub struct ReferenceQueue {
 }
 
 impl ReferenceQueue {
-    /// Performs an operation. Returns the answer and the rule behind it.
     pub fn perform(&mut self, operation: &Operation) -> (Answer, Rule) {
         match operation {
             Operation::Insert(task) => self.insert(task),
@@ -71,7 +70,6 @@ impl ReferenceQueue {
     }
 }
 
-/// The operation succeeded.
 fn done(rule: Rule) -> (Answer, Rule) {
     (Answer::Written(Written::Done), rule)
 }

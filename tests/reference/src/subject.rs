@@ -22,7 +22,6 @@ pub type Failure = Box<dyn Error>;
 /// one.
 const MOST_PAGES: usize = 20;
 
-/// All content of a queue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     pub tasks: BTreeMap<TaskId, Record>,

@@ -5,7 +5,6 @@ use std::fmt;
 
 use crate::rule::Rule;
 
-/// Counts of sequences, operations and applied rules.
 #[derive(Clone, Debug)]
 pub struct Figures<R> {
     /// Sequences run to their end.

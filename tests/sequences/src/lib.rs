@@ -47,7 +47,6 @@ impl Plan {
 }
 
 pub struct Sequence<'a, S, O> {
-    /// The state of the reference before the first operation.
     pub start: S,
     operations: &'a [O],
     seen: Option<Arc<AtomicUsize>>,

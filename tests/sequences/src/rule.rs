@@ -2,7 +2,6 @@
 
 use std::fmt::Debug;
 
-/// The rule behind an answer to an operation.
 pub trait Rule: Copy + Debug + Ord + 'static {
     const ALL: &'static [Self];
 
@@ -13,7 +12,6 @@ pub trait Rule: Copy + Debug + Ord + 'static {
 #[macro_export]
 macro_rules! rules {
     ($($rule:ident: $row:literal;)*) => {
-        /// The rule behind an answer to an operation.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Rule {
             $(#[doc = $row] $rule,)*

@@ -31,7 +31,6 @@ pub struct AgentChange {
 }
 
 impl AgentChange {
-    /// Whether an agent meets the conditions.
     #[must_use]
     pub fn is_met_by(&self, agent: &Agent) -> bool {
         let in_call = match (&self.in_call, &agent.state) {

@@ -50,17 +50,14 @@ impl fmt::Display for AgentStatus {
     }
 }
 
-/// The status of an agent, with its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentState {
     Offline,
     /// At work, in no queue, in no call.
     Available {
-        /// Time at which the agent became available.
         since: Micros,
     },
     Queued {
-        /// Time at which the agent became available.
         since: Micros,
         /// Time of the enqueue: the place in the queues.
         at: Micros,
@@ -79,7 +76,6 @@ pub enum AgentState {
 }
 
 impl AgentState {
-    /// The status without its data.
     #[must_use]
     pub fn status(&self) -> AgentStatus {
         match self {

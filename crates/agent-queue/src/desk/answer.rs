@@ -17,7 +17,6 @@ use crate::time::Micros;
 pub enum Answer {
     /// Response to register, available, enqueue, leave, finish and extend.
     Changed {
-        /// Whether this command changed the agent.
         changed: bool,
         /// If not: the reason, and what to do first.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,19 +29,15 @@ pub enum Answer {
     },
     /// Response to queue-all-available.
     AllQueued {
-        /// Number of agents that were queued.
         queued: usize,
-        /// The assignments of calls that were pending.
         assignments: Vec<Assignment>,
         /// Whether the command ended early: repeat it for the rest.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         cut_short: bool,
     },
     Seeded {
-        /// The new agents, which are available.
         agents: Vec<AgentView>,
     },
-    /// Response to match, call and cancel-call.
     Call {
         call_id: CallId,
         /// `assigned`, `waiting`, `cancelled`, `expired` or `unknown`.
@@ -53,7 +48,6 @@ pub enum Answer {
         pending: Option<PendingView>,
     },
     Calls {
-        /// The oldest pending calls, oldest first.
         calls: Vec<PendingView>,
     },
     Queues {
@@ -90,7 +84,6 @@ pub struct AgentView {
     answer_by: Option<Micros>,
 }
 
-/// Depth and version of a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueueView {
     queue: String,
@@ -98,7 +91,6 @@ pub struct QueueView {
     version: u64,
 }
 
-/// Number of pending calls of one criteria.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WaitingView {
     criteria: String,

@@ -16,7 +16,6 @@ use crate::seed::MAX_SEED;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     Register(AgentId, String, Profile),
-    /// Creates this number of sample agents.
     Seed(u32),
     /// offline → available.
     Available(AgentId),
@@ -28,14 +27,11 @@ pub enum Command {
     Finish(AgentId, CallId, Ticket),
     /// Answers an assignment, or continues a call.
     Extend(AgentId, CallId, Ticket),
-    /// Requests an agent for a call.
     Match(CallId, Criteria),
-    /// Reads the state of a call.
     Call(CallId),
     CancelCall(CallId),
     /// Reads the depths and versions of the queues, and the numbers of pending calls.
     Queues,
-    /// Lists the oldest pending calls, up to a limit.
     Calls(u16),
     /// Lists agents: after this id, up to a limit.
     Agents(Option<AgentId>, u16),

@@ -53,7 +53,6 @@ pub trait CallQueue: Send + Sync {
 /// The dead-letter queue for invalid messages.
 #[async_trait]
 pub trait DeadLetters: Send + Sync {
-    /// Sends a message to the dead-letter queue, with the reason.
     async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), PublishError>;
 }
 
@@ -61,18 +60,13 @@ pub trait DeadLetters: Send + Sync {
 pub struct BatchReport {
     /// Ids of the messages to redeliver: exactly the unfinished ones.
     pub failed: Vec<String>,
-    /// Calls assigned to agents.
     pub assigned: u32,
-    /// New calls that are pending.
     pub queued: u32,
     pub expired: u32,
-    /// Invalid messages, sent to the dead-letter queue.
     pub refused: u32,
-    /// Counts of the published events.
     pub published: Published,
 }
 
-/// Processes batches of the call queue.
 pub struct Intake {
     queue: Arc<AgentQueue>,
     publisher: Arc<dyn Publisher>,
@@ -99,7 +93,6 @@ const SHOWN_AFTER: Duration = Duration::from_secs(2);
 /// Number of receipts after which the delay doubles with each further receipt.
 const SHOWN_SOON: u32 = 5;
 
-/// The longest delay.
 const SHOWN_AT_LATEST: Duration = Duration::from_secs(30);
 
 /// The reason for which a call goes to the dead-letter queue whose item cannot be read.

@@ -33,7 +33,6 @@ impl Batch {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Passes on the assignments of a result.
     pub(super) fn passed_on(
         &self,
         matched: Result<Matched, QueueError>,

@@ -21,14 +21,11 @@ pub(super) struct View {
     pub(super) looks: u32,
 }
 
-/// The next step of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pick {
-    /// Claim this agent.
     Entry(QueueEntry),
     /// Try again later: other transactions are changing all agents that it may choose.
     Later,
-    /// Too few agents are left.
     Few,
 }
 
@@ -47,7 +44,6 @@ impl View {
         self.looks += 1;
     }
 
-    /// Marks an agent that another transaction is changing.
     pub(super) fn lose(&mut self, ticket: Ticket) {
         self.lost.insert(ticket, Instant::now());
     }

@@ -20,7 +20,6 @@ use crate::call::{CallRecord, CallState, OutboxEntry};
 use crate::dimension::Dimensions;
 use crate::transaction::{Change, Step, outbox_key};
 
-/// The store on one DynamoDB table.
 #[derive(Clone, Debug)]
 pub struct DynamoStore {
     client: Client,

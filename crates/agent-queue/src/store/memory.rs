@@ -30,12 +30,10 @@ pub struct MemoryStore {
 struct State {
     agents: BTreeMap<AgentId, Agent>,
     opened: BTreeSet<QueueName>,
-    /// Number of joins of each queue.
     joins: BTreeMap<QueueName, u64>,
     entries: BTreeMap<(QueueName, Micros, AgentId), QueueEntry>,
     calls: BTreeMap<CallId, CallRecord>,
     waiting: BTreeMap<(Criteria, String), Call>,
-    /// Every open line, and the time at which it was last opened.
     lines: BTreeMap<Criteria, Micros>,
     leases: BTreeMap<(Micros, AgentId), CallLease>,
     outbox: BTreeMap<String, OutboxEntry>,

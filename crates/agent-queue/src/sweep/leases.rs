@@ -98,7 +98,6 @@ impl AgentQueue {
     }
 }
 
-/// The effect of an expired lease.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Returned {
     /// None: the lease had ended.

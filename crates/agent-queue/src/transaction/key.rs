@@ -11,7 +11,6 @@ use crate::schema;
 pub type Key = (String, String);
 
 impl Step {
-    /// The key of the one item that the step changes.
     #[must_use]
     pub fn key(&self) -> Key {
         match self {
@@ -40,7 +39,6 @@ pub fn agent_key(agent: &AgentId) -> Key {
     (partition, format!("{}{agent}", schema::AGENT_PREFIX))
 }
 
-/// The key of a call's item.
 #[must_use]
 pub fn call_key(call: &CallId) -> Key {
     (

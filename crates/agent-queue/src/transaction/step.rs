@@ -6,7 +6,6 @@ use crate::criteria::QueueName;
 use crate::name::{AgentId, CallId};
 use crate::time::Micros;
 
-/// An agent's entry in one queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueEntry {
     pub queue: QueueName,
@@ -55,7 +54,6 @@ pub struct CallLease {
     /// Time at which the lease expires.
     pub until: Micros,
     pub agent: AgentId,
-    /// The agent's ticket in the call.
     pub ticket: Ticket,
     pub call: CallId,
     /// Whether the agent has answered, or need not. If false, the call returns to its line when the
@@ -66,7 +64,6 @@ pub struct CallLease {
     pub queued_at: Option<Micros>,
 }
 
-/// The end of the first call lease of an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
     /// Time at which the lease expires; `None`: never.
@@ -107,14 +104,12 @@ impl CallLease {
     }
 }
 
-/// The condition on the item of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
     /// The item does not exist: a new call.
     New,
     /// The call is waiting, with as many unanswered assignments as the record has.
     Waiting,
-    /// The call is assigned with this ticket.
     Assigned(Ticket),
 }
 
@@ -136,7 +131,6 @@ pub enum Step {
     Discard(QueueEntry),
     /// Writes a call and its state, if its item meets the condition.
     Call(Before, CallRecord),
-    /// Adds a call to its line.
     Wait(Call),
     /// Removes a call from its line, without a condition.
     Unwait(Call),

@@ -10,7 +10,6 @@ const PROCESS: &str = "SETTINGS_PROCESS_TASKS";
 const SWEEP: &str = "SETTINGS_SWEEP_TASKS";
 const RUNNER: &str = "TASK_RUNNER";
 
-/// Why a template, or its runner, cannot be used here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     #[error("it is not a CloudFormation template in JSON: {0}; name cdk.out/<stack>.template.json")]
@@ -19,14 +18,12 @@ pub enum TemplateError {
         "it has {count} functions with the variable {variable}; name a template with exactly one task queue"
     )]
     Queues {
-        /// The variable.
         variable: &'static str,
         count: usize,
     },
     #[error("{variable} contains values that are known only after the deployment{remedy}")]
     Token {
         variable: &'static str,
-        /// What to do instead.
         remedy: &'static str,
     },
     #[error("{variable} cannot be read: {fault}; use a template of this version of freshq")]

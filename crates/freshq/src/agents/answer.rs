@@ -8,7 +8,6 @@ use crate::exit::Exit;
 use crate::report::{Report, columns};
 use crate::time_format::rough;
 
-/// The columns of [`pending_calls`].
 pub(crate) const PENDING: [&str; 5] = [
     "Criteria",
     "Calls",

@@ -13,7 +13,6 @@ use crate::failure::Failure;
 use crate::function::Function;
 use crate::report::Report;
 
-/// A desk that records the command and returns the answer of a test.
 struct Desk {
     answer: Value,
     command: Mutex<Value>,

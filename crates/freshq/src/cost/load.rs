@@ -38,7 +38,6 @@ const SHARD_UNITS: f64 = 1_000.0;
 /// What producers send, and what the downstream takes.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
-    /// Tasks that producers send.
     pub(super) tasks: f64,
     /// The time in which they send them, evenly.
     pub(super) over: Duration,
@@ -47,7 +46,6 @@ pub(super) struct Load {
     /// Messages in a request to SQS, if they fit; `None` if the producers do not send through SQS.
     pub(super) batch: Option<u32>,
     pub(super) run: Duration,
-    /// Tasks that run at once.
     pub(super) concurrency: u32,
     /// Attempts of each task that runs.
     pub(super) attempts: f64,
@@ -98,7 +96,6 @@ impl Load {
         self.batch.map(|batch| batch.min(fitting.max(1)))
     }
 
-    /// Tasks that run.
     pub(super) fn ran(&self) -> f64 {
         let most = self
             .capacity
@@ -106,7 +103,6 @@ impl Load {
         self.tasks.min(most)
     }
 
-    /// Tasks that are written to the table.
     pub(super) fn inserted(&self) -> f64 {
         let most = self
             .admission

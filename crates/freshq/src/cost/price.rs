@@ -13,7 +13,6 @@ pub(super) static PRICES: LazyLock<Prices> = LazyLock::new(|| {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Prices {
-    /// Month and year.
     pub(super) looked_up: String,
     pub(super) region: String,
     prices: BTreeMap<String, Price>,

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use aws_sdk_sqs::types::{self, MessageSystemAttributeName};
 use lifo_queue::time::Millis;
 
-/// A message in an SQS queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Message {
     pub(crate) id: String,
@@ -17,7 +16,6 @@ pub(crate) struct Message {
     pub(crate) group: Option<String>,
     /// The deduplication id; `None` in a standard queue.
     pub(crate) deduplication: Option<String>,
-    /// The handle with which SQS deletes the message.
     pub(crate) receipt: String,
 }
 

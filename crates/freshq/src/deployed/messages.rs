@@ -57,7 +57,6 @@ impl AwsStack {
         Ok(None)
     }
 
-    /// Receives messages, and makes them invisible for this number of seconds.
     async fn receive(&self, queue: &str, hidden: i32) -> Result<Vec<Message>, Failure> {
         let read = self.sqs.receive_message().queue_url(queue);
         let read = read

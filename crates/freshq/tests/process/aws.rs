@@ -118,7 +118,6 @@ async fn answer(
     }
 }
 
-/// The account of an access key.
 fn identity(key: &str) -> String {
     let account = match key {
         "key-of-prod" => PROD,

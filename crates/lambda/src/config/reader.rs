@@ -13,7 +13,6 @@ pub struct Reader<'a> {
     problems: Vec<Problem>,
 }
 
-/// A fault in one variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub variable: Variable,
@@ -21,7 +20,6 @@ pub struct Problem {
     pub fault: String,
 }
 
-/// All faults in a function's environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// One for each wrong variable, in the order in which they are read; never empty.

@@ -128,7 +128,6 @@ impl Metrics {
     }
 }
 
-/// Another recorder of the `metrics` facade is installed already.
 #[derive(Debug, thiserror::Error)]
 #[error("metrics cannot be installed: {0}")]
 pub struct AlreadyInstalled(String);

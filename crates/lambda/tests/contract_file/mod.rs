@@ -7,7 +7,6 @@ pub(crate) fn contract() -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The default settings of a function, as they are in its variable.
 pub(crate) fn defaults(function: &str) -> Value {
     contract()["settings"]["defaults"][function].clone()
 }

@@ -5,7 +5,6 @@ use crate::task::{GROUP_END, InvalidTaskId, TaskId};
 /// Longest name of a group, in bytes: that of SQS's `MessageGroupId`.
 pub const MAX_GROUP_BYTES: usize = 128;
 
-/// Why a group is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidGroup {
     #[error(

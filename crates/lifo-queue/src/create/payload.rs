@@ -17,7 +17,6 @@ pub const MAX_ITEM_BYTES: usize = 392 * 1024;
 /// Maximum number of levels of nesting, the payload itself included.
 pub const MAX_DEPTH: usize = 31;
 
-/// Why a payload is rejected, and where.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InvalidPayload {
     #[error(

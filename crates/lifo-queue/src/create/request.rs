@@ -21,7 +21,6 @@ pub enum Request {
     Simulate(usize),
 }
 
-/// Why an event is rejected as a whole.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
     #[error(
@@ -39,7 +38,6 @@ pub enum RequestError {
     SimulationOff,
 }
 
-/// Why an HTTP request is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     #[error("the method is {0}; send POST")]

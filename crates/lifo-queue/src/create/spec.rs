@@ -62,7 +62,6 @@ pub enum InvalidTask {
         "the task expires after {given} s; a task with a key at most after {max} s, for as long as settled tasks are kept: give a smaller ttlSeconds, or raise tasks.successRetention and tasks.failureRetention"
     )]
     KeyTtl {
-        /// Its expiry in seconds.
         given: u64,
         /// Longest expiry of a task with a key, in seconds.
         max: u64,
@@ -105,7 +104,6 @@ pub enum InvalidTask {
 pub(crate) struct Origin<'a> {
     /// Time of sending: the default of `taskCreated`.
     pub(crate) sent: Millis,
-    /// Time of the write.
     pub(crate) now: Millis,
     /// `MessageGroupId` of the message: the default of `group`.
     pub(crate) group: Option<&'a str>,

@@ -40,7 +40,6 @@ pub struct AdmissionSettings {
     /// Tasks that are admitted in a sustained storm, per task that the downstream can run.
     #[serde(deserialize_with = "positive")]
     pub factor: u32,
-    /// Maximum number of held tasks.
     #[serde(deserialize_with = "positive")]
     pub most_held: u32,
 }
@@ -62,7 +61,6 @@ struct State {
 }
 
 impl Admission {
-    /// Admission by the meter in `store`.
     pub(super) fn new(
         store: Arc<dyn AdmissionStore>,
         clock: Arc<dyn Clock>,
@@ -109,7 +107,6 @@ impl Admission {
         state.quota
     }
 
-    /// Notes the verdicts of a wave.
     pub(super) fn note(&self, counts: Counts) {
         let mut state = self.lock();
         state.counts.received += counts.received;

@@ -14,7 +14,6 @@ use crate::store::{Inserted, Replaced, StoreError, TaskStore};
 use crate::task::{NewTask, Version};
 use crate::trace;
 
-/// The result of writing a task.
 pub(super) enum InsertOutcome {
     /// This write stored the task.
     Created,
@@ -38,7 +37,6 @@ pub(super) struct Limits<'a> {
     pub(super) until: Instant,
     /// Until when the throttled writes of each message are retried; `None` for an old message.
     pub(super) patience: &'a [Option<Instant>],
-    /// Whether the table throttles.
     pub(super) backpressure: &'a Backpressure,
 }
 

@@ -20,11 +20,9 @@ const MAX_REASON_BYTES: usize = 1_024;
 pub(super) struct Contents<'a> {
     /// The valid tasks, including expired ones.
     pub(super) tasks: Vec<NewTask>,
-    /// The invalid tasks.
     pub(super) wrong: Vec<Wrong<'a>>,
 }
 
-/// An invalid task.
 #[derive(Debug, PartialEq)]
 pub(super) struct Wrong<'a> {
     /// Its place in the message's array; `None` for the whole body, or if the store rejected it.
@@ -34,7 +32,6 @@ pub(super) struct Wrong<'a> {
     pub(super) reason: String,
 }
 
-/// Why a part of a message is an invalid task.
 #[derive(Debug, thiserror::Error)]
 enum NoTask {
     #[error("the body is not valid JSON: {0}; send one task or an array of tasks")]

@@ -18,7 +18,6 @@ pub struct DeadLetter {
     pub reason: String,
 }
 
-/// A message to be redelivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Postponed {
     pub receipt: String,

@@ -28,12 +28,10 @@ pub const MESSAGE_ID: &str = "messageId";
 /// exactly.
 const ATTRIBUTE_BYTES: usize = 64;
 
-/// Maximum number of concurrent requests.
 const PARALLEL: usize = 8;
 
 const MAX_VISIBILITY: Duration = Duration::from_secs(12 * 3_600);
 
-/// An ingest queue and its dead-letter queue.
 #[derive(Clone, Debug)]
 pub struct SqsIngestQueue {
     client: Client,
@@ -41,7 +39,6 @@ pub struct SqsIngestQueue {
     dead_letters_url: String,
 }
 
-/// SQS did not accept an entry.
 #[derive(Clone, Debug, thiserror::Error)]
 enum NotDone {
     #[error("SQS rejected the request for this message: {0}")]

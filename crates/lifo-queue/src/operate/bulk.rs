@@ -10,7 +10,6 @@ use super::{FailedChange, Find, OperateError, Operator, RedriveReport};
 use crate::store::{Cancelled, Candidate, Order, PageQuery, Redriven, StoreError};
 use crate::task::{TaskId, TaskStatus};
 
-/// Maximum number of concurrent writes.
 const AT_ONCE: usize = 16;
 
 /// Index entries in one read.
@@ -19,7 +18,6 @@ const PAGE: u16 = 1_000;
 /// Maximum number of tasks that one search finds, and of items that it reads, before a redrive.
 const FOUND: usize = 1_000;
 
-/// The statuses of the tasks that a purge deletes.
 const PURGED: [TaskStatus; 3] = [
     TaskStatus::Pending,
     TaskStatus::Success,

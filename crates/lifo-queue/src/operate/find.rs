@@ -9,7 +9,6 @@ use crate::store::{Candidate, Cursor, Order, PageQuery, StoreError};
 use crate::task::{TaskId, TaskStatus};
 use crate::time::Millis;
 
-/// Maximum number of concurrent reads of items.
 const READS_AT_ONCE: usize = 16;
 
 /// Maximum number of index entries in one read. Each entry costs the read of its item.
@@ -18,7 +17,6 @@ const PAGE: usize = 100;
 /// Maximum number of index reads in one search. A page of expired tasks is empty.
 const MAX_PAGES: u32 = 200;
 
-/// A search for tasks, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Find {
     pub status: TaskStatus,
@@ -56,12 +54,9 @@ impl Find {
     }
 }
 
-/// The result of a search, and its cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// The tasks, newest first.
     pub tasks: Vec<FoundTask>,
-    /// Number of index reads.
     pub pages: u32,
     /// Number of items read, strongly consistent: one read unit for each 4 KB of an item.
     pub items: usize,

@@ -9,7 +9,6 @@ use crate::time::Millis;
 /// Index entries that are read per status.
 const PAGE: u16 = 1_000;
 
-/// A task that may have crashed its process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspect {
     pub task: TaskId,

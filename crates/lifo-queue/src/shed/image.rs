@@ -9,7 +9,6 @@ use crate::schema;
 use crate::task::{TaskId, TaskStatus, Ttl, truncate_error};
 use crate::time::{EpochSeconds, Millis};
 
-/// Why a deleted item is not a shed task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotShed {
     /// One of the queue's own items.

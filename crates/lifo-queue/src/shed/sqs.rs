@@ -43,7 +43,6 @@ use backon::BackoffBuilder;
 use self::message::Message;
 use super::{HandOverError, NotHandedOver, ShedSink, ShedTask};
 
-/// Sends shed tasks to one queue.
 #[derive(Clone, Debug)]
 pub struct SqsShedSink {
     client: Client,

@@ -4,7 +4,6 @@ use serde_json::json;
 
 use super::*;
 
-/// The task that the tests of this module use.
 pub(super) fn task(id: &str) -> ShedTask {
     ShedTask {
         reason: ShedReason::Expired,

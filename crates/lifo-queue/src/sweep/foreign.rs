@@ -13,7 +13,6 @@ enum Remedy {
     Quarantine(EpochSeconds),
 }
 
-/// The result of a correction.
 enum Done {
     Adopted,
     Quarantined,

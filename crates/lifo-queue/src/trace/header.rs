@@ -49,7 +49,6 @@ pub(super) fn fresh_root(now: Millis) -> String {
     format!("1-{:08x}-{random:024x}", now.floor_seconds().0)
 }
 
-/// The id of a new segment.
 pub(super) fn fresh_id() -> String {
     format!("{:016x}", fastrand::u64(..))
 }

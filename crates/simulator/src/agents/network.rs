@@ -51,7 +51,6 @@ impl Fault {
 /// Time for which a client waits for an answer.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// The network between the functions and the table.
 pub struct Network {
     state: Mutex<State>,
     /// Write-locked by an audit, so that nothing changes between its reads.

@@ -79,7 +79,6 @@ impl Builder {
         Ok(self)
     }
 
-    /// Starts the cloud on the clock of the current Tokio runtime.
     #[must_use]
     pub fn start(self) -> Cloud {
         let chance = Chance::new(self.seed, self.rates, BEGIN.plus(self.faults_for));

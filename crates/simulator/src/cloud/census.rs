@@ -7,7 +7,6 @@ use lifo_queue::process::TurnSummary;
 
 use super::fault::FaultKind;
 
-/// Figures of one run of the cloud, or the sum of many runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
     pub schedules: u64,
@@ -37,7 +36,6 @@ impl Census {
         *self.turns.entry(exit).or_default() += 1;
     }
 
-    /// Adds another run's figures.
     pub fn add(&mut self, other: &Self) {
         self.schedules += other.schedules;
         self.tasks += other.tasks;

@@ -8,7 +8,6 @@ use lifo_queue::time::Millis;
 use super::census::Census;
 use super::fault::{FaultKind, Rates, lock};
 
-/// Draws faults from a seed and counts them.
 pub(crate) struct Chance {
     rng: Mutex<fastrand::Rng>,
     rates: Rates,
@@ -18,7 +17,6 @@ pub(crate) struct Chance {
     pub(crate) census: Mutex<Census>,
 }
 
-/// A fault that a test asked for.
 struct Scripted {
     operation: String,
     /// Number of matching calls that pass before the fault.

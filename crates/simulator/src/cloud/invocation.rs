@@ -2,7 +2,6 @@
 
 use lifo_queue::notify::WakeReason;
 
-/// An event that invokes a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     /// The same for all retries and duplicates of a message.

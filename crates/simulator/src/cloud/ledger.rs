@@ -106,7 +106,6 @@ impl Ledger {
         }
     }
 
-    /// Records a call to the table or a topic.
     pub(crate) fn called(
         &mut self,
         now: Millis,

@@ -12,7 +12,6 @@ use tokio::sync::Notify;
 use super::fault::lock;
 use super::process::Function;
 
-/// State of the asynchronous invocations.
 #[derive(Default)]
 pub(crate) struct Platform {
     pub(super) running: Mutex<BTreeMap<Function, usize>>,
@@ -56,7 +55,6 @@ impl Topics {
     }
 }
 
-/// The table's stream.
 pub(crate) struct Stream {
     pub(super) shards: Vec<Shard>,
     /// Number of records that no invocation has processed yet.

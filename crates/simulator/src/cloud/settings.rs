@@ -19,7 +19,6 @@ pub struct CloudSettings {
     /// Invocations of `trigger` by its topic.
     pub trigger: AsyncSettings,
     pub sweep_tasks: AsyncSettings,
-    /// Time between two sweeps.
     pub sweep_interval: Duration,
     /// The stream's mapping to `trigger`.
     pub stream: StreamSettings,
@@ -41,7 +40,6 @@ pub struct AsyncSettings {
     pub retries: u32,
     /// Maximum age of an event. An older one is discarded.
     pub max_age: Duration,
-    /// The function's timeout.
     pub timeout: Duration,
 }
 

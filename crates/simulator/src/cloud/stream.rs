@@ -55,7 +55,6 @@ pub(crate) fn record(world: &World, id: &TaskId, before: Option<&Record>, after:
     shard.arrived.notify_one();
 }
 
-/// Starts to read every shard.
 pub(crate) fn start(world: &Arc<World>) {
     for number in 0..world.stream.shards.len() {
         let world = world.clone();

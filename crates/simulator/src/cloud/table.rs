@@ -39,7 +39,6 @@ impl Subject {
         }
     }
 
-    /// The items that this call may change.
     pub(crate) fn of(about: About<'_>) -> Self {
         Self {
             tasks: about.task().cloned().into_iter().collect(),
@@ -83,7 +82,6 @@ pub(crate) fn apply<T>(
     answer
 }
 
-/// Writes a task without any condition, or deletes it.
 pub(crate) fn put(world: &World, process: &Process, id: &TaskId, record: Option<&Record>) {
     apply(world, process, &Subject::task(id), || {
         world.backend.put(id, record);

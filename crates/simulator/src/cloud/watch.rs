@@ -70,7 +70,6 @@ fn look(world: &World) {
     }
 }
 
-/// Whether nothing is in flight and no process is active.
 pub(crate) fn is_quiet(world: &World) -> bool {
     world.stream.is_idle() && world.topics.is_idle() && world.platform.is_idle()
 }

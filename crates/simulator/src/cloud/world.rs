@@ -29,25 +29,20 @@ pub(crate) trait Functions: Send + Sync {
 /// The storage of the items.
 #[async_trait]
 pub(crate) trait Backend: Send + Sync {
-    /// The store of a process, over the simulated network.
     fn store(&self, world: &Arc<World>, process: &Arc<Process>) -> Arc<dyn QueueStore>;
 
     /// A task as it was last read.
     fn task(&self, id: &TaskId) -> Option<Record>;
 
-    /// Reads a task again, after a call that may have changed it.
     fn read_task(&self, id: &TaskId) -> Option<Record>;
 
-    /// All tasks as they were last read.
     fn tasks(&self) -> Vec<(TaskId, Record)>;
 
-    /// The control item as it was last read.
     fn control(&self) -> Control;
 
     /// Reads the control item again.
     fn read_control(&self) -> Control;
 
-    /// Writes a task without any condition, or deletes it.
     fn put(&self, id: &TaskId, record: Option<&Record>);
 
     /// Writes tasks in one batch like a direct writer, and repeats unprocessed ones. Returns
@@ -103,7 +98,6 @@ impl World {
         })
     }
 
-    /// The time of the cloud's own clock, which has no error.
     pub(crate) fn now(&self) -> Millis {
         self.clock.now()
     }

@@ -8,13 +8,11 @@ use serde_json::{Error, Value};
 /// Calls, conflicts and consumed units, by operation (`Query`, `TransactWriteItems`, …).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Calls, including rejected ones.
     pub calls: BTreeMap<String, u64>,
     /// Calls that were rejected because they conflicted with a transaction.
     pub conflicts: BTreeMap<String, u64>,
     /// Calls that the database rejected, for example because a condition was not met.
     pub refused: BTreeMap<String, u64>,
-    /// How often each partition throttled a request.
     pub throttled: BTreeMap<String, u64>,
     /// Consumed capacity units, from the answers.
     pub units: BTreeMap<String, f64>,

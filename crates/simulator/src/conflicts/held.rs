@@ -8,15 +8,10 @@ use super::request::Key;
 /// How a request accesses its items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// `TransactWriteItems`.
     Transaction,
-    /// `TransactGetItems`.
     TransactionalRead,
-    /// `PutItem`, `UpdateItem`, `DeleteItem`.
     Write,
-    /// `BatchWriteItem`.
     Batch,
-    /// Anything else.
     Read,
 }
 
@@ -41,7 +36,6 @@ impl Access {
     }
 }
 
-/// The requests that hold one item.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holders {
     /// Whether a transaction holds it; at most one can.

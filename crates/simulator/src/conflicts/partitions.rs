@@ -36,7 +36,6 @@ impl WriteLimit {
     }
 }
 
-/// The units that each partition allows now.
 #[derive(Debug)]
 pub(super) struct Partitions {
     limit: WriteLimit,

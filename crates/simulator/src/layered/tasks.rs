@@ -20,7 +20,6 @@ use super::{Call, layered};
 
 #[async_trait]
 pub trait Layer: Send + Sync {
-    /// Executes a call, or fails it.
     async fn around<T: Any + Send>(
         &self,
         call: Call<About<'_>, dyn QueueStore, T>,
@@ -29,19 +28,15 @@ pub trait Layer: Send + Sync {
 
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
-    /// A read of the control item.
     Nothing,
     Index(&'a PageQuery),
     Insert(&'a NewTask),
     Take(&'a TakeRequest),
     Task(&'a TaskId),
-    /// A write of a task and of the control item.
     Redrive(&'a TaskId),
     /// A claim of the processor lease.
     Acquire(&'a Claim),
-    /// A renewal of the processor lease.
     Renew(&'a Renewal),
-    /// Another write of the control item.
     Control,
 }
 
@@ -56,7 +51,6 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Whether the call may change the control item.
     #[must_use]
     pub fn writes_control(self) -> bool {
         use About::{Acquire, Control, Redrive, Renew};

@@ -20,9 +20,7 @@ pub(crate) struct Invoked {
     pub(crate) posted: String,
     pub(crate) body: Value,
     pub(crate) log: Vec<Value>,
-    /// The documents that the queue took.
     pub(crate) sent: Vec<Value>,
-    /// The events that the bus took.
     pub(crate) events: Vec<Value>,
 }
 
@@ -100,7 +98,6 @@ fn send_message_batch(world: &World, request: &Value) -> String {
     json!({"Successful": taken, "Failed": refused}).to_string()
 }
 
-/// The destinations that the function has.
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
     pub(crate) queue: bool,

@@ -162,7 +162,6 @@ impl Reference {
         (Answer::said("died"), rule)
     }
 
-    /// Removes the agent from every queue.
     pub(super) fn part(&mut self, id: &AgentId) {
         for line in self.queues.values_mut() {
             let before = line.agents.len();

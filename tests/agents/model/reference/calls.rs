@@ -20,7 +20,6 @@ pub(super) fn is_too_old(call: &Call, now: Micros) -> bool {
 }
 
 impl Reference {
-    /// The first of the matching queued agents.
     pub(super) fn first(&self, criteria: &Criteria) -> Option<AgentId> {
         let fits = self.queues.iter().filter(|(name, _)| criteria.fits(name));
         let agents = fits.flat_map(|(_, line)| &line.agents);
@@ -31,7 +30,6 @@ impl Reference {
         first.map(|(_, id)| id.clone())
     }
 
-    /// Whether calls of the same criteria are pending.
     fn others_wait(&self, criteria: &Criteria) -> bool {
         self.waiting
             .get(criteria)

@@ -9,7 +9,6 @@ use super::calls::is_too_old;
 use super::{Reference, Served};
 
 impl Reference {
-    /// The oldest pending call of the same criteria.
     fn first_waiting(&self, criteria: &Criteria) -> Option<Call> {
         let (_, id) = self.waiting.get(criteria)?.first()?;
         self.calls.get(id).map(|record| record.call.clone())

@@ -6,7 +6,6 @@ use agent_queue::transaction::Change;
 use agents::world::{World, pairs};
 use agents::{agent_id, done, wait};
 
-/// Writes a call as pending, as a process does that crashes before its read.
 async fn written(world: &World, id: &str, wanted: &str) -> Call {
     let call = world.call(id, wanted);
     wait(&*world.store, &call).await;

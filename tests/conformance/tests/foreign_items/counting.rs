@@ -9,7 +9,6 @@ use aws_smithy_runtime_api::client::http::{
 };
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 
-/// Forwards requests, and counts the updates in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Counting {
     pub(crate) below: SharedHttpConnector,

@@ -14,7 +14,6 @@ use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::{Queues, ingest, message, work};
 
-/// The faults of a task's inserts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Plan {
     Works,
@@ -22,7 +21,6 @@ enum Plan {
     Stutters,
     /// Is applied, but its first acknowledgement is lost.
     Lost,
-    /// Is throttled until after the deadline.
     Throttled,
     Denied,
     Invalid,

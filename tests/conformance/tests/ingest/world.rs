@@ -43,13 +43,10 @@ impl Clock for Still {
 /// The ingest queue with its dead-letter queue, and the shed queue.
 #[derive(Default)]
 pub(crate) struct Queues {
-    /// The entries in the dead-letter queue, by message.
     pub(crate) letters: Mutex<BTreeMap<String, Vec<DeadLetter>>>,
     pub(crate) postponed: Mutex<Vec<Postponed>>,
     pub(crate) shed: Mutex<Vec<String>>,
-    /// Messages that the dead-letter queue rejects.
     pub(crate) refuses: Mutex<BTreeSet<String>>,
-    /// Tasks that the shed queue rejects.
     pub(crate) keeps_out: Mutex<BTreeSet<String>>,
     /// Duration of a write to the dead-letter queue.
     pub(crate) slow: Mutex<Duration>,

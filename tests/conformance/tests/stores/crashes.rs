@@ -8,7 +8,6 @@ use lifo_queue::task::{Lease, Reclaim};
 
 use super::keys::{put, settle, state, taken, waiting};
 
-/// Takes the pending state alone, and lets its lease expire.
 async fn crash(store: &dyn QueueStore) -> Lease {
     let mut request = wish(candidate("k"));
     request.alone = true;

@@ -34,7 +34,6 @@ impl World {
         Operator::new(self.store.clone(), self.waker(), self.clock.clone())
     }
 
-    /// The time until the pause ends.
     async fn paused_for(&self) -> Duration {
         let control = self.store.control().await.unwrap();
         control.paused_until.unwrap().since(self.clock.now())

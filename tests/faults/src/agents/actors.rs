@@ -41,7 +41,6 @@ impl Messages {
     }
 }
 
-/// Runs all actors, and returns the violations found in the meantime.
 pub(super) async fn perform(stage: &Arc<Stage>, last: Duration) -> Vec<String> {
     let groups = Groups::default();
     let mut actors = JoinSet::new();

@@ -41,7 +41,6 @@ impl Schedule {
 }
 
 impl Limited {
-    /// Notes that a run starts.
     pub(super) fn start(&self) {
         let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
         starts.push(Instant::now());

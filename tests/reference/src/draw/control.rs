@@ -37,7 +37,6 @@ pub(super) fn mark(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A claim by any owner, with or without a rate limit.
 pub(super) fn acquire(machine: &Machine) -> BoxedStrategy<Operation> {
     let rate = option::of(around(machine, 0..60_000));
     let message = select(&["m1", "m2"][..]);
@@ -58,7 +57,6 @@ pub(super) fn acquire(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A renewal, by the owner or by another process.
 pub(super) fn renew(machine: &Machine) -> BoxedStrategy<Operation> {
     let overload = option::of(around(machine, -60_000..0));
     (

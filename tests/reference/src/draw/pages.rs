@@ -31,7 +31,6 @@ fn pass(machine: &Machine, statuses: &'static [TaskStatus]) -> BoxedStrategy<Pas
         .boxed()
 }
 
-/// A pass over pending, failed or completed tasks.
 pub(super) fn waiting(machine: &Machine) -> BoxedStrategy<Operation> {
     const STATUSES: &[TaskStatus] = &[
         TaskStatus::Pending,
@@ -43,7 +42,6 @@ pub(super) fn waiting(machine: &Machine) -> BoxedStrategy<Operation> {
     pass(machine, STATUSES).prop_map(Operation::Waiting).boxed()
 }
 
-/// A pass over running tasks.
 pub(super) fn leases(machine: &Machine) -> BoxedStrategy<Operation> {
     pass(machine, &[TaskStatus::Taken])
         .prop_map(Operation::Leases)

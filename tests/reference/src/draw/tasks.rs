@@ -17,7 +17,6 @@ use crate::queue::ReferenceQueue;
 /// Time by which a take moves the `ttl`, in seconds.
 const TAKEN_TTL: i64 = 86_400;
 
-/// The unused ids.
 fn free(machine: &Machine) -> Vec<TaskId> {
     let ids = IDS.iter().map(|id| TaskId::from_stored(*id));
     ids.filter(|id| !machine.queue.tasks.contains_key(id))
@@ -136,7 +135,6 @@ fn trace(token: Uuid) -> Option<TraceHeader> {
     header.parse().ok().filter(|_| step.is_multiple_of(2))
 }
 
-/// A deadline of a direct writer.
 fn foreign_ttl(machine: &Machine) -> BoxedStrategy<Ttl> {
     prop_oneof![
         4 => Just(Ttl::Missing),
@@ -149,7 +147,6 @@ fn foreign_ttl(machine: &Machine) -> BoxedStrategy<Ttl> {
     .boxed()
 }
 
-/// A task of a direct writer.
 pub(super) fn foreign(machine: &Machine) -> BoxedStrategy<Operation> {
     let parts = (
         id(machine, free(machine)),

@@ -45,7 +45,6 @@ impl ReferenceQueue {
         (Answer::Redriven(Redriven::Done), rule)
     }
 
-    /// PENDING → deleted, cancel.
     pub(super) fn cancel(&mut self, id: &TaskId) -> (Answer, Rule) {
         let (answer, rule) = match self.tasks.get(id).map(|task| task.status) {
             None => (Cancelled::NotFound, Rule::CancelGone),
@@ -58,7 +57,6 @@ impl ReferenceQueue {
         (Answer::Cancelled(answer), rule)
     }
 
-    /// Ends any pause and resets the count of pauses.
     pub(super) fn resume(&mut self) -> (Answer, Rule) {
         self.control.paused_until = None;
         self.control.pause_reason = None;

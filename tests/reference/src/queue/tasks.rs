@@ -149,7 +149,6 @@ impl ReferenceQueue {
     }
 }
 
-/// A won take, with the task as its runner gets it.
 fn won(task: &Record, request: &TakeRequest) -> Answer {
     let id = request.candidate.id.clone();
     Answer::Taken(TakeOutcome::Won(Box::new(TakenTask {

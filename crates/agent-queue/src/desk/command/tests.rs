@@ -124,7 +124,6 @@ fn invalid_command_error_names_field_and_remedy() {
     assert!(refused(json!({"command": "calls", "limit": 101})).contains("from 1 to 100"));
 }
 
-/// Any JSON, up to a small depth.
 fn any_json() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
         Just(Json::Null),

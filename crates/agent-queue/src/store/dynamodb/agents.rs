@@ -13,7 +13,6 @@ use crate::schema;
 use crate::store::{AgentPage, StoreError};
 use crate::transaction::{agent_key, striped};
 
-/// Number of agents read at once.
 const PAGE: u16 = 200;
 
 impl DynamoStore {

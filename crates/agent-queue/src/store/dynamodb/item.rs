@@ -15,7 +15,6 @@ use crate::schema;
 use crate::time::Micros;
 use crate::transaction::{CallLease, Key, QueueEntry};
 
-/// An item, or a part of one, in the client's type.
 pub(super) type Item = HashMap<String, AttributeValue>;
 
 pub(super) fn string(value: impl ToString) -> AttributeValue {

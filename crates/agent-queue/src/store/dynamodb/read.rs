@@ -26,7 +26,6 @@ use crate::transaction::{
 pub(super) const GET: &str = "GetItem";
 pub(super) const QUERY: &str = "Query";
 
-/// An exclusive start key, as the client has it.
 pub(super) type StartKey = HashMap<String, AttributeValue>;
 
 impl DynamoStore {

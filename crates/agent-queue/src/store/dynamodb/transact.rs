@@ -17,7 +17,6 @@ use crate::dimension::Dimensions;
 use crate::schema;
 use crate::transaction::{Before, Key, Step};
 
-/// Composes the operations of the steps, for one table.
 pub(super) struct Composer<'a> {
     pub(super) table: &'a str,
     pub(super) dimensions: &'a Dimensions,

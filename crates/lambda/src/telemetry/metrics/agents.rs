@@ -27,7 +27,6 @@ counters! {
     UNPUBLISHED_ASSIGNMENTS = "UnpublishedAssignments": "Events that a sweep could not publish: an alarm.",
 }
 
-/// Describes the units for CloudWatch.
 pub(super) fn describe() {
     for name in AGENT_NAMES {
         metrics::describe_counter!(*name, Unit::Count, "");

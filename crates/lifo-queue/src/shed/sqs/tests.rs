@@ -27,7 +27,6 @@ fn answers(taken: &[usize], refused: &[(usize, bool, &str)]) -> Prepared {
     )
 }
 
-/// An error of the whole call.
 fn error(status: u16, code: &str) -> Prepared {
     let body = json!({"__type": format!("com.amazonaws.sqs#{code}"), "message": "because"});
     answer(status, body.to_string())
@@ -51,7 +50,6 @@ async fn hand_over(
     (left, aws.made())
 }
 
-/// The bodies that a request sends.
 fn bodies(made: &Made) -> Vec<Value> {
     let request: Value = serde_json::from_str(&made.body).unwrap();
     let entries = request["Entries"].as_array().unwrap();
@@ -59,7 +57,6 @@ fn bodies(made: &Made) -> Vec<Value> {
     entries.iter().map(|entry| body(entry).unwrap()).collect()
 }
 
-/// The ids of the tasks that a request sends.
 fn ids(made: &Made) -> Vec<String> {
     let id = |body: &Value| body["taskId"].as_str().unwrap().to_owned();
     bodies(made).iter().map(id).collect()

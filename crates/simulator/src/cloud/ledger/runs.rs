@@ -14,7 +14,6 @@ use crate::cloud::process::Life;
 /// faults, another run may be answered in between.
 const LATE_RETURN: Duration = Duration::from_secs(5);
 
-/// A current run in a live process.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) process: u32,

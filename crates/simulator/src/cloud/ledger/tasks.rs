@@ -12,7 +12,6 @@ use crate::cloud::settings::PATIENCE;
 /// Number of attempts at one call before a processor stops retrying it: the first and four more.
 const TRIES: u32 = 5;
 
-/// The ledger's knowledge of a task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
     pub(super) starts: u32,
@@ -20,7 +19,6 @@ pub(super) struct History {
     pub(super) done: Option<LeaseToken>,
     /// The take whose run found the downstream busy.
     pub(super) busy: Option<LeaseToken>,
-    /// Time of the last change.
     pub(super) changed: Millis,
     /// The newest state of its key that ran.
     pub(super) newest_run: Option<Version>,
@@ -39,7 +37,6 @@ fn no_newer_state(before: &Record, after: &Record) -> Option<&'static str> {
     }
 }
 
-/// A take that took effect.
 #[derive(Clone, Debug)]
 pub(super) struct Take {
     pub(super) process: u32,
@@ -49,7 +46,6 @@ pub(super) struct Take {
 }
 
 impl Ledger {
-    /// Records and checks a change of a task.
     pub(crate) fn task_changed(
         &mut self,
         now: Millis,

@@ -27,7 +27,6 @@ pub(super) enum What {
     Ran(TaskId, RunEnd),
 }
 
-/// The attributes of a task that the trace shows.
 #[derive(Debug)]
 pub(super) struct Glimpse {
     status: TaskStatus,

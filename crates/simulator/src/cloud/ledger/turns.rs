@@ -40,7 +40,6 @@ pub(super) struct Seen {
     pub(super) doubtful_since: Option<Millis>,
 }
 
-/// A page of the index, as a processor read it.
 #[derive(Debug)]
 struct ReadPage {
     arrived: Millis,

@@ -99,7 +99,6 @@ impl<'a> Attributes<'a> {
         self.read(schema::SK, Some)
     }
 
-    /// Number of assignments of a call so far.
     fn assignments(&self) -> Result<Option<u32>, StoreError> {
         let there = self.item.contains_key(schema::ASSIGNMENT);
         let number = there.then(|| self.whole(schema::ASSIGNMENT)).transpose()?;
