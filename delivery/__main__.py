@@ -14,7 +14,6 @@ from local.paths import PROJECT, STATE
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
     given = _parser().parse_args(arguments)
     try:
         return given.run(given)

@@ -40,7 +40,6 @@ class Stack:
         return None if version is None or parameter is None else (parameter, version)
 
     def template(self) -> dict[str, Any]:
-        """Its template."""
         return json.loads((self.directory / f"{self.name}.template.json").read_text())
 
     def code_folders(self) -> Iterator[Path]:

@@ -30,8 +30,6 @@ _LIBRARIES = {"libc.so.6", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "lib
 
 @dataclass(frozen=True)
 class Platform:
-    """A platform that the command supports."""
-
     #: As in `process.platform` and `process.arch` of Node.js.
     os: str
     cpu: str
@@ -47,7 +45,6 @@ class Platform:
 
     @property
     def package(self) -> str:
-        """Name of the npm package."""
         return f"@freshq/cli-{self.name}"
 
 

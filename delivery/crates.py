@@ -32,8 +32,6 @@ OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR
 
 @dataclass(frozen=True, order=True)
 class Crate:
-    """A crate of the registry."""
-
     name: str
     version: str
     #: SPDX expression.
@@ -43,7 +41,6 @@ class Crate:
     folder: Path
 
     def texts(self) -> list[str]:
-        """The texts of its licences and notices."""
         files = sorted(path for path in self.folder.iterdir() if _TEXTS.match(path.name) and path.is_file())
         if files:
             return [path.read_text(errors="replace").strip() + "\n" for path in files]

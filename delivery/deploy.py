@@ -28,8 +28,6 @@ class Failed(RuntimeError):
 
 @dataclass(frozen=True)
 class Request:
-    """The stack to deploy, and how."""
-
     stack: Stack
     environment: str
     #: Skip every question; the answer is yes.

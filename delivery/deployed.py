@@ -21,7 +21,6 @@ class FetchFailed(RuntimeError):
 
 
 def cloudformation(region: str | None) -> Any:
-    """A CloudFormation client with the credentials in use."""
     return account.session().client("cloudformation", region_name=region)
 
 

@@ -26,12 +26,10 @@ class Metadata:
 
     @property
     def version(self) -> str:
-        """The version of all packages."""
         return str(self.source["version"])
 
     @property
     def shared(self) -> dict[str, object]:
-        """The fields of every package."""
         fields = {name: self.source[name] for name in ("version", "license", "engines")}
         if self.repository is None:
             return fields
@@ -48,13 +46,11 @@ def pack(stage: Path, out: Path) -> Path:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a JSON file and its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value, indent=2) + "\n")
 
 
 def run(*command: str, cwd: Path = PROJECT) -> str:
-    """Run a command; returns its output. Raises `RuntimeError` if it fails."""
     finished = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, text=True, check=False)
     if finished.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} ended with status {finished.returncode}")

@@ -61,8 +61,6 @@ class _Redirect(urllib.request.HTTPRedirectHandler):
 
 @dataclass(frozen=True)
 class GitHub:
-    """The API of one repository."""
-
     api: str
     repository: str
     token: str
@@ -83,7 +81,6 @@ class GitHub:
         raise Refused(f"{path} has more than {_MOST_PAGES * 100} elements")
 
     def write(self, method: str, path: str, body: dict[str, Any]) -> Any:
-        """Send a change; returns the answer."""
         return json.loads(self._send(method, self._url(path), json.dumps(body).encode()) or b"null")
 
     def download(self, path: str, most_bytes: int) -> bytes:

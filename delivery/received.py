@@ -79,7 +79,6 @@ def _read(path: Path) -> bytes:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Copy the templates; returns the exit code."""
     parser = argparse.ArgumentParser(description="Copies a pull request's templates as data.")
     parser.add_argument("--from", dest="received", type=Path, required=True)
     parser.add_argument("--into", type=Path, required=True)

@@ -27,8 +27,6 @@ _TOOLS = [f"tools/{name}/package.json" for name in ("cdk", "package", "site")]
 
 @dataclass(frozen=True)
 class Release:
-    """The parts from which a release is built."""
-
     functions: package.Functions
     #: Folder with `<platform>/freshq`.
     commands: Path

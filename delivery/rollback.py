@@ -29,8 +29,6 @@ class AlarmsUnknown(RuntimeError):
 
 @dataclass(frozen=True)
 class Watch:
-    """The watched alarms, and notes on why others are not watched."""
-
     arns: list[str]
     minutes: int
     notes: list[str] = field(default_factory=list)

@@ -135,6 +135,5 @@ def _reasons(client: Any, stack_id: str, status: str) -> list[str]:
 
 
 def _events(client: Any, stack_id: str) -> list[dict[str, Any]]:
-    """The events of a stack, oldest first."""
     pages = client.get_paginator("describe_stack_events").paginate(StackName=stack_id)
     return [event for page in pages for event in page["StackEvents"]][::-1]

@@ -15,7 +15,6 @@ from local.paths import LOCAL_ASSEMBLY, PROJECT
 
 
 def main() -> int:
-    """Run one command; returns the exit code."""
     arguments = _parser().parse_args()
     # A shell may start a background process with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -28,11 +28,8 @@ class Counters:
 
 @dataclass
 class DeployedAgents(DeployedStack):
-    """One deployed `AgentQueue` stack."""
-
     @property
     def table(self) -> str:
-        """The name of the agents' table."""
         return self.outputs["AgentTableName"]
 
     def command(self, command: str, **fields: Any) -> Any:
@@ -52,7 +49,6 @@ class DeployedAgents(DeployedStack):
         return {kind["criteria"]: kind["depth"] for kind in self.command("queues")["waiting"]}
 
     def agents(self) -> dict[str, dict[str, Any]]:
-        """Every agent, by id."""
         found: dict[str, dict[str, Any]] = {}
         after: str | None = None
         while True:

@@ -15,7 +15,6 @@ Record = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 def install() -> None:
-    """Patch ministack, which this process starts afterwards."""
     provisioners._cw_metric_alarm_record = with_metric_math(provisioners._cw_metric_alarm_record)
 
 

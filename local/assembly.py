@@ -14,8 +14,6 @@ class AssemblyError(RuntimeError):
 
 @dataclass(frozen=True)
 class Resource:
-    """One resource of the template."""
-
     logical_id: str
     type: str
     properties: dict[str, Any]
@@ -35,14 +33,11 @@ class Resource:
 
 @dataclass(frozen=True)
 class Assembly:
-    """A cloud assembly, and one selected stack in it."""
-
     directory: Path
     stack: str
     template: dict[str, Any]
 
     def resources(self, *types: str) -> Iterator[Resource]:
-        """The resources of the given types, or all."""
         for logical_id, body in self.template.get("Resources", {}).items():
             if not types or body["Type"] in types:
                 yield Resource(logical_id, body["Type"], body.get("Properties", {}), body)

@@ -34,7 +34,6 @@ Function = dict[str, Any]
 
 
 def install() -> None:
-    """Patch ministack, which this process starts afterwards."""
     lambda_svc.invoke_async_with_retry = accept  # type: ignore[assignment]
     eventbridge._dispatch_to_lambda = _of_schedule
     # The names that SNS uses, of which it uses the last one only to deliver a notification.

@@ -21,12 +21,10 @@ class Crew:
 
     @property
     def criteria(self) -> dict[str, str]:
-        """The criteria of calls for this crew."""
         return {"language": self.language, "gender": self.gender}
 
     @property
     def queue_name(self) -> str:
-        """The name of the queue of this crew."""
         return f"Q#{canonical(self.criteria)}"
 
     def register(self, name: str, *, gender: str | None = None, **more: list[str]) -> str:
@@ -76,16 +74,13 @@ class Crew:
         return answer["assignment"]
 
     def send(self, call_id: str) -> None:
-        """Send a call for this crew to the call queue."""
         self.queue.send_call(call_id, self.criteria)
 
     def depth(self) -> int:
-        """The number of agents in the queue of this crew."""
         return self.queue.queues()[self.queue_name].depth
 
 
 def status(queue: DeployedAgents, agent_id: str) -> str:
-    """The status of an agent."""
     return queue.agents()[agent_id]["status"]
 
 

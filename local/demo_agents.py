@@ -67,7 +67,6 @@ class Walk:
         self._assignments = assignments
 
     def go(self) -> None:
-        """Run all steps; raises `NotAsPromised` at the first that is not as promised."""
         self._make_up_agents()
         self._queue_everybody()
         first = self._ask()

@@ -105,7 +105,6 @@ class Demonstration:
         self._devices: set[str] = set()
 
     def go(self) -> int:
-        """Run the storm; returns the exit code."""
         self._configure()
         self._say_what_comes()
         connected = STORM.blow(self._connect)
@@ -229,7 +228,6 @@ def outcome(name: str, connected: dict[str, int], legacy: FakeDownstream) -> Out
 
 
 def comparison(*outcomes: Outcome) -> Table:
-    """The table at the end."""
     table = Table(
         title=f"{outcomes[0].devices} devices; the same capacity for each order",
         # Explains why newest first validates fewer devices in total.

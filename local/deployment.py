@@ -52,7 +52,6 @@ def deploy(
 
 
 def fake_session() -> boto3.Session:
-    """A boto3 session with the emulator's fake credentials."""
     return boto3.Session(
         aws_access_key_id=ACCOUNT, aws_secret_access_key="test", region_name=REGION
     )

@@ -32,7 +32,6 @@ class Display:
         self._live.stop()
 
     def show(self, changes: list[Change], waves: list[Wave]) -> None:
-        """Show the state that follows from `changes`."""
         if self._console.is_terminal:
             panel = progress.panel(changes, waves, self._total, self._began)
             self._live.update(panel, refresh=True)

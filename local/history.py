@@ -43,12 +43,10 @@ class Change:
 
     @property
     def is_insert(self) -> bool:
-        """Whether the change created the task."""
         return self.before is None
 
     @property
     def is_take(self) -> bool:
-        """Whether the change is a take: PENDING to TAKEN."""
         return self.before == "PENDING" and self.after == "TAKEN"
 
 
@@ -78,7 +76,6 @@ class History:
         self.close()
 
     def close(self) -> None:
-        """Stop reading."""
         self._stop.set()
         self._thread.join(timeout=10)
 

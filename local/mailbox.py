@@ -21,7 +21,6 @@ class Message:
     group: str | None
 
     def json(self) -> Any:
-        """The text as JSON."""
         return json.loads(self.body)
 
 

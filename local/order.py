@@ -36,7 +36,6 @@ class Start:
 
     @property
     def age(self) -> int:
-        """The task's age at its start, in ms."""
         return self.taken - self.created
 
 
@@ -71,8 +70,6 @@ class Verdict:
 
 @dataclass
 class _Waiting:
-    """A period in which a task was PENDING."""
-
     task_id: str
     created: int
     visible: int
@@ -82,7 +79,6 @@ class _Waiting:
 
 
 def starts(changes: list[Change]) -> list[Start]:
-    """Every start of a task, in commit order."""
     found = []
     for change in changes:
         created, taken = change.number("taskCreated"), change.number("taskUpdated")

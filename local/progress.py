@@ -21,14 +21,11 @@ _COLOURS = {"PENDING": "yellow", "TAKEN": "cyan", "SUCCESS": "green", "FAILURE":
 
 @dataclass
 class Wave:
-    """Tasks that were created together."""
-
     number: int
     task_ids: set[str] = field(default_factory=set)
 
 
 def counts(changes: list[Change]) -> Counter[str]:
-    """The number of tasks in each status now."""
     present: dict[str, str | None] = {}
     for change in changes:
         present[change.task_id] = change.after

@@ -17,13 +17,10 @@ _TURN_FIELDS = {"tail_call", "empty_polls", "lost_races"}
 
 @dataclass
 class DeployedQueue(DeployedStack):
-    """One deployed `LifoQueue` stack."""
-
     _turns_by_hand: list[int] = field(default_factory=list)
 
     @property
     def table(self) -> str:
-        """The task table's name."""
         return self.outputs["QueueTableName"]
 
     def create(self, tasks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -38,7 +35,6 @@ class DeployedQueue(DeployedStack):
         return answer.get("Item")
 
     def status(self, task_id: str) -> str | None:
-        """A task's status; None if the task does not exist."""
         item = self.item(task_id)
         return item["taskStatus"]["S"] if item else None
 
@@ -54,7 +50,6 @@ class DeployedQueue(DeployedStack):
         return sum(page["Count"] for page in pages)
 
     def counts(self) -> dict[str, int]:
-        """The number of tasks in every status."""
         return {status: self.count(status) for status in STATUSES}
 
     def is_idle(self) -> bool:

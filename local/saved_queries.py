@@ -14,7 +14,6 @@ KIND = "AWS::Logs::QueryDefinition"
 
 
 def install() -> None:
-    """Patch ministack, which this process starts afterwards."""
     provisioners._RESOURCE_HANDLERS[KIND] = {"create": _create, "update": _update, "delete": _delete}
 
 

@@ -18,7 +18,6 @@ Handler = Callable[[dict[str, Any]], Any]
 
 
 def install() -> None:
-    """Patch ministack, which this process starts afterwards."""
     cloudcontrol._get_resource = with_schedules(cloudcontrol._get_resource)
 
 

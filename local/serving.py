@@ -93,7 +93,6 @@ def _runtime_api_without_web_pages(build: Callable[..., type]) -> Callable[..., 
 
 
 def main() -> None:
-    """Run the emulator until it is stopped."""
     alarms.install()
     saved_queries.install()
     schedules.install()

@@ -27,7 +27,6 @@ _LOCAL_CONFIG = Config(
 
 
 def exists(cloudformation: Any, stack: str) -> bool:
-    """Whether there is a stack of this name."""
     try:
         cloudformation.describe_stacks(StackName=stack)
     except ClientError as error:
@@ -66,8 +65,6 @@ class InvocationFailed(RuntimeError):
 
 @dataclass
 class DeployedStack:
-    """One deployed stack, with its outputs and the physical ids of its resources."""
-
     session: boto3.Session
     #: The emulator's endpoint; None on AWS.
     endpoint: str | None
@@ -146,14 +143,12 @@ class DeployedStack:
         return body
 
     def environment(self, binary: str) -> dict[str, str]:
-        """The environment variables of a deployed function."""
         configuration = self.client("lambda").get_function_configuration(
             FunctionName=self.function(binary)
         )
         return dict(configuration.get("Environment", {}).get("Variables", {}))
 
     def settings(self, binary: str) -> dict[str, Any]:
-        """The settings that a deployed function reads."""
         return dict(json.loads(self.environment(binary)[settings_variable(binary)]))
 
     def set_environment(

@@ -37,12 +37,10 @@ class Storm:
 
     @property
     def connections(self) -> int:
-        """The number of connections."""
         return self.burst + round(self.steady * self.steady_seconds)
 
     @property
     def devices(self) -> int:
-        """The number of different devices."""
         return len({self.device(number)[0] for number in range(self.connections)})
 
     def device(self, number: int) -> tuple[int, int]:
@@ -54,7 +52,6 @@ class Storm:
         return number, 0
 
     def moments(self) -> Iterator[float]:
-        """The time of each connection, in seconds from the beginning."""
         for number in range(self.burst):
             yield self.burst_seconds * number / self.burst
         for number in range(self.connections - self.burst):
@@ -116,7 +113,6 @@ class ArrivalOrder:
             worker.start()
 
     def put(self, task: dict[str, Any]) -> None:
-        """Add a task at the end."""
         self._waiting.put(task)
 
     def finish(self, seconds: float) -> None:

@@ -20,7 +20,6 @@ class AgentChecks:
     queue: DeployedAgents
 
     def run(self, report: Report) -> None:
-        """Run all of them."""
         checks: list[tuple[str, Callable[[], str]]] = [
             ("agents: a call gets the agent queued longest, and it is published", self.assigned),
             ("agents: a pending call gets the next agent", self.waiting),

@@ -38,7 +38,6 @@ class Place:
         return self.emulator.endpoint if self.emulator else None
 
     def client(self, service: str) -> Any:
-        """A boto3 client of `service`."""
         return self.session.client(service, endpoint_url=self.endpoint)
 
 

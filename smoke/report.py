@@ -18,8 +18,6 @@ class CheckFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one check."""
-
     name: str
     #: `ok`, `FAILED` or `skipped`.
     state: str
@@ -51,7 +49,6 @@ class Report:
 
     @property
     def failed(self) -> list[Result]:
-        """The checks that failed."""
         return [result for result in self.results if result.state == "FAILED"]
 
 

@@ -27,8 +27,6 @@ _CALM = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
 
 @dataclass
 class SettingChecks:
-    """The checks of one stack."""
-
     place: Place
     stack: DeployedStack
     template: Assembly
@@ -38,7 +36,6 @@ class SettingChecks:
     since: datetime | None = None
 
     def run(self, report: Report) -> None:
-        """Run all of them."""
         checks: list[tuple[str, Callable[[], str]]] = [
             ("the stack is complete and protected as configured", self.complete),
             ("functions have their concurrency, time, memory and loop settings", self.functions),

@@ -54,7 +54,6 @@ def deploy_stack(place: Place, directory: Path, name: str, environment: str, kin
 
 
 def find(place: Place, name: str, kind: type[S]) -> S:
-    """A deployed stack."""
     return kind.find(place.session, place.endpoint, name)
 
 
@@ -118,7 +117,6 @@ def _delete_late_logs(place: Place, owned: set[str]) -> None:
 
 
 def leftovers(place: Place, owned: set[str]) -> list[str]:
-    """The resources of `owned` that still exist."""
     return [f"{service}: {name}" for service in _LISTS for name in _left(place, service, owned)]
 
 

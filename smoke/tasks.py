@@ -47,8 +47,6 @@ SETTINGS = {
 
 @dataclass
 class TaskChecks:
-    """The checks of one task queue."""
-
     queue: DeployedQueue
     freshq: Freshq
 
@@ -203,19 +201,16 @@ class TaskChecks:
         return f"{done / seconds:.0f} tasks/s: {done} of {created} in {seconds:.0f} s, {RATE_SLOTS} at once{note}"
 
     def create(self, *payloads: dict[str, Any]) -> list[str]:
-        """Create a task for each payload; returns their ids."""
         answer = self.queue.create([{"payload": payload} for payload in payloads])
         expect(answer["failed"] == [], f"create-tasks rejected {answer['failed']}")
         return [task["taskId"] for task in answer["created"]]
 
     def item(self, task: str) -> dict[str, Any]:
-        """A task's item, which must exist."""
         item = self.queue.item(task)
         expect(item is not None, f"the task {task} does not exist")
         return item or {}
 
     def number(self, task: str, attribute: str) -> int:
-        """A numeric attribute of a task."""
         return int(self.item(task)[attribute]["N"])
 
     def expect_attempts(self, tasks: Iterable[str], attempts: int) -> None:

@@ -88,7 +88,6 @@ UNKNOWNS = (
 
 
 def listing() -> str:
-    """The list as text."""
     lines = ["What the local AWS cannot show. `make smoke` checks some of it on AWS.", ""]
     for unknown in UNKNOWNS:
         on_aws = f"make smoke checks {unknown.check}" if unknown.check else "no check"
@@ -98,8 +97,6 @@ def listing() -> str:
 
 @dataclass
 class UnknownChecks:
-    """The checks, on the two stacks of a smoke test."""
-
     place: Place
     queue: DeployedQueue
     agents: DeployedAgents

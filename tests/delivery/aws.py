@@ -20,13 +20,10 @@ _SECONDS = 60
 
 
 class Aws:
-    """A running local AWS, with the calls by which tests prepare it."""
-
     def __init__(self, running: emulator.Emulator) -> None:
         self.endpoint = running.endpoint
 
     def client(self, service: str, region: str | None = None) -> Any:
-        """A client with the fake account's credentials."""
         session = boto3.Session(
             aws_access_key_id=emulator.ACCOUNT, aws_secret_access_key="test", region_name=region or emulator.REGION
         )
@@ -49,7 +46,6 @@ class Aws:
         return status
 
     def status(self, name: str) -> str:
-        """The state of a stack now."""
         return self.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]["StackStatus"]
 
 

@@ -15,8 +15,6 @@ from local.assembly import AssemblyError
 
 
 class Client:
-    """CloudFormation with one stack."""
-
     def __init__(self, answer: Any) -> None:
         self.answer = answer
 

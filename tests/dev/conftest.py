@@ -32,5 +32,4 @@ def dev(command: str, downstream: Runner) -> Iterator[Dev]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> str:
-    """A folder that does not exist yet."""
     return str(tmp_path / "data")

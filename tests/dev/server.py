@@ -24,8 +24,6 @@ PATIENCE_SECONDS = 60
 
 @dataclass
 class Runner:
-    """An HTTP endpoint. Each call waits until the test lets it end."""
-
     url: str = ""
     _calls: queue.Queue[str] = field(default_factory=queue.Queue)
     _permits: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
@@ -39,7 +37,6 @@ class Runner:
         self._permits.release(calls)
 
     def answer(self, body: bytes, _: Message) -> tuple[int, dict[str, str]]:
-        """Answer one call."""
         self._calls.put(json.loads(body)["taskId"])
         ended = self._permits.acquire(timeout=PATIENCE_SECONDS)
         return (200 if ended else 500), {}
@@ -47,7 +44,6 @@ class Runner:
 
 @contextmanager
 def held_runner() -> Iterator[Runner]:
-    """A runner, while the block runs."""
     running = Runner()
     with http_endpoint(running.answer) as url:
         running.url = url
@@ -58,8 +54,6 @@ def held_runner() -> Iterator[Runner]:
 
 
 class Dev:
-    """A running `freshq dev`."""
-
     def __init__(self, command: str, arguments: tuple[str, ...]) -> None:
         self.command = command
         self.process = subprocess.Popen(
@@ -78,7 +72,6 @@ class Dev:
     @classmethod
     @contextmanager
     def started(cls, command: str, *arguments: str) -> Iterator[Dev]:
-        """A queue, while the block runs."""
         running = cls(command, arguments)
         try:
             yield running
@@ -119,7 +112,6 @@ class Dev:
             return error.code, error.read().decode()
 
     def create(self, *tasks: dict[str, Any]) -> None:
-        """Create tasks."""
         status, body = self.request("POST", "/tasks", list(tasks))
         assert status == 200, body
 

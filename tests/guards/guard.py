@@ -23,5 +23,4 @@ class Guard:
 
 
 def one_change(name: str, file: str, find: str, replace: str) -> Guard:
-    """A guard that one change breaks."""
     return Guard(name, (Change(file, find, replace),))

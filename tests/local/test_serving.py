@@ -62,7 +62,6 @@ def packed(program: str) -> bytes:
 
 
 def description(name: str, code: str | bytes) -> dict[str, Any]:
-    """The parameters of CreateFunction."""
     return {
         "FunctionName": name,
         "Runtime": "provided.al2023",

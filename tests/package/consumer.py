@@ -26,8 +26,6 @@ SECONDS = 600
 
 @dataclass(frozen=True)
 class App:
-    """A folder with an app's files and packages."""
-
     folder: Path
 
     def run(self, *command: str, node: str | None = None, **variables: str) -> str:

@@ -32,7 +32,6 @@ class AgentProbes:
         self._dead = Mailbox(queue.client("sqs"), queue.outputs["CallDeadLetterQueueUrl"])
 
     def all(self) -> list[Probe]:
-        """The probes, in the order in which they are to run."""
         return [
             Probe("agent-desk", "assigns an agent, and publishes the assignment", self._match),
             Probe("match-calls", "assigns an agent, and moves an invalid message to the dead-letter queue", self._intake),
@@ -143,14 +142,12 @@ class AgentProbes:
         return call
 
     def _waiting(self, criteria: dict[str, str]) -> str:
-        """Create a pending call."""
         call = fresh("call")
         answer = self._queue.command("match", callId=call, criteria=criteria)
         demand(answer["status"] == "waiting", answer)
         return call
 
     def _criteria(self) -> dict[str, str]:
-        """Unique criteria."""
         return {"language": fresh("lang"), "gender": "M"}
 
     def _available(self, criteria: dict[str, str]) -> str:

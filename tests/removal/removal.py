@@ -18,8 +18,6 @@ class BrokenProbe(RuntimeError):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The probe that failed without a permission; None if no probe did."""
-
     function: str
     permission: Permission
     probe: str | None

@@ -50,7 +50,6 @@ class TaskProbes:
         self._dead = Mailbox(queue.client("sqs"), queue.outputs["IngestDeadLetterQueueUrl"])
 
     def all(self) -> list[Probe]:
-        """The probes, in the order in which they are to run."""
         runner = {"TASK_RUNNER": json.dumps({"kind": "http", "url": self._address})}
         brief = _BRIEF | {"pauseMs": 1}
         return [

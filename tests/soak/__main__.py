@@ -51,7 +51,6 @@ class Downstream:
 
 
 def main() -> int:
-    """Run the load; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     seconds = 60 * parser.parse_args().minutes
