@@ -4,7 +4,6 @@ import type { Construct } from 'constructs';
 import { AGENT_QUEUE } from '../contract/agents';
 import { tableRetention } from '../lambda/retention';
 
-/** Props of {@link AgentTable}. */
 export interface AgentTableProps {
   /** Removal policy of the table: delete or retain it when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;

@@ -18,7 +18,6 @@ const BOTH = {
   retentionPeriod: Duration.days(14),
 } as const;
 
-/** Props of {@link CallIntake}. */
 export interface CallIntakeProps {
   readonly settings: AgentQueueSettings;
   /** Removal policy of the queues: delete or retain them when the stack is deleted. */

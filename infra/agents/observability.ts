@@ -17,7 +17,6 @@ import type { AgentQueueSettings } from './settings';
 import { agentSections } from './telemetry/dashboard';
 import { AGENT_QUERIES } from './telemetry/queries';
 
-/** Props of {@link AgentObservability}. */
 export interface AgentObservabilityProps {
   /** The agents' table. Its name is the dimension of the queue's metrics. */
   readonly table: Table;

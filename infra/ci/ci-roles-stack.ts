@@ -27,7 +27,6 @@ const OUR_STACKS = ['LifoQueue-*', 'AgentQueue-*'];
 /** Roles of `cdk bootstrap` that `cdk deploy` of this package needs. It publishes no images and makes no lookups. */
 const DEPLOYING = ['deploy-role', 'file-publishing-role'];
 
-/** Props of {@link CiRolesStack}. */
 export interface CiRolesStackProps {
   /** Repository, branch and environments that the roles trust. */
   readonly settings: CiSettings;

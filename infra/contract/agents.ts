@@ -55,11 +55,8 @@ export const AGENT_QUEUE = {
   optionalOutputs: { dashboard: ['DashboardUrl'] },
 } as const;
 
-/** The name of a metric of the agents' queue. */
 export type AgentMetricName = keyof typeof AGENT_METRICS;
 
-/** The name of an output of the stack. */
 export type AgentOutputName = (typeof AGENT_QUEUE.outputs)[number];
 
-/** The names of the functions of the agents' queue. */
 export type AgentFunctionName = keyof typeof AGENT_QUEUE.environment;

@@ -58,7 +58,6 @@ export const METRICS = {
   names: Object.keys(TASK_METRICS) as MetricName[],
 } as const;
 
-/** The name of a metric. */
 export type MetricName = keyof typeof TASK_METRICS;
 
 /** Outputs that `exportOutputs` always adds. */
@@ -84,10 +83,8 @@ type Environments = typeof ENVIRONMENT & typeof AGENT_QUEUE.environment;
 /** The name of a function: its folder, its binary and its construct id. */
 export type FunctionName = keyof Environments;
 
-/** The name of an output of the stack. */
 export type OutputName = (typeof OUTPUTS)[number];
 
-/** The name of an output of a stack with an ingest queue. */
 export type IngestOutputName = (typeof OPTIONAL_OUTPUTS.ingest)[number];
 
 type VariableOf<F extends FunctionName> = Environments[F][number];

@@ -20,7 +20,6 @@ export interface AlarmTopicProps {
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html).
  */
 export class AlarmTopic extends Construct {
-  /** The topic. */
   readonly topic: Topic;
 
   constructor(scope: Construct, id: string, { emails }: AlarmTopicProps) {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 
 /** `functions/manifest.json` of the published package, which `make package` writes. */
 interface Manifest {
-  /** Version of the package. */
   readonly version: string;
   /** SHA-256 of each zip file, by the function's name. */
   readonly sha256: Readonly<Record<string, string>>;

@@ -80,7 +80,6 @@ export interface NetworkSettings {
   readonly securityGroups?: ISecurityGroup[];
 }
 
-/** Props of {@link RustFunction}. */
 export interface RustFunctionProps<F extends FunctionName> {
   /** Name of the function: of its folder in `lambdas/`, its binary and its construct id. */
   readonly binary: F;
@@ -129,9 +128,7 @@ export interface RustFunctionProps<F extends FunctionName> {
  * and a failure queue.
  */
 export class RustFunction<F extends FunctionName = FunctionName> extends Construct implements IQueueFunction {
-  /** The function. */
   readonly function: LambdaFunction;
-  /** Its log group. */
   readonly logGroup: LogGroup;
   /** Failure queue: invocations (for `trigger` and `count-shed` also stream batches) that failed after all retries. */
   readonly failures: FailureQueue;

@@ -5,7 +5,6 @@ import { Construct } from 'constructs';
 import { FailureQueue } from './failure-queue';
 import type { RustFunction } from './rust-function';
 
-/** Props of {@link FunctionSchedule}. */
 export interface FunctionScheduleProps {
   /** Function that the schedule invokes. */
   readonly target: RustFunction;

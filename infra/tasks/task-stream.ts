@@ -3,9 +3,7 @@ import { EventSourceMapping, FilterCriteria, StartingPosition } from 'aws-cdk-li
 import type { RustFunction } from '../lambda/rust-function';
 import type { TaskTable } from './task-table';
 
-/** Props of {@link TaskStream}. */
 export interface TaskStreamProps {
-  /** The table whose stream is read. */
   readonly table: TaskTable;
   /** Patterns of Lambda's event filtering. A record reaches the function if it matches at least one of them. */
   readonly patterns: Record<string, unknown>[];

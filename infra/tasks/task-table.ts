@@ -38,7 +38,6 @@ export const TASKS_ONLY = {
   Null: { 'dynamodb:LeadingKeys': 'false' },
 };
 
-/** Props of {@link TaskTable}. */
 export interface TaskTableProps {
   /** Removal policy of the table. */
   readonly removalPolicy: RemovalPolicy;
@@ -53,11 +52,9 @@ export interface TaskTableProps {
  * deployment.
  */
 export class TaskTable extends Construct {
-  /** The table. */
   readonly table: Table;
   /** ARN of the index from which the functions read tasks. */
   readonly indexArn: string;
-  /** ARN of the table's stream. */
   readonly streamArn: string;
 
   constructor(scope: Construct, id: string, props: TaskTableProps) {

@@ -33,7 +33,6 @@ const SOON = 20_000;
 
 let browser: BrowserContext;
 let page: Page;
-/** Errors of the pages, including violations of their content security policy. */
 const errors: string[] = [];
 
 before(async () => {

@@ -17,7 +17,6 @@ export function variablesOf(command: string): Set<string> {
   return new Set(names.split(' ').map((name) => name.replace(/=$/, '')));
 }
 
-/** Every target of the Makefile. */
 export function makeTargets(): Set<string> {
   return new Set([...read('Makefile').matchAll(/^([a-z][a-z0-9-]*):/gm)].map(([, name = '']) => name));
 }
@@ -30,7 +29,6 @@ export function freshqVerbs(): Map<string, string> {
   return new Map([...verbs].map(([, says = '', name = '']) => [name.toLowerCase(), says]));
 }
 
-/** The page `docs/reference/commands.md`. */
 export function commandsPage(): string {
   const rows = (commands: Map<string, string>, before: string) =>
     [...commands].map(([name, says]) => [`\`${before} ${name}\``, says.replaceAll('<', '\\<')]);

@@ -20,7 +20,6 @@ interface Cost {
 const TASKS = costsOf(Synthesized.environment('prod'), TASK_METRICS);
 const AGENTS = costsOf(Synthesized.agents('prod'), AGENT_METRICS);
 
-/** The page `docs/reference/fixed-costs.md`. */
 export function fixedCostsPage(): string {
   return `# Fixed costs
 

@@ -58,7 +58,6 @@ function statuses(): string[][] {
   return rows;
 }
 
-/** The page `docs/reference/create-tasks.md`. */
 export function createTasksPage(): string {
   const depth = constant(PAYLOAD, 'MAX_DEPTH');
   const text = constant(PAYLOAD, 'MAX_PAYLOAD_BYTES') / 1024;

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-/** Root folder of the repository. */
 export const ROOT = join(__dirname, '..', '..');
 
 /** All files under `path` that are committed, or new and not ignored. */
@@ -13,7 +12,6 @@ export function committed(path = '.'): string[] {
   return [...new Set(listed.split('\n').filter((file) => file !== ''))];
 }
 
-/** All Markdown documents. */
 export function documents(): string[] {
   return committed().filter((file) => file.endsWith('.md'));
 }

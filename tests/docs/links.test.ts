@@ -8,7 +8,6 @@ import { slug } from './slug';
 const DOCUMENTS = documents();
 const TEXTS = new Map(DOCUMENTS.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
 const FILES = committed();
-/** All folders with files. */
 const FOLDERS = new Set(FILES.flatMap((file) => parents(file)));
 
 function parents(file: string): string[] {

@@ -63,7 +63,6 @@ const OUTSIDE: Record<string, readonly unknown[]> = {
   Duration: [Duration.millis(0), Duration.millis(1)],
 };
 
-/** The page `docs/reference/settings.md`. */
 export function settingsPage(): string {
   const declarations = new Declarations();
   const sections = SECTIONS.map((section) => {

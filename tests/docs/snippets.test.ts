@@ -7,7 +7,6 @@ import { documents, ROOT } from './files';
 /** The end-to-end tests deploy the app of this page. */
 const DEPLOYED_ELSEWHERE = 'docs/how-to/producers.md';
 
-/** The `ts` code blocks of every document. */
 const SNIPPETS = documents()
   .filter((file) => file !== DEPLOYED_ELSEWHERE)
   .flatMap((file) => {

@@ -23,7 +23,6 @@ function pages(
   return `${head}\n\n${QUEUES.map((queue) => `## ${queue.title}\n\n${markdownTable(columns, rows(queue))}`).join('\n\n')}\n`;
 }
 
-/** The page `docs/reference/alarms.md`. */
 export function alarmsPage(): string {
   return pages(
     `# Alarms
@@ -62,7 +61,6 @@ function condition(alarm: any): string {
   return `${code(metric)} ${than} ${alarm.Threshold}, ${periods} × ${period} s`;
 }
 
-/** The page `docs/reference/outputs.md`. */
 export function outputsPage(): string {
   return pages(
     `# Stack outputs
@@ -77,7 +75,6 @@ Generated from the templates of \`prod\` by \`make docs\`. Read them with \`aws 
   );
 }
 
-/** The page `docs/reference/environment-variables.md`. */
 export function variablesPage(): string {
   return pages(
     `# Environment variables

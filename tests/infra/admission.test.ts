@@ -9,7 +9,6 @@ import { ROOT, Synthesized } from './synthesis';
 const plain = Synthesized.queue({ ingest: {} });
 const admitting = Synthesized.queue({ ingest: { admission: {} } });
 
-/** The settings of a function, as it reads them. */
 function settings(synthesized: Synthesized, name: string) {
   const variables = synthesized.at(`${name}/function`).Properties.Environment.Variables;
   return JSON.parse(variables[`SETTINGS_${name.toUpperCase().replace('-', '_')}`]);

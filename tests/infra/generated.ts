@@ -13,7 +13,6 @@ export function expectCommitted(file: string, text: string): void {
   expect(readFileSync(path, 'utf8')).toBe(text);
 }
 
-/** A table in Markdown. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;

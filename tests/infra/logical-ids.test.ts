@@ -5,7 +5,6 @@ import { expectCommitted } from './generated';
 import { ROOT, Synthesized } from './synthesis';
 import { VARIANTS } from './variants';
 
-/** Type and logical id of a resource. */
 type Locked = readonly [type: string, logicalId: string];
 
 const MAXIMAL = {

@@ -13,14 +13,12 @@ export interface Finding {
   readonly path: string;
 }
 
-/** An acknowledged finding. */
 export interface Acknowledged extends Finding {
   readonly reason: string;
   /** Path of the construct that acknowledges the finding. */
   readonly at: string;
 }
 
-/** The results of cdk-nag for an app. */
 export interface Report {
   readonly findings: readonly Finding[];
   readonly acknowledged: readonly Acknowledged[];

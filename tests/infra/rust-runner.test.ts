@@ -61,7 +61,6 @@ function synthesizeWithBuild(props: Partial<RustRunnerProps> = {}): { assembly: 
   return { assembly: app.synth().directory, stack };
 }
 
-/** Contents of all `bootstrap` files in an assembly. */
 function bootstraps(assembly: string): string[] {
   return readdirSync(assembly)
     .map((asset) => join(assembly, asset, 'bootstrap'))

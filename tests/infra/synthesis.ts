@@ -14,7 +14,6 @@ import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { LifoQueue, type LifoQueueProps } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 
-/** Root folder of the repository. */
 export const ROOT = join(__dirname, '..', '..');
 
 /** A statement of a policy. Its resources are construct paths (`task-table/table.Arn`) instead of logical ids. */
@@ -26,7 +25,6 @@ export interface Statement {
   readonly principal?: unknown;
 }
 
-/** A resource of a template. */
 export interface Resource {
   readonly Type: string;
   // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
@@ -122,17 +120,14 @@ export class Synthesized {
     return new Synthesized(stack);
   }
 
-  /** The outputs, by name. */
   get outputs(): Record<string, unknown> {
     return this.json.Outputs ?? {};
   }
 
-  /** Every resource, by its logical id. */
   get resources(): readonly (readonly [logicalId: string, resource: Resource])[] {
     return Object.entries(this.json.Resources);
   }
 
-  /** Every resource of a type. */
   all(type: string): Resource[] {
     return Object.values(this.json.Resources).filter((resource) => resource.Type === type);
   }
@@ -159,7 +154,6 @@ export class Synthesized {
     return JSON.parse(this.fn(name).Environment.Variables[settingsVariable(name)]);
   }
 
-  /** The statements of the role at a path. */
   policy(rolePath: string): Statement[] {
     return this.statements(this.at(`${rolePath}/DefaultPolicy`));
   }

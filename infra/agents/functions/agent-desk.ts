@@ -2,7 +2,6 @@ import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { AgentFunction, type AgentWiring } from './agent-function';
 
-/** Props of {@link AgentDesk}. */
 export interface AgentDeskProps extends AgentWiring {
   /** Whether the command `seed` creates sample agents. Not for production. */
   readonly seed: boolean;

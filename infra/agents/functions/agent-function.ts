@@ -20,7 +20,6 @@ export interface AgentWiring {
   readonly logs: LogSettings;
 }
 
-/** Props of {@link AgentFunction} that differ between the functions. */
 export interface AgentFunctionProps<F extends AgentFunctionName> {
   readonly binary: F;
   /** Purpose of the function, for the console. */

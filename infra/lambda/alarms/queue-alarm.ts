@@ -31,7 +31,6 @@ export function freshq(scope: Construct, verb: string): string {
   return `freshq ${verb} --stack ${Stack.of(scope).stackName}`;
 }
 
-/** Props of {@link QueueAlarm}. */
 export interface QueueAlarmProps {
   /** Metric that the alarm evaluates once a period. */
   readonly metric: IMetric;

@@ -33,7 +33,6 @@ export interface DashboardSection {
   readonly graphs: readonly IWidget[];
 }
 
-/** Props of {@link QueueDashboard}. */
 export interface QueueDashboardProps {
   /** All alarms of the queue. The first row shows their states. */
   readonly alarms: readonly Alarm[];

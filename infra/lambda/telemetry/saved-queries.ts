@@ -49,7 +49,6 @@ export function errorsQuery(of: readonly string[], error: string): SavedQuery {
 /** Placeholder in a query, which an operator replaces with an id. */
 export const PUT_ID_HERE = 'PUT-THE-ID-HERE';
 
-/** Props of {@link SavedQueries}. */
 export interface SavedQueriesProps {
   /** The queries, by their construct ids. */
   readonly queries: Readonly<Record<string, SavedQuery>>;
@@ -61,7 +60,6 @@ export interface SavedQueriesProps {
  * Saved queries of a queue, in a folder of CloudWatch's list named after the queue's construct path. They cost nothing.
  */
 export class SavedQueries extends Construct {
-  /** The queries. */
   readonly definitions: readonly QueryDefinition[];
 
   constructor(scope: Construct, id: string, { queries, functions }: SavedQueriesProps) {

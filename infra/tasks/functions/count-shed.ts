@@ -25,7 +25,6 @@ export const ENDS = {
 /** With an event bus, Lambda reads the stream sooner, and retries longer, because a bus may fail for hours. */
 const FOR_EVENTS = { batchWindow: Duration.seconds(1), retryAttempts: 10_000 };
 
-/** Props of {@link CountShed}. */
 export interface CountShedProps {
   readonly table: TaskTable;
   readonly logs: LogSettings;

@@ -22,7 +22,6 @@ export interface SimulationSettings {
   readonly load?: SimulatedLoad;
 }
 
-/** Props of {@link CreateTasks}. */
 export interface CreateTasksProps {
   readonly table: TaskTable;
   readonly settings: QueueSettings;

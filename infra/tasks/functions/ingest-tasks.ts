@@ -11,7 +11,6 @@ import { CONTROL_ITEM_ONLY, INGEST_ITEM_ONLY, TASKS_ONLY, type TaskTable } from 
 export interface IngestTasksProps {
   readonly table: TaskTable;
   readonly settings: QueueSettings;
-  /** The settings of the ingest queue. */
   readonly ingest: ResolvedIngestSettings;
   /** The queue that it reads. */
   readonly intake: TaskIngest;

@@ -6,14 +6,12 @@ import type { RunnerBinding } from '../runners/binding';
 import { expiryBound, type QueueSettings } from '../settings';
 import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
 
-/** Props of {@link ProcessTasks}. */
 export interface ProcessTasksProps {
   readonly table: TaskTable;
   /** The topic whose notifications invoke the function. */
   readonly processTasksTopic: QueueTopic;
   /** The topic to which the function publishes tail calls. */
   readonly triggerTopic: QueueTopic;
-  /** The task runner. */
   readonly runner: RunnerBinding;
   readonly settings: QueueSettings;
   readonly logs: LogSettings;

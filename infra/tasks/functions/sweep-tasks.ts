@@ -7,7 +7,6 @@ import { SWEEP_INTERVAL } from '../rules';
 import { expiryBound, type QueueSettings } from '../settings';
 import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
 
-/** Props of {@link SweepTasks}. */
 export interface SweepTasksProps {
   readonly table: TaskTable;
   /** The topic to which the function publishes wake-ups. */
@@ -18,7 +17,6 @@ export interface SweepTasksProps {
 
 /** Every minute returns tasks with expired leases, and replaces lost wake-ups. */
 export class SweepTasks extends RustFunction<'sweep-tasks'> {
-  /** The schedule that invokes it. */
   readonly schedule: FunctionSchedule;
 
   constructor(scope: Construct, id: string, props: SweepTasksProps) {

@@ -11,7 +11,6 @@ import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
 /** The statuses of a key that does not run: all but TAKEN. A shard's suffix may follow. */
 const IDLE = [TABLE.statuses[0], TABLE.statuses[2], TABLE.statuses[3]];
 
-/** Props of {@link Trigger}. */
 export interface TriggerProps {
   readonly table: TaskTable;
   /** The topic whose tail calls invoke the function. */

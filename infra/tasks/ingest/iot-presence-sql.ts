@@ -23,5 +23,4 @@ export function iotPresenceSql(groups: boolean): string {
   ].join(' ');
 }
 
-/** The version of the language of {@link IOT_PRESENCE_SQL}. */
 export const IOT_SQL_VERSION = '2016-03-23';

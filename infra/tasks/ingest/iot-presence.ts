@@ -6,7 +6,6 @@ import { Construct } from 'constructs';
 import { FailureQueue } from '../../lambda/failure-queue';
 import { IOT_SQL_VERSION, iotPresenceSql } from './iot-presence-sql';
 
-/** Props of {@link IotPresence}. */
 export interface IotPresenceProps {
   /** The queue that gets the tasks: a standard queue, because IoT rules cannot send to a FIFO queue. */
   readonly queue: Queue;
@@ -19,7 +18,6 @@ export interface IotPresenceProps {
  * device's client id and address. Events that IoT cannot send, after its own retries, go to a failure queue.
  */
 export class IotPresence extends Construct {
-  /** The rule. */
   readonly rule: CfnTopicRule;
   /** Events that the rule could not send. */
   readonly failures: FailureQueue;

@@ -13,7 +13,6 @@ import { IotPresence } from './iot-presence';
 /** TLS only, and encrypted by SQS. With a KMS key, SNS, EventBridge and IoT could send only if its policy allows it. */
 const BOTH = { enforceSSL: true, encryption: QueueEncryption.SQS_MANAGED } as const;
 
-/** Props of {@link TaskIngest}. */
 export interface TaskIngestProps {
   readonly settings: ResolvedIngestSettings;
   /** Whether the queue has groups. */
