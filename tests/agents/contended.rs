@@ -44,7 +44,6 @@ pub struct Seen {
 
 impl Contended {
     /// A watch that draws from this seed.
-    #[must_use]
     pub fn new(seed: u64, order: Order) -> Self {
         Self {
             state: Mutex::new(State::new(seed)),
@@ -69,7 +68,6 @@ impl Contended {
         self
     }
 
-    #[must_use]
     pub fn seen(&self) -> Seen {
         let state = self.lock();
         Seen {

@@ -27,9 +27,6 @@ const ALL: u16 = 1_000;
 const FOR_EVER: Micros = Micros(u64::MAX);
 
 /// All content of a store, read with its own methods. Only the given calls are read.
-///
-/// # Errors
-/// An error of the store.
 pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, StoreError> {
     let mut rows = Rows::new();
     for one in store.agents(None, ALL).await?.agents {
@@ -63,9 +60,6 @@ pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, St
 }
 
 /// All content of a table, read by a scan: every attribute of every writer.
-///
-/// # Errors
-/// An error of DynamoDB, or an attribute that is neither a text, a number nor a set of texts.
 pub async fn scanned(
     client: &Client,
     table: &str,
@@ -137,7 +131,6 @@ fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + S
     Ok(rows)
 }
 
-#[must_use]
 pub fn agent(agent: &Agent) -> Row {
     let mut row = Row::new();
     let mut set = |name: &str, text: String| row.insert(name.to_owned(), vec![text]);
@@ -185,7 +178,6 @@ fn names(queues: &[QueueName]) -> Vec<String> {
     names
 }
 
-#[must_use]
 pub fn queue(counters: &QueueCounters) -> Row {
     texts([
         ("QueueVersionId", counters.version.to_string()),
@@ -193,7 +185,6 @@ pub fn queue(counters: &QueueCounters) -> Row {
     ])
 }
 
-#[must_use]
 pub fn entry_key(entry: &QueueEntry) -> Key {
     (
         entry.queue.to_string(),
@@ -201,7 +192,6 @@ pub fn entry_key(entry: &QueueEntry) -> Key {
     )
 }
 
-#[must_use]
 pub fn entry(entry: &QueueEntry) -> Row {
     let mut row = texts([
         ("AgentID", entry.agent.to_string()),
@@ -213,7 +203,6 @@ pub fn entry(entry: &QueueEntry) -> Row {
     row
 }
 
-#[must_use]
 pub fn waiting_key(call: &Call) -> Key {
     (
         waiting_partition(&call.criteria),
@@ -221,17 +210,14 @@ pub fn waiting_key(call: &Call) -> Key {
     )
 }
 
-#[must_use]
 pub fn count_key(criteria: &Criteria) -> Key {
     ("AllCriteria".to_owned(), format!("C#{criteria}"))
 }
 
-#[must_use]
 pub fn waiting(depth: u64) -> Row {
     texts([("WaitingDepth", depth.to_string())])
 }
 
-#[must_use]
 pub fn call(call: &Call) -> Row {
     let mut row = texts([
         ("CallID", call.id.to_string()),
@@ -245,7 +231,6 @@ pub fn call(call: &Call) -> Row {
     row
 }
 
-#[must_use]
 pub fn record(record: &CallRecord) -> Row {
     let mut row = call(&record.call);
     row.insert(
@@ -261,7 +246,6 @@ pub fn record(record: &CallRecord) -> Row {
     row
 }
 
-#[must_use]
 pub fn assigned(assignment: &Assignment) -> Row {
     let mut row = texts([
         ("CallID", assignment.call_id.to_string()),
@@ -278,7 +262,6 @@ pub fn assigned(assignment: &Assignment) -> Row {
     row
 }
 
-#[must_use]
 pub fn lease(lease: &CallLease) -> Row {
     let mut row = texts([
         ("LeaseUntil", lease.until.to_string()),
@@ -295,7 +278,6 @@ pub fn lease(lease: &CallLease) -> Row {
     row
 }
 
-#[must_use]
 pub fn outbox_entry(entry: &OutboxEntry) -> Row {
     let (status, mut row) = match &entry.event {
         OutboxEvent::Assigned(assignment) => ("assigned", assigned(assignment)),

@@ -44,29 +44,21 @@ use simulator::dynamodb::{AGENT_TABLE, EmbeddedDynamo, start_for_agents};
 /// The time at which the suites start.
 pub const NOW: Micros = Micros(1_800_000_000_000_000);
 
-#[must_use]
 pub fn at(micros: u64) -> Micros {
     NOW.plus(Duration::from_micros(micros))
 }
 
-#[must_use]
 pub fn memory() -> Arc<dyn AgentStore> {
     Arc::new(MemoryStore::new())
 }
 
 /// A fresh DynamoDB store on an embedded DynamoDB.
-///
-/// # Panics
-/// If the embedded DynamoDB does not start.
 pub async fn dynamodb() -> Arc<dyn AgentStore> {
     let client = embedded().await.client;
     Arc::new(DynamoStore::new(client, AGENT_TABLE, Dimensions::default()))
 }
 
 /// A fresh embedded DynamoDB with the agents' table.
-///
-/// # Panics
-/// If it does not start.
 pub async fn embedded() -> EmbeddedDynamo {
     start_for_agents()
         .await
@@ -74,28 +66,16 @@ pub async fn embedded() -> EmbeddedDynamo {
 }
 
 /// An agent's id.
-///
-/// # Panics
-/// If it is not valid.
-#[must_use]
 pub fn agent_id(id: &str) -> AgentId {
     AgentId::new(id).expect("an agent's id")
 }
 
 /// A call's id.
-///
-/// # Panics
-/// If it is not valid.
-#[must_use]
 pub fn call_id(id: &str) -> CallId {
     CallId::new(id).expect("a call's id")
 }
 
 /// A profile in the default dimensions.
-///
-/// # Panics
-/// If a value is not valid.
-#[must_use]
 pub fn profile(languages: &[&str], gender: &str) -> Profile {
     let attributes = json!({"language": languages, "gender": gender});
     let profile = Dimensions::default().profile(&fields(attributes));
@@ -103,10 +83,6 @@ pub fn profile(languages: &[&str], gender: &str) -> Profile {
 }
 
 /// Criteria in the default dimensions, by their canonical text: `Spanish#*`.
-///
-/// # Panics
-/// If it is not valid.
-#[must_use]
 pub fn criteria(text: &str) -> Criteria {
     let values = std::iter::zip(["language", "gender"], text.split('#'));
     let given = values.filter(|(_, value)| *value != "*");
@@ -119,10 +95,6 @@ pub fn criteria(text: &str) -> Criteria {
 }
 
 /// A queue, by its values: `Spanish#M`.
-///
-/// # Panics
-/// If a dimension is left out.
-#[must_use]
 pub fn queue(text: &str) -> QueueName {
     criteria(text).exact().expect("a value in each dimension")
 }
@@ -132,13 +104,11 @@ fn fields(json: Json) -> BTreeMap<String, Json> {
 }
 
 /// An agent, offline, whose name is the id in capitals.
-#[must_use]
 pub fn agent(id: &str, languages: &[&str], gender: &str) -> Agent {
     Agent::new(agent_id(id), id.to_uppercase(), profile(languages, gender))
 }
 
 /// A call that arrived this number of microseconds after [`NOW`].
-#[must_use]
 pub fn call(id: &str, wanted: &str, arrived: u64) -> Call {
     Call {
         id: call_id(id),
@@ -150,18 +120,12 @@ pub fn call(id: &str, wanted: &str, arrived: u64) -> Call {
 }
 
 /// Commits a change, which has to succeed.
-///
-/// # Panics
-/// If it does not succeed.
 pub async fn done(store: &dyn AgentStore, change: &Change) {
     let committed = store.commit(change).await.expect("an answer");
     assert_eq!(committed, Committed::Done, "{change:?}");
 }
 
 /// Adds a call to its line. No process serves the line.
-///
-/// # Panics
-/// If the store rejects the change.
 pub async fn wait(store: &dyn AgentStore, call: &Call) {
     let opened = store.open_line(&call.criteria, NOW).await;
     opened.expect("an answer");
@@ -169,18 +133,12 @@ pub async fn wait(store: &dyn AgentStore, call: &Call) {
 }
 
 /// Registers an agent, offline.
-///
-/// # Panics
-/// If the store rejects the change.
 pub async fn register(store: &dyn AgentStore, agent: &Agent) {
     let queues = Dimensions::default().queues(&agent.profile);
     done(store, &Change::register(agent.clone(), queues)).await;
 }
 
 /// Registers an agent who is available since [`NOW`].
-///
-/// # Panics
-/// If the store rejects the change.
 pub async fn available(store: &dyn AgentStore, mut agent: Agent) -> Agent {
     register(store, &agent).await;
     let change = agent.become_available(NOW).expect("offline");
@@ -190,9 +148,6 @@ pub async fn available(store: &dyn AgentStore, mut agent: Agent) -> Agent {
 }
 
 /// Queues an available agent, this number of microseconds after [`NOW`].
-///
-/// # Panics
-/// If the store rejects the change.
 pub async fn enqueue(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent {
     let change = agent.enqueue(at(since), &Dimensions::default());
     let change = change.expect("available");
@@ -201,19 +156,12 @@ pub async fn enqueue(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent 
 }
 
 /// Registers an agent that is queued since this number of microseconds after [`NOW`].
-///
-/// # Panics
-/// If the store rejects the change.
 pub async fn queued(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent {
     let agent = available(store, agent).await;
     enqueue(store, agent, since).await
 }
 
 /// The queue entries of a queued agent, in the order of the queues' names.
-///
-/// # Panics
-/// If the agent is not queued.
-#[must_use]
 pub fn entries(agent: &Agent) -> Vec<QueueEntry> {
     let entries = QueueEntry::all_of(agent);
     assert!(!entries.is_empty(), "{} is not queued", agent.id);

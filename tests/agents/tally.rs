@@ -6,9 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::rows::{Row, Rows};
 
 /// Checks a table.
-///
-/// # Errors
-/// A description of the violation.
 pub fn check(rows: &Rows) -> Result<(), String> {
     let depths = queues(rows)?;
     counters(rows, "AllQueues", "QueueDepth", &depths)?;
@@ -18,7 +15,6 @@ pub fn check(rows: &Rows) -> Result<(), String> {
     leases(rows)
 }
 
-#[must_use]
 pub fn text<'a>(row: &'a Row, attribute: &str) -> &'a str {
     let texts = row.get(attribute);
     texts
@@ -73,7 +69,6 @@ fn queues(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
     Ok(depths)
 }
 
-#[must_use]
 pub fn place(row: &Row) -> String {
     let (arrived, call) = (text(row, "ArrivedAt"), text(row, "CallID"));
     format!("{arrived}#{:0>39}#{call}", text(row, "Sequence"))

@@ -43,7 +43,6 @@ pub struct Watching<W> {
     watch: Arc<W>,
 }
 
-#[must_use]
 pub fn watched<W: Watch>(store: Arc<dyn AgentStore>, watch: Arc<W>) -> Layered<Watching<W>> {
     Layered(Watching { store, watch })
 }

@@ -94,7 +94,6 @@ pub struct World {
 
 impl World {
     /// A world on a store. It works only with tokio's paused clock.
-    #[must_use]
     pub fn on(store: Arc<dyn AgentStore>) -> Self {
         let clock = Arc::new(TokioClock::starting_at(NOW));
         let publisher = Arc::new(Recorder::default());
@@ -117,7 +116,6 @@ impl World {
         self
     }
 
-    #[must_use]
     pub fn queue_on(&self, store: Arc<dyn AgentStore>, settings: Settings) -> AgentQueue {
         AgentQueue::new(store, self.clock.clone(), settings)
     }
@@ -131,9 +129,6 @@ impl World {
     }
 
     /// Registers an agent, offline.
-    ///
-    /// # Panics
-    /// If the agent is registered already.
     pub async fn register(&self, id: &str, languages: &[&str], gender: &str) {
         let (name, profile) = (id.to_uppercase(), profile(languages, gender));
         let registered = self.queue.register(&agent_id(id), &name, &profile).await;
@@ -141,9 +136,6 @@ impl World {
     }
 
     /// Registers an agent and makes it available.
-    ///
-    /// # Panics
-    /// If the agent is registered already.
     pub async fn available(&self, id: &str, languages: &[&str], gender: &str) {
         self.register(id, languages, gender).await;
         let available = self.queue.become_available(&agent_id(id)).await;
@@ -152,18 +144,12 @@ impl World {
     }
 
     /// Registers an agent, makes it available and queues it.
-    ///
-    /// # Panics
-    /// If the agent is registered already.
     pub async fn queued(&self, id: &str, languages: &[&str], gender: &str) -> Vec<Assignment> {
         self.available(id, languages, gender).await;
         self.enqueue(id).await.assignments
     }
 
     /// Queues an agent, and lets a millisecond pass.
-    ///
-    /// # Panics
-    /// If the agent cannot be queued.
     pub async fn enqueue(&self, id: &str) -> Enqueued {
         let enqueued = self.queue.enqueue(&agent_id(id)).await.expect("an answer");
         assert!(matches!(enqueued.changed, Changed::Done(_)), "{enqueued:?}");
@@ -171,7 +157,6 @@ impl World {
         enqueued
     }
 
-    #[must_use]
     pub fn call(&self, id: &str, wanted: &str) -> Call {
         Call {
             id: call_id(id),
@@ -183,9 +168,6 @@ impl World {
     }
 
     /// Matches a new call, and lets a millisecond pass.
-    ///
-    /// # Panics
-    /// If the queue returns an error.
     pub async fn ask(&self, id: &str, wanted: &str) -> Matched {
         let call = self.call(id, wanted);
         let matched = self.queue.match_call(&call).await.expect("an answer");
@@ -194,9 +176,6 @@ impl World {
     }
 
     /// Matches a new call, which has to be assigned at once. Returns the agent.
-    ///
-    /// # Panics
-    /// If it is not assigned.
     pub async fn ask_whom(&self, id: &str, wanted: &str) -> String {
         let matched = self.ask(id, wanted).await;
         let CallState::Assigned(assignment) = matched.state else {
@@ -206,9 +185,6 @@ impl World {
     }
 
     /// Finishes a call.
-    ///
-    /// # Panics
-    /// If the queue returns an error.
     pub async fn finish(&self, id: &str, call: &str, ticket: Ticket) -> Changed {
         let (id, call) = (agent_id(id), call_id(call));
         let finished = self.queue.finish(&id, &call, ticket).await;
@@ -216,9 +192,6 @@ impl World {
     }
 
     /// The agent.
-    ///
-    /// # Panics
-    /// If there is no such agent.
     pub async fn agent(&self, id: &str) -> Agent {
         let agent = self.store.agent(&agent_id(id)).await.expect("an answer");
         agent.expect("the agent is there")
@@ -236,18 +209,12 @@ impl World {
     }
 
     /// The outcome of a call.
-    ///
-    /// # Panics
-    /// If there is no such call.
     pub async fn state_of(&self, call: &str) -> CallState {
         let record = self.queue.call(&call_id(call)).await.expect("an answer");
         record.expect("the call is there").state
     }
 
     /// Each queue's depth, by its values.
-    ///
-    /// # Panics
-    /// If the queue returns an error.
     pub async fn depths(&self) -> Vec<(String, u64)> {
         let queues = self.queue.queues().await.expect("an answer").into_iter();
         let plain = queues.map(|is| (is.queue.to_string().replacen("Q#", "", 1), is.depth));
@@ -255,17 +222,11 @@ impl World {
     }
 
     /// Runs one sweep.
-    ///
-    /// # Panics
-    /// If it fails.
     pub async fn sweep(&self) -> SweepReport {
         self.queue.sweep(&*self.publisher).await.expect("an answer")
     }
 
     /// Everything stored. Only the given calls are read.
-    ///
-    /// # Panics
-    /// If it cannot be read.
     pub async fn rows(&self, calls: &[&str]) -> rows::Rows {
         let calls: Vec<_> = calls.iter().map(|id| call_id(id)).collect();
         rows::stored(&*self.store, &calls).await.expect("an answer")
@@ -273,7 +234,6 @@ impl World {
 }
 
 /// The calls of assignments and their agents: `c1→ana c2→bob`.
-#[must_use]
 pub fn pairs(assignments: &[Assignment]) -> String {
     let pair = |made: &Assignment| format!("{}→{}", made.call_id, made.agent_id);
     let pairs: Vec<_> = assignments.iter().map(pair).collect();

@@ -26,23 +26,16 @@ pub const RETENTION: Retention = Retention {
     failure: Duration::from_secs(600),
 };
 
-#[must_use]
 pub fn memory() -> Arc<dyn QueueStore> {
     Arc::new(MemoryStore::new())
 }
 
 /// A fresh DynamoDB store on an embedded DynamoDB.
-///
-/// # Panics
-/// If the embedded DynamoDB does not start.
 pub async fn dynamodb() -> Arc<dyn QueueStore> {
     Arc::new(DynamoStore::new(embedded().await.client, TABLE))
 }
 
 /// A fresh embedded DynamoDB.
-///
-/// # Panics
-/// If it does not start.
 #[allow(clippy::expect_used, reason = "a test without its store cannot go on")]
 pub async fn embedded() -> EmbeddedDynamo {
     EmbeddedDynamo::start()
@@ -52,7 +45,6 @@ pub async fn embedded() -> EmbeddedDynamo {
 
 /// A task created this number of milliseconds after [`NOW`], which expires about an hour after
 /// [`NOW`].
-#[must_use]
 pub fn new_task(id: &str, created: i64) -> NewTask {
     NewTask {
         id: TaskId::from_stored(id),
@@ -67,10 +59,6 @@ pub fn new_task(id: &str, created: i64) -> NewTask {
 }
 
 /// A trace header in which every hex digit is this letter.
-///
-/// # Panics
-/// If the letter is not a hex digit.
-#[must_use]
 #[allow(clippy::expect_used, reason = "for the hex digits of tests only")]
 pub fn trace(letter: char) -> TraceHeader {
     let [time, random, parent] = [8, 24, 16].map(|digits| letter.to_string().repeat(digits));
@@ -79,9 +67,6 @@ pub fn trace(letter: char) -> TraceHeader {
 }
 
 /// Inserts tasks created one millisecond apart, in this order.
-///
-/// # Panics
-/// If a task is not created.
 #[allow(clippy::expect_used, reason = "a test without its tasks cannot go on")]
 pub async fn insert(store: &dyn QueueStore, ids: &[&str]) {
     for (created, id) in (0..).zip(ids) {
@@ -93,7 +78,6 @@ pub async fn insert(store: &dyn QueueStore, ids: &[&str]) {
     }
 }
 
-#[must_use]
 pub fn first_page(limit: u16) -> PageQuery {
     PageQuery {
         status: StatusKey::from(TaskStatus::Pending),
@@ -106,7 +90,6 @@ pub fn first_page(limit: u16) -> PageQuery {
 }
 
 /// The index entry of a task whose `ttl` is in seconds; its value is 0.
-#[must_use]
 pub fn candidate(id: &str) -> Candidate {
     let ttl = Ttl::Seconds(EpochSeconds(0));
     Candidate {
@@ -120,7 +103,6 @@ pub fn candidate(id: &str) -> Candidate {
 }
 
 /// The index entry of a task that [`insert`] inserted as number `created`.
-#[must_use]
 pub fn inserted(id: &str, created: i64) -> Candidate {
     let task = new_task(id, created);
     Candidate {
@@ -131,7 +113,6 @@ pub fn inserted(id: &str, created: i64) -> Candidate {
 }
 
 /// A sweep's return of a task, due now, that may crash often.
-#[must_use]
 pub fn swept_back() -> Reclaim {
     Reclaim::Return {
         not_before: NOW,
@@ -139,7 +120,6 @@ pub fn swept_back() -> Reclaim {
     }
 }
 
-#[must_use]
 pub fn wish(candidate: Candidate) -> TakeRequest {
     TakeRequest {
         candidate,
@@ -153,9 +133,6 @@ pub fn wish(candidate: Candidate) -> TakeRequest {
 }
 
 /// Takes a task now.
-///
-/// # Panics
-/// If the task is not taken.
 #[allow(
     clippy::expect_used,
     clippy::panic,
@@ -169,7 +146,6 @@ pub async fn take(store: &dyn QueueStore, id: &str) -> TakenTask {
 }
 
 /// A claim on the processor lease, ten seconds from `now`.
-#[must_use]
 pub fn claim(message_id: &str, now: Millis) -> Claim {
     let until = now.plus(Duration::from_secs(10));
     Claim {
@@ -181,7 +157,6 @@ pub fn claim(message_id: &str, now: Millis) -> Claim {
 }
 
 /// A release at the end of a turn that settled a task.
-#[must_use]
 pub fn release(owner: Uuid, if_requested_is: Option<u64>, idle_turns: IdleTurns) -> Release {
     Release {
         owner,
@@ -195,7 +170,6 @@ pub fn release(owner: Uuid, if_requested_is: Option<u64>, idle_turns: IdleTurns)
     }
 }
 
-#[must_use]
 pub fn renewal(owner: Uuid, until: Millis) -> Renewal {
     Renewal {
         owner,

@@ -42,7 +42,6 @@ use crate::time::Micros;
 pub struct Ticket(pub Uuid);
 
 impl Ticket {
-    #[must_use]
     pub fn fresh() -> Self {
         Self(Uuid::new_v4())
     }
@@ -89,7 +88,6 @@ pub enum InvalidTransition {
 }
 
 impl Agent {
-    #[must_use]
     pub fn new(id: AgentId, name: String, profile: Profile) -> Self {
         Self {
             id,
@@ -200,7 +198,6 @@ impl Agent {
     /// attendingCall → queued, in the place `at` of every queue of the agent's profile, because the
     /// assignment with this ticket was not published. `None` if the agent does not attend a call
     /// with this ticket.
-    #[must_use]
     pub fn requeue(
         &self,
         ticket: Ticket,

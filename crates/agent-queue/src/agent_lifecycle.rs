@@ -30,9 +30,6 @@ pub(crate) type Plan = (AgentChange, Change);
 impl AgentQueue {
     /// Registers a new agent as offline, or changes the name and the profile of a known one. It
     /// also opens the agent's queues.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub async fn register(
         &self,
         id: &AgentId,
@@ -60,9 +57,6 @@ impl AgentQueue {
     }
 
     /// offline → available.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub async fn become_available(&self, id: &AgentId) -> Result<Changed, QueueError> {
         let now = self.clock.now();
         self.change(id, "available", |agent| {
@@ -73,9 +67,6 @@ impl AgentQueue {
     }
 
     /// queued → available or offline, or available → offline. The agent leaves all queues at once.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub async fn leave(&self, id: &AgentId, rest: IdleStatus) -> Result<Changed, QueueError> {
         self.change(id, "leave", |agent| {
             let change = agent.leave(rest)?;
@@ -85,9 +76,6 @@ impl AgentQueue {
     }
 
     /// attendingCall → available, with the assignment's call and ticket. The agent joins no queue.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub async fn finish(
         &self,
         id: &AgentId,
@@ -104,9 +92,6 @@ impl AgentQueue {
 
     /// attendingCall → attendingCall, with the assignment's call and ticket. The new call lease
     /// lasts for the setting `call_lease` from now. The first extension answers the assignment.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub async fn extend(
         &self,
         id: &AgentId,
@@ -123,9 +108,6 @@ impl AgentQueue {
     }
 
     /// At most `limit` agents with ids after `after`, ordered by id.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub async fn agents(
         &self,
         after: Option<&AgentId>,
@@ -135,17 +117,11 @@ impl AgentQueue {
     }
 
     /// Every queue's depth and version.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub async fn queues(&self) -> Result<Vec<QueueCounters>, QueueError> {
         Ok(self.store.queues().await?)
     }
 
     /// The number of pending calls in each open line.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub async fn waiting(&self) -> Result<Vec<WaitingCount>, QueueError> {
         Ok(self.store.waiting().await?)
     }
@@ -187,9 +163,6 @@ impl AgentQueue {
     }
 
     /// The number of queued agents, each counted once.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub(crate) async fn queued_agents(&self) -> Result<u64, QueueError> {
         let all = self.store.all_agents().await?;
         let queued = |agent: &&Agent| matches!(agent.state, AgentState::Queued { .. });
@@ -197,9 +170,6 @@ impl AgentQueue {
     }
 
     /// All available agents, the longest available first.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub(crate) async fn all_available(&self) -> Result<Vec<AgentId>, QueueError> {
         let available = |agent: Agent| match agent.state {
             AgentState::Available { since } => Some((since, agent.id)),

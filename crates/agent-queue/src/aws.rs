@@ -46,7 +46,6 @@ pub struct AwsPublisher {
 
 impl AwsPublisher {
     /// Publishes to the topic of this ARN, and sends to the queue of this URL.
-    #[must_use]
     pub fn new(
         sns: aws_sdk_sns::Client,
         sqs: aws_sdk_sqs::Client,

@@ -44,7 +44,6 @@ pub struct Call {
 impl Call {
     /// The sort key among the pending calls: time, sequence and id. Time and sequence have a fixed
     /// width.
-    #[must_use]
     pub fn sort_key(&self) -> String {
         format!("{}#{:039}#{}", self.arrived, self.sequence, self.id)
     }
@@ -89,7 +88,6 @@ pub enum CallState {
 }
 
 impl CallState {
-    #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -111,7 +109,6 @@ pub struct CallRecord {
 }
 
 impl CallRecord {
-    #[must_use]
     pub fn waiting(call: Call) -> Self {
         Self {
             call,
@@ -121,7 +118,6 @@ impl CallRecord {
     }
 
     /// A call whose wait ended at `at`; it is kept for [`RETENTION`].
-    #[must_use]
     pub fn ended(call: Call, state: CallState, at: Micros) -> Self {
         Self {
             call,
@@ -157,7 +153,6 @@ pub enum OutboxEvent {
 }
 
 impl OutboxEvent {
-    #[must_use]
     pub fn call_id(&self) -> &CallId {
         match self {
             Self::Assigned(assignment) => &assignment.call_id,
@@ -167,7 +162,6 @@ impl OutboxEvent {
 }
 
 impl OutboxEntry {
-    #[must_use]
     pub fn assigned(made: Assignment) -> Self {
         Self {
             at: made.assigned_at,
@@ -175,7 +169,6 @@ impl OutboxEntry {
         }
     }
 
-    #[must_use]
     pub fn sort_key(&self) -> String {
         format!("{}#{}", self.at, self.event.call_id())
     }

@@ -19,26 +19,22 @@ pub struct Criteria(Vec<Option<Value>>);
 impl Criteria {
     /// Criteria of checked values
     /// ([`Dimensions::criteria`](crate::dimension::Dimensions::criteria)).
-    #[must_use]
     pub(crate) fn new(wanted: Vec<Option<Value>>) -> Self {
         Self(wanted)
     }
 
     /// Reads the canonical text as stored in the table.
-    #[must_use]
     pub(crate) fn from_stored(text: &str) -> Self {
         let wanted = |part| (part != ANY).then(|| Value::from_stored(part));
         Self(text.split(SEPARATOR).map(wanted).collect())
     }
 
     /// The only matching queue; `None` if a dimension was left out.
-    #[must_use]
     pub fn exact(&self) -> Option<QueueName> {
         let values: Option<Vec<_>> = self.0.iter().map(Option::as_ref).collect();
         values.map(QueueName::new)
     }
 
-    #[must_use]
     pub fn fits(&self, queue: &QueueName) -> bool {
         let mut values = queue.values();
         let fits = self.0.iter().all(|wanted| {
@@ -50,7 +46,6 @@ impl Criteria {
         fits && values.next().is_none()
     }
 
-    #[must_use]
     pub fn fits_profile(&self, profile: &Profile) -> bool {
         self.0.len() == profile.values().len()
             && std::iter::zip(&self.0, profile.values()).all(|(wanted, values)| {
@@ -78,18 +73,15 @@ impl QueueName {
     pub(crate) const PREFIX: &str = "Q#";
 
     /// The queue of agents with these values, one for each dimension.
-    #[must_use]
     pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a Value>) -> Self {
         let values: Vec<_> = values.into_iter().map(Value::as_str).collect();
         Self(format!("{}{}", Self::PREFIX, values.join("#")))
     }
 
-    #[must_use]
     pub(crate) fn from_stored(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

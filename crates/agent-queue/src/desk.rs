@@ -48,7 +48,6 @@ pub enum DeskError {
 
 impl Desk {
     /// A desk for a queue. It publishes assignments at once.
-    #[must_use]
     pub fn new(
         queue: Arc<AgentQueue>,
         publisher: Arc<dyn Publisher>,
@@ -64,7 +63,6 @@ impl Desk {
     }
 
     /// The same desk for one invocation. It starts nothing after `deadline`.
-    #[must_use]
     pub fn until(&self, deadline: Instant) -> Self {
         Self {
             queue: Arc::new(self.queue.until(deadline)),
@@ -73,9 +71,6 @@ impl Desk {
     }
 
     /// Executes a command.
-    ///
-    /// # Errors
-    /// [`DeskError`]; repeat the command.
     pub async fn execute(&self, command: Command) -> Result<(Answer, DeskReport), DeskError> {
         let mut report = DeskReport::default();
         let answer = match command {

@@ -136,17 +136,12 @@ impl Default for Dimensions {
 }
 
 impl Dimensions {
-    #[must_use]
     pub fn all(&self) -> &[Dimension] {
         &self.0
     }
 
     /// Reads an agent's attributes: a list of texts for each multi-valued dimension, one text for
     /// each other dimension.
-    ///
-    /// # Errors
-    /// [`AttributeError`] names the first field that is missing, unknown or wrong, or the
-    /// dimensions whose values make too many queues.
     pub fn profile(&self, attributes: &BTreeMap<String, Json>) -> Result<Profile, AttributeError> {
         const PATH: &str = "attributes";
         self.known(PATH, attributes)?;
@@ -182,9 +177,6 @@ impl Dimensions {
 
     /// Reads criteria: one text for each dimension. A dimension that is left out, or null, matches
     /// every agent.
-    ///
-    /// # Errors
-    /// [`AttributeError`] names the first field that is unknown or wrong.
     pub fn criteria(&self, fields: &BTreeMap<String, Json>) -> Result<Criteria, AttributeError> {
         const PATH: &str = "criteria";
         self.known(PATH, fields)?;
@@ -197,13 +189,11 @@ impl Dimensions {
     }
 
     /// Criteria that match every agent.
-    #[must_use]
     pub(crate) fn any(&self) -> Criteria {
         Criteria::new(vec![None; self.0.len()])
     }
 
     /// The queues of an agent: one for each combination of its values.
-    #[must_use]
     pub fn queues(&self, profile: &Profile) -> Vec<QueueName> {
         let combinations = profile.combinations().into_iter();
         combinations.map(QueueName::new).collect()

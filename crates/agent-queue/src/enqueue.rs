@@ -46,9 +46,6 @@ const PARALLEL_JOINS: usize = 4;
 impl AgentQueue {
     /// available → attendingCall, if a matching call is pending; otherwise available → queued, in
     /// every queue of the agent.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub async fn enqueue(&self, id: &AgentId) -> Result<Enqueued, QueueError> {
         let mut served = Served::default();
         let changed = match self.take_waiting(id, &mut served).await? {

@@ -57,9 +57,6 @@ struct Body {
 }
 
 /// Parses a message.
-///
-/// # Errors
-/// [`IntakeError`] names the field and the remedy.
 pub fn read(message: Message<'_>, dimensions: &Dimensions) -> Result<Call, IntakeError> {
     let json = &mut serde_json::Deserializer::from_str(message.body);
     let body: Body =

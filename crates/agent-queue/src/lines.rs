@@ -116,9 +116,6 @@ impl AgentQueue {
     }
 
     /// The oldest pending calls of all lines, at most `limit`.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub(crate) async fn pending_calls(&self, limit: u16) -> Result<Vec<Call>, QueueError> {
         let lines = self.store.lines().await?;
         let criteria = lines.iter().map(|line| &line.criteria);

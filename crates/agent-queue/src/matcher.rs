@@ -30,7 +30,6 @@ pub enum Cancel {
 }
 
 impl Cancel {
-    #[must_use]
     pub fn state(self) -> CallState {
         match self {
             Self::Done => CallState::Cancelled,
@@ -67,9 +66,6 @@ impl AgentQueue {
     }
 
     /// The call and its state; `None` if no call has this id.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub async fn call(&self, id: &CallId) -> Result<Option<CallRecord>, QueueError> {
         Ok(self.store.call(id).await?)
     }
@@ -91,9 +87,6 @@ impl AgentQueue {
     /// Cancels a call that is pending, has not arrived yet, or is assigned to an agent that has not
     /// answered. That agent is then available, and not queued. An answered call stays assigned. A
     /// call that arrives after its cancellation is not assigned.
-    ///
-    /// # Errors
-    /// [`QueueError`]; repeat it.
     pub async fn cancel(&self, id: &CallId) -> Result<Cancel, QueueError> {
         loop {
             let record = self.store.call(id).await?;

@@ -59,9 +59,6 @@ macro_rules! name {
 
         impl $name {
             /// Checks a text.
-            ///
-            /// # Errors
-            /// [`InvalidName`] says what is wrong with it, and the remedy.
             pub fn new(text: impl Into<String>) -> Result<Self, InvalidName> {
                 let text = text.into();
                 check(&text, $max)?;
@@ -69,12 +66,10 @@ macro_rules! name {
             }
 
             /// A text as stored in the table, where it was checked before the write.
-            #[must_use]
             pub(crate) fn from_stored(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
 
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -114,14 +109,12 @@ name!(
 );
 
 impl AgentId {
-    #[must_use]
     pub fn fresh() -> Self {
         Self(uuid::Uuid::now_v7().to_string())
     }
 }
 
 impl CallId {
-    #[must_use]
     pub fn fresh() -> Self {
         Self(uuid::Uuid::now_v7().to_string())
     }

@@ -11,12 +11,10 @@ pub struct Profile(Vec<BTreeSet<Value>>);
 
 impl Profile {
     /// A profile of checked values ([`Dimensions::profile`](crate::dimension::Dimensions::profile)).
-    #[must_use]
     pub(crate) fn new(values: Vec<BTreeSet<Value>>) -> Self {
         Self(values)
     }
 
-    #[must_use]
     pub fn values(&self) -> &[BTreeSet<Value>] {
         &self.0
     }

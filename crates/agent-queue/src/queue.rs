@@ -89,7 +89,6 @@ pub enum QueueError {
 }
 
 impl QueueError {
-    #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Store(error) => error.is_transient(),
@@ -133,7 +132,6 @@ pub struct Counted {
 }
 
 impl AgentQueue {
-    #[must_use]
     pub fn new(store: Arc<dyn AgentStore>, clock: Arc<dyn Clock>, settings: Settings) -> Self {
         Self {
             store,
@@ -149,7 +147,6 @@ impl AgentQueue {
 
     /// The same queue for one invocation. It starts no attempt after `deadline`, and waits at most
     /// until then for the answer to a change. Both queues share their counters.
-    #[must_use]
     pub fn until(&self, deadline: Instant) -> Self {
         Self {
             deadline: Some(deadline),
@@ -166,12 +163,10 @@ impl AgentQueue {
             .is_some_and(|deadline| deadline <= Instant::now())
     }
 
-    #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    #[must_use]
     pub fn counted(&self) -> Counted {
         Counted {
             conflicts: self.tally.conflicts.swap(0, Ordering::Relaxed),

@@ -156,7 +156,6 @@ pub struct QueueCounters {
 impl QueueCounters {
     /// The counters after this number of joins. Each join and each departure adds one to the
     /// version. The depth is the number of joins minus the number of departures.
-    #[must_use]
     pub fn of(queue: QueueName, joins: u64, depth: u64) -> Self {
         let version = (2 * joins).saturating_sub(depth);
         Self {

@@ -30,19 +30,16 @@ impl Micros {
     }
 
     /// The duration since `earlier`; zero if `earlier` is later.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
 
     /// Converts milliseconds since the epoch, as AWS services give them.
-    #[must_use]
     pub fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000).min(LAST))
     }
 
     /// Parses the text that [`Display`](fmt::Display) writes; `None` if it is invalid.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let moment = humantime::parse_rfc3339(text).ok()?;
         let elapsed = moment.duration_since(UNIX_EPOCH).ok()?;
@@ -94,7 +91,6 @@ pub struct TokioClock {
 
 impl TokioClock {
     /// A clock whose current time is `origin`.
-    #[must_use]
     pub fn starting_at(origin: Micros) -> Self {
         Self {
             origin,

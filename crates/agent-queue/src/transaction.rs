@@ -36,7 +36,6 @@ pub struct Change {
 
 impl Change {
     /// A change of these steps, with a new token.
-    #[must_use]
     pub fn of(steps: Vec<Step>) -> Self {
         Self {
             token: Uuid::new_v4(),
@@ -44,7 +43,6 @@ impl Change {
         }
     }
 
-    #[must_use]
     pub fn register(agent: Agent, queues: Vec<QueueName>) -> Self {
         let queues = queues.into_iter().map(Step::OpenQueue);
         Self::of(
@@ -54,21 +52,18 @@ impl Change {
         )
     }
 
-    #[must_use]
     pub fn profile(change: AgentChange, queues: Vec<QueueName>) -> Self {
         let queues = queues.into_iter().map(Step::OpenQueue);
         Self::of(std::iter::once(Step::Agent(change)).chain(queues).collect())
     }
 
     /// Changes the agent alone, and deletes its call lease, if it has one.
-    #[must_use]
     pub fn agent(change: AgentChange, lease: Option<CallLease>) -> Self {
         let lease = lease.map(Step::Unlease);
         Self::of(std::iter::once(Step::Agent(change)).chain(lease).collect())
     }
 
     /// Extends a call: replaces the call lease as read.
-    #[must_use]
     pub fn extend(change: AgentChange, agent: &Agent) -> Self {
         let old = CallLease::of(agent);
         let new = CallLease::of(&change.applied_to(agent.clone()));
@@ -80,7 +75,6 @@ impl Change {
         Self::of(steps)
     }
 
-    #[must_use]
     pub fn enqueue(change: AgentChange, agent: &Agent) -> Self {
         let entries = QueueEntry::all_of(&change.applied_to(agent.clone()));
         let mut steps: Vec<_> = entries.into_iter().map(Step::Join).collect();
@@ -89,7 +83,6 @@ impl Change {
     }
 
     /// Removes an agent from all its queues, or only changes an agent that is in none.
-    #[must_use]
     pub fn leave(change: AgentChange, agent: &Agent) -> Self {
         let mut steps = leaving(QueueEntry::all_of(agent));
         steps.push(Step::Agent(change));
@@ -97,7 +90,6 @@ impl Change {
     }
 
     /// Assigns a call to the agent of an entry, who leaves all queues in the same transaction.
-    #[must_use]
     pub fn assign(
         call: &Call,
         from: Before,
@@ -120,7 +112,6 @@ impl Change {
 
     /// Assigns a pending call to an available agent, who joins no queue. The assignment has a new
     /// ticket.
-    #[must_use]
     pub fn assign_available(
         call: &Call,
         agent: &Agent,
@@ -138,7 +129,6 @@ impl Change {
         free.assigned(call, Before::Waiting, at, term.into())
     }
 
-    #[must_use]
     pub fn wait(call: &Call) -> Self {
         let record = CallRecord::waiting(call.clone());
         Self::of(vec![
@@ -147,19 +137,16 @@ impl Change {
         ])
     }
 
-    #[must_use]
     pub fn cancel(call: &Call, at: Micros) -> Self {
         Self::of(end_of_wait(call, Before::Waiting, CallState::Cancelled, at))
     }
 
-    #[must_use]
     pub fn cancel_early(call: Call) -> Self {
         let (state, at) = (CallState::Cancelled, call.arrived);
         let record = CallRecord::ended(call, state, at);
         Self::of(vec![Step::Call(Before::New, record)])
     }
 
-    #[must_use]
     pub fn expire(call: &Call, from: Before, at: Micros) -> Self {
         let mut steps = end_of_wait(call, from, CallState::Expired, at);
         let expired = ExpiredCall {
@@ -174,29 +161,24 @@ impl Change {
         Self::of(steps)
     }
 
-    #[must_use]
     pub fn discard(entry: &QueueEntry) -> Self {
         Self::of(vec![Step::Discard(entry.clone())])
     }
 
-    #[must_use]
     pub(crate) fn rejoin(agent: &Agent, entry: QueueEntry) -> Self {
         Self::of(vec![Step::Agent(agent.stay()), Step::Join(entry)])
     }
 
-    #[must_use]
     pub fn forget(call: &Call) -> Self {
         Self::of(vec![Step::Unwait(call.clone())])
     }
 
-    #[must_use]
     pub fn restore(call: &Call) -> Self {
         let record = CallRecord::waiting(call.clone());
         Self::of(vec![Step::Call(Before::New, record)])
     }
 
     /// Ends a call lease: the agent is available again, and not queued.
-    #[must_use]
     pub fn take_back(lease: &CallLease, at: Micros) -> Self {
         let change = AgentChange {
             agent: lease.agent.clone(),
@@ -215,7 +197,6 @@ impl Change {
 
     /// Ends a call lease that expired before the agent answered a published assignment. The agent
     /// is available again, and not queued, and the call returns to its place in the line.
-    #[must_use]
     pub fn return_call(lease: &CallLease, assigned: &Call, made: Assignment, at: Micros) -> Self {
         let mut change = Self::take_back(lease, at);
         change.steps.extend(back_in_line(lease, assigned));
@@ -226,7 +207,6 @@ impl Change {
 
     /// Undoes an assignment that was not published in time: the agent and the call return to their
     /// places.
-    #[must_use]
     pub fn undo(change: AgentChange, agent: &Agent, lease: &CallLease, assigned: &Call) -> Self {
         let mut undone = Self::enqueue(change, agent);
         undone.steps.push(Step::Unlease(lease.clone()));
@@ -236,7 +216,6 @@ impl Change {
 
     /// Cancels an assigned call that its agent has not answered. The agent is available again, and
     /// not queued.
-    #[must_use]
     pub fn cancel_unanswered(lease: &CallLease, assigned: &Call, at: Micros) -> Self {
         let call = without_answer(assigned);
         let record = CallRecord::ended(call, CallState::Cancelled, at);
@@ -246,7 +225,6 @@ impl Change {
         change
     }
 
-    #[must_use]
     pub fn end_lease(lease: &CallLease) -> Self {
         Self::of(vec![Step::Unlease(lease.clone())])
     }

@@ -100,7 +100,6 @@ pub fn text(value: &str) -> Result<sqs::MessageAttributeValue, BuildError> {
 
 /// The delays before entries that a successful call rejected are sent again. The client itself
 /// repeats failed calls.
-#[must_use]
 pub fn delays() -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(50))

@@ -23,7 +23,6 @@ pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The time limits for a try and for a call.
-#[must_use]
 pub fn timeouts() -> TimeoutConfigBuilder {
     TimeoutConfig::builder()
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
@@ -31,7 +30,6 @@ pub fn timeouts() -> TimeoutConfigBuilder {
 }
 
 /// The number of tries, and the delays between them.
-#[must_use]
 pub fn retries() -> RetryConfig {
     RetryConfig::standard()
         .with_max_attempts(MAX_ATTEMPTS)

@@ -4,7 +4,6 @@ use std::error::Error;
 
 /// An error's message, followed by those of its sources, outermost first. A source whose message
 /// its outer error already quotes is left out.
-#[must_use]
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

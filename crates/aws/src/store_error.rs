@@ -51,7 +51,6 @@ pub const VALIDATION: &str = "ValidationException";
 
 impl StoreError {
     /// Whether the same step may work when it is repeated.
-    #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -60,13 +59,11 @@ impl StoreError {
     }
 
     /// Whether the item caused the error, so that the step may work for another item.
-    #[must_use]
     pub fn is_of_item(&self) -> bool {
         self.is_validation() || matches!(self, Self::Contended { .. } | Self::Undecodable { .. })
     }
 
     /// Whether DynamoDB rejected the request as invalid, for example because of the item.
-    #[must_use]
     pub fn is_validation(&self) -> bool {
         matches!(self, Self::Rejected { code, .. } if code == VALIDATION)
     }

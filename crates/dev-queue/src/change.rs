@@ -57,7 +57,6 @@ pub enum Transition {
 
 impl Change {
     /// The transition of a task; `None` if the change is of another kind.
-    #[must_use]
     pub fn transition(&self) -> Option<Transition> {
         use TaskStatus::{Failure, Pending, Success, Taken};
         if self.id.starts_with(RESERVED_PREFIX) {
@@ -93,7 +92,6 @@ impl Change {
     /// Whether the trigger would request a wake-up for this change: a task was inserted as PENDING,
     /// or a newer state of a key is PENDING and was not running. The queue's own writes change
     /// neither.
-    #[must_use]
     pub fn is_new_task(&self) -> bool {
         let is_new = self.before.is_null()
             || (self.is_newer_state() && status(&self.before) != Some(TaskStatus::Taken));
@@ -103,13 +101,11 @@ impl Change {
     }
 
     /// Whether the change requests a wake-up in the control item (rule 1 of the wake-up protocol).
-    #[must_use]
     pub fn requests_wake_up(&self) -> bool {
         self.id == CONTROL_ITEM && number(&self.after, REQUESTED) > number(&self.before, REQUESTED)
     }
 
     /// The line for a pause that began or ended; `None` if the change is of another kind.
-    #[must_use]
     pub fn pause(&self) -> Option<String> {
         let until = |image| number(image, PAUSED_UNTIL).filter(|_| self.id == CONTROL_ITEM);
         match (until(&self.before), until(&self.after)) {

@@ -52,7 +52,6 @@ impl Freshness {
     }
 
     /// The ages at which the tasks started; `None` without a start.
-    #[must_use]
     pub fn observed(&self) -> Option<Ages> {
         let ages = self
             .starts
@@ -63,7 +62,6 @@ impl Freshness {
 
     /// The ages if each start, at the same moment, had been of the oldest task that had not expired.
     /// `None` without a start.
-    #[must_use]
     pub fn in_arrival_order(&self) -> Option<Ages> {
         let mut queue: Vec<Arrival> = self.arrivals.iter().copied().collect();
         queue.sort_by_key(|arrival| arrival.created);
@@ -102,7 +100,6 @@ impl Ages {
         })
     }
 
-    #[must_use]
     pub fn percent_fresh(&self) -> usize {
         self.fresh * 100 / self.started.max(1)
     }

@@ -27,7 +27,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    #[must_use]
     pub fn ended(&self) -> u64 {
         self.succeeded + self.failed + self.expired
     }
@@ -43,9 +42,6 @@ impl<W: Write> Journal<W> {
     }
 
     /// Prints a transition of the task `id`, and counts it.
-    ///
-    /// # Errors
-    /// The line could not be written.
     pub fn record(&mut self, now: Millis, id: &str, transition: &Transition) -> io::Result<Tally> {
         self.count(transition);
         let (event, detail) = words(transition);
@@ -56,18 +52,12 @@ impl<W: Write> Journal<W> {
     }
 
     /// Prints a line that is not a transition.
-    ///
-    /// # Errors
-    /// The line could not be written.
     pub fn note(&mut self, now: Millis, text: &str) -> io::Result<()> {
         writeln!(self.out, "{}  {}", time_of_day(now), on_one_line(text))?;
         self.out.flush()
     }
 
     /// Prints the sum of all transitions; nothing if no task was created or started.
-    ///
-    /// # Errors
-    /// The text could not be written.
     pub fn summarise(&mut self) -> io::Result<()> {
         let Some(text) = summary(&self.tally, &self.freshness) else {
             return Ok(());

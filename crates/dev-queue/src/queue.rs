@@ -88,9 +88,6 @@ impl Notifier for Bell {
 
 impl DevQueue {
     /// Opens the queue in `folder`, or a new one in memory. Its endpoint will be at `address`.
-    ///
-    /// # Errors
-    /// [`OpenError`].
     pub fn open(
         folder: Option<&Path>,
         address: SocketAddr,
@@ -122,21 +119,16 @@ impl DevQueue {
     }
 
     /// Creates tasks. They are created once the queue is served.
-    #[must_use]
     pub fn creator(&self) -> Arc<Creator> {
         self.creator.clone()
     }
 
-    #[must_use]
     pub fn tally(&self) -> watch::Receiver<Tally> {
         self.tally.subscribe()
     }
 
     /// Serves the queue until `stop` ends. At the start it returns the tasks that an earlier process
     /// left running, and at the end those that run then; neither costs an attempt.
-    ///
-    /// # Errors
-    /// [`ServeError`].
     pub async fn serve<W: Write>(
         mut self,
         listener: TcpListener,

@@ -59,7 +59,6 @@ pub struct InvalidSettings {
 }
 
 impl Source {
-    #[must_use]
     pub fn defaults() -> Self {
         let contract: Value = serde_json::from_str(CONTRACT).unwrap_or_default();
         let defaults = &contract["settings"]["defaults"];
@@ -72,17 +71,11 @@ impl Source {
     }
 
     /// The settings and the runner of a template that the CDK synthesized.
-    ///
-    /// # Errors
-    /// [`TemplateError`]: not a template, or not one with exactly one task queue.
     pub fn template(text: &str) -> Result<Self, TemplateError> {
         template::read(text)
     }
 
     /// The settings with these overrides.
-    ///
-    /// # Errors
-    /// [`InvalidSettings`]: the template is of another version.
     pub fn settings(mut self, overrides: &Overrides) -> Result<Settings, InvalidSettings> {
         let (create, process) = (&mut self.create["create"], &mut self.process);
         let sweep = &mut self.sweep["sweep"];

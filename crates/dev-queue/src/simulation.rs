@@ -38,7 +38,6 @@ pub enum Downstream {
 pub struct NothingCreated(String);
 
 impl Downstream {
-    #[must_use]
     pub fn runner(self) -> RunnerConfig {
         let rates = match self {
             Self::Slow | Self::Busy => Rates::default(),
@@ -56,7 +55,6 @@ impl Downstream {
     }
 
     /// The settings that show its behaviour within seconds.
-    #[must_use]
     pub fn overrides(self) -> Overrides {
         let concurrency = match self {
             Self::Slow | Self::Failing => CAPACITY,
@@ -71,9 +69,6 @@ impl Downstream {
 }
 
 /// Creates a burst of tasks, and waits until all of them ended.
-///
-/// # Errors
-/// [`NothingCreated`], with the first error.
 pub async fn burst(
     creator: &Creator,
     mut tally: watch::Receiver<Tally>,

@@ -47,9 +47,6 @@ pub struct ScanFailed(String);
 
 impl Table {
     /// Opens the table in `folder`, or a new one in memory. Creates what is missing.
-    ///
-    /// # Errors
-    /// [`OpenError`].
     pub fn open(
         folder: Option<&Path>,
         changes: UnboundedSender<Change>,
@@ -87,9 +84,6 @@ impl Table {
     }
 
     /// Deletes the items whose `ttl` has passed, as DynamoDB's time to live does.
-    ///
-    /// # Errors
-    /// [`ScanFailed`]: the table could not be read.
     pub fn expire(&self, now: EpochSeconds) -> Result<(), ScanFailed> {
         let condition = "#ttl < :now AND #ttl > :oldest";
         let mut request = json!({

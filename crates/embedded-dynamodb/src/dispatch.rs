@@ -8,7 +8,6 @@ use serde_json::json;
 
 use crate::{NotStarted, TABLE};
 
-#[must_use]
 pub fn call(database: &Database, operation: &str, body: &str) -> (u16, String) {
     let done = match operation {
         "PutItem" => run(body, |request| database.put_item(request)),
@@ -45,9 +44,6 @@ fn run<Q: DeserializeOwned, A: Serialize>(
 }
 
 /// Creates the task table, without a stream.
-///
-/// # Errors
-/// [`NotStarted`]: the database rejected the table.
 pub fn create_task_table(database: &Database) -> Result<(), NotStarted> {
     let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
     let attribute = |name: &str, kind: &str| json!({"AttributeName": name, "AttributeType": kind});

@@ -35,7 +35,6 @@ pub struct EmbeddedDynamo {
 pub struct NotStarted(String);
 
 impl NotStarted {
-    #[must_use]
     pub fn new(error: &dyn std::error::Error) -> Self {
         Self(error.to_string())
     }
@@ -51,9 +50,6 @@ impl std::error::Error for NotStarted {}
 
 impl EmbeddedDynamo {
     /// Starts it and creates the task table, without a stream.
-    ///
-    /// # Errors
-    /// [`NotStarted`]: no port, no thread, or the table was rejected.
     pub async fn start() -> Result<Self, NotStarted> {
         let embedded = Self::start_empty()?;
         let created = create_task_table(&embedded.client, TABLE).await;
@@ -62,9 +58,6 @@ impl EmbeddedDynamo {
     }
 
     /// Starts it without a table.
-    ///
-    /// # Errors
-    /// [`NotStarted`]: no port or no thread.
     pub fn start_empty() -> Result<Self, NotStarted> {
         let failed = NotStarted::new;
         let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|e| failed(&e))?;
@@ -91,7 +84,6 @@ impl EmbeddedDynamo {
 }
 
 /// A client of an embedded DynamoDB. It has no SDK retries, so that tests see every failure.
-#[must_use]
 pub fn client(address: SocketAddr) -> Client {
     let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
@@ -105,9 +97,6 @@ pub fn client(address: SocketAddr) -> Client {
 }
 
 /// Creates a table with the queue's keys and index.
-///
-/// # Errors
-/// The request is invalid, or `CreateTable` fails.
 pub async fn create_task_table(
     client: &Client,
     table: &str,

@@ -60,9 +60,6 @@ impl<V: Args + DeskVerb> AtDesk<V> {
 }
 
 /// Sends the command of a verb to the desk.
-///
-/// # Errors
-/// [`Failure`]: no region, no such stack, a malformed argument, or no response.
 pub(crate) async fn run(verb: &dyn DeskVerb, on: &DeskArguments) -> Result<Answer, Failure> {
     let stack = StackName::of(on.env.as_ref(), on.stack.as_ref())?.in_full(stack_of);
     let aws = aws::sdk_config(&on.aws).await?;
@@ -78,9 +75,6 @@ pub(crate) async fn run(verb: &dyn DeskVerb, on: &DeskArguments) -> Result<Answe
 }
 
 /// The desk of a stack.
-///
-/// # Errors
-/// [`Failure`]: no such stack, or the stack lacks the output.
 pub(crate) async fn desk(stack: &str, aws: &SdkConfig) -> Result<LambdaFunction, Failure> {
     let outputs = stack::outputs(stack, aws).await?;
     let desk = stack::value(stack, &outputs, AGENT_DESK_FUNCTION_NAME)?;

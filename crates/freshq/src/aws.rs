@@ -34,9 +34,6 @@ pub(crate) struct AwsArguments {
 /// `credential_process`, and `AWS_ENDPOINT_URL`
 /// (<https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html>). The operator
 /// may be far from the region, so the timeouts are longer than those of the functions.
-///
-/// # Errors
-/// [`Failure`]: no such profile, an unreadable AWS configuration, or no region.
 pub(crate) async fn sdk_config(arguments: &AwsArguments) -> Result<SdkConfig, Failure> {
     let https = Builder::new()
         .tls_provider(Provider::Rustls(CryptoMode::Ring))

@@ -7,18 +7,12 @@ use crate::failure::Failure;
 pub(crate) trait Prompt: Send {
     /// Asks, and waits for the answer: `y` or `yes` confirms, any other answer declines. `option`
     /// is the option that confirms without a terminal.
-    ///
-    /// # Errors
-    /// [`Failure::NoTerminal`]: there is no terminal.
     fn confirms(&mut self, question: &str, option: &'static str) -> Result<bool, Failure> {
         Ok(is_yes(&self.answer(&format!("{question} [y/N] "), option)?))
     }
 
     /// Asks, and returns the line that was typed. `option` is the option that answers without a
     /// terminal.
-    ///
-    /// # Errors
-    /// [`Failure::NoTerminal`]: there is no terminal.
     fn answer(&mut self, question: &str, option: &'static str) -> Result<String, Failure>;
 }
 

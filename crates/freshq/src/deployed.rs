@@ -19,9 +19,6 @@ use crate::failure::Failure;
 #[async_trait]
 pub(crate) trait Deployed: Send + Sync {
     /// The stack, with the resources of its template.
-    ///
-    /// # Errors
-    /// [`Failure`]: CloudFormation did not respond.
     async fn stack(&self) -> Result<Stack, Failure>;
 
     /// The current settings of a resource, named as in a template; `None` if it does not exist.
@@ -31,15 +28,9 @@ pub(crate) trait Deployed: Send + Sync {
     async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure>;
 
     /// Reads at most [`Message::MOST`] messages of a queue. They remain in the queue and visible.
-    ///
-    /// # Errors
-    /// [`Failure`]: SQS did not respond.
     async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure>;
 
     /// Receives the message with this id, with which it can be deleted; `None` if it was not found.
-    ///
-    /// # Errors
-    /// [`Failure`]: SQS did not respond.
     async fn message(&self, queue: &str, id: &str) -> Result<Option<Message>, Failure>;
 
     /// Deletes a message that [`message`](Self::message) returned.

@@ -109,9 +109,6 @@ impl QueueArguments {
 
     /// The name and the clients of the stack that the arguments name. `of` returns the name of an
     /// environment's stack.
-    ///
-    /// # Errors
-    /// [`Failure`]: no region, or the arguments name no stack.
     pub(crate) async fn deployed(
         &self,
         aws: &AwsArguments,
@@ -147,9 +144,6 @@ pub(crate) enum StackName {
 impl StackName {
     /// The stack of the options `--env` and `--stack`. Without them, that of the environment
     /// variables FRESHQ_STACK and FRESHQ_ENV; the first of these takes precedence.
-    ///
-    /// # Errors
-    /// [`Failure::NoQueue`]: neither names a stack.
     pub(crate) fn of(env: Option<&String>, stack: Option<&String>) -> Result<Self, Failure> {
         let option = stack.cloned().map(Self::Full);
         let option = option.or_else(|| env.cloned().map(Self::Env));
@@ -194,9 +188,6 @@ impl Queue {
     }
 
     /// The queue that the command line names.
-    ///
-    /// # Errors
-    /// [`Failure`]: no region, no such stack, or the stack lacks an output.
     pub(crate) async fn connect(
         arguments: &QueueArguments,
         aws: &AwsArguments,
@@ -223,9 +214,6 @@ impl Queue {
     }
 
     /// The queue of `freshq dev` at this address.
-    ///
-    /// # Errors
-    /// [`Failure::Input`]: not an address.
     pub(crate) fn dev(url: &str) -> Result<Self, Failure> {
         if !url.starts_with("http://") {
             return Err(Failure::Input {

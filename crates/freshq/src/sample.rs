@@ -171,9 +171,6 @@ impl History {
 }
 
 /// Takes a sample of a queue.
-///
-/// # Errors
-/// [`Failure`]: the table could not be read.
 pub(crate) async fn take(queue: &Queue) -> Result<Sample, Failure> {
     let status = queue.operator.glance().await?;
     let now = status.now;
@@ -194,9 +191,6 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample, Failure> {
 }
 
 /// Counts the tasks that were created in the last minute.
-///
-/// # Errors
-/// [`Failure`]: the table could not be read.
 pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created, Failure> {
     let (recent, more) = recent(queue, now).await?;
     let count = u32::try_from(recent.iter().sum::<usize>()).unwrap_or(u32::MAX);
@@ -205,9 +199,6 @@ pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created, Failu
 
 /// When the first of the newest pending tasks may start; `None` if one may start now, or none is
 /// pending.
-///
-/// # Errors
-/// [`Failure`]: the table could not be read.
 pub(crate) async fn next_start(queue: &Queue, now: Millis) -> Result<Option<Millis>, Failure> {
     let (pending, order) = (TaskStatus::Pending, Order::NewestFirst);
     let (tasks, _) = page(queue, pending, order, None, RECENT, now).await?;

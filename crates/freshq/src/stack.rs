@@ -35,18 +35,12 @@ pub(crate) fn name_of(env: &str) -> String {
 
 /// Reads the place of a queue from the outputs of its stack
 /// (<https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html>).
-///
-/// # Errors
-/// [`Failure`]: no such stack in this account and region, no response, or an output is missing.
 pub(crate) async fn find(stack: String, aws: &SdkConfig) -> Result<Place, Failure> {
     let outputs = outputs(&stack, aws).await?;
     place(stack, &outputs)
 }
 
 /// The outputs of a stack.
-///
-/// # Errors
-/// [`Failure`]: no such stack in this account and region, or no response.
 pub(crate) async fn outputs(stack: &str, aws: &SdkConfig) -> Result<Vec<Output>, Failure> {
     let described = Client::new(aws)
         .describe_stacks()
@@ -86,9 +80,6 @@ async fn missing(stack: &str, aws: &SdkConfig) -> Failure {
 }
 
 /// The value of an output.
-///
-/// # Errors
-/// [`Failure::NoOutput`]: the stack has no such output.
 pub(crate) fn value(
     stack: &str,
     outputs: &[Output],

@@ -21,7 +21,6 @@ pub use self::tasks::{
 };
 
 /// Looks a variable up in the process's environment, for [`Reader`].
-#[must_use]
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

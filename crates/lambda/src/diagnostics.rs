@@ -18,13 +18,11 @@ pub struct Failure {
 
 impl Failure {
     /// The name of the error's type, without its path.
-    #[must_use]
     pub fn error_type(&self) -> &str {
         &self.error_type
     }
 
     /// The error's message and those of its sources, from the outermost to the root cause.
-    #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -23,7 +23,6 @@ pub enum EventError {
 impl EventError {
     /// The error for an event of another kind than `expected`. It names the event's fields, not
     /// their values.
-    #[must_use]
     pub fn unexpected(event: &Value, expected: &'static str) -> Self {
         let found = match event {
             Value::Null => "the event is null".to_owned(),
@@ -48,7 +47,6 @@ const SNS: &str = "Amazon SNS";
 /// Whether `event` is from `source`, such as `aws:sns` or `aws:dynamodb`. Reads only the first
 /// record, because Lambda never mixes sources in one event. (SNS writes the field's name with a
 /// capital letter, DynamoDB without.)
-#[must_use]
 pub fn is_from(event: &Value, source: &str) -> bool {
     let record = &event["Records"][0];
     record["EventSource"] == source || record["eventSource"] == source

@@ -60,9 +60,6 @@ pub struct Start {
 impl Start {
     /// Builds the runner that `TASK_RUNNER` describes. The product's own binary uses it, and your
     /// own runner may wrap it.
-    ///
-    /// # Errors
-    /// [`RunnerConfigError`] names the field and says what to write.
     pub fn configured_runner(&self) -> Result<ConfiguredRunner, RunnerConfigError> {
         let runner = self.runner.clone();
         let runner = runner.build(&self.aws, self.settings.task_timeout)?;

@@ -69,7 +69,6 @@ fn unusable(field: &str, expected: &'static str) -> EventError {
     }
 }
 
-#[must_use]
 pub fn deadline(context: &Context, margin: Duration) -> Instant {
     let left = context.deadline().duration_since(SystemTime::now());
     let left = left.unwrap_or(NO_DEADLINE);
@@ -78,7 +77,6 @@ pub fn deadline(context: &Context, margin: Duration) -> Instant {
 
 /// The answer to a batch. SQS redelivers exactly the failed messages
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>).
-#[must_use]
 pub fn response(failed: Vec<String>) -> SqsBatchResponse {
     let mut response = SqsBatchResponse::default();
     for id in failed {

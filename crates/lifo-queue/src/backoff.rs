@@ -19,14 +19,12 @@ pub struct Backoff {
 
 impl Backoff {
     /// A random delay after this attempt (1 for the first), from zero to the attempt's bound.
-    #[must_use]
     pub fn draw(&self, attempt: u32) -> Duration {
         self.bound(attempt).mul_f64(fastrand::f64())
     }
 
     /// A random delay from half of the attempt's bound to the bound, for a limited number of
     /// attempts that short delays would use up.
-    #[must_use]
     pub fn draw_upper_half(&self, attempt: u32) -> Duration {
         self.bound(attempt).mul_f64(0.5 + 0.5 * fastrand::f64())
     }

@@ -82,6 +82,7 @@ pub struct CreateReport {
     /// States that were not written, because a newer state of their key was in the table before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outdated: Vec<CreatedTask>,
+    /// Tasks that were not inserted.
     pub failed: Vec<FailedTask>,
 }
 
@@ -91,6 +92,7 @@ pub struct CreateReport {
 pub struct CreatedTask {
     /// Index of the task in the request, from 0.
     pub index: usize,
+    /// Id of the task.
     pub task_id: TaskId,
     /// Whether this state replaced one of its key that had not started.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -116,7 +118,6 @@ pub(crate) type Indexed = (usize, NewTask);
 
 impl CreateReport {
     /// Number of superseded states: those that this request replaced, and its own outdated ones.
-    #[must_use]
     pub fn superseded(&self) -> u64 {
         let replaced = self.created.iter().filter(|task| task.supersedes);
         (replaced.count() + self.outdated.len()) as u64
@@ -138,7 +139,6 @@ enum InsertOutcome {
 }
 
 impl Creator {
-    #[must_use]
     pub fn new(
         store: Arc<dyn QueueStore>,
         clock: Arc<dyn Clock>,

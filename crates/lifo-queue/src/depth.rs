@@ -50,9 +50,6 @@ impl fmt::Display for Depth {
 }
 
 /// Counts the tasks of a status that were created at `created_from` or later.
-///
-/// # Errors
-/// [`StoreError`]: the index could not be read.
 pub async fn measure(
     store: &dyn QueueStore,
     status: TaskStatus,
@@ -88,9 +85,6 @@ pub async fn measure(
 
 /// Creation time of the oldest PENDING task that has not expired. `None` without such a task, and
 /// also if a bounded number of reads found only expired tasks.
-///
-/// # Errors
-/// [`StoreError`]: the index could not be read.
 pub async fn oldest(
     store: &dyn QueueStore,
     created_from: Option<Millis>,

@@ -33,7 +33,6 @@ pub struct EndedTask {
 impl EndedTask {
     /// Reads the task from its item before and after a change. `None` unless the change is from
     /// PENDING or TAKEN to SUCCESS or FAILURE, and the id can be read.
-    #[must_use]
     pub fn from_images(before: &Value, after: &Value) -> Option<Self> {
         let earlier = Attributes::of(before).read(schema::TASK_STATUS, status)?;
         let mut attributes = Attributes::of(after);

@@ -133,7 +133,6 @@ struct Open<'a> {
 
 impl Ingest {
     /// An ingest that writes to `store` and hands what it sheds to `shed`.
-    #[must_use]
     pub fn new(
         store: Arc<dyn TaskStore>,
         queue: Arc<dyn IngestQueue>,

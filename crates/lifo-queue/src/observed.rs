@@ -54,7 +54,6 @@ impl Capacity {
     /// is free.
     const VALID: Duration = Duration::from_secs(30);
 
-    #[must_use]
     pub fn new(per_second: f64, at: Millis) -> Self {
         #[allow(
             clippy::cast_possible_truncation,
@@ -68,7 +67,6 @@ impl Capacity {
         }
     }
 
-    #[must_use]
     pub fn per_second(self) -> f64 {
         #[allow(clippy::cast_precision_loss, reason = "a number of runs")]
         let runs = self.runs_per_1000_s as f64;
@@ -92,7 +90,6 @@ pub struct LastResponse {
 
 impl LastResponse {
     /// A response to `task` at `at`. Keeps the start of `text`.
-    #[must_use]
     pub fn new(at: Millis, task: &TaskId, text: &str) -> Self {
         let text = match text.char_indices().nth(MAX_RESPONSE) {
             None => text.to_owned(),
@@ -139,7 +136,6 @@ impl Ended {
     }
 
     /// Tasks that succeeded and tasks that failed in the last minute, rounded up to intervals.
-    #[must_use]
     pub fn within(&self, now: Millis) -> (u32, u32) {
         let recent = self.0.iter();
         let recent = recent.filter(|there| there.ends_after(now.minus(WINDOW)));
@@ -149,7 +145,6 @@ impl Ended {
     }
 
     /// As [`within`](Self::within), per second.
-    #[must_use]
     pub fn per_second(&self, now: Millis) -> (f64, f64) {
         let first = now.minus(WINDOW).0.div_euclid(INTERVAL);
         let span = now.since(Millis(first * INTERVAL)).as_secs_f64();

@@ -90,7 +90,6 @@ pub enum OperateError {
 }
 
 impl Operator {
-    #[must_use]
     pub fn new(store: Arc<dyn QueueStore>, waker: Waker, clock: Arc<dyn Clock>) -> Self {
         Self {
             store,
@@ -101,9 +100,6 @@ impl Operator {
 
     /// Reads the state of the queue: about 20 pages of the index at most per number, and the items
     /// of at most 100 tasks.
-    ///
-    /// # Errors
-    /// [`StoreError`]: the table could not be read.
     pub async fn status(&self) -> Result<Status, StoreError> {
         let status = self.glance().await?;
         Ok(Status {
@@ -115,9 +111,6 @@ impl Operator {
 
     /// As [`status`](Self::status), but leaves out the keys and the suspects, and so reads no
     /// task's item.
-    ///
-    /// # Errors
-    /// [`StoreError`]: the table could not be read.
     pub async fn glance(&self) -> Result<Status, StoreError> {
         let (store, now) = (&*self.store, self.clock.now());
         Ok(Status {
@@ -176,9 +169,6 @@ impl Operator {
     }
 
     /// Ends a pause, and wakes a processor.
-    ///
-    /// # Errors
-    /// [`OperateError`].
     pub async fn resume(&self) -> Result<Wake, OperateError> {
         self.store.resume().await?;
         Ok(self.wake().await?)
@@ -199,9 +189,6 @@ impl Operator {
 
     /// Closes the circuit breaker, whether an operator or a processor opened it, and wakes a
     /// processor.
-    ///
-    /// # Errors
-    /// [`OperateError`].
     pub async fn close_breaker(&self) -> Result<Wake, OperateError> {
         self.store.close_breaker().await?;
         Ok(self.wake().await?)
@@ -220,9 +207,6 @@ impl Operator {
     }
 
     /// Returns one failed task to PENDING, with an expiry after `ttl`, and wakes a processor.
-    ///
-    /// # Errors
-    /// [`OperateError`].
     pub async fn redrive(&self, task: &TaskId, ttl: Duration) -> Result<Redriven, OperateError> {
         let redriven = self.redrive_one(task.clone(), ttl).await?;
         if redriven == Redriven::Done {
@@ -246,9 +230,6 @@ impl Operator {
     }
 
     /// Wakes a processor, unless one is active or the queue is paused.
-    ///
-    /// # Errors
-    /// [`WakeError`].
     pub async fn wake(&self) -> Result<Wake, WakeError> {
         let event = format!("operator-{}", Uuid::new_v4());
         self.waker.request(&event, WakeReason::Operator).await

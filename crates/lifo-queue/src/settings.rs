@@ -26,17 +26,11 @@ pub fn ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Err
 }
 
 /// Reads a duration of at least 1 millisecond.
-///
-/// # Errors
-/// As [`ms`], and for 0.
 pub fn positive_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     at_least(ms(deserializer)?, Duration::from_millis(1), 1)
 }
 
 /// Reads an optional duration of at least 1 millisecond. The field also needs `#[serde(default)]`.
-///
-/// # Errors
-/// As [`positive_ms`].
 pub fn optional_ms<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
@@ -44,9 +38,6 @@ pub fn optional_ms<'de, D: Deserializer<'de>>(
 }
 
 /// Writes a duration in nanoseconds, at most 584 years.
-///
-/// # Errors
-/// Those of the serializer.
 pub(crate) fn nanos<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }

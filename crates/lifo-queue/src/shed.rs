@@ -107,7 +107,6 @@ pub struct ShedReport {
 }
 
 impl ShedReport {
-    #[must_use]
     pub fn counted(&self) -> u64 {
         u64::from(self.pending) + u64::from(self.taken)
     }
@@ -123,7 +122,6 @@ impl ShedReport {
 }
 
 impl ShedCounter {
-    #[must_use]
     pub fn new(sink: Option<Arc<dyn ShedSink>>) -> Self {
         Self { sink }
     }

@@ -126,7 +126,6 @@ pub enum SweepError {
 }
 
 impl Sweeper {
-    #[must_use]
     pub fn new(
         store: Arc<dyn QueueStore>,
         waker: Waker,

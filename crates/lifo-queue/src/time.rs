@@ -38,20 +38,17 @@ impl Millis {
     }
 
     /// The time from `earlier` to this; zero if `earlier` is later.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
     /// This time, rounded down to whole seconds.
-    #[must_use]
     pub fn floor_seconds(self) -> EpochSeconds {
         EpochSeconds(self.0.div_euclid(1000))
     }
 
     /// This time, rounded up to whole seconds.
-    #[must_use]
     pub fn ceil_seconds(self) -> EpochSeconds {
         EpochSeconds(self.0.saturating_add(999).div_euclid(1000))
     }
@@ -59,7 +56,6 @@ impl Millis {
 
 impl EpochSeconds {
     /// The first millisecond of this second.
-    #[must_use]
     pub fn millis(self) -> Millis {
         Millis(self.0.saturating_mul(1000))
     }
@@ -107,7 +103,6 @@ pub struct TokioClock {
 
 impl TokioClock {
     /// A clock that returns `origin` now.
-    #[must_use]
     pub fn starting_at(origin: Millis) -> Self {
         Self {
             origin,

@@ -43,7 +43,6 @@ pub enum WakeError {
 impl Waker {
     /// A waker. `marker` is the lifetime of the start marker, which suppresses other events'
     /// notifications (rule 9): about the time from a notification to the start of a processor.
-    #[must_use]
     pub fn new(
         store: Arc<dyn QueueStore>,
         notifier: Arc<dyn Notifier>,

@@ -93,9 +93,6 @@ pub const BEGIN: Millis = Millis(1_800_000_000_000);
 
 /// Runs `scene` on a paused clock, with all random generators seeded, and returns its result. Needs
 /// the feature `virtual-time`.
-///
-/// # Panics
-/// If the runtime cannot be built, or if the scene panics.
 #[cfg(feature = "virtual-time")]
 #[allow(clippy::expect_used, reason = "without a runtime there is no world")]
 pub fn play<T>(seed: u64, scene: impl AsyncFnOnce(Builder) -> T) -> T {
@@ -183,7 +180,6 @@ impl Cloud {
     }
 
     /// An operator's store, without faults or latency. The ledger checks its calls too.
-    #[must_use]
     pub fn operator(&self) -> Arc<dyn QueueStore> {
         self.world.backend.store(&self.world, &self.operator)
     }
@@ -245,30 +241,25 @@ impl Cloud {
         false
     }
 
-    #[must_use]
     pub fn task(&self, id: &str) -> Option<Record> {
         self.world.backend.task(&TaskId::from_stored(id))
     }
 
-    #[must_use]
     pub fn tasks(&self) -> Vec<(TaskId, Record)> {
         self.world.backend.tasks()
     }
 
-    #[must_use]
     pub fn now(&self) -> Millis {
         self.world.now()
     }
 
     /// Number of running invocations of `process-tasks`.
-    #[must_use]
     pub fn processors(&self) -> usize {
         self.world.platform.running(Function::ProcessTasks)
     }
 
     /// Ends the run and returns its report. A task that has not ended is a violation, unless a
     /// guarantee was already broken.
-    #[must_use]
     pub fn finish(self) -> Report {
         let world = &self.world;
         let now = world.now();

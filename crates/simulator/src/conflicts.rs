@@ -113,7 +113,6 @@ impl fmt::Debug for Conflicts {
 
 impl Conflicts {
     /// Starts without held items or figures. Requests only have this latency and conflicts.
-    #[must_use]
     pub fn new(latency: Latency) -> Self {
         Self::of(Model {
             latency,
@@ -122,7 +121,6 @@ impl Conflicts {
     }
 
     /// Starts without held items or figures.
-    #[must_use]
     pub fn of(model: Model) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -138,7 +136,6 @@ impl Conflicts {
 
     /// Creates a client of the embedded DynamoDB at this address, without SDK retries. Its
     /// transactions can conflict with those of all other clients created here.
-    #[must_use]
     pub fn client(&self, address: SocketAddr) -> Client {
         let http = Http::new().build_http();
         let conflicts = self.clone();
@@ -155,7 +152,6 @@ impl Conflicts {
 
     /// Like [`Conflicts::client`], for an embedded DynamoDB in this process, so that Tokio's clock
     /// may be paused.
-    #[must_use]
     pub fn client_of(&self, embedded: &Embedded) -> Client {
         let connector = Connector {
             conflicts: self.clone(),
@@ -168,9 +164,6 @@ impl Conflicts {
     }
 
     /// Executes `work` as a request of this operation on these items, with its latency.
-    ///
-    /// # Errors
-    /// [`Rejected`], with one flag per key.
     pub async fn carry_out<T>(
         &self,
         operation: &str,
@@ -217,7 +210,6 @@ impl Conflicts {
         }
     }
 
-    #[must_use]
     pub fn take_figures(&self) -> Figures {
         std::mem::take(&mut *self.figures())
     }

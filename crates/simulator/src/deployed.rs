@@ -13,10 +13,6 @@ pub static PROCESS_TASKS: LazyLock<ProcessSettings> = LazyLock::new(|| {
 
 /// The default settings of a function, in the format of its environment variable. `Null` if it has
 /// none.
-///
-/// # Panics
-/// If the contract is not valid JSON.
-#[must_use]
 pub fn settings(function: &str) -> Value {
     let contract = include_str!("../../../tests/contract.json");
     let contract: Value = serde_json::from_str(contract).expect("the contract is JSON");

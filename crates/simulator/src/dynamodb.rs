@@ -15,9 +15,6 @@ pub use embedded_dynamodb::{
 pub const AGENT_TABLE: &str = "agents";
 
 /// Starts an embedded DynamoDB and creates the agents' table.
-///
-/// # Errors
-/// [`NotStarted`]: no port, no thread, or the table was rejected.
 pub async fn start_for_agents() -> Result<EmbeddedDynamo, NotStarted> {
     let embedded = EmbeddedDynamo::start_empty()?;
     let created = create_agent_table(&embedded.client, AGENT_TABLE).await;
@@ -26,9 +23,6 @@ pub async fn start_for_agents() -> Result<EmbeddedDynamo, NotStarted> {
 }
 
 /// Creates a table with the agents' keys.
-///
-/// # Errors
-/// The request is invalid, or `CreateTable` fails.
 pub async fn create_agent_table(
     client: &Client,
     table: &str,

@@ -33,7 +33,6 @@ impl<A, S: ?Sized, T> Call<A, S, T> {
 }
 
 /// `answer` as the answer of a call; `None` if the call has another kind of answer.
-#[must_use]
 pub fn answer<A: Any, T: Any>(answer: A) -> Option<T> {
     let mut answer = Some(answer);
     (&mut answer as &mut dyn Any)

@@ -18,7 +18,6 @@ pub type Answer = Result<HttpResponse, ConnectorError>;
 
 /// The configuration of the functions' clients, without their network. The address and the
 /// credentials are fixed.
-#[must_use]
 pub fn config() -> Builder {
     aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
@@ -70,9 +69,6 @@ const OPERATIONS: [&str; 8] = [
 ];
 
 /// The operation of a request.
-///
-/// # Errors
-/// [`ConnectorError`]: the simulated networks do not support the operation.
 pub(crate) fn supported_operation(request: &HttpRequest) -> Result<&'static str, ConnectorError> {
     let named = operation(request);
     let known = OPERATIONS.into_iter().find(|known| *known == named);
@@ -80,16 +76,12 @@ pub(crate) fn supported_operation(request: &HttpRequest) -> Result<&'static str,
 }
 
 /// The operation of a request, such as `PutItem`. Empty if the request names none.
-#[must_use]
 pub fn operation(request: &HttpRequest) -> &str {
     let target = request.headers().get("x-amz-target").unwrap_or_default();
     target.rsplit('.').next().unwrap_or_default()
 }
 
 /// An answer with this status and body.
-///
-/// # Errors
-/// [`ConnectorError`]: `status` is not an HTTP status.
 pub fn respond(status: u16, body: impl Into<String>) -> Answer {
     let status = status
         .try_into()
@@ -100,7 +92,6 @@ pub fn respond(status: u16, body: impl Into<String>) -> Answer {
     Ok(response)
 }
 
-#[must_use]
 pub fn type_of(code: &str) -> String {
     format!("com.amazonaws.dynamodb.v20120810#{code}")
 }

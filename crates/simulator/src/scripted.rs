@@ -31,7 +31,6 @@ pub type Script = dyn Fn(&str, &Value) -> Fate + Send + Sync;
 
 /// A client of the embedded DynamoDB at this address, without SDK retries. `script` decides the
 /// outcome of each request.
-#[must_use]
 pub fn client(
     address: SocketAddr,
     script: impl Fn(&str, &Value) -> Fate + Send + Sync + 'static,

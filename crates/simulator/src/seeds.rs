@@ -22,10 +22,6 @@ pub struct Seeds {
 
 impl Seeds {
     /// The seeds to play for a test that names `usual`, according to the environment variables.
-    ///
-    /// # Panics
-    /// If a seed or the number of the repetition is not a whole number.
-    #[must_use]
     pub fn of(usual: Range<u64>) -> Self {
         Self::by(usual, |variable| std::env::var(variable).ok())
     }
@@ -61,9 +57,6 @@ impl Seeds {
 
 /// Seeds this thread's generator, from which the code under test draws its jitter, and prints the
 /// seed. A test runner shows the output when the test fails. `FRESHQ_SEED` repeats it.
-///
-/// # Panics
-/// If `FRESHQ_SEED` is not a whole number.
 #[allow(clippy::print_stdout, reason = "a failing test is to show it")]
 pub fn draw() {
     let any = fastrand::u64(..1 << 32);

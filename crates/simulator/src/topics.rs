@@ -14,7 +14,6 @@ pub struct Topics {
 }
 
 impl Topics {
-    #[must_use]
     pub fn process_tasks(&self) -> Vec<Notification> {
         self.process_tasks
             .lock()
@@ -22,7 +21,6 @@ impl Topics {
             .clone()
     }
 
-    #[must_use]
     pub fn trigger(&self) -> Vec<Notification> {
         self.trigger
             .lock()

@@ -72,9 +72,6 @@ fn task(n: usize, payload: usize) -> NewTask {
 }
 
 /// Moves a task with a payload of this size, in bytes, through each of its transitions.
-///
-/// # Errors
-/// The embedded DynamoDB did not start or rejected a transition.
 pub async fn of_transitions(
     payload: usize,
 ) -> Result<TransitionUnits, Box<dyn std::error::Error + Send + Sync>> {
@@ -155,9 +152,6 @@ impl TaskRunner for Sleeps {
 
 /// Runs one turn with the default settings, `slots` tasks at once, over a backlog that it does not
 /// drain.
-///
-/// # Errors
-/// The embedded DynamoDB did not start or rejected a request, or the turn failed.
 pub async fn of_a_turn(
     slots: u16,
     run: Duration,

@@ -13,9 +13,6 @@ use crate::rows::Rows;
 
 /// Runs sequences, each on a fresh store. After every request, the answer and everything stored
 /// must equal the reference's.
-///
-/// # Errors
-/// The shortest failing sequence found, and the difference.
 pub fn hold(
     plan: &Plan,
     runtime: &Runtime,

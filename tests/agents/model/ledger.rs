@@ -21,7 +21,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    #[must_use]
     pub fn new(order: Order) -> Self {
         Self {
             order,
@@ -31,9 +30,6 @@ impl Ledger {
     }
 
     /// Checks one step and records it.
-    ///
-    /// # Errors
-    /// A description of the broken guarantee.
     pub fn enter(&mut self, answer: &Answer, before: &Rows, after: &Rows) -> Result<(), String> {
         tally::check(after)?;
         if answer.is_refusal() && before != after {

@@ -54,7 +54,6 @@ impl ReferenceStateMachine for Machine {
 
 impl Machine {
     /// An unused queue.
-    #[must_use]
     pub fn start(order: Order) -> Self {
         Self {
             reference: Reference::new(order),
@@ -100,7 +99,6 @@ impl Machine {
         }
     }
 
-    #[must_use]
     pub fn any(&self, like: impl Fn(&AgentState) -> bool) -> bool {
         self.reference.agents.values().any(|is| like(&is.state))
     }

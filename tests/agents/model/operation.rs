@@ -47,7 +47,6 @@ pub enum Wish {
 }
 
 impl Wish {
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Register(..) => "register",
@@ -83,7 +82,6 @@ pub struct Answer {
 }
 
 impl Answer {
-    #[must_use]
     pub fn said(word: &str) -> Self {
         Self {
             said: word.to_owned(),
@@ -105,7 +103,6 @@ impl Answer {
     }
 
     /// Whether the queue rejected the request and did nothing else.
-    #[must_use]
     pub fn is_refusal(&self) -> bool {
         ["refused", "unknown"].contains(&self.said.as_str())
             && self.rows.len() <= 1

@@ -64,7 +64,6 @@ struct Served {
 }
 
 impl Reference {
-    #[must_use]
     pub fn new(order: Order) -> Self {
         Self {
             order,
@@ -139,7 +138,6 @@ impl Reference {
 }
 
 /// Agents have to answer in every sequence of one order, and in none of the other.
-#[must_use]
 pub fn answers(order: Order) -> bool {
     order == Order::Fifo
 }

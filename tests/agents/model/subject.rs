@@ -55,7 +55,6 @@ pub struct Subject {
 
 impl Subject {
     /// A queue on a fresh store. It reads this number of entries at once.
-    #[must_use]
     pub fn new(store: Arc<dyn AgentStore>, seen: Seen, order: Order, page: u16) -> Self {
         let clock = Arc::new(SetClock::default());
         let settings = Settings {
@@ -79,9 +78,6 @@ impl Subject {
     }
 
     /// Performs a request. The tickets in the answer are the store's.
-    ///
-    /// # Errors
-    /// The queue failed.
     pub async fn perform(&mut self, operation: &Operation) -> Result<Answer, Failure> {
         self.clock.0.store(operation.now.0, Ordering::SeqCst);
         match &operation.wish {
@@ -225,9 +221,6 @@ impl Subject {
     }
 
     /// Everything stored. The tickets are the store's.
-    ///
-    /// # Errors
-    /// The store failed, or has an item that no process should have written.
     pub async fn rows(&self) -> Result<Rows, Failure> {
         match &self.seen {
             Seen::ByStore => Ok(rows::stored(&*self.store, &self.calls).await?),

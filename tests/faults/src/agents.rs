@@ -122,10 +122,6 @@ impl Stage {
 }
 
 /// Plays one seed.
-///
-/// # Panics
-/// If the runtime or the embedded DynamoDB does not start.
-#[must_use]
 #[allow(clippy::expect_used, reason = "a test without its store cannot go on")]
 pub fn play(seed: u64, store: Store) -> Played {
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -43,7 +43,6 @@ struct Burst {
 }
 
 impl Schedule {
-    #[must_use]
     pub fn of(seed: u64, most_tasks: usize) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0x5eed_0001);
         let rng = &mut rng;

@@ -18,10 +18,6 @@ pub enum Store {
 }
 
 /// Plays one seed.
-///
-/// # Panics
-/// If the embedded DynamoDB does not start.
-#[must_use]
 #[allow(clippy::expect_used, reason = "a test without its store cannot go on")]
 pub fn play(seed: u64, store: Store) -> Report {
     cloud::play(seed, async |builder: Builder| {
@@ -43,10 +39,6 @@ pub fn play(seed: u64, store: Store) -> Report {
 }
 
 /// Plays every seed of a range, or those that [`Seeds`] selects instead, and prints the figures.
-///
-/// # Panics
-/// At the first seed that breaks a guarantee, with the command that repeats it; the end of its
-/// trace is printed. With the usual seeds, even if one of `faults` or `endings` never occurred.
 #[allow(clippy::print_stdout, reason = "the figures are the tests' output")]
 pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKind]) {
     let Seeds { range, usual } = Seeds::of(seeds);

@@ -11,9 +11,6 @@ use crate::subject::{Failure, Snapshot, Subject, perform, snapshot};
 
 /// Runs sequences, each on a fresh store. After every operation, the answer and everything stored
 /// must equal the reference's.
-///
-/// # Errors
-/// The shortest failing sequence found, and the difference.
 pub fn hold<S: Subject>(
     plan: &Plan,
     runtime: &Runtime,
@@ -27,9 +24,6 @@ pub fn hold<S: Subject>(
 
 /// Performs these operations on a fresh store. After each, the answer and everything stored must
 /// equal the reference's.
-///
-/// # Errors
-/// The first difference, and the operations.
 pub async fn replay(store: &impl Subject, operations: &[Operation]) -> Result<(), String> {
     let sequence = Sequence::new(Machine::start(), operations);
     let held = run(store, sequence, &mut Figures::default()).await;

@@ -21,9 +21,6 @@ pub struct Ledger {
 
 impl Ledger {
     /// Checks one operation and records it.
-    ///
-    /// # Errors
-    /// A description of the broken guarantee.
     pub fn enter(
         &mut self,
         operation: &Operation,

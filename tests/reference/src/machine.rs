@@ -52,7 +52,6 @@ impl ReferenceStateMachine for Machine {
 
 impl Machine {
     /// An empty, unused queue.
-    #[must_use]
     pub fn start() -> Self {
         Self {
             queue: ReferenceQueue::default(),

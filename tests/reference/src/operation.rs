@@ -95,7 +95,6 @@ pub struct ForeignTask {
 }
 
 impl ForeignTask {
-    #[must_use]
     pub fn record(&self) -> Record {
         Record::pending(self.created, self.ttl)
     }
@@ -136,7 +135,6 @@ pub enum Answer {
 impl Answer {
     /// Whether the operation was rejected: another process was faster, or the task has another
     /// state.
-    #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Inserted(answer) => !matches!(answer, Inserted::Created | Inserted::Replaced(_)),
@@ -153,7 +151,6 @@ impl Answer {
 }
 
 impl Operation {
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Insert(_) => "insert",
@@ -182,7 +179,6 @@ impl Operation {
         }
     }
 
-    #[must_use]
     pub fn now(&self) -> Option<Millis> {
         match self {
             Self::Take(request) => Some(request.now),
@@ -198,7 +194,6 @@ impl Operation {
         }
     }
 
-    #[must_use]
     pub fn task(&self) -> Option<&TaskId> {
         match self {
             Self::Insert(task) => Some(&task.id),

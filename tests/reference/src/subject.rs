@@ -41,9 +41,6 @@ pub trait Subject {
 }
 
 /// Reads all content of a queue.
-///
-/// # Errors
-/// The store failed, or has an item that no process should have written.
 pub async fn snapshot(subject: &impl Subject) -> Result<Snapshot, Failure> {
     Ok(Snapshot {
         tasks: subject.tasks().await?,
@@ -52,9 +49,6 @@ pub async fn snapshot(subject: &impl Subject) -> Result<Snapshot, Failure> {
 }
 
 /// Performs an operation on a store whose content is `before`.
-///
-/// # Errors
-/// The store failed, or a page does not match its query.
 pub async fn perform(
     subject: &impl Subject,
     operation: &Operation,

@@ -39,7 +39,6 @@ impl<R: Rule> Figures<R> {
     }
 
     /// The rules that never applied: no drawn operation, or no answer, led to them.
-    #[must_use]
     pub fn unused(&self) -> Vec<&'static str> {
         let rules = R::ALL.iter();
         rules

@@ -34,7 +34,6 @@ pub struct Plan {
 
 impl Plan {
     /// Sequences of half the longest length and more; ten times as many with `FRESHQ_SOAK=1`.
-    #[must_use]
     pub fn new(sequences: u32, longest: usize, draws: u32, source_file: &'static str) -> Self {
         let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
         Self {
@@ -53,7 +52,6 @@ pub struct Sequence<'a, S, O> {
 }
 
 impl<'a, S, O> Sequence<'a, S, O> {
-    #[must_use]
     pub fn new(start: S, operations: &'a [O]) -> Self {
         Self {
             start,
@@ -77,9 +75,6 @@ impl<'a, S, O> Sequence<'a, S, O> {
 ///
 /// The sequences are `proptest-state-machine`'s. Its own test loop is not used: a store is
 /// asynchronous, and all sequences share one server.
-///
-/// # Errors
-/// The shortest failing sequence found, and the difference.
 pub fn hold<M: ReferenceStateMachine, R: Rule>(
     plan: &Plan,
     runtime: &Runtime,
@@ -121,7 +116,6 @@ pub fn hold<M: ReferenceStateMachine, R: Rule>(
 }
 
 /// The difference, and the operations that lead to it.
-#[must_use]
 pub fn counterexample(reason: &str, operations: &[impl std::fmt::Debug]) -> String {
     let mut text = reason.to_owned();
     text.push_str("\nafter");

@@ -31,7 +31,6 @@ pub struct AgentChange {
 }
 
 impl AgentChange {
-    #[must_use]
     pub fn is_met_by(&self, agent: &Agent) -> bool {
         let in_call = match (&self.in_call, &agent.state) {
             (None, _) => true,
@@ -43,7 +42,6 @@ impl AgentChange {
         agent.state.status() == self.from && agent.ticket == self.ticket && in_call
     }
 
-    #[must_use]
     pub fn joins(&self) -> &[QueueName] {
         match &self.to {
             AgentState::Queued { queues, .. } if self.from != AgentStatus::Queued => queues,
@@ -51,7 +49,6 @@ impl AgentChange {
         }
     }
 
-    #[must_use]
     pub fn applied_to(&self, mut agent: Agent) -> Agent {
         agent.state = self.to.clone();
         if let Some(ticket) = self.fresh_ticket {

@@ -27,7 +27,6 @@ impl AgentStatus {
     ];
 
     /// The status as stored in the table.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Offline => "offline",
@@ -38,7 +37,6 @@ impl AgentStatus {
     }
 
     /// Parses a status as stored in the table; `None` if it is unknown.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
@@ -76,7 +74,6 @@ pub enum AgentState {
 }
 
 impl AgentState {
-    #[must_use]
     pub fn status(&self) -> AgentStatus {
         match self {
             Self::Offline => AgentStatus::Offline,

@@ -111,7 +111,6 @@ pub struct PendingView {
 }
 
 impl PendingView {
-    #[must_use]
     pub fn of(call: &Call, now: Micros) -> Self {
         let pending = now.since(call.arrived).as_millis();
         Self {
@@ -125,7 +124,6 @@ impl PendingView {
 
 impl AgentView {
     /// Shows an agent. The keys of its attributes are the names of the dimensions.
-    #[must_use]
     pub fn of(agent: &Agent, dimensions: &Dimensions) -> Self {
         let values = std::iter::zip(dimensions.all(), agent.profile.values());
         let attributes = values.map(|(dimension, values)| {
@@ -168,7 +166,6 @@ impl AgentView {
 impl Answer {
     /// The reason why the command did not change its agent. `None` if it did, and for other
     /// commands.
-    #[must_use]
     pub fn rejected(&self) -> Option<&str> {
         match self {
             Self::Changed { refused, .. } => refused.as_deref(),

@@ -142,7 +142,6 @@ fn default_page() -> u16 {
 
 impl Command {
     /// The command's name, its agent and its call, for the log.
-    #[must_use]
     pub fn subject(&self) -> (&'static str, Option<&AgentId>, Option<&CallId>) {
         match self {
             Self::Register(agent, ..) => ("register", Some(agent), None),
@@ -163,9 +162,6 @@ impl Command {
     }
 
     /// Parses a command.
-    ///
-    /// # Errors
-    /// [`CommandError`] names the field and the remedy.
     pub fn read(event: Json, dimensions: &Dimensions) -> Result<Self, CommandError> {
         let Json::Object(mut fields) = event else {
             return Err(CommandError::None("the event is not an object".to_owned()));

@@ -101,7 +101,6 @@ const UNREADABLE: &str = "the item of this call in the agents' table cannot be r
 
 impl Intake {
     /// An intake for a queue. It publishes its assignments at once.
-    #[must_use]
     pub fn new(
         queue: Arc<AgentQueue>,
         publisher: Arc<dyn Publisher>,

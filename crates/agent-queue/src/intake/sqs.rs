@@ -17,7 +17,6 @@ pub struct SqsCallQueue {
 }
 
 impl SqsCallQueue {
-    #[must_use]
     pub fn new(client: Client, url: impl Into<String>) -> Self {
         let url = url.into();
         Self { client, url }

@@ -20,7 +20,6 @@ pub struct Batch {
 
 impl Batch {
     /// A batch that passes on each assignment as soon as it is made.
-    #[must_use]
     pub fn new(redelivered: bool, made: UnboundedSender<Vec<Assignment>>) -> Self {
         Self {
             claims: Mutex::default(),

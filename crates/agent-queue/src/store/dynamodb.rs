@@ -46,7 +46,6 @@ fn incomplete(source: BuildError) -> StoreError {
 impl DynamoStore {
     /// The store on `table`; its agents have these dimensions. The client may retry by itself,
     /// because every change has its own token.
-    #[must_use]
     pub fn new(client: Client, table: impl Into<String>, dimensions: Dimensions) -> Self {
         Self {
             client,

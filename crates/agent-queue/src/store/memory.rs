@@ -56,7 +56,6 @@ impl State {
 }
 
 impl MemoryStore {
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

@@ -11,7 +11,6 @@ use crate::schema;
 pub type Key = (String, String);
 
 impl Step {
-    #[must_use]
     pub fn key(&self) -> Key {
         match self {
             Self::NewAgent(Agent { id, .. }) | Self::Agent(AgentChange { agent: id, .. }) => {
@@ -33,13 +32,11 @@ impl Step {
 }
 
 /// The key of an agent's item; its partition follows from the agent's id.
-#[must_use]
 pub fn agent_key(agent: &AgentId) -> Key {
     let partition = striped(schema::AGENTS, stripe_of(agent.as_str()));
     (partition, format!("{}{agent}", schema::AGENT_PREFIX))
 }
 
-#[must_use]
 pub fn call_key(call: &CallId) -> Key {
     (
         format!("{}{call}", schema::CALL_PREFIX),
@@ -48,40 +45,34 @@ pub fn call_key(call: &CallId) -> Key {
 }
 
 /// The partition of the pending calls of one criteria.
-#[must_use]
 pub fn waiting_partition(criteria: &Criteria) -> String {
     format!("{}{criteria}", schema::CRITERIA_PREFIX)
 }
 
 /// The key of a line in the registry of lines of pending calls.
-#[must_use]
 pub fn line_key(criteria: &Criteria) -> Key {
     (schema::ALL_CRITERIA.to_owned(), waiting_partition(criteria))
 }
 
 /// The key of a call lease; its partition follows from the agent's id.
-#[must_use]
 pub fn lease_key(lease: &CallLease) -> Key {
     let partition = striped(schema::LEASES, stripe_of(lease.agent.as_str()));
     (partition, format!("{}#{}", lease.until, lease.agent))
 }
 
 /// The key of an outbox entry; its partition follows from the call's id.
-#[must_use]
 pub fn outbox_key(entry: &OutboxEntry) -> Key {
     let stripe = stripe_of(entry.event.call_id().as_str());
     (striped(schema::OUTBOX, stripe), entry.sort_key())
 }
 
 /// The name of one of the partitions over which items are spread.
-#[must_use]
 pub fn striped(partition: &str, stripe: u8) -> String {
     format!("{partition}#{stripe}")
 }
 
 /// The stripe of an id, the same in every release: FNV-1a
 /// (<https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>).
-#[must_use]
 pub fn stripe_of(id: &str) -> u8 {
     let mix = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(16_777_619);
     let hash = id.bytes().fold(2_166_136_261, mix);

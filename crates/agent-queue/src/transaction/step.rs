@@ -22,7 +22,6 @@ pub struct QueueEntry {
 
 impl QueueEntry {
     /// The entries of a queued agent, one for each queue. Any other agent has none.
-    #[must_use]
     pub fn all_of(agent: &Agent) -> Vec<Self> {
         let AgentState::Queued { at, queues, .. } = &agent.state else {
             return vec![];
@@ -83,7 +82,6 @@ impl From<Option<Micros>> for Term {
 
 impl CallLease {
     /// The call lease of an agent in a call, if the call has one, without the agent's former place.
-    #[must_use]
     pub fn of(agent: &Agent) -> Option<Self> {
         let AgentState::AttendingCall {
             call,

@@ -9,9 +9,6 @@ use crate::failure::Failure;
 /// A verb with its arguments.
 pub(crate) trait DeskVerb: Sync {
     /// The command that this verb sends to the desk.
-    ///
-    /// # Errors
-    /// [`Failure::Input`]: an argument is malformed.
     fn command(&self) -> Result<Value, Failure>;
 
     fn changes(&self) -> bool {

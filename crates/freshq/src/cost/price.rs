@@ -28,9 +28,6 @@ pub(super) struct Price {
 
 impl Prices {
     /// The price of this name in `prices.json`.
-    ///
-    /// # Panics
-    /// The file has no such price.
     pub(super) fn of(&self, name: &str) -> &Price {
         &self.prices[name]
     }

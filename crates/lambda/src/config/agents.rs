@@ -50,9 +50,6 @@ enum AgentOrder {
 
 impl AgentQueue {
     /// Reads the configuration through `lookup`, with the settings from `variable`.
-    ///
-    /// # Errors
-    /// [`ConfigError`] names every variable that is missing or wrong.
     pub fn read(
         variable: Variable,
         lookup: &dyn Fn(&str) -> Option<String>,
@@ -86,9 +83,6 @@ pub struct MatchCalls {
 
 impl MatchCalls {
     /// Reads the configuration through `lookup`.
-    ///
-    /// # Errors
-    /// [`ConfigError`] names every variable that is missing or wrong.
     pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let mut env = Reader::new(lookup);
         let queue = AgentQueue::of(var::SETTINGS_MATCH_CALLS, &mut env);

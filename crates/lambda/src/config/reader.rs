@@ -45,7 +45,6 @@ impl fmt::Display for ConfigError {
 
 impl<'a> Reader<'a> {
     /// A reader of variables, which `lookup` finds by name.
-    #[must_use]
     pub fn new(lookup: &'a dyn Fn(&str) -> Option<String>) -> Self {
         Self {
             lookup,
@@ -63,7 +62,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an optional text; an empty text counts as missing.
-    #[must_use]
     pub fn optional_text(&self, variable: Variable) -> Option<String> {
         (self.lookup)(variable.name).filter(|text| !text.is_empty())
     }
@@ -99,9 +97,6 @@ impl<'a> Reader<'a> {
     }
 
     /// The configuration, if nothing was noted.
-    ///
-    /// # Errors
-    /// [`ConfigError`] with everything that was noted.
     pub fn finish<T>(self, config: impl FnOnce() -> Option<T>) -> Result<T, ConfigError> {
         match config() {
             Some(config) if self.problems.is_empty() => Ok(config),

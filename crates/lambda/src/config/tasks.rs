@@ -35,9 +35,6 @@ pub struct CreateTasksSettings {
 
 impl CreateTasks {
     /// Reads the configuration through `lookup`.
-    ///
-    /// # Errors
-    /// [`ConfigError`] names every variable that is missing or wrong.
     pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let mut env = Reader::new(lookup);
         let table = env.text(var::TASK_TABLE_NAME);
@@ -75,9 +72,6 @@ pub struct IngestTasksSettings {
 
 impl IngestTasks {
     /// Reads the configuration through `lookup`.
-    ///
-    /// # Errors
-    /// [`ConfigError`] names every variable that is missing or wrong.
     pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let mut env = Reader::new(lookup);
         let table = env.text(var::TASK_TABLE_NAME);
@@ -128,9 +122,6 @@ pub type SweepTasks = Waking<SweepTasksSettings>;
 
 impl Trigger {
     /// Reads the configuration through `lookup`.
-    ///
-    /// # Errors
-    /// [`ConfigError`] names every variable that is missing or wrong.
     pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         waking(var::SETTINGS_TRIGGER, lookup)
     }
@@ -138,9 +129,6 @@ impl Trigger {
 
 impl SweepTasks {
     /// Reads the configuration through `lookup`.
-    ///
-    /// # Errors
-    /// [`ConfigError`] names every variable that is missing or wrong.
     pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         waking(var::SETTINGS_SWEEP_TASKS, lookup)
     }
@@ -175,9 +163,6 @@ pub struct ProcessTasks {
 
 impl ProcessTasks {
     /// Reads the configuration through `lookup`.
-    ///
-    /// # Errors
-    /// [`ConfigError`] names every variable that is missing or wrong.
     pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let mut env = Reader::new(lookup);
         let table = env.text(var::TASK_TABLE_NAME);
@@ -208,9 +193,6 @@ pub struct CountShed {
 
 impl CountShed {
     /// Reads the configuration through `lookup`.
-    ///
-    /// # Errors
-    /// [`ConfigError`] names every variable that is missing or wrong.
     pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let mut env = Reader::new(lookup);
         let table = env.text(var::TASK_TABLE_NAME);

@@ -79,9 +79,6 @@ pub struct Metrics {
 
 impl Metrics {
     /// Installs the metrics of the queue whose tasks are in `table`, for the whole process.
-    ///
-    /// # Errors
-    /// [`AlreadyInstalled`], the second time.
     pub fn install(table: &str) -> Result<Self, AlreadyInstalled> {
         let collector = Builder::new()
             .cloudwatch_namespace(NAMESPACE)

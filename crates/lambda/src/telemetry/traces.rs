@@ -13,7 +13,6 @@ const DAEMON: &str = "AWS_XRAY_DAEMON_ADDRESS";
 
 /// Creates the tracer; `None` without settings. If the daemon's address is missing or cannot be
 /// used, the function logs the reason and works without traces.
-#[must_use]
 pub fn tracer(settings: Option<TraceSettings>) -> Option<Arc<Tracer>> {
     let settings = settings?;
     let daemon = env::var(DAEMON).unwrap_or_default();

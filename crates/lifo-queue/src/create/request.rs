@@ -53,7 +53,6 @@ pub enum HttpError {
 }
 
 impl HttpError {
-    #[must_use]
     pub fn status_code(&self) -> u16 {
         match self {
             Self::Method(_) => 405,
@@ -70,9 +69,6 @@ struct Simulate {
 
 /// Reads the event of an operator or of a schedule. `simulation`: whether the queue may simulate
 /// tasks.
-///
-/// # Errors
-/// [`RequestError`] names the field and the remedy.
 pub fn read(event: Value, simulation: bool) -> Result<Request, RequestError> {
     let shape = |fault: &str| RequestError::Shape(fault.to_owned());
     let Value::Object(mut fields) = event else {
@@ -102,9 +98,6 @@ pub fn read(event: Value, simulation: bool) -> Result<Request, RequestError> {
 
 /// Reads the body of an HTTP request: the event of an operator, or one task or an array of tasks, as
 /// in messages of the ingest queue.
-///
-/// # Errors
-/// [`HttpError`] names the fault and the remedy.
 pub fn read_body(body: &[u8], simulation: bool) -> Result<Request, HttpError> {
     if body.is_empty() {
         return Err(HttpError::NoBody);
@@ -122,7 +115,6 @@ pub fn read_body(body: &[u8], simulation: bool) -> Result<Request, HttpError> {
 }
 
 /// The status code of the response to an HTTP request that was executed.
-#[must_use]
 pub fn status_code(report: &CreateReport) -> u16 {
     let there = report.created.len() + report.duplicates.len() + report.outdated.len();
     match report.failed.as_slice() {

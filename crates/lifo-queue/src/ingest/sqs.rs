@@ -49,7 +49,6 @@ enum NotDone {
 
 impl SqsIngestQueue {
     /// The queues with these URLs, both standard queues.
-    #[must_use]
     pub fn new(client: Client, queue_url: String, dead_letters_url: String) -> Self {
         Self {
             client,

@@ -16,7 +16,6 @@ pub struct SnsNotifier {
 
 impl SnsNotifier {
     /// A notifier for the topics with these ARNs. `trigger_topic` is needed for tail calls only.
-    #[must_use]
     pub fn new(client: Client, process_tasks_topic: String, trigger_topic: Option<String>) -> Self {
         Self {
             client,

@@ -35,7 +35,6 @@ pub struct Find {
 
 impl Find {
     /// The newest tasks of a status: at most `limit`, with as many items read.
-    #[must_use]
     pub fn newest(status: TaskStatus, limit: usize) -> Self {
         Self {
             status,
@@ -75,9 +74,6 @@ pub struct FoundTask {
 impl Operator {
     /// Finds tasks, with all attributes. A task whose status changed since the index showed it is
     /// left out.
-    ///
-    /// # Errors
-    /// [`StoreError`]: the table could not be read.
     pub async fn find(&self, find: &Find) -> Result<Found, StoreError> {
         let mut found = Found {
             next: find.after.clone(),
@@ -124,9 +120,6 @@ impl Operator {
     }
 
     /// All attributes of a task; `None` if there is none with this id.
-    ///
-    /// # Errors
-    /// [`StoreError`]: the table could not be read.
     pub async fn show(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError> {
         self.store.attributes(task).await
     }
@@ -167,13 +160,11 @@ impl FoundTask {
     }
 
     /// The value of a text attribute; `None` if it is missing or of another type.
-    #[must_use]
     pub fn text(&self, attribute: &str) -> Option<&str> {
         self.attributes.get(attribute)?.as_str()
     }
 
     /// The value of a whole-number attribute; `None` if it is missing or of another type.
-    #[must_use]
     pub fn number(&self, attribute: &str) -> Option<i64> {
         self.attributes.get(attribute)?.as_i64()
     }

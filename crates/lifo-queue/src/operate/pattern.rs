@@ -19,7 +19,6 @@ static PARTS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The pattern of an error: UUIDs become `<uuid>`, hexadecimal numbers of at least six characters
 /// `<hex>`, and decimal numbers `<n>`, except an HTTP status.
-#[must_use]
 pub fn error_pattern(error: &str) -> String {
     let replaced = PARTS.replace_all(error, |parts: &Captures<'_>| {
         let text = parts.get(0).map_or("", |part| part.as_str());

@@ -138,9 +138,6 @@ impl FromStr for RunnerConfig {
 impl RunnerConfig {
     /// Builds the runner. `aws` gives the AWS clients their credentials and HTTP client. Their
     /// region is that in the ARN of the function or secret. `task_timeout` is the processor's.
-    ///
-    /// # Errors
-    /// [`RunnerConfigError`] names the field and says what to write.
     pub fn build(
         self,
         aws: &SdkConfig,

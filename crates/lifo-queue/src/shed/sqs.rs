@@ -66,7 +66,6 @@ enum Remedy {
 }
 
 impl SqsShedSink {
-    #[must_use]
     pub fn new(client: Client, queue_url: String) -> Self {
         Self { client, queue_url }
     }

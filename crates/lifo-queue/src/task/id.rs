@@ -38,9 +38,6 @@ pub enum InvalidTaskId {
 
 impl TaskId {
     /// Checks a producer's id.
-    ///
-    /// # Errors
-    /// [`InvalidTaskId`] says what is wrong with it.
     pub fn new(id: impl Into<String>) -> Result<Self, InvalidTaskId> {
         let id = id.into();
         if id.is_empty() {

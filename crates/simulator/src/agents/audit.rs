@@ -16,9 +16,6 @@ const ALL: u16 = 10_000;
 const EVER: Micros = Micros(253_402_300_799_999_999);
 
 /// Returns a description of each broken invariant. `calls` are the ids of all calls ever sent.
-///
-/// # Errors
-/// [`StoreError`]: the table could not be read.
 pub async fn violations(
     store: &dyn AgentStore,
     calls: &[CallId],

@@ -23,9 +23,6 @@ pub struct Embedded {
 
 impl Embedded {
     /// Creates the database and the empty tables.
-    ///
-    /// # Errors
-    /// [`NotStarted`]: the table was rejected.
     pub fn start() -> Result<Self, NotStarted> {
         let database = Database::memory().map_err(|error| NotStarted::new(&error))?;
         let request = json!({
@@ -63,7 +60,6 @@ impl Embedded {
     }
 
     /// A store over this network. Its client retries like the functions' client.
-    #[must_use]
     pub fn store(&self, network: &Arc<Network>) -> DynamoStore {
         let connector = Connector {
             network: network.clone(),

@@ -72,7 +72,6 @@ struct State {
 impl Network {
     /// A network whose faults and latencies follow from `seed`. A fault is drawn for `rate` of a
     /// thousand exchanges.
-    #[must_use]
     pub fn new(seed: u64, rate: u32) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
@@ -89,7 +88,6 @@ impl Network {
     }
 
     /// A network without latency or faults.
-    #[must_use]
     pub fn direct() -> Arc<Self> {
         let network = Self::new(0, 0);
         network.lock().direct = true;
@@ -107,14 +105,12 @@ impl Network {
     }
 
     /// The number of exchanges with each fault, and the number of all exchanges.
-    #[must_use]
     pub fn figures(&self) -> (BTreeMap<Fault, u64>, u64) {
         let state = self.lock();
         (state.faults.clone(), state.exchanges)
     }
 
     /// All exchanges, in order. The same seed gives the same trace.
-    #[must_use]
     pub fn trace(&self) -> Vec<String> {
         self.lock().trace.clone()
     }

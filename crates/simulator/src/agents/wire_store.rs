@@ -22,7 +22,6 @@ pub struct Wire {
 }
 
 impl WireStore {
-    #[must_use]
     pub fn new(network: Arc<Network>, truth: Arc<MemoryStore>) -> Self {
         Self(Wire { network, truth })
     }

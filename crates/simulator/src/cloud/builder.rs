@@ -34,7 +34,6 @@ pub struct Builder {
 
 impl Builder {
     /// A cloud with the in-memory table, the deployed default settings and no faults.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -71,15 +70,11 @@ impl Builder {
     }
 
     /// Uses the embedded DynamoDB, through the real SDK's client, instead of the in-memory table.
-    ///
-    /// # Errors
-    /// [`NotStarted`]: the database cannot be created.
     pub fn embedded(mut self) -> Result<Self, NotStarted> {
         self.backend = Box::new(Embedded::start()?);
         Ok(self)
     }
 
-    #[must_use]
     pub fn start(self) -> Cloud {
         let chance = Chance::new(self.seed, self.rates, BEGIN.plus(self.faults_for));
         let clock = TokioClock::starting_at(BEGIN);

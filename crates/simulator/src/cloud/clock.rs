@@ -14,7 +14,6 @@ pub struct SkewedClock {
 
 impl SkewedClock {
     /// A clock that is `ahead_ms` milliseconds ahead of `base`.
-    #[must_use]
     pub fn new(base: TokioClock, ahead_ms: i64) -> Self {
         Self { base, ahead_ms }
     }

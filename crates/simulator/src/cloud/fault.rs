@@ -100,7 +100,6 @@ impl FaultKind {
 pub struct Rates([f64; FaultKind::ALL.len()]);
 
 impl Rates {
-    #[must_use]
     pub fn none() -> Self {
         Self([0.0; FaultKind::ALL.len()])
     }
@@ -111,7 +110,6 @@ impl Rates {
         self
     }
 
-    #[must_use]
     pub fn of(&self, kind: FaultKind) -> f64 {
         self.0[kind as usize]
     }

@@ -19,27 +19,23 @@ pub struct Figures {
 }
 
 impl Figures {
-    #[must_use]
     pub fn all_calls(&self) -> u64 {
         self.calls.values().sum()
     }
 
     /// Number of calls of all operations that were rejected because of a conflict.
-    #[must_use]
     pub fn all_conflicts(&self) -> u64 {
         self.conflicts.values().sum()
     }
 
     /// Read units of all reads. A strongly consistent read costs twice as much as an eventually
     /// consistent one, and a transactional read four times as much.
-    #[must_use]
     pub fn read_units(&self) -> f64 {
         let read = |(operation, _): &(&String, &f64)| is_read(operation);
         self.units.iter().filter(read).map(|(_, units)| units).sum()
     }
 
     /// Write units of all writes. A transactional write costs twice as much as another write.
-    #[must_use]
     pub fn write_units(&self) -> f64 {
         let write = |(operation, _): &(&String, &f64)| !is_read(operation);
         self.units

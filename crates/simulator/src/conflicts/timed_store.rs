@@ -21,7 +21,6 @@ pub struct Timed {
 }
 
 impl TimedStore {
-    #[must_use]
     pub fn new(conflicts: Conflicts, truth: Arc<MemoryStore>) -> Self {
         Self(Timed { conflicts, truth })
     }

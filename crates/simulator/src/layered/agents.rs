@@ -40,7 +40,6 @@ pub enum About<'a> {
 
 impl About<'_> {
     /// The keys of the items that the call writes.
-    #[must_use]
     pub fn written(self) -> Vec<Key> {
         match self {
             Self::Commit(change) => change.steps.iter().map(Step::key).collect(),

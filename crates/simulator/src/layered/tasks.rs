@@ -41,7 +41,6 @@ pub enum About<'a> {
 }
 
 impl<'a> About<'a> {
-    #[must_use]
     pub fn task(self) -> Option<&'a TaskId> {
         match self {
             Self::Insert(task) => Some(&task.id),
@@ -51,7 +50,6 @@ impl<'a> About<'a> {
         }
     }
 
-    #[must_use]
     pub fn writes_control(self) -> bool {
         use About::{Acquire, Control, Redrive, Renew};
         matches!(self, Redrive(_) | Acquire(_) | Renew(_) | Control)

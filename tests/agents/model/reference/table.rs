@@ -12,7 +12,6 @@ use super::{Line, Reference};
 use crate::rows::{self, Row, Rows};
 
 impl Reference {
-    #[must_use]
     pub fn rows(&self) -> Rows {
         let mut rows = Rows::new();
         for agent in self.agents.values() {

@@ -55,7 +55,6 @@ impl ReferenceQueue {
 
     /// The index entry of a task. Only a PENDING entry has the mark of an expired lease, because no
     /// caller needs it of others.
-    #[must_use]
     pub fn candidate(id: &TaskId, task: &Record) -> Candidate {
         Candidate {
             id: id.clone(),

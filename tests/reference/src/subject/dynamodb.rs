@@ -26,9 +26,6 @@ pub struct Table {
 
 impl Table {
     /// A fresh table of this name.
-    ///
-    /// # Errors
-    /// DynamoDB does not create it.
     pub async fn create(client: &Client, name: String) -> Result<Self, Failure> {
         create_task_table(client, &name).await?;
         Ok(Self {

@@ -89,9 +89,6 @@ impl Secret {
 
     /// The secret's text after an endpoint rejected the value `rejected`. It is fetched, unless the
     /// cached value is another one, or a fetch shortly before returned the same value.
-    ///
-    /// # Errors
-    /// As for [`get`](Self::get).
     pub(super) async fn get_after_rejection_of(
         &self,
         rejected: &SecretText,
