@@ -41,3 +41,10 @@ pub use action::{Action, Fate};
 pub use mutation::Mutation;
 pub use protocol::{Protocol, Report};
 pub use state::{Budget, State};
+
+/// A [`Budget`] with these faults, and with no others or with those of `base`.
+#[macro_export]
+macro_rules! budget {
+    ($($fault:ident: $most:expr),*) => { $crate::budget!($($fault: $most),*, ..$crate::Budget::default()) };
+    ($($fault:ident: $most:expr),*, ..$base:expr) => { $crate::Budget { $($fault: $most,)* ..$base } };
+}

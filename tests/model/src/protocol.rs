@@ -32,8 +32,8 @@ pub struct Protocol {
 }
 
 impl Protocol {
-    /// The correct protocol with this number of tasks, two retries, no sweep and no faults.
-    pub fn with_tasks(tasks: u8) -> Self {
+    /// The correct protocol with this number of tasks, these faults, two retries and no sweep.
+    pub fn with(tasks: u8, budget: Budget) -> Self {
         assert!(
             usize::from(tasks) <= MOST_TASKS,
             "a world holds at most {MOST_TASKS} tasks"
@@ -45,7 +45,7 @@ impl Protocol {
             counts: false,
             idle_bound: None,
             rate_limited: false,
-            budget: Budget::default(),
+            budget,
             mutation: None,
         }
     }

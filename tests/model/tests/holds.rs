@@ -3,19 +3,12 @@
 //! Each test prints the number of states. `FRESHQ_SOAK=1` makes the worlds larger, with more tasks
 //! and more faults together. The tests then take minutes instead of seconds.
 
-use model::{Budget, Protocol, drain};
+use model::{Budget, Protocol, budget, drain};
 
 /// The larger world with `FRESHQ_SOAK=1`, else the small one.
 fn world(everyday: Protocol, soak: Protocol) -> Protocol {
     let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
     if soaks { soak } else { everyday }
-}
-
-fn with(tasks: u8, budget: Budget) -> Protocol {
-    Protocol {
-        budget,
-        ..Protocol::with_tasks(tasks)
-    }
 }
 
 fn holds(world: Protocol) {
@@ -49,163 +42,87 @@ fn drains(world: Protocol) {
 #[test]
 fn without_faults() {
     holds(world(
-        with(4, Budget::default()),
-        with(
-            4,
-            Budget {
-                time_ups: 1,
-                ..Budget::default()
-            },
-        ),
+        Protocol::with(4, Budget::default()),
+        Protocol::with(4, budget!(time_ups: 1)),
     ));
 }
 
 #[test]
 fn crash_and_duplicate() {
-    let budget = Budget {
-        crashes: 1,
-        duplicates: 1,
-        ..Budget::default()
-    };
-    holds(world(with(2, budget), with(3, budget)));
+    let budget = budget!(crashes: 1, duplicates: 1);
+    holds(world(Protocol::with(2, budget), Protocol::with(3, budget)));
 }
 
 #[test]
 fn crash_and_failed_publish_around_the_tail_call() {
-    let budget = Budget {
-        crashes: 1,
-        errors: 1,
-        time_ups: 1,
-        ..Budget::default()
-    };
-    holds(world(with(2, budget), with(3, budget)));
+    let budget = budget!(crashes: 1, errors: 1, time_ups: 1);
+    holds(world(Protocol::with(2, budget), Protocol::with(3, budget)));
 }
 
 #[test]
 fn slow_processor_that_returns_a_task() {
-    let budget = Budget {
-        slow_processors: 1,
-        slow_runs: 1,
-        give_backs: 1,
-        time_ups: 1,
-        ..Budget::default()
-    };
-    let more = Budget {
-        crashes: 1,
-        ..budget
-    };
-    holds(world(with(2, budget), with(2, more)));
+    let budget = budget!(slow_processors: 1, slow_runs: 1, give_backs: 1, time_ups: 1);
+    let more = budget!(crashes: 1, ..budget);
+    holds(world(Protocol::with(2, budget), Protocol::with(2, more)));
 }
 
 #[test]
 fn slow_processor_that_crashes() {
-    let budget = Budget {
-        crashes: 1,
-        slow_processors: 1,
-        give_backs: 1,
-        ..Budget::default()
-    };
-    let more = Budget {
-        errors: 1,
-        time_ups: 1,
-        marker_ends: 1,
-        give_backs: 0,
-        ..budget
-    };
-    holds(world(with(2, budget), with(2, more)));
+    let budget = budget!(crashes: 1, slow_processors: 1, give_backs: 1);
+    let more = budget!(errors: 1, time_ups: 1, marker_ends: 1, give_backs: 0, ..budget);
+    holds(world(Protocol::with(2, budget), Protocol::with(2, more)));
 }
 
 #[test]
 fn lost_response() {
-    let budget = Budget {
-        lost_responses: 1,
-        time_ups: 1,
-        ..Budget::default()
-    };
-    let more = Budget {
-        duplicates: 1,
-        ..budget
-    };
-    holds(world(with(2, budget), with(2, more)));
+    let budget = budget!(lost_responses: 1, time_ups: 1);
+    let more = budget!(duplicates: 1, ..budget);
+    holds(world(Protocol::with(2, budget), Protocol::with(2, more)));
 }
 
 #[test]
 fn lost_response_of_a_slow_processor() {
-    let budget = Budget {
-        lost_responses: 1,
-        slow_processors: 1,
-        ..Budget::default()
-    };
-    let more = Budget {
-        give_backs: 1,
-        time_ups: 1,
-        ..budget
-    };
-    holds(world(with(2, budget), with(2, more)));
+    let budget = budget!(lost_responses: 1, slow_processors: 1);
+    let more = budget!(give_backs: 1, time_ups: 1, ..budget);
+    holds(world(Protocol::with(2, budget), Protocol::with(2, more)));
 }
 
 #[test]
 fn lost_notification() {
-    let budget = Budget {
-        losses: 1,
-        crashes: 1,
-        marker_ends: 1,
-        ..Budget::default()
-    };
-    holds(world(with(2, budget), with(3, budget)));
+    let budget = budget!(losses: 1, crashes: 1, marker_ends: 1);
+    holds(world(Protocol::with(2, budget), Protocol::with(3, budget)));
 }
 
 #[test]
 fn sweep_during_running_tasks() {
-    let budget = Budget {
-        slow_runs: 1,
-        give_backs: 1,
-        early_sweeps: 1,
-        ..Budget::default()
-    };
-    let more = Budget {
-        slow_processors: 1,
-        ..budget
-    };
+    let budget = budget!(slow_runs: 1, give_backs: 1, early_sweeps: 1);
+    let more = budget!(slow_processors: 1, ..budget);
     let sweeping = |budget| Protocol {
         sweep: true,
-        ..with(2, budget)
+        ..Protocol::with(2, budget)
     };
     holds(world(sweeping(budget), sweeping(more)));
 }
 
 #[test]
 fn notifications_by_activation() {
-    let budget = Budget {
-        duplicates: 1,
-        ..Budget::default()
-    };
-    let more = Budget {
-        crashes: 1,
-        ..budget
-    };
+    let budget = budget!(duplicates: 1);
+    let more = budget!(crashes: 1, ..budget);
     let counting = |budget| Protocol {
         counts: true,
-        ..with(3, budget)
+        ..Protocol::with(3, budget)
     };
     holds(world(counting(budget), counting(more)));
 }
 
 #[test]
 fn turns_without_a_settled_task() {
-    let budget = Budget {
-        time_ups: Budget::UNLIMITED,
-        crashes: 1,
-        ..Budget::default()
-    };
+    let budget = budget!(time_ups: Budget::UNLIMITED, crashes: 1);
     let bounded = |tasks| Protocol {
         idle_bound: Some(3),
-        ..with(tasks, budget)
+        ..Protocol::with(tasks, budget)
     };
-    let without_crash = Budget {
-        crashes: 0,
-        ..budget
-    };
+    let without_crash = budget!(crashes: 0, ..budget);
     let more = Protocol {
         budget: without_crash,
         ..bounded(3)
@@ -215,51 +132,29 @@ fn turns_without_a_settled_task() {
 
 #[test]
 fn turns_that_only_wait_for_the_rate_limit() {
-    let budget = Budget {
-        time_ups: Budget::UNLIMITED,
-        give_backs: 3,
-        ..Budget::default()
-    };
+    let budget = budget!(time_ups: Budget::UNLIMITED, give_backs: 3);
     let limited = |tasks| Protocol {
         idle_bound: Some(2),
         rate_limited: true,
-        ..with(tasks, budget)
+        ..Protocol::with(tasks, budget)
     };
     holds(world(limited(1), limited(2)));
 }
 
 #[test]
 fn the_queue_can_always_be_emptied() {
-    let budget = Budget {
-        slow_processors: 1,
-        give_backs: 1,
-        time_ups: 1,
-        ..Budget::default()
-    };
-    let more = Budget {
-        duplicates: 1,
-        time_ups: 0,
-        ..budget
-    };
-    drains(world(with(2, budget), with(2, more)));
+    let budget = budget!(slow_processors: 1, give_backs: 1, time_ups: 1);
+    let more = budget!(duplicates: 1, time_ups: 0, ..budget);
+    drains(world(Protocol::with(2, budget), Protocol::with(2, more)));
 }
 
 #[test]
 fn the_sweep_can_always_empty_the_queue() {
-    let budget = Budget {
-        losses: 1,
-        crashes: 1,
-        slow_runs: 1,
-        ..Budget::default()
-    };
-    let more = Budget {
-        give_backs: 1,
-        early_sweeps: 1,
-        ..budget
-    };
+    let budget = budget!(losses: 1, crashes: 1, slow_runs: 1);
+    let more = budget!(give_backs: 1, early_sweeps: 1, ..budget);
     let sweeping = |budget| Protocol {
         sweep: true,
-        ..with(2, budget)
+        ..Protocol::with(2, budget)
     };
     drains(world(sweeping(budget), sweeping(more)));
 }

@@ -2,29 +2,7 @@
 //! the older one. Each rule is also broken once.
 
 use model::property::{NO_STATE_LOST, NO_TASK_WAITS_ALONE};
-use model::{Budget, Mutation, Protocol, Report, drain};
-
-const ONE: Budget = Budget {
-    crashes: 0,
-    losses: 0,
-    duplicates: 0,
-    lost_responses: 0,
-    errors: 0,
-    slow_processors: 0,
-    slow_runs: 0,
-    give_backs: 0,
-    time_ups: 0,
-    marker_ends: 0,
-    newer_states: 1,
-    early_sweeps: 0,
-};
-
-fn keys(tasks: u8, budget: Budget) -> Protocol {
-    Protocol {
-        budget,
-        ..Protocol::with_tasks(tasks)
-    }
-}
+use model::{Mutation, Protocol, Report, budget, drain};
 
 fn holds(world: Protocol) -> Report {
     let report = world.explore();
@@ -46,64 +24,37 @@ fn needs(world: Protocol, mutation: Mutation, property: &'static str) {
 
 #[test]
 fn properties_hold_with_newer_states() {
-    holds(keys(
-        2,
-        Budget {
-            newer_states: 2,
-            ..ONE
-        },
-    ));
+    holds(Protocol::with(2, budget!(newer_states: 2)));
 }
 
 #[test]
 fn properties_hold_with_newer_states_a_crash_and_a_slow_processor() {
-    holds(keys(
+    holds(Protocol::with(
         1,
-        Budget {
-            newer_states: 2,
-            crashes: 1,
-            slow_processors: 1,
-            ..ONE
-        },
+        budget!(newer_states: 2, crashes: 1, slow_processors: 1),
     ));
 }
 
 #[test]
 fn properties_hold_with_newer_states_lost_responses_and_returns() {
-    let budget = Budget {
-        newer_states: 2,
-        lost_responses: 1,
-        give_backs: 1,
-        time_ups: 1,
-        ..ONE
-    };
-    holds(keys(1, budget));
+    let budget = budget!(newer_states: 2, lost_responses: 1, give_backs: 1, time_ups: 1);
+    holds(Protocol::with(1, budget));
 }
 
 #[test]
 fn properties_hold_with_newer_states_and_a_concurrent_sweep() {
-    let budget = Budget {
-        newer_states: 2,
-        slow_runs: 1,
-        early_sweeps: 1,
-        ..ONE
-    };
+    let budget = budget!(newer_states: 2, slow_runs: 1, early_sweeps: 1);
     let sweep = true;
     holds(Protocol {
         sweep,
-        ..keys(1, budget)
+        ..Protocol::with(1, budget)
     });
 }
 
 #[test]
 fn a_queue_with_newer_states_can_always_be_emptied() {
-    let budget = Budget {
-        newer_states: 2,
-        slow_processors: 1,
-        time_ups: 1,
-        ..ONE
-    };
-    let drain = drain::walk(&keys(1, budget));
+    let budget = budget!(newer_states: 2, slow_processors: 1, time_ups: 1);
+    let drain = drain::walk(&Protocol::with(1, budget));
     assert_eq!(drain.stuck, None);
     assert!(drain.drained > 0);
 }
@@ -111,7 +62,7 @@ fn a_queue_with_newer_states_can_always_be_emptied() {
 #[test]
 fn a_newer_state_of_a_settled_key_requests_a_wake_up() {
     needs(
-        keys(1, ONE),
+        Protocol::with(1, budget!(newer_states: 1)),
         Mutation::NewerStateUnannounced,
         NO_TASK_WAITS_ALONE,
     );
@@ -119,17 +70,18 @@ fn a_newer_state_of_a_settled_key_requests_a_wake_up() {
 
 #[test]
 fn a_newer_state_of_a_pending_key_requests_a_wake_up() {
-    needs(keys(1, ONE), Mutation::MoveUnannounced, NO_TASK_WAITS_ALONE);
+    needs(
+        Protocol::with(1, budget!(newer_states: 1)),
+        Mutation::MoveUnannounced,
+        NO_TASK_WAITS_ALONE,
+    );
 }
 
 #[test]
 fn late_end_of_an_overtaken_run_requests_a_wake_up() {
-    let budget = Budget {
-        slow_processors: 1,
-        ..ONE
-    };
+    let budget = budget!(newer_states: 1, slow_processors: 1);
     needs(
-        keys(2, budget),
+        Protocol::with(2, budget),
         Mutation::OvertakenEndUnannounced,
         NO_TASK_WAITS_ALONE,
     );
@@ -137,5 +89,9 @@ fn late_end_of_an_overtaken_run_requests_a_wake_up() {
 
 #[test]
 fn settlement_checks_for_newer_states() {
-    needs(keys(1, ONE), Mutation::SettleOverNewerState, NO_STATE_LOST);
+    needs(
+        Protocol::with(1, budget!(newer_states: 1)),
+        Mutation::SettleOverNewerState,
+        NO_STATE_LOST,
+    );
 }
