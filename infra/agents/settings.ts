@@ -185,7 +185,7 @@ type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
 
 /** All settings of an agents' queue, with the defaults filled in. */
 export interface AgentQueueSettings {
-  readonly agents: RequiredExcept<AgentSettings, 'answerWithin' | 'callLease'>;
+  readonly agents: setting.Resolved<AgentSettings, typeof AGENTS>;
   readonly calls: RequiredExcept<CallSettings, 'maxConcurrency'>;
   readonly alarms: Required<AgentAlarmSettings>;
 }

@@ -68,6 +68,9 @@ type Defaults<G extends Group> = {
   readonly [K in keyof G as undefined extends G[K]['fallback'] ? never : K]: G[K]['fallback'];
 };
 
+/** The settings `T` of a group; those with a default are required. */
+export type Resolved<T, G extends Group> = T & Required<Pick<T, keyof T & keyof Defaults<G>>>;
+
 /** Returns the defaults of a group. */
 export function defaultsOf<G extends Group>(group: G): Defaults<G> {
   const entries = Object.entries(group).filter(([, { fallback }]) => fallback !== undefined);

@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { definedOf } from '../lambda/defined';
-import { defaultsOf } from '../lambda/setting';
+import { defaultsOf, type Resolved } from '../lambda/setting';
 import { ALARMS, type AlarmSettings } from './settings/alarms';
 import { type IngestSettings, type ResolvedIngestSettings, resolveIngestSettings } from './settings/ingest';
 import { BREAKER, type BreakerSettings, PROCESSING, type ProcessingSettings } from './settings/processing';
@@ -8,16 +8,10 @@ import { STREAM, type StreamSettings } from './settings/stream';
 import { TASKS, type TaskSettings } from './settings/tasks';
 import { TRACES, type TraceSettings } from './settings/traces';
 
-/** `T` with every property required, except those of `K`. */
-type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
-
 /** All settings of a queue, with the defaults filled in. */
 export interface QueueSettings {
-  readonly tasks: RequiredExcept<TaskSettings, 'maxTtl'>;
-  readonly processing: RequiredExcept<
-    Omit<ProcessingSettings, 'breaker'>,
-    'ratePerSecond' | 'burst' | 'codel' | 'groups' | 'targetLatency'
-  > & {
+  readonly tasks: Resolved<TaskSettings, typeof TASKS>;
+  readonly processing: Resolved<Omit<ProcessingSettings, 'breaker'>, typeof PROCESSING> & {
     readonly breaker: Required<BreakerSettings>;
   };
   readonly stream: Required<StreamSettings>;

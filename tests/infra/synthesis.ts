@@ -16,6 +16,23 @@ import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 
 export const ROOT = join(__dirname, '..', '..');
 
+/** The default settings of each function, by the name of its variable. `tests/contract.json` has them in full. */
+const USUAL = new Map(
+  Object.entries(
+    JSON.parse(readFileSync(join(ROOT, 'tests', 'contract.json'), 'utf8')).settings.defaults as object,
+  ).map(([name, settings]) => [settingsVariable(name), settings as unknown]),
+);
+
+/** The parts of a value that differ from `usual`; `undefined` if there are none. */
+function unusual(value: unknown, usual: unknown): unknown {
+  if (JSON.stringify(value) === JSON.stringify(usual)) return undefined;
+  if (![value, usual].every((each) => typeof each === 'object' && !Array.isArray(each))) return value ?? null;
+  const [own, other] = [value, usual] as Record<string, unknown>[];
+  return Object.fromEntries(
+    Object.keys({ ...other, ...own }).map((name) => [name, unusual(own?.[name], other?.[name])]),
+  );
+}
+
 /** A statement of a policy. Its resources are construct paths (`task-table/table.Arn`) instead of logical ids. */
 export interface Statement {
   readonly effect: string;
@@ -198,10 +215,13 @@ export class Synthesized {
     }
   }
 
-  /** The template with masked hashes of the code. */
+  /** The template with masked hashes of the code, and of the functions' settings only those that are not the defaults. */
   masked(): unknown {
     const text = JSON.stringify(this.json).replace(/"[0-9a-f]{64}\.zip"/g, '"<code>.zip"');
-    return JSON.parse(text);
+    return JSON.parse(text, (name, value) => {
+      const usual = USUAL.get(name);
+      return usual === undefined ? value : JSON.stringify(unusual(JSON.parse(value), usual) ?? {});
+    });
   }
 
   /** Texts of the warnings of this stack, without those of placeholders and of queues without an alarm topic. */
