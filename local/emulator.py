@@ -94,7 +94,9 @@ class Emulator:
         shutil.rmtree(self.directory / "tmp", ignore_errors=True)
 
 
-def start(directory: Path, enforced: bool = False, schedules: bool = True) -> Emulator:
+def start(
+    directory: Path, enforced: bool = False, schedules: bool = True, inserts: tuple[str, float] | None = None
+) -> Emulator:
     """Start the emulator on a free port of 127.0.0.1 and wait until it answers.
 
     `directory` receives its log (``ministack.log``) and its temporary files. The process
@@ -105,6 +107,9 @@ def start(directory: Path, enforced: bool = False, schedules: bool = True) -> Em
     process and its children trust the emulator's certificate, and no other.
 
     Without `schedules`, no schedule fires: a test invokes the function that it needs.
+
+    With `inserts`, the tables whose names begin with its first part have its second part as a limit of new tasks a
+    second; see `local.throttling`.
     """
     if not (Path(sys.executable).parent / "ministack").exists():
         raise EmulatorError("ministack is not installed in this environment: run `make setup`")
@@ -132,6 +137,8 @@ def start(directory: Path, enforced: bool = False, schedules: bool = True) -> Em
     }
     if not schedules:
         environment["FRESHQ_SCHEDULES"] = "off"
+    if inserts:
+        environment["FRESHQ_INSERTS"] = f"{inserts[0]}:{inserts[1]}"
     if enforced:
         decisions = (directory / _DECISIONS).resolve()
         decisions.write_text("")

@@ -53,8 +53,9 @@ class Mailbox:
             AttributeNames=["All"],
         )
         received = answer.get("Messages", [])
-        for message in received:
-            self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=message["ReceiptHandle"])
+        if received:
+            entries = [{"Id": str(n), "ReceiptHandle": m["ReceiptHandle"]} for n, m in enumerate(received)]
+            self._sqs.delete_message_batch(QueueUrl=self._url, Entries=entries)
         return [
             Message(
                 message["Body"],

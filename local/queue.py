@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from local.contract import CONTROL_ITEM, INDEX, KEY, STATUSES
 from local.stack import DeployedStack
 from local.waiting import now_ms, wait_until
 
+#: The maximum number of messages of one request to SQS.
+_SQS_BATCH = 10
 #: Fields by which to find the log line that process-tasks writes at the end of each turn.
 _TURN_FIELDS = {"tail_call", "empty_polls", "lost_races"}
 
@@ -37,6 +40,29 @@ class DeployedQueue(DeployedStack):
     def status(self, task_id: str) -> str | None:
         item = self.item(task_id)
         return item["taskStatus"]["S"] if item else None
+
+    def statuses(self) -> dict[str, str]:
+        """The status of every task by its id, read in pages."""
+        pages = self.client("dynamodb").get_paginator("scan").paginate(
+            TableName=self.table, ProjectionExpression=f"{KEY}, taskStatus", ConsistentRead=True
+        )
+        items = (item for page in pages for item in page["Items"])
+        return {item[KEY]["S"]: item["taskStatus"]["S"] for item in items if "taskStatus" in item}
+
+    def messages_left(self) -> int:
+        """The number of messages in the ingest queue, those in flight included."""
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        url = self.outputs["IngestQueueUrl"]
+        left = self.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+        return sum(int(left[name]) for name in names)
+
+    def send(self, bodies: list[Any]) -> None:
+        """Send messages with these JSON values to the ingest queue, at most ten per request."""
+        for batch in chunks(bodies, _SQS_BATCH):
+            entries = [{"Id": str(number), "MessageBody": json.dumps(body)} for number, body in enumerate(batch)]
+            answer = self.client("sqs").send_message_batch(QueueUrl=self.outputs["IngestQueueUrl"], Entries=entries)
+            if failed := answer.get("Failed"):
+                raise RuntimeError(f"the ingest queue rejected {failed[0]}")
 
     def count(self, status: str) -> int:
         """The number of tasks in a status, counted in the index."""

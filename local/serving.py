@@ -25,7 +25,7 @@ from ministack import app
 from ministack.core import lambda_runtime
 from ministack.services import scheduler
 
-from local import alarms, asynchronous, iam_emulator, saved_queries, schedules
+from local import alarms, asynchronous, iam_emulator, saved_queries, schedules, throttling
 
 _HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?", re.IGNORECASE)
 _BROWSER_HEADERS = ("origin", "sec-fetch-site")
@@ -99,6 +99,9 @@ def main() -> None:
     asynchronous.install()
     if os.environ.get("FRESHQ_SCHEDULES") == "off":
         scheduler.start_scheduler = lambda: None
+    if limit := os.environ.get("FRESHQ_INSERTS"):
+        tables, per_second = limit.split(":")
+        throttling.install(tables, float(per_second))
     if decisions := os.environ.get("FRESHQ_IAM_DECISIONS"):
         iam_emulator.install(decisions)
     app.app = without_web_pages(app.app)  # type: ignore[assignment]

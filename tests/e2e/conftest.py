@@ -24,9 +24,11 @@ from local.queue import DeployedQueue
 STACK = "LifoQueue-dev"
 AGENTS_STACK = "AgentQueue-dev"
 #: The files that last longest, longest first. They start first, so that all processes end at about the same time.
-LONGEST = ("smoke", "surplus", "schedules", "drain", "operate", "runbook", "runbook_platform", "two_processors", "ingest", "outage", "telemetry")
+LONGEST = ("smoke", "storm", "surplus", "schedules", "drain", "operate", "runbook", "runbook_platform", "two_processors", "ingest", "outage", "telemetry")
 #: The index of the local AWS has no lag. With the deployed setting, each turn would last two seconds longer.
 INDEX_LAG_MS = 200
+#: Inserts a second into the table of `test_storm.py`: as many as the local AWS can take beside other tests.
+STORM_INSERTS = ("Storm-", 60)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -65,7 +67,7 @@ def local_aws(worker_id: str) -> Iterator[Emulator]:
     directory = STATE / "e2e" / worker_id
     directory.mkdir(parents=True, exist_ok=True)
     enforced = os.environ.get("FRESHQ_IAM") != "0"
-    running = emulator.start(directory, enforced, schedules=False)
+    running = emulator.start(directory, enforced, schedules=False, inserts=STORM_INSERTS)
     try:
         yield running
         if enforced:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import urlsplit
 
+import apps
 import pytest
 from commands import run as run_freshq
 from expectations import number, wait_for
 
-from local import assembly, deployment
 from local.emulator import Emulator, local_environment
 from local.paths import PROJECT, STATE
 from local.queue import DeployedQueue
@@ -24,7 +21,6 @@ from local.waiting import now_ms
 DOCUMENT = PROJECT / "docs" / "how-to" / "producers.md"
 REFERENCE = PROJECT / "docs" / "reference" / "create-tasks.md"
 STACK = "Producers"
-TOOLS = PROJECT / "node_modules" / ".bin"
 #: Runs the snippet with this language and name; returns its output.
 Run = Callable[[str, str], str]
 
@@ -39,17 +35,7 @@ def snippets(language: str, name: str | None = None) -> list[str]:
 @pytest.fixture(scope="module")
 def producers(local_aws: Emulator) -> DeployedQueue:
     """The document's CDK app, checked by the compiler, synthesized and deployed."""
-    # Within the project, so that imports of the package `freshq` find its constructs.
-    directory = STATE / "producers"
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / "app.ts").write_text("\n".join(snippets("ts")))
-    settings = {"extends": "../../tsconfig.json", "include": ["app.ts"]}
-    (directory / "tsconfig.json").write_text(json.dumps(settings))
-    tool(directory, "tsc", "--noEmit", "--project", "tsconfig.json")
-    out = directory / "cdk.out"
-    functions = os.environ.get("FRESHQ_ARTIFACTS", str(PROJECT / "target" / "local"))
-    tool(directory, "tsx", "app.ts", CDK_OUTDIR=str(out), FRESHQ_ARTIFACTS=functions)
-    return deployment.deploy(local_aws, assembly.read(out, STACK), DeployedQueue)
+    return apps.deployed(local_aws, STACK, "\n".join(snippets("ts")))
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +47,14 @@ def run(producers: DeployedQueue) -> Run:
     outputs["CREATE_TASKS_URL"] = f"{producers.endpoint}/_aws/lambda-url/{identifier}/"
     environment = local_environment(producers.local_endpoint) | outputs
     directory = STATE / "producers"
-    commands = {"python": [sys.executable], "js": ["node"], "typescript": [str(TOOLS / "tsx")]}
+    commands = {"python": [sys.executable], "js": ["node"], "typescript": [str(apps.TOOLS / "tsx")]}
     suffixes = {"python": "py", "js": "mjs", "typescript": "mts"}
 
     def run_snippet(language: str, name: str) -> str:
         (source,) = snippets(language, name)
         path = directory / f"{name}.{suffixes[language]}"
         path.write_text(source)
-        return output_of([*commands[language], path.name], directory, environment)
+        return apps.output_of([*commands[language], path.name], directory, environment)
 
     return run_snippet
 
@@ -137,23 +123,3 @@ def test_the_document_has_a_rust_snippet_that_is_compiled_but_not_run() -> None:
 def constant(name: str) -> str:
     """Converts `TopicArn` to `TOPIC_ARN`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
-
-
-def tool(directory: Path, name: str, *arguments: str, **variables: str) -> None:
-    """Run one of the project's own tools."""
-    output_of([str(TOOLS / name), *arguments], directory, dict(os.environ) | variables)
-
-
-def output_of(command: list[str], directory: Path, environment: dict[str, str]) -> str:
-    """The standard output of a command, which must end with exit code 0."""
-    finished = subprocess.run(
-        command,
-        cwd=directory,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert finished.returncode == 0, f"{command}:\n{finished.stdout}\n{finished.stderr}"
-    return finished.stdout

@@ -9,6 +9,7 @@ _CLOSE = "crates/lifo-queue/src/ingest/close.rs"
 _MESSAGE = "crates/lifo-queue/src/ingest/message.rs"
 _INSERT = "crates/lifo-queue/src/ingest/insert.rs"
 _WAVES = "crates/lifo-queue/src/ingest/waves.rs"
+_ADMISSION = "crates/lifo-queue/src/ingest/admission.rs"
 _SPEC = "crates/lifo-queue/src/create/spec.rs"
 
 
@@ -49,6 +50,42 @@ INGEST_GUARDS: tuple[Guard, ...] = (
         _INGEST,
         "first.sort_by_key(|chain| chain.first().map(|(index, _)| Reverse(batch[*index].sent)));",
         "first.sort_by_key(|chain| chain.first().map(|(index, _)| batch[*index].sent));",
+    ),
+    one_change(
+        "decide about the admission of a redelivered message again",
+        _ADMISSION,
+        "if message.receives > 1 {",
+        "if message.receives > 1_000_000 {",
+    ),
+    one_change(
+        "shed tasks with a key or a delay before the first write",
+        _ADMISSION,
+        "let may_shed = task.keyed.is_none() && task.not_before.is_none();",
+        "let may_shed = true;",
+    ),
+    one_change(
+        "count a task as shed if a part of its message failed",
+        _CLOSE,
+        "for (index, message) in open.iter().enumerate().filter(|(_, open)| !open.left) {",
+        "for (index, message) in open.iter().enumerate() {",
+    ),
+    one_change(
+        "count the shed tasks of a message that the shed queue took in part",
+        _CLOSE,
+        "let first = |index: usize| owners.partition_point(|owner| *owner < owners[index]);",
+        "let first = |index: usize| index;",
+    ),
+    one_change(
+        "shed tasks by a capacity that no processor confirms",
+        "crates/lifo-queue/src/control.rs",
+        "let counts = capacity.is_recent(now) || self.is_paused(now);",
+        "let counts = true;",
+    ),
+    one_change(
+        "measure a capacity while a slot is free",
+        "crates/lifo-queue/src/process/capacity.rs",
+        "let was_free = self.free > passed.mul_f64(FREE);",
+        "let was_free = self.free > passed;",
     ),
     one_change(
         "wait for the dead-letter queue beyond the deadline",

@@ -129,11 +129,21 @@ impl ShedCounter {
     /// Hands the tasks over, and counts those before the first that the sink did not take. The
     /// caller must repeat the others, and they are counted then.
     pub async fn count(&self, tasks: &[ShedTask]) -> ShedReport {
+        self.count_together(tasks, |index| index).await
+    }
+
+    /// Like [`count`](Self::count), for tasks that the caller can only repeat with those from
+    /// `first` of their index on, which is at most the index.
+    pub async fn count_together(
+        &self,
+        tasks: &[ShedTask],
+        first: impl Fn(usize) -> usize,
+    ) -> ShedReport {
         let not_handed_over = match &self.sink {
             Some(sink) if !tasks.is_empty() => sink.hand_over(tasks).await,
             _ => Vec::new(),
         };
-        let again_from = not_handed_over.iter().map(|task| task.index).min();
+        let again_from = not_handed_over.iter().map(|task| first(task.index)).min();
         let counted = &tasks[..again_from.unwrap_or(tasks.len()).min(tasks.len())];
         let count = |like: &dyn Fn(&ShedTask) -> bool| {
             let tasks = counted.iter().filter(|task| like(task));

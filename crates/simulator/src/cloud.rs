@@ -36,6 +36,7 @@
 //! | `table`, `wire`, `memory`, `memory_wire`, `process_store` | the table, its lagging index, and the simulated network to it |
 //! | `embedded` | the table on the embedded DynamoDB, through the real SDK |
 //! | `stream`, `topic`, `platform` | stream, topics, asynchronous invocations |
+//! | [`IngestProcess`] | a process of `ingest-tasks`, whose queue belongs to the test |
 //! | `functions`, `invocation`, `process`, `steps`, `runner`, `script` | the deployed code, and its simulated processes |
 //! | `expiry` | DynamoDB's time to live |
 //! | `ledger`, `watch` | a record of all events, and the checks of the guarantees |
@@ -48,6 +49,7 @@ mod embedded;
 mod expiry;
 pub mod fault;
 mod functions;
+mod ingest;
 mod invocation;
 mod ledger;
 mod memory;
@@ -83,6 +85,7 @@ pub use self::census::Census;
 use self::clock::pause;
 use self::fault::lock;
 pub use self::fault::{FaultKind, Rates};
+pub use self::ingest::IngestProcess;
 use self::process::{Function, Life, Process};
 pub use self::script::{Deed, Script};
 pub use self::settings::CloudSettings;

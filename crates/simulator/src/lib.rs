@@ -4,6 +4,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`admission`] | the meter of admission beside a simulated table |
 //! | [`agents`] | the agents' queue over an unreliable network, and an audit of its table |
 //! | [`cloud`] | the whole task queue on a virtual clock, with faults, and a ledger that checks it |
 //! | [`conflicts`] | transaction conflicts, as on DynamoDB, and the cost of every call |
@@ -16,6 +17,7 @@
 //! | [`seeds`] | the seeds of a test with random inputs |
 //! | [`topics`] | topics that record what was published, and can be made to fail |
 
+pub mod admission;
 pub mod agents;
 pub mod cloud;
 pub mod conflicts;

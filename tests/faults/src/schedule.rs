@@ -4,7 +4,9 @@ mod downstream;
 mod keys;
 mod limit;
 mod pages;
+mod storm;
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -20,6 +22,7 @@ use tokio::time::Instant;
 use self::downstream::{Downstream, downstream};
 use self::limit::Limited;
 use self::pages::Pages;
+use self::storm::Storm;
 
 /// Virtual time within which every task of a schedule must have ended.
 pub const MOST: Duration = Duration::from_secs(4 * 3600);
@@ -32,6 +35,7 @@ pub struct Schedule {
     downstream: Downstream,
     pages: Option<Pages>,
     limited: Option<Limited>,
+    storm: Option<Storm>,
 }
 
 struct Burst {
@@ -54,6 +58,7 @@ impl Schedule {
             downstream: downstream(rng),
             pages: None,
             limited: None,
+            storm: None,
         };
         let schedule = match rng.u32(0..6) {
             0 => schedule.stalling(rng),
@@ -63,7 +68,8 @@ impl Schedule {
         let schedule = schedule.with_keys(&mut Rng::with_seed(seed ^ 0x5eed_0003));
         let schedule = schedule.with_full_pages(&mut Rng::with_seed(seed ^ 0x5eed_0004));
         let schedule = schedule.with_limit(&mut Rng::with_seed(seed ^ 0x5eed_0005));
-        schedule.with_groups(&mut Rng::with_seed(seed ^ 0x5eed_0006))
+        let schedule = schedule.with_groups(&mut Rng::with_seed(seed ^ 0x5eed_0006));
+        schedule.with_storm(&mut Rng::with_seed(seed ^ 0x5eed_0007))
     }
 
     /// Adds groups to a quarter of the schedules.
@@ -121,6 +127,13 @@ impl Schedule {
         self
     }
 
+    /// The number of tasks that admission shed, once the schedule was played.
+    #[must_use]
+    pub fn not_admitted(&self) -> u64 {
+        let storm = self.storm.as_ref();
+        storm.map_or(0, |storm| storm.shed.load(Ordering::Relaxed))
+    }
+
     pub fn script(&self) -> impl Fn(&Task) -> (Duration, Deed) + Send + Sync + 'static {
         let (downstream, limited) = (self.downstream, self.limited.clone());
         move |task| {
@@ -164,9 +177,10 @@ impl Schedule {
                 cloud.run_for(Duration::from_secs(1)).await;
             }
         }
-        let broken = match self.pages {
-            Some(pages) => pages.clear(cloud).await,
-            None => None,
+        let broken = match (&self.storm, self.pages) {
+            (Some(storm), _) => storm.play(cloud).await,
+            (None, Some(pages)) => pages.clear(cloud).await,
+            (None, None) => None,
         };
         cloud.run_until_settled(MOST).await;
         let limited = self.limited.as_ref();

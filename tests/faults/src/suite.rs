@@ -7,6 +7,9 @@ use simulator::seeds::Seeds;
 
 use crate::schedule::Schedule;
 
+/// The end of the tasks that admission shed.
+const NOT_ADMITTED: &str = "not admitted";
+
 /// Number of trace lines that a failure prints.
 const TAIL: usize = 120;
 
@@ -34,6 +37,13 @@ pub fn play(seed: u64, store: Store) -> Report {
         let broken = schedule.play(&cloud).await;
         let mut report = cloud.finish();
         report.violations.extend(broken);
+        let not_admitted = schedule.not_admitted();
+        if not_admitted > 0 {
+            report
+                .census
+                .ends
+                .insert(NOT_ADMITTED.to_owned(), not_admitted);
+        }
         report
     })
 }
@@ -67,6 +77,8 @@ pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKin
     for kind in faults {
         assert!(census.faults.contains_key(kind), "{kind:?} never occurred");
     }
+    let storms = store == Store::Embedded || census.ends.contains_key(NOT_ADMITTED);
+    assert!(storms, "admission shed no task");
     for exit in endings {
         assert!(census.turns.contains_key(*exit), "no turn ended {exit}");
     }

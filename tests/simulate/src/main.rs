@@ -2,8 +2,8 @@
 //! wake-ups, turns, sweeps) runs on a virtual clock with the in-memory store. Other disciplines run
 //! against the same downstream. The seeds determine every figure.
 //!
-//! Prints the figures, writes `overload.json`, `storm.json` and `groups.json` into `target/simulate`
-//! and the pictures into `docs/img`.
+//! Prints the figures, writes `overload.json`, `storm.json` and `groups.json` into `target/simulate`,
+//! the page `docs/reference/storms.md`, and the pictures into `docs/img`.
 
 mod actors;
 mod arrivals;
@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 use serde::Serialize;
 
@@ -40,6 +41,7 @@ struct Overload {
 
 #[allow(clippy::print_stdout, reason = "the figures are what is asked for")]
 fn main() -> Result<(), Box<dyn Error>> {
+    let began = Instant::now();
     write("groups.json", &groups::groups())?;
     let overload = Overload {
         outage: experiments::outages(),
@@ -51,6 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     write("overload.json", &overload)?;
     let storm = storm::storms();
     write("storm.json", &storm)?;
+    fs::write("docs/reference/storms.md", storm::page(&storm))?;
     let images = Path::new("docs/img");
     let (arrival, newest) = experiments::burst();
     pictures::write(
@@ -61,7 +64,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         &storm,
         (&arrival, &newest),
     )?;
-    println!("wrote the pictures in docs/img");
+    let seconds = began.elapsed().as_secs();
+    println!("wrote docs/reference/storms.md and the pictures in docs/img, in {seconds} s");
     Ok(())
 }
 

@@ -13,7 +13,9 @@ impl Ingest {
             owners.resize(owners.len() + message.shed.len(), index);
             tasks.extend_from_slice(&message.shed);
         }
-        let report = self.shed.count(&tasks).await;
+        // SQS redelivers whole messages, and then admits the tasks that were not admitted.
+        let first = |index: usize| owners.partition_point(|owner| *owner < owners[index]);
+        let report = self.shed.count_together(&tasks, first).await;
         for owner in owners.drain(report.again_from.unwrap_or(tasks.len())..) {
             open[owner].left = true;
         }

@@ -15,6 +15,7 @@ use super::clock::SkewedClock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Function {
     CreateTasks,
+    IngestTasks,
     Trigger,
     ProcessTasks,
     SweepTasks,

@@ -136,6 +136,24 @@ async fn keys_delays_and_redeliveries_are_always_admitted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn message_whose_tasks_the_shed_queue_took_in_part_is_not_counted() {
+    let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    leave(&*store, 1.0, 1_000_000).await;
+    queues.keeps_out.lock().unwrap().insert("m1#1".to_owned());
+    let ingest = admitting(store.clone(), store.clone(), &queues);
+    let mut batch = messages(3, "[{},{}]");
+    let report = work(&ingest, &batch).await;
+    assert_eq!(report.shed.counted(), 2);
+    assert_eq!(report.returned, ["m1", "m2"]);
+    batch.remove(0);
+    for message in &mut batch {
+        message.receives += 1;
+    }
+    let report = work(&ingest, &batch).await;
+    assert_eq!((report.created, report.shed.counted()), (4, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn created_and_shed_tasks_are_all_tasks_despite_failed_parts() {
     for seed in simulator::seeds::Seeds::of(0..200).range {
         let mut rng = fastrand::Rng::with_seed(seed);

@@ -36,13 +36,16 @@ struct State {
 
 pub(super) struct Queue {
     clock: TokioClock,
+    /// If set, each second task has this expiry.
+    every_second: Option<Duration>,
     state: Mutex<State>,
 }
 
 impl Queue {
-    pub(super) fn new(clock: TokioClock) -> Self {
+    pub(super) fn new(clock: TokioClock, every_second: Option<Duration>) -> Self {
         Self {
             clock,
+            every_second,
             state: Mutex::default(),
         }
     }
@@ -83,7 +86,7 @@ impl Queue {
         state.in_flight.extend(numbered);
         received
             .iter()
-            .map(|message| delivery(message, now))
+            .map(|message| self.delivery(message, now))
             .collect()
     }
 
@@ -103,21 +106,26 @@ impl Queue {
         self.lock().receives
     }
 
+    fn delivery(&self, message: &Message, now: Millis) -> Delivery {
+        let id = message.number.to_string();
+        let expiry = self
+            .every_second
+            .filter(|_| message.number.is_multiple_of(2));
+        Delivery {
+            receipt: id.clone(),
+            id,
+            group: None,
+            body: expiry.map_or("{}".to_owned(), |expiry| {
+                format!("{{\"ttlSeconds\":{}}}", expiry.as_secs())
+            }),
+            sent: message.sent,
+            first_received: message.first_received.unwrap_or(now),
+            receives: message.receives,
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn delivery(message: &Message, now: Millis) -> Delivery {
-    let id = message.number.to_string();
-    Delivery {
-        receipt: id.clone(),
-        id,
-        group: None,
-        body: "{}".to_owned(),
-        sent: message.sent,
-        first_received: message.first_received.unwrap_or(now),
-        receives: message.receives,
     }
 }
 

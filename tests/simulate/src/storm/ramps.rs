@@ -1,76 +1,133 @@
-//! Loads that rise and fall: what admission costs in runs that could have been done.
+//! Loads that rise and fall, pauses and outages: what admission costs in runs that could have been
+//! done.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{HOUR, INVOCATIONS, Load, Variant, count, goodput, play};
+use super::load::{Downstream, HOUR, Load, Variant};
+use super::play::play;
 use crate::figures::rounded;
 use crate::parallel;
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// Arrivals a second in a quiet time, and in a storm.
+/// Arrivals a second in a quiet time, in a storm, and in a storm of at least ten minutes.
 const QUIET: usize = 20;
 const STORM: usize = 2_000;
+const LONG: usize = 300;
 
 /// Figures of a ramp.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Ramp {
-    /// Runs that ended, as a share of those that the downstream could do, without admission.
-    goodput_of_none: f64,
-    /// Runs with admission as a share of those without it.
-    goodput_against_none: f64,
+    /// Successful runs without admission.
+    runs_of_none: usize,
+    /// Successful runs with admission as a share of those without it.
+    pub(super) goodput_against_none: f64,
     /// Tasks that were not admitted, as a share of the arrivals.
-    shed: f64,
+    pub(super) shed: f64,
 }
 
-/// Arrivals a second, and seconds.
-const LOADS: [(&str, &[(usize, u64)]); 3] = [
-    ("idle_to_storm", &[(0, 30), (STORM, 90)]),
-    ("storm_then_quiet", &[(STORM, 60), (QUIET, 90)]),
-    (
-        "alternating",
-        &[
-            (STORM, 15),
-            (QUIET, 30),
-            (STORM, 15),
-            (QUIET, 30),
-            (STORM, 15),
-            (QUIET, 30),
-        ],
-    ),
-];
+impl Ramp {
+    /// Plays a load without and with admission.
+    pub(super) fn of(load: &Load) -> Self {
+        Self::against(runs_of_none(load), load)
+    }
+
+    /// Plays a load with admission.
+    #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
+    pub(super) fn against(runs_of_none: usize, load: &Load) -> Self {
+        let (some, tally) = play(Variant::Admission, load);
+        Self {
+            runs_of_none,
+            goodput_against_none: rounded(some.runs.len() as f64 / runs_of_none.max(1) as f64),
+            shed: rounded(tally.shed as f64 / some.created.len() as f64),
+        }
+    }
+}
+
+/// The number of runs without admission.
+pub(super) fn runs_of_none(load: &Load) -> usize {
+    play(Variant::Postpone, load).0.runs.len()
+}
+
+/// Arrivals a second with their seconds.
+fn rising(rates: &[(usize, u64)]) -> Load {
+    let rates: Vec<_> = rates
+        .iter()
+        .map(|(rate, seconds)| (*rate, Duration::from_secs(*seconds)))
+        .collect();
+    Load::new(&rates)
+}
+
+/// A storm, and a quiet time after it.
+pub(super) fn storm_then_quiet() -> Load {
+    rising(&[(STORM, 60), (QUIET, 90)])
+}
+
+/// Short storms and quiet times.
+pub(super) fn alternating() -> Load {
+    let both = [(STORM, 15), (QUIET, 30)];
+    rising(&[both, both, both].concat())
+}
+
+/// The name of each ramp, and its load. The expiry is set later.
+fn loads() -> Vec<(&'static str, Load)> {
+    let storm = rising(&[(STORM, 120)]);
+    vec![
+        ("idle_to_storm", rising(&[(0, 30), (STORM, 90)])),
+        ("storm_then_quiet", storm_then_quiet()),
+        ("alternating", alternating()),
+        (
+            "pause",
+            Load {
+                pause: Some((MINUTE, 11 * MINUTE)),
+                ..rising(&[(LONG, 720)])
+            },
+        ),
+        (
+            "outage",
+            Load {
+                downstream: Downstream::Outage(MINUTE / 2, MINUTE),
+                ..storm.clone()
+            },
+        ),
+        (
+            "runs_of_30s",
+            Load {
+                downstream: Downstream::Steady(MINUTE / 2),
+                ..rising(&[(LONG, 300)])
+            },
+        ),
+        (
+            "expiries_per_task",
+            Load {
+                every_second: Some(MINUTE / 2),
+                ..storm.clone()
+            },
+        ),
+        (
+            "falling_capacity",
+            Load {
+                downstream: Downstream::Slower(MINUTE),
+                ..storm
+            },
+        ),
+    ]
+}
 
 /// Plays every ramp with both expiries, without and with admission.
 pub(super) fn all() -> BTreeMap<String, Ramp> {
     let expiries = [("60s", MINUTE), ("1h", HOUR)];
-    let cells: Vec<_> = LOADS
-        .iter()
-        .flat_map(|(name, phases)| expiries.map(|(expiry, time)| (*name, *phases, expiry, time)))
-        .collect();
-    let played = parallel::map(cells, |(name, phases, expiry, time)| {
-        let load = || Load {
-            phases: phases
-                .iter()
-                .map(|(rate, seconds)| {
-                    let lasting = Duration::from_secs(*seconds);
-                    (count((*rate, lasting)), lasting)
-                })
-                .collect(),
-            expiry: time,
-            invocations: INVOCATIONS,
-            in_storm: false,
-        };
-        let [(none, _), (some, tally)] =
-            [Variant::Postpone, Variant::Admission].map(|variant| play(variant, &load()));
-        #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
-        let ramp = Ramp {
-            goodput_of_none: goodput(&none, load().lasts().as_secs_f64()),
-            goodput_against_none: rounded(some.runs.len() as f64 / none.runs.len().max(1) as f64),
-            shed: rounded(tally.shed as f64 / some.created.len() as f64),
-        };
-        (format!("{name}_{expiry}"), ramp)
+    let cells = loads().into_iter().flat_map(|(name, load)| {
+        expiries.map(|(expiry, time)| {
+            let load = Load {
+                expiry: time,
+                ..load.clone()
+            };
+            (format!("{name}_{expiry}"), load)
+        })
     });
+    let played = parallel::map(cells.collect(), |(name, load)| (name, Ramp::of(&load)));
     played.into_iter().collect()
 }

@@ -1,0 +1,29 @@
+//! The meter of admission beside a simulated table.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use lifo_queue::control::Control;
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::store::{AdmissionStore, Counts, Mark, Meter, QueueStore, StoreError};
+
+/// The item `#ingest` in a store of its own, beside the control item of a table.
+#[derive(Clone)]
+pub struct SharedMeter {
+    /// Has the item.
+    pub item: Arc<MemoryStore>,
+    /// Has the control item.
+    pub table: Arc<dyn QueueStore>,
+}
+
+#[async_trait]
+impl AdmissionStore for SharedMeter {
+    async fn meter(
+        &self,
+        counts: Counts,
+        mark: Option<Mark>,
+    ) -> Result<(Meter, Control), StoreError> {
+        let (meter, _) = self.item.meter(counts, mark).await?;
+        Ok((meter, self.table.control().await?))
+    }
+}

@@ -1,0 +1,55 @@
+"""The limit of the index's partition of pending tasks, for the emulator, which throttles nothing.
+
+On AWS this partition takes 1,000 inserts a second, more than the emulator can. So a test of a storm sets a lower
+limit. Then the emulator answers further inserts as DynamoDB does, and `ingest-tasks` has to keep newest first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ministack.core.responses import error_response_json
+from ministack.services import dynamodb
+
+#: The beginning of the condition of each insert of a task.
+_INSERT = "attribute_not_exists(taskId)"
+
+Handler = Callable[[dict[str, Any]], tuple]
+
+
+class Inserts:
+    """Inserts a second, of which unused ones are saved for one second."""
+
+    def __init__(self, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second = self._left = per_second
+        self._clock = clock
+        self._at = clock()
+
+    def take(self) -> bool:
+        """Whether one more insert is within the limit."""
+        now = self._clock()
+        self._left = min(self._per_second, self._left + (now - self._at) * self._per_second)
+        self._at = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+def install(tables: str, per_second: float) -> None:
+    """Patch ministack, which this process starts afterwards: limit the inserts into tables whose names begin with `tables`."""
+    inserts = Inserts(per_second)
+    dynamodb._put_item = _limited(dynamodb._put_item, tables, inserts)
+    dynamodb._update_item = _limited(dynamodb._update_item, tables, inserts)
+
+
+def _limited(handler: Handler, tables: str, inserts: Inserts) -> Handler:
+    def limited(request: dict[str, Any]) -> tuple:
+        is_insert = request.get("ConditionExpression", "").startswith(_INSERT)
+        if is_insert and request["TableName"].startswith(tables) and not inserts.take():
+            return error_response_json("ThrottlingException", "the partition of pending tasks is at its limit", 400)
+        return handler(request)
+
+    return limited

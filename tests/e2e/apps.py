@@ -1,0 +1,50 @@
+"""CDK apps of tests, deployed to the local AWS."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from local import assembly, deployment
+from local.emulator import Emulator
+from local.paths import PROJECT, STATE
+from local.queue import DeployedQueue
+
+TOOLS = PROJECT / "node_modules" / ".bin"
+
+
+def deployed(aws: Emulator, stack: str, app: str) -> DeployedQueue:
+    """The queue of `stack` in a CDK app, written in TypeScript: checked by the compiler, synthesized and deployed."""
+    # Within the project, so that imports of the package `freshq` find its constructs.
+    directory = STATE / stack.lower()
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "app.ts").write_text(app)
+    settings = {"extends": "../../tsconfig.json", "include": ["app.ts"]}
+    (directory / "tsconfig.json").write_text(json.dumps(settings))
+    tool(directory, "tsc", "--noEmit", "--project", "tsconfig.json")
+    out = directory / "cdk.out"
+    functions = os.environ.get("FRESHQ_ARTIFACTS", str(PROJECT / "target" / "local"))
+    tool(directory, "tsx", "app.ts", CDK_OUTDIR=str(out), FRESHQ_ARTIFACTS=functions)
+    return deployment.deploy(aws, assembly.read(out, stack), DeployedQueue)
+
+
+def tool(directory: Path, name: str, *arguments: str, **variables: str) -> None:
+    """Run one of the project's own tools."""
+    output_of([str(TOOLS / name), *arguments], directory, dict(os.environ) | variables)
+
+
+def output_of(command: list[str], directory: Path, environment: dict[str, str]) -> str:
+    """The standard output of a command, which must end with exit code 0."""
+    finished = subprocess.run(
+        command,
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert finished.returncode == 0, f"{command}:\n{finished.stdout}\n{finished.stderr}"
+    return finished.stdout

@@ -1,0 +1,348 @@
+//! Schedules with a storm of messages and with admission.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use fastrand::Rng;
+use lifo_queue::backoff::Backoff;
+use lifo_queue::control::Pause;
+use lifo_queue::create::{CreateSettings, LONGEST_TTL};
+use lifo_queue::ingest::{
+    AdmissionSettings, DeadLetter, Delivery, IngestQueue, IngestSettings, Postponed,
+};
+use lifo_queue::shed::{HandOverError, NotHandedOver, ShedCounter, ShedSink, ShedTask};
+use lifo_queue::store::Source;
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::task::Place;
+use lifo_queue::time::Millis;
+use simulator::cloud::{Cloud, IngestProcess};
+
+use super::downstream::Downstream;
+use super::{Burst, MOST, Schedule};
+
+const TICK: Duration = Duration::from_millis(500);
+/// Time until SQS delivers a message of a dead process again. It is longer than a batch can take.
+const VISIBILITY: Duration = Duration::from_secs(40);
+/// Longer than a schedule, so that each created task is in the table until it ends.
+const EXPIRY: Duration = Duration::from_secs(10 * 3600);
+const BATCH: usize = 10;
+
+/// A storm.
+#[derive(Clone)]
+pub(super) struct Storm {
+    settings: IngestSettings,
+    messages_per_tick: usize,
+    ticks: u32,
+    /// The ticks at which an operator pauses the queue, and ends the pause.
+    pause: Option<(u32, u32)>,
+    /// Percentage of the requests to the shed queue that fail.
+    refuses: u32,
+    seed: u64,
+    /// Tasks that were not admitted, once it was played.
+    pub(super) shed: Arc<AtomicU64>,
+}
+
+impl Schedule {
+    /// Replaces the load of one of twelve schedules by a storm, with one or two slots.
+    pub(super) fn with_storm(mut self, rng: &mut Rng) -> Self {
+        if self.pages.is_some() || self.limited.is_some() || rng.u32(0..12) > 0 {
+            return self;
+        }
+        self.load = Vec::<Burst>::new();
+        self.settings.process.slots = rng.u16(1..=2);
+        self.settings.process.publish_capacity = true;
+        self.settings.process.turn = Duration::from_secs(60);
+        // Every run succeeds, so that the tasks end within a schedule.
+        self.downstream = Downstream {
+            seed: rng.u64(..),
+            longest: Duration::from_millis(rng.u64(50..2_000)),
+            ..Downstream::default()
+        };
+        let ticks = rng.u32(30..60);
+        self.storm = Some(Storm {
+            settings: settings(rng, &self),
+            messages_per_tick: rng.usize(1..=3),
+            ticks,
+            pause: rng.bool().then(|| {
+                let from = rng.u32(0..ticks);
+                (from, rng.u32(from..ticks))
+            }),
+            refuses: rng.u32(0..3) * 10,
+            seed: rng.u64(..),
+            shed: Arc::default(),
+        });
+        self
+    }
+}
+
+fn settings(rng: &mut Rng, schedule: &Schedule) -> IngestSettings {
+    IngestSettings {
+        create: CreateSettings {
+            default_ttl: EXPIRY,
+            max_ttl: EXPIRY,
+            key_ttl: LONGEST_TTL,
+            place: Place::Moves,
+            groups: schedule.settings.process.groups,
+        },
+        parallel: 8,
+        visibility: Backoff {
+            base: Duration::from_secs(1),
+            max: Duration::from_secs(20),
+        },
+        admission: Some(AdmissionSettings {
+            factor: rng.u32(1..=3),
+            most_held: rng.u32(1..20),
+        }),
+    }
+}
+
+/// A message of the queue, with one to three tasks.
+#[derive(Clone, Debug)]
+struct Message {
+    delivery: Delivery,
+    tasks: Vec<String>,
+    visible: Millis,
+}
+
+#[derive(Default)]
+struct State {
+    messages: Vec<Message>,
+    sent: usize,
+    sends: bool,
+    created: BTreeSet<String>,
+    shed: BTreeSet<String>,
+    broken: Option<String>,
+}
+
+impl Storm {
+    /// Sends the messages and processes them. Returns the guarantee that is broken, if any.
+    pub(super) async fn play(&self, cloud: &Cloud) -> Option<String> {
+        let state = Mutex::new(State {
+            sends: true,
+            ..State::default()
+        });
+        let item = Arc::new(MemoryStore::new());
+        // Two processes, so that they share the meter.
+        tokio::join!(
+            self.send(cloud, &state),
+            self.poll(cloud, &state, &item, 1),
+            self.poll(cloud, &state, &item, 2)
+        );
+        let state = lock(&state);
+        self.shed.store(state.shed.len() as u64, Ordering::Relaxed);
+        let both: Vec<_> = state.created.intersection(&state.shed).collect();
+        let ends = state.created.len() + state.shed.len();
+        let late = !state.messages.is_empty();
+        state.broken.clone().or_else(|| {
+            (late || !both.is_empty() || ends != state.sent).then(|| {
+                let (sent, created, shed) = (state.sent, state.created.len(), state.shed.len());
+                format!(
+                    "S5.14: {sent} tasks sent, {created} created, {shed} shed, both: {both:?}, \
+                     messages left: {late}"
+                )
+            })
+        })
+    }
+
+    async fn send(&self, cloud: &Cloud, state: &Mutex<State>) {
+        let mut rng = Rng::with_seed(self.seed);
+        for tick in 0..self.ticks {
+            if let Some((from, to)) = self.pause {
+                if tick == from {
+                    pause(cloud).await;
+                }
+                if tick == to {
+                    resume(cloud).await;
+                }
+            }
+            for _ in 0..self.messages_per_tick {
+                let mut state = lock(state);
+                let (tasks, number) = (rng.usize(1..=3), state.messages.len() + state.sent);
+                state.sent += tasks;
+                state
+                    .messages
+                    .push(message(format!("m{tick:02}-{number}"), tasks, cloud.now()));
+            }
+            cloud.run_for(TICK).await;
+        }
+        lock(state).sends = false;
+    }
+
+    /// Processes batches until the queue is empty and nothing is sent.
+    async fn poll(
+        &self,
+        cloud: &Cloud,
+        state: &Mutex<State>,
+        item: &Arc<MemoryStore>,
+        number: u64,
+    ) {
+        let queue = Arc::new(Queue);
+        let rng = Mutex::new(Rng::with_seed(self.seed ^ number));
+        let sink = Arc::new(Sink {
+            refuses: self.refuses,
+            rng,
+            taken: Mutex::default(),
+        });
+        let mut process: Option<IngestProcess> = None;
+        let end = cloud.now().plus(MOST);
+        while cloud.now() < end && !lock(state).is_done() {
+            let batch = receive(&mut lock(state), cloud.now());
+            if batch.is_empty() {
+                cloud.run_for(TICK / 2).await;
+                continue;
+            }
+            let shed = ShedCounter::new(Some(sink.clone()));
+            let start = || cloud.start_ingest(queue.clone(), shed, self.settings, item.clone());
+            let report = process.get_or_insert_with(start).work(&batch).await;
+            let taken = std::mem::take(&mut *lock(&sink.taken));
+            let mut state = lock(state);
+            // A process that died may have written tasks, too.
+            let tasks = tasks_of(&state.messages, &batch);
+            state
+                .created
+                .extend(tasks.into_iter().filter(|id| cloud.task(id).is_some()));
+            let Some(report) = report else {
+                process = None;
+                continue;
+            };
+            state.settle(&batch, &report.returned, &taken, report.shed.counted());
+            for message in &mut state.messages {
+                if report.returned.contains(&message.delivery.id) {
+                    message.visible = cloud.now().plus(TICK);
+                }
+            }
+        }
+    }
+}
+
+impl State {
+    /// Whether the queue is empty and nothing is sent.
+    fn is_done(&self) -> bool {
+        self.messages.is_empty() && !self.sends
+    }
+
+    /// Deletes the messages that were not returned. Their tasks that the shed queue took are shed.
+    fn settle(&mut self, batch: &[Delivery], returned: &[String], taken: &[String], counted: u64) {
+        let is_done = |message: &Message| {
+            let id = &message.delivery.id;
+            batch.iter().any(|each| each.id == *id) && !returned.contains(id)
+        };
+        let (done, left) = std::mem::take(&mut self.messages)
+            .into_iter()
+            .partition(is_done);
+        self.messages = left;
+        let done: Vec<Message> = done;
+        let tasks = done.iter().flat_map(|message| &message.tasks);
+        let shed: Vec<String> = tasks.filter(|id| taken.contains(id)).cloned().collect();
+        if shed.len() as u64 != counted {
+            let text = format!("S5.14: {counted} tasks counted as shed instead of {shed:?}");
+            self.broken.get_or_insert(text);
+        }
+        self.shed.extend(shed);
+    }
+}
+
+async fn pause(cloud: &Cloud) {
+    let pause = Pause {
+        until: cloud.now().plus(MOST),
+        reason: "a schedule".to_owned(),
+        busy: false,
+        by: None,
+    };
+    // The operator's store has no faults.
+    let paused = cloud.operator().pause(&pause).await;
+    debug_assert!(paused.is_ok(), "{paused:?}");
+}
+
+async fn resume(cloud: &Cloud) {
+    let resumed = cloud.operator().resume().await;
+    debug_assert!(resumed.is_ok(), "{resumed:?}");
+    cloud.wake();
+}
+
+fn message(id: String, tasks: usize, now: Millis) -> Message {
+    let ids = (0..tasks).map(|index| format!("{id}#{index}"));
+    Message {
+        tasks: ids.collect(),
+        delivery: Delivery {
+            receipt: id.clone(),
+            group: None,
+            body: format!("[{}]", vec!["{}"; tasks].join(",")),
+            sent: now,
+            first_received: now,
+            receives: 0,
+            id,
+        },
+        visible: now,
+    }
+}
+
+/// Receives the first visible messages.
+fn receive(state: &mut State, now: Millis) -> Vec<Delivery> {
+    let visible = state.messages.iter_mut();
+    let visible = visible.filter(|message| message.visible <= now).take(BATCH);
+    visible
+        .map(|message| {
+            message.visible = now.plus(VISIBILITY);
+            message.delivery.receives += 1;
+            if message.delivery.receives == 1 {
+                message.delivery.first_received = now;
+            }
+            message.delivery.clone()
+        })
+        .collect()
+}
+
+fn tasks_of(messages: &[Message], batch: &[Delivery]) -> Vec<String> {
+    let is_in = |message: &&Message| batch.iter().any(|each| each.id == message.delivery.id);
+    let messages = messages.iter().filter(is_in);
+    messages.flat_map(|message| message.tasks.clone()).collect()
+}
+
+/// The ingest queue. The schedule itself decides when a message returns.
+struct Queue;
+
+#[async_trait]
+impl IngestQueue for Queue {
+    /// No message of a storm is invalid.
+    async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
+        let reasons = letters.iter().map(|letter| letter.reason.clone());
+        reasons.map(|reason| Err(reason.into())).collect()
+    }
+
+    async fn postpone(&self, _: &[Postponed]) -> Vec<Source> {
+        vec![]
+    }
+}
+
+/// The shed queue, which sometimes takes only the first tasks.
+struct Sink {
+    refuses: u32,
+    rng: Mutex<Rng>,
+    taken: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl ShedSink for Sink {
+    async fn hand_over(&self, tasks: &[ShedTask]) -> Vec<NotHandedOver> {
+        let mut rng = lock(&self.rng);
+        let fits = match rng.u32(0..100) < self.refuses {
+            true => rng.usize(0..tasks.len()),
+            false => tasks.len(),
+        };
+        let ids = tasks[..fits].iter().flat_map(|task| &task.task_id);
+        lock(&self.taken).extend(ids.map(ToString::to_string));
+        let not_tried = |index| NotHandedOver {
+            index,
+            error: HandOverError::NotTried,
+        };
+        (fits..tasks.len()).map(not_tried).collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

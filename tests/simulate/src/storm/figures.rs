@@ -1,0 +1,100 @@
+//! The figures of a storm.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use simulator::cloud::BEGIN;
+
+use super::load::Load;
+use super::play::{Stormed, Tally};
+use crate::figures::{Played, Run, percentile, rounded};
+
+/// Write units of an insert, and of a take and a settlement, on the table and the index.
+const INSERT_UNITS: u64 = 2;
+const RUN_UNITS: u64 = 6;
+/// A task under this age started new.
+const NEW_SECONDS: f64 = 2.0;
+
+/// Figures of a burst.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Burst {
+    /// Runs that ended with success, as a share of those that the downstream could complete.
+    pub(super) goodput: f64,
+    /// Age at the start of the tasks sent after the burst, those that did not start included.
+    p50_age_of_new_seconds: f64,
+    pub(super) p95_age_of_new_seconds: f64,
+    pub(super) receives_per_message: f64,
+}
+
+impl Burst {
+    /// The first phase of the load is the burst.
+    #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
+    pub(super) fn of((played, tally): &Stormed, load: &Load) -> Self {
+        let (begin, end) = (BEGIN.plus(load.phases[0].1), BEGIN.plus(load.lasts()));
+        let mut ages = ages(played, |run| run.created >= begin);
+        // Tasks that never started are older than any that did. The last two seconds may yet start.
+        let recent = end.minus(Duration::from_secs(2));
+        let new = played
+            .created
+            .iter()
+            .filter(|at| **at >= begin && **at < recent);
+        let new = new.count();
+        ages.resize(ages.len().max(new), end.since(begin).as_secs_f64());
+        let possible = f64::from(load.runs) * load.lasts().as_secs_f64();
+        Self {
+            goodput: rounded(played.runs.len() as f64 / possible),
+            p50_age_of_new_seconds: rounded(percentile(&ages, 50)),
+            p95_age_of_new_seconds: rounded(percentile(&ages, 95)),
+            receives_per_message: rounded(tally.receives as f64 / played.created.len() as f64),
+        }
+    }
+}
+
+/// Figures of the second half of a sustained load.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Sustained {
+    pub(super) goodput: f64,
+    /// Share of the started tasks that were less than two seconds old.
+    pub(super) under_2s: f64,
+    pub(super) p99_age_seconds: f64,
+    /// Write units of inserts, takes, settlements and the meter, per second.
+    pub(super) write_units: f64,
+    /// The same if every task that arrives were inserted.
+    pub(super) write_units_if_all_inserted: f64,
+    /// Tasks that were not admitted, as a share of those that were written or not admitted.
+    pub(super) shed: f64,
+}
+
+impl Sustained {
+    #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
+    pub(super) fn of((played, tally): &Stormed, load: &Load) -> Self {
+        let half = BEGIN.plus(load.lasts() / 2);
+        let seconds = load.lasts().as_secs_f64() / 2.0;
+        let runs = played.runs.iter().filter(|run| run.started >= half).count() as u64;
+        let arrivals = played.created.iter().filter(|at| **at >= half).count() as u64;
+        let units = |inserts| INSERT_UNITS * inserts + RUN_UNITS * runs + tally.meter_updates;
+        let ages = ages(played, |run| run.started >= half);
+        let under = ages.iter().filter(|age| **age < NEW_SECONDS).count();
+        let Tally {
+            inserts, shed_late, ..
+        } = *tally;
+        Self {
+            goodput: rounded(runs as f64 / (f64::from(load.runs) * seconds)),
+            under_2s: rounded(under as f64 / ages.len().max(1) as f64),
+            p99_age_seconds: rounded(percentile(&ages, 99)),
+            write_units: rounded(units(inserts) as f64 / seconds),
+            write_units_if_all_inserted: rounded(units(arrivals) as f64 / seconds),
+            shed: rounded(shed_late as f64 / (shed_late + inserts).max(1) as f64),
+        }
+    }
+}
+
+/// Ages at the start of these runs, in seconds, ascending.
+fn ages(played: &Played, wanted: impl Fn(&Run) -> bool) -> Vec<f64> {
+    let runs = played.runs.iter().filter(|run| wanted(run));
+    let mut ages: Vec<f64> = runs
+        .map(|run| run.started.since(run.created).as_secs_f64())
+        .collect();
+    ages.sort_by(f64::total_cmp);
+    ages
+}

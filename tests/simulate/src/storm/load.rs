@@ -1,0 +1,121 @@
+//! The load and the downstream of a storm.
+
+use std::time::Duration;
+
+use lifo_queue::ingest::AdmissionSettings;
+use simulator::cloud::Deed;
+
+use crate::downstream::SERVICE;
+
+pub(super) const HOUR: Duration = Duration::from_secs(3_600);
+/// Runs a second that the downstream can do, by its rate limit, and a concurrency above that.
+pub(super) const RUNS: u32 = 100;
+const SLOTS: u16 = 50;
+/// Concurrent invocations of the ingest, up to 10,000 arrivals a second.
+const INVOCATIONS: usize = 10;
+/// Least number of arrivals a second of a load that begins in the state of a long storm.
+const LONG_STORM: usize = 10_000;
+/// Duration of a call that the downstream answers with HTTP 502.
+const ERROR: Duration = Duration::from_millis(5);
+/// The defaults of admission: tasks admitted per run, and most held tasks.
+const ADMISSION: AdmissionSettings = AdmissionSettings {
+    factor: 3,
+    most_held: 120_000,
+};
+
+/// Arrivals a second, and their duration.
+pub(super) type Rate = (usize, Duration);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Variant {
+    Today,
+    Postpone,
+    Admission,
+}
+
+impl Variant {
+    pub(super) const ALL: [(&'static str, Self); 3] = [
+        ("today", Self::Today),
+        ("postpone", Self::Postpone),
+        ("admission", Self::Admission),
+    ];
+}
+
+/// What the downstream does over time.
+#[derive(Clone, Copy)]
+pub(super) enum Downstream {
+    /// Each run lasts this long.
+    Steady(Duration),
+    /// From the first time to the second, it answers HTTP 502.
+    Outage(Duration, Duration),
+    /// From this time on, each run lasts ten times as long.
+    Slower(Duration),
+}
+
+impl Downstream {
+    /// The duration and the outcome of a run that starts at this time.
+    pub(super) fn run(self, at: Duration) -> (Duration, Deed) {
+        match self {
+            Self::Steady(lasts) => (lasts, Deed::Succeed),
+            Self::Outage(from, to) if from <= at && at < to => (ERROR, Deed::Unavailable),
+            Self::Slower(from) if from <= at => (10 * SERVICE, Deed::Succeed),
+            Self::Outage(..) | Self::Slower(_) => (SERVICE, Deed::Succeed),
+        }
+    }
+}
+
+/// The load of a storm.
+#[derive(Clone)]
+pub(super) struct Load {
+    /// Numbers of messages, and the time in which they are sent.
+    pub(super) phases: Vec<(usize, Duration)>,
+    /// Time from the creation of a task to its expiry.
+    pub(super) expiry: Duration,
+    /// If set, each second task has this expiry.
+    pub(super) every_second: Option<Duration>,
+    pub(super) invocations: usize,
+    /// Whether it begins in the state of a long storm.
+    pub(super) in_storm: bool,
+    pub(super) runs: u32,
+    pub(super) slots: u16,
+    pub(super) downstream: Downstream,
+    /// Start and end of a pause of the queue.
+    pub(super) pause: Option<(Duration, Duration)>,
+    pub(super) admission: AdmissionSettings,
+}
+
+impl Load {
+    /// A load with these rates, an expiry of an hour and the usual downstream.
+    pub(super) fn new(rates: &[Rate]) -> Self {
+        Self {
+            phases: rates.iter().map(|rate| (count(*rate), rate.1)).collect(),
+            expiry: HOUR,
+            every_second: None,
+            invocations: INVOCATIONS,
+            in_storm: false,
+            runs: RUNS,
+            slots: SLOTS,
+            downstream: Downstream::Steady(SERVICE),
+            pause: None,
+            admission: ADMISSION,
+        }
+    }
+
+    /// A sustained load.
+    pub(super) fn sustained(rate: Rate) -> Self {
+        Self {
+            invocations: INVOCATIONS.max(rate.0 / 2_500),
+            in_storm: rate.0 >= LONG_STORM,
+            ..Self::new(&[rate])
+        }
+    }
+
+    pub(super) fn lasts(&self) -> Duration {
+        self.phases.iter().map(|(_, lasting)| *lasting).sum()
+    }
+}
+
+/// The number of messages of a rate.
+pub(super) fn count((per_second, lasting): Rate) -> usize {
+    per_second * usize::try_from(lasting.as_secs()).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,265 @@
+//! Plays a storm: messages through an SQS queue, the real ingest and the real processor.
+
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lifo_queue::backoff::Backoff;
+use lifo_queue::control::Pause;
+use lifo_queue::create::{CreateSettings, LONGEST_TTL};
+use lifo_queue::ingest::{Deadlines, Ingest, IngestQueue, IngestReport, IngestSettings};
+use lifo_queue::process::{ProcessSettings, RateLimit};
+use lifo_queue::shed::ShedCounter;
+use lifo_queue::store::QueueStore;
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::task::Place;
+use lifo_queue::time::{Millis, TokioClock};
+use simulator::admission::SharedMeter;
+use simulator::cloud::{self, BEGIN, Builder, Cloud, CloudSettings, Deed};
+use simulator::faulty::{Fault, FaultyStore};
+use tokio::task::LocalSet;
+use tokio::time::{Instant, sleep};
+
+use super::load::{HOUR, Load, Variant};
+use super::queue::{Queue, Unchanged};
+use crate::figures::{Played, Run};
+use crate::queue as processing;
+
+/// Write units a second of a partition of the index.
+const UNITS: f64 = 1_000.0;
+/// Largest number of units that a partition saves while it is idle.
+const SAVED_UNITS: f64 = 100.0;
+const BURST_OF_RUNS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
+/// Messages of a batch.
+const BATCH: usize = 100;
+/// Duration of an invocation without repeated writes.
+const INVOCATION: Duration = Duration::from_millis(20);
+/// Length of a tick. All arrivals of a tick are sent together.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What a storm cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) receives: u64,
+    pub(super) shed: u64,
+    /// Of the second half.
+    pub(super) inserts: u64,
+    pub(super) meter_updates: u64,
+    pub(super) shed_late: u64,
+}
+
+/// The tasks and runs of a storm, and what it cost.
+pub(super) type Stormed = (Played, Tally);
+
+/// The units of the partition of pending tasks.
+#[derive(Clone)]
+struct Partition(Arc<Mutex<(f64, Instant)>>);
+
+impl Partition {
+    /// Takes a unit, if there is one. With `anyway` the partition may owe it.
+    fn take(&self, anyway: bool) -> bool {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (units, at) = *state;
+        let now = Instant::now();
+        let units = (units + now.duration_since(at).as_secs_f64() * UNITS).min(SAVED_UNITS);
+        let taken = anyway || units >= 1.0;
+        *state = (if taken { units - 1.0 } else { units }, now);
+        taken
+    }
+}
+
+/// Plays a storm.
+pub(super) fn play(variant: Variant, load: &Load) -> Stormed {
+    cloud::play(1, async |builder| {
+        LocalSet::new()
+            .run_until(scene(builder, variant, load))
+            .await
+    })
+}
+
+async fn scene(builder: Builder, variant: Variant, load: &Load) -> Stormed {
+    let clock = TokioClock::starting_at(BEGIN);
+    let runs = Arc::<Mutex<Vec<Run>>>::default();
+    let partition = Partition(Arc::new(Mutex::new((SAVED_UNITS, Instant::now()))));
+    let cloud = start(builder, variant, load, &partition, runs.clone());
+    let queue = Arc::new(Queue::new(clock, load.every_second));
+    let meter = Arc::new(SharedMeter {
+        item: Arc::new(MemoryStore::new()),
+        table: cloud.operator(),
+    });
+    if load.in_storm && variant == Variant::Admission {
+        let left = super::meter::leave(&meter, load).await;
+        debug_assert!(left.is_ok(), "{left:?}");
+    }
+    let tally = Arc::<Mutex<Tally>>::default();
+    let half = Instant::now() + load.lasts() / 2;
+    for _ in 0..load.invocations {
+        let ingest_queue: Arc<dyn IngestQueue> = match variant {
+            Variant::Today => Arc::new(Unchanged),
+            Variant::Postpone | Variant::Admission => queue.clone(),
+        };
+        let ingest = ingest(&cloud, ingest_queue, clock, &partition, load, variant);
+        let ingest = ingest.admitting_by(meter.clone());
+        let tally = tally.clone();
+        let note = move |report: &IngestReport| {
+            let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+            tally.shed += u64::from(report.shed.not_admitted);
+            if Instant::now() >= half {
+                tally.inserts += report.created;
+                tally.shed_late += u64::from(report.shed.not_admitted);
+            }
+        };
+        tokio::task::spawn_local(poll(ingest, queue.clone(), variant, note));
+    }
+    let created = send(&cloud, &queue, load).await;
+    let runs = runs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut tally = *tally.lock().unwrap_or_else(PoisonError::into_inner);
+    tally.receives = queue.receives();
+    // Each invocation's process updates the meter once a second.
+    tally.meter_updates = match variant {
+        Variant::Admission => load.invocations as u64 * load.lasts().as_secs() / 2,
+        Variant::Today | Variant::Postpone => 0,
+    };
+    let played = Played {
+        created,
+        runs,
+        failed: 0,
+    };
+    (played, tally)
+}
+
+/// Starts the queue, and notes its runs.
+fn start(
+    builder: Builder,
+    variant: Variant,
+    load: &Load,
+    partition: &Partition,
+    runs: Arc<Mutex<Vec<Run>>>,
+) -> Cloud {
+    let (takes, begin, downstream) = (partition.clone(), Instant::now(), load.downstream);
+    builder
+        .settings(CloudSettings {
+            process: ProcessSettings {
+                slots: load.slots,
+                rate: Some(RateLimit {
+                    interval: Duration::from_secs(1) / load.runs,
+                    burst: BURST_OF_RUNS,
+                }),
+                publish_capacity: variant == Variant::Admission,
+                ..processing::settings()
+            },
+            ..CloudSettings::default()
+        })
+        .script(move |task| {
+            takes.take(true);
+            let started = BEGIN.plus(begin.elapsed());
+            let (lasts, deed) = downstream.run(begin.elapsed());
+            if deed == Deed::Succeed {
+                runs.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(Run {
+                        created: task.task_created,
+                        started,
+                        ended: started.plus(lasts),
+                        success: true,
+                        poison: false,
+                    });
+            }
+            (lasts, deed)
+        })
+        .start()
+}
+
+/// Sends the messages, and pauses the queue meanwhile. Returns the creation times.
+async fn send(cloud: &Cloud, queue: &Queue, load: &Load) -> Vec<Millis> {
+    let (begin, mut pause) = (cloud.now(), load.pause);
+    let mut created = Vec::new();
+    for (messages, lasting) in &load.phases {
+        let ticks = usize::try_from(lasting.as_millis() / TICK.as_millis()).unwrap_or(1);
+        for tick in 0..ticks {
+            let wanted = messages * (tick + 1) / ticks - messages * tick / ticks;
+            queue.send(created.len(), wanted);
+            created.resize(created.len() + wanted, cloud.now());
+            cloud.run_for(TICK).await;
+            let passed = cloud.now().since(begin);
+            if pause.is_some_and(|(from, _)| from <= passed)
+                && let Some((_, to)) = pause.take()
+            {
+                let pause = Pause {
+                    until: begin.plus(to),
+                    reason: "a storm".to_owned(),
+                    busy: false,
+                    by: None,
+                };
+                let paused = cloud.operator().pause(&pause).await;
+                debug_assert!(paused.is_ok(), "{paused:?}");
+            }
+        }
+    }
+    created
+}
+
+fn ingest(
+    cloud: &Cloud,
+    queue: Arc<dyn IngestQueue>,
+    clock: TokioClock,
+    partition: &Partition,
+    load: &Load,
+    variant: Variant,
+) -> Ingest {
+    let partition = partition.clone();
+    let table: Arc<dyn QueueStore> = cloud.operator();
+    let store = FaultyStore::failing_inserts(table, move |_| match partition.take(false) {
+        true => Fault::None,
+        false => Fault::Throttled,
+    });
+    let settings = IngestSettings {
+        create: CreateSettings {
+            default_ttl: load.expiry,
+            max_ttl: 24 * HOUR,
+            key_ttl: LONGEST_TTL,
+            place: Place::Moves,
+            groups: false,
+        },
+        parallel: 32,
+        visibility: Backoff {
+            base: Duration::from_secs(5),
+            max: Duration::from_secs(900),
+        },
+        admission: (variant == Variant::Admission).then_some(load.admission),
+    };
+    let shed = ShedCounter::new(None);
+    Ingest::new(Arc::new(store), queue, shed, Arc::new(clock), settings)
+}
+
+/// One of the ingest's concurrent invocations after the other.
+async fn poll(ingest: Ingest, queue: Arc<Queue>, variant: Variant, note: impl Fn(&IngestReport)) {
+    loop {
+        let mut batch = queue.receive(BATCH);
+        sleep(INVOCATION).await;
+        if batch.is_empty() {
+            continue;
+        }
+        if variant == Variant::Today {
+            for message in &mut batch {
+                message.receives = 1;
+                message.first_received = message.sent;
+            }
+        }
+        // Without backpressure, throttled writes are repeated until they succeed.
+        loop {
+            let now = Instant::now();
+            let deadlines = Deadlines {
+                writes: now + Duration::from_secs(25),
+                report: now + Duration::from_secs(29),
+            };
+            let report = ingest.work(&batch, deadlines).await;
+            note(&report);
+            queue.delete(&batch, &report.returned);
+            batch.retain(|message| report.returned.contains(&message.id));
+            if batch.is_empty() || variant != Variant::Today {
+                break;
+            }
+        }
+    }
+}
