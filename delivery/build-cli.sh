@@ -3,8 +3,9 @@
 #
 #   delivery/build-cli.sh linux-x64|linux-arm64|darwin-x64|darwin-arm64
 #
-# For Linux, cargo-zigbuild links it with zig for glibc 2.28, on any machine with the target's standard library. For
-# macOS, which zig cannot link without Apple's libraries, it must run on macOS.
+# For Linux, cargo-zigbuild links it with zig for glibc 2.28. It uses the first compiler that has the target's standard
+# library: the one on the PATH (rustup's), or Debian's. For macOS, which zig cannot link without Apple's libraries, it
+# must run on macOS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,10 +29,20 @@ if [ "$command" = build ] && [ "$(uname -s)" != Darwin ]; then
   echo "$platform can only be built on macOS. The release workflow builds it there." >&2
   exit 1
 fi
-if ! libdir=$(rustc --print target-libdir --target "$target") || ! test -d "$libdir"; then
-  echo "missing: Rust's standard library for $target. Install it with: rustup target add $target" >&2
-  exit 1
+has_target() { # <rustc>
+  local libdir
+  command -v "$1" >/dev/null && libdir=$("$1" --print target-libdir --target "$target") && test -d "$libdir"
+}
+cargo=cargo
+if ! has_target rustc; then
+  # Both cargo and rustc are Debian's.
+  cargo=/usr/bin/cargo
+  export RUSTC=/usr/bin/rustc
+  if ! has_target "$RUSTC"; then
+    echo "missing: Rust's standard library for $target. Install it with: rustup target add $target" >&2
+    exit 1
+  fi
 fi
-cargo "$command" --locked --release --package freshq --bin freshq --target "$target$glibc"
+"$cargo" "$command" --locked --release --package freshq --bin freshq --target "$target$glibc"
 mkdir -p "target/cli/$platform"
 install -m 755 "$CARGO_TARGET_DIR/$target/release/freshq" "target/cli/$platform/freshq"

@@ -8,6 +8,8 @@ module adds what it lacks, so that the synthesized policies need no change:
   https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-api-permissions-reference.html);
 - the condition key ``dynamodb:LeadingKeys``, which separates the control item from tasks
   (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html);
+- the actions of reads in Lambda's API, which ministack checks as other actions
+  (https://docs.aws.amazon.com/service-authorization/latest/reference/list_awslambda.html);
 - a line for each decision about a role, in the file that ``FRESHQ_IAM_DECISIONS`` names. With it, a
   test can distinguish a denied call from other failures: see `local.decisions`.
 """
@@ -29,6 +31,25 @@ _SINGLE = {
     "sqs:DeleteMessageBatch": "sqs:DeleteMessage",
     "sqs:SendMessageBatch": "sqs:SendMessage",
 }
+
+#: Lambda's action of a GET request, by the last part of its path.
+_LAMBDA_READS = {
+    "concurrency": "GetFunctionConcurrency",
+    "event-invoke-config": "GetFunctionEventInvokeConfig",
+    "recursion-config": "GetFunctionRecursionConfig",
+}
+
+
+def _with_reads(action_of: Callable[[str, str], str | None]) -> Callable[[str, str], str | None]:
+    def action(method: str, path: str) -> str | None:
+        *parents, last = path.rstrip("/").split("/")
+        if method == "GET" and parents[-1:] == ["event-source-mappings"]:
+            return "GetEventSourceMapping"
+        if method == "GET" and last in _LAMBDA_READS:
+            return _LAMBDA_READS[last]
+        return action_of(method, path)
+
+    return action
 
 
 def leading_keys(request: dict[str, Any], partition_key: str) -> list[str]:
@@ -78,6 +99,7 @@ def _with_record(enforce: Callable[..., Any], path: str) -> Callable[..., Any]:
 
 def install(decisions: str) -> None:
     """Patch ministack, which this process starts afterwards; its decisions go to the file `decisions`."""
+    iam_actions._lambda_action = _with_reads(iam_actions._lambda_action)
     iam_actions.dynamodb_service_context = _with_leading_keys(iam_actions.dynamodb_service_context)  # type: ignore[assignment]
     iam_evaluator.enforce = _with_record(iam_evaluator.enforce, decisions)
     # With TLS, ministack would listen on port 443 too. No client of this project uses that port.

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { type BrowserContext, chromium, type Page, request } from 'playwright-core';
 
 const given = (name: string) => {
@@ -30,6 +31,12 @@ const FLAGS = [
  * Longest time until the page shows a change, in milliseconds: a few updates of the page, and processing by the queue.
  */
 const SOON = 20_000;
+
+/**
+ * Duration of the sleep, in milliseconds. A line breaks after three missing updates of a second each. The console itself
+ * reads every 30 seconds, at most once in this time.
+ */
+const ASLEEP = 8_000;
 
 let browser: BrowserContext;
 let page: Page;
@@ -116,6 +123,38 @@ test('the depth rises as tasks are created, without a reload', async () => {
   assert.match(await newest.innerText(), /^order-5/);
 });
 
+test('after a sleep of the tab, the charts have a gap and the page goes on', async () => {
+  const other = await browser.browser()?.newContext();
+  assert.ok(other, 'the browser has further contexts');
+  const tab = await other.newPage();
+  await tab.clock.install();
+  // Until now no page of this console was open.
+  await tab.goto(READ_ONLY);
+  const lines = async () => {
+    const drawn = tab.locator('#charts figure').first().locator('polyline[stroke="#0000FF"]');
+    const points = await drawn.evaluateAll((all) => all.map((line) => line.getAttribute('points') ?? ''));
+    return points.filter((line) => line.trim().includes(' ')).length;
+  };
+  const drawn = async (number: number) => {
+    while ((await lines()) < number) await setTimeout(100);
+    return lines();
+  };
+  assert.equal(await drawn(1), 1);
+
+  await tab.clock.pauseAt(Date.now() + 1_000);
+  const requests: string[] = [];
+  tab.on('request', (sent) => requests.push(sent.url()));
+  create('order-6');
+  await setTimeout(ASLEEP);
+  assert.deepEqual(requests, [], 'a sleeping tab reads nothing');
+  await tab.clock.fastForward(5 * 60_000);
+  await tab.clock.resume();
+  await tab.getByRole('heading', { name: 'Pending tasks: 6', exact: true }).waitFor();
+  assert.equal(await drawn(2), 2, 'the line breaks for the time of the sleep');
+  assert.equal(await tab.locator('#connection').innerText(), '');
+  await other.close();
+});
+
 test('failures are grouped by error, with payload and timeline', async () => {
   await page.getByRole('link', { name: 'Failures' }).click();
   const groups = page.locator('section.failure');
@@ -184,6 +223,8 @@ test('after resume the queue works, and the page shows it', async () => {
 });
 
 test('screenshots for the documentation', { skip: !SCREENSHOTS }, async () => {
+  // Two whole rows of charts.
+  await page.setViewportSize({ width: 1180, height: 960 });
   freshq('create', '--simulate', '120');
   await page.goto(CONSOLE);
   await page.waitForTimeout(9_000);

@@ -27,6 +27,8 @@ from rich.text import Text
 #: The private mode, as pyte encodes it.
 ALTERNATE_SCREEN = 1049 << 5
 WAIT_SECONDS = 30.0
+#: A cell that is full.
+BLOCK = "█"
 
 
 class Terminal:
@@ -102,7 +104,8 @@ class Terminal:
         for row, line in enumerate(lines):
             cells = [self.screen.buffer[row][column] for column in range(self.screen.columns)]
             for look, same in groupby(cells, style):
-                line.append("".join(cell.data for cell in same), look)
+                # A block is a background, because glyphs leave gaps between the lines of the image.
+                line.append("".join(cell.data for cell in same).replace(BLOCK, " "), look)
         console = Console(record=True, width=self.screen.columns, file=io.StringIO())
         console.print(Text("\n").join(lines))
         return console.export_svg(title=title, code_format=plain, unique_id="watch")
@@ -149,4 +152,4 @@ def style(cell: Char) -> Style:
             return f"#{name}"
         return name.replace("brown", "yellow").replace("bright", "bright_")
 
-    return Style(color=colour(cell.fg), bgcolor=colour(cell.bg), bold=cell.bold, reverse=cell.reverse)
+    return Style(color=colour(cell.fg), bgcolor=colour(cell.bg), bold=cell.bold, reverse=cell.reverse or cell.data == BLOCK)

@@ -129,8 +129,9 @@ def misspelled(queue: DeployedQueue) -> Iterator[str]:
 
 def dead_letter(queue: DeployedQueue) -> Iterator[str]:
     client, url = queue.client("sqs"), queue.outputs["IngestDeadLetterQueueUrl"]
-    client.send_message(QueueUrl=url, MessageBody="{}")
-    yield "it holds 1 messages"
+    reason = {"reason": {"DataType": "String", "StringValue": "ttl: it is 0"}}
+    client.send_message(QueueUrl=url, MessageBody="{}", MessageAttributes=reason)
+    yield "ttl: it is 0"
     client.purge_queue(QueueUrl=url)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import commands
@@ -17,14 +19,14 @@ from local.assembly import Assembly
 from local.emulator import ACCOUNT, local_environment
 from local.paths import PROJECT
 from local.queue import DeployedQueue
-from local.waiting import wait_until
+from local.waiting import now_ms, wait_until
 
 pytestmark = pytest.mark.skipif(os.environ.get("FRESHQ_IAM") == "0", reason="FRESHQ_IAM=0 switches IAM off")
 
 CONTROL = {"taskId": {"S": "#processor"}}
 PAGE = PROJECT / "docs" / "how-to" / "operate.md"
 DENIED = re.compile("AccessDenied|AuthorizationError|not authorized")
-#: A command line per name in the column "needed by", `<id>` for a message.
+#: A command line per name in the column "needed by", `<id>` for a message, `<table>` for the name of the table.
 PROBES = {
     "status": "status",
     "pause": "pause --for 10s --reason probe",
@@ -40,13 +42,22 @@ PROBES = {
     "calls": "calls",
     "match": "match --call probe --criteria language=Probe",
     "call": "call probe --cancel",
+    "purge": "purge --confirm <table>",
+    "doctor": "doctor",
+    "doctor --agents": "doctor --agents",
+    "logs": "logs process-tasks",
     "messages": "messages",
     "messages --delete": "messages --delete <id>",
     "messages --retry if SQS moved the message": "messages --retry <id>",
     "messages --retry of a failed invocation": "messages --retry <id>",
 }
-#: Without a probe: the AWS CLI reads the logs, AWS defines the policy of doctor, and the others use what the probes use.
-UNPROBED = {"logs", "doctor", "doctor --agents", "console", "agent", "purge"}
+#: Without a probe, because they use what the probes use.
+UNPROBED = {"console", "agent"}
+#: Instead of the AWS CLI: the request of `aws logs tail`.
+AWS_CLI = f"""#!{sys.executable}
+import sys, boto3
+boto3.client("logs").filter_log_events(logGroupName=sys.argv[3])
+"""
 
 
 def rows() -> list[tuple[list[str], list[str]]]:
@@ -63,7 +74,9 @@ def applies(needed: list[str], probe: str) -> bool:
 
 
 @pytest.fixture
-def operator(queue: DeployedQueue, agents: DeployedAgents, template: Assembly, command: str) -> Iterator[Any]:
+def operator(
+    queue: DeployedQueue, agents: DeployedAgents, template: Assembly, command: str, tmp_path: Path
+) -> Iterator[Any]:
     """Runs a command with only these actions allowed. Returns whether one was denied."""
     iam, name = queue.client("iam"), "operator"
     trust = {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}, "Action": "sts:AssumeRole"}
@@ -71,17 +84,28 @@ def operator(queue: DeployedQueue, agents: DeployedAgents, template: Assembly, c
     given = queue.client("sts").assume_role(
         RoleArn=f"arn:aws:iam::{ACCOUNT}:role/{name}", RoleSessionName=TRYING
     )["Credentials"]
+    aws = tmp_path / "aws"
+    aws.write_text(AWS_CLI)
+    aws.chmod(0o755)
     environment = local_environment(queue.local_endpoint) | {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
         "AWS_ACCESS_KEY_ID": given["AccessKeyId"],
         "AWS_SECRET_ACCESS_KEY": given["SecretAccessKey"],
         "AWS_SESSION_TOKEN": given["SessionToken"],
     }
 
+    def resume() -> None:
+        expression = "REMOVE notifiedUntil, pausedUntil, pauseReason"
+        queue.client("dynamodb").update_item(TableName=queue.table, Key=CONTROL, UpdateExpression=expression)
+
     def prepared(probe: str) -> str:
-        """The command line of a probe. It has a message to change, and no earlier notification suppresses one."""
-        queue.client("dynamodb").update_item(TableName=queue.table, Key=CONTROL, UpdateExpression="REMOVE notifiedUntil")
-        line = PROBES[probe]
-        if "<id>" not in line:
+        """The command line of a probe. It has a message to change and a task to delete, and no earlier probe affects it."""
+        resume()
+        line = PROBES[probe].replace("<table>", queue.table)
+        if probe == "purge":
+            settled = {"taskId": {"S": probe}, "taskStatus": {"S": "SUCCESS"}, "taskCreated": {"N": str(now_ms())}}
+            queue.client("dynamodb").put_item(TableName=queue.table, Item=settled)
+        if "<id>" not in line and probe != "doctor":
             return line
         body: dict[str, Any] = {"taskId": "probe"}
         url = queue.outputs["IngestDeadLetterQueueUrl"]
@@ -101,6 +125,7 @@ def operator(queue: DeployedQueue, agents: DeployedAgents, template: Assembly, c
 
     queue.empty_queues()
     yield is_denied
+    resume()
     queue.empty_queues()
     iam.delete_role_policy(RoleName=name, PolicyName=name)
     iam.delete_role(RoleName=name)

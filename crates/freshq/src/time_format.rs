@@ -30,6 +30,14 @@ pub(crate) fn rough(duration: Duration) -> String {
     humantime::format_duration(rounded).to_string()
 }
 
+/// A duration for people, as [`rough`], but below ten seconds to a tenth of a second: for run times.
+pub(crate) fn tenths(duration: Duration) -> String {
+    match duration.as_millis() {
+        1_000..9_950 => format!("{:.1}s", duration.as_secs_f64()),
+        _ => rough(duration),
+    }
+}
+
 /// The time until `at`, or since it: "in 5m" or "5m ago".
 pub(crate) fn relative(at: Millis, now: Millis) -> String {
     match at > now {
@@ -77,6 +85,10 @@ mod tests {
         assert_eq!(rough(Duration::from_millis(3_723_499)), "1h 2m 3s");
         assert_eq!(rough(Duration::from_millis(1_799_999)), "30m");
         assert!(!rough(Duration::MAX).is_empty());
+        assert_eq!(tenths(Duration::from_millis(250)), "250ms");
+        assert_eq!(tenths(Duration::from_millis(1_540)), "1.5s");
+        assert_eq!(tenths(Duration::from_millis(9_949)), "9.9s");
+        assert_eq!(tenths(Duration::from_millis(9_950)), "10s");
         assert_eq!(relative(Millis(61_500), Millis(500)), "in 1m 1s");
         assert_eq!(relative(Millis(500), Millis(1_500)), "1s ago");
         assert_eq!(relative(Millis(500), Millis(500)), "0s ago");

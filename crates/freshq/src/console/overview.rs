@@ -14,7 +14,7 @@ use super::chart::chart;
 use super::page::{Asked, age, change, page, problem, table, task_link};
 use super::site::Site;
 use crate::sample::{Figures, History, Sample, WINDOW, started};
-use crate::time_format::{exact, relative, rough};
+use crate::time_format::{exact, relative, rough, tenths};
 use crate::verbs::{StatusReport, limit, pause};
 
 /// The facts of `freshq status` that the page shows.
@@ -126,10 +126,10 @@ fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
     let created = format!("{least}{:.1}", created.per_second());
     let (succeeded, failed) = sample.ended_per_second();
     let rate = |rate: f64| format!("{rate:.1}");
-    let start_age = sample.start_age.map_or("no task runs".to_owned(), rough);
+    let start_age = sample.start_age.map_or("no task runs".to_owned(), tenths);
     let run_time = sample
         .run_time()
-        .map_or("not measured yet".to_owned(), rough);
+        .map_or("not measured yet".to_owned(), tenths);
     html! {
         h2 #charts-title { "Charts" }
         div.charts {

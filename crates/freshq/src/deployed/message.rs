@@ -4,6 +4,17 @@ use std::collections::BTreeMap;
 
 use aws_sdk_sqs::types::{self, MessageSystemAttributeName};
 use lifo_queue::time::Millis;
+use serde_json::Value;
+
+/// Attributes with which a function or a service explains why the message is in its queue.
+const REASONS: [&str; 3] = ["reason", "ErrorMessage", "ERROR_MESSAGE"];
+
+/// Fields that Lambda and AWS IoT add to the body of a failed event: printed name and JSON pointer.
+const CAUSES: [(&str, &str); 3] = [
+    ("condition", "/requestContext/condition"),
+    ("error", "/responsePayload/errorMessage"),
+    ("error", "/failures/0/errorMessage"),
+];
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Message {
@@ -22,6 +33,23 @@ pub(crate) struct Message {
 impl Message {
     /// Maximum number of messages that SQS returns at once.
     pub(crate) const MOST: i32 = 10;
+
+    /// What Lambda or AWS IoT added to the body, each with its name; most specific last.
+    pub(crate) fn causes(&self) -> Vec<(String, String)> {
+        let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
+        let causes = CAUSES.iter().filter_map(|(name, path)| {
+            let cause = body.pointer(path)?.as_str()?;
+            Some(((*name).to_owned(), cause.to_owned()))
+        });
+        causes.collect()
+    }
+
+    /// Why the message is in its queue; `None` if SQS moved it there.
+    pub(crate) fn error(&self) -> Option<String> {
+        let reason = REASONS.iter().find_map(|name| self.attributes.get(*name));
+        let cause = || self.causes().pop().map(|(_, cause)| cause);
+        reason.cloned().or_else(cause)
+    }
 }
 
 impl From<types::Message> for Message {

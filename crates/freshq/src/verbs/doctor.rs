@@ -17,7 +17,7 @@ use super::VerbOnQueue;
 use crate::agents;
 use crate::aws::{self, AwsArguments};
 use crate::confirm::Prompt;
-use crate::deployed::{Deployed, Resource, Stack};
+use crate::deployed::{Deployed, Message, Resource, Stack};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::function::Function;
@@ -158,22 +158,44 @@ async fn examine(queue: String, deployed: &dyn Deployed, stack: &Stack) -> Check
     };
     checkup.note(state::complete(stack));
     let resources = stack.resources.iter();
-    let reads: Vec<_> = resources.map(|resource| read(deployed, resource)).collect();
+    let reads: Vec<_> = resources
+        .map(|resource| read(deployed, stack, resource))
+        .collect();
     let mut reads = stream::iter(reads).buffered(READS_AT_ONCE);
-    while let Some((resource, now)) = reads.next().await {
-        match now {
-            Ok(now) => checkup.note(settings::check(stack, resource, now.as_ref())),
+    while let Some((resource, read)) = reads.next().await {
+        match read {
+            Ok((now, messages)) => {
+                let messages = messages.unwrap_or_else(|failure| {
+                    let place = format!("the messages of {}", resource.place());
+                    checkup.unchecked.push((place, failure));
+                    Vec::new()
+                });
+                checkup.note(settings::check(stack, resource, now.as_ref(), &messages));
+            }
             Err(failure) => checkup.unchecked.push((resource.place(), failure)),
         }
     }
     checkup
 }
 
+/// The settings of a resource, and some messages if it is a failure queue that holds any.
+type Read = (Option<Value>, Result<Vec<Message>, Failure>);
+
 async fn read<'a>(
     deployed: &dyn Deployed,
+    stack: &Stack,
     resource: &'a Resource,
-) -> (&'a Resource, Result<Option<Value>, Failure>) {
-    (resource, deployed.now(resource.kind, &resource.id).await)
+) -> (&'a Resource, Result<Read, Failure>) {
+    let now = match deployed.now(resource.kind, &resource.id).await {
+        Ok(now) => now,
+        Err(failure) => return (resource, Err(failure)),
+    };
+    let failed = now.as_ref().map(|now| state::failed(stack, resource, now));
+    let messages = match failed {
+        Some(1..) => deployed.messages(&resource.id).await,
+        _ => Ok(Vec::new()),
+    };
+    (resource, Ok((now, messages)))
 }
 
 impl Checkup {

@@ -25,12 +25,6 @@ const READS_AT_ONCE: usize = 8;
 /// Maximum number of characters of a body that are printed for people.
 const BODY: usize = 500;
 
-/// Fields that Lambda adds to an event in a failure queue: printed name and JSON pointer.
-const CAUSES: [(&str, &str); 2] = [
-    ("condition", "/requestContext/condition"),
-    ("error", "/responsePayload/errorMessage"),
-];
-
 /// Shows up to 10 messages of each failure queue and dead-letter queue, with their reasons, oldest
 /// first. The messages stay in their queues, except one that --delete or --retry names.
 #[derive(Debug, Args)]
@@ -129,18 +123,13 @@ impl Received {
     }
 
     fn rows(&self, message: &Message) -> Vec<(String, String)> {
-        let body: Value = serde_json::from_str(&message.body).unwrap_or_default();
-        let causes = CAUSES.iter().filter_map(|(name, path)| {
-            let cause = body.pointer(path)?.as_str()?;
-            Some(((*name).to_owned(), cause.to_owned()))
-        });
         let sent = message.sent.map_or("-".to_owned(), |at| {
             format!("{}, {}", exact(at), relative(at, self.now))
         });
         let row = |name: &str, value: String| (name.to_owned(), value);
         let mut rows = vec![row("sent", sent), row("id", message.id.clone())];
         rows.extend(message.attributes.clone());
-        rows.extend(causes);
+        rows.extend(message.causes());
         let mut shown: String = message.body.chars().take(BODY).collect();
         if shown.len() < message.body.len() {
             shown += "… (--output json prints all of it)";

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::{Report, two_columns};
 use crate::sample::{self, Created};
-use crate::time_format::{exact, relative, rough};
+use crate::time_format::{exact, relative, rough, tenths};
 
 /// Shows pending, running and failed tasks, the processor, a pause, a limit and the circuit breaker.
 ///
@@ -196,7 +196,7 @@ impl StatusReport {
             None => "not measured yet".to_owned(),
             Some(ms) => format!(
                 "median {} of the last runs",
-                rough(Duration::from_millis(ms))
+                tenths(Duration::from_millis(ms))
             ),
         }
     }

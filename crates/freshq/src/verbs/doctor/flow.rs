@@ -6,7 +6,7 @@ use lifo_queue::time::Millis;
 
 use super::Finding;
 use crate::sample::{Created, WINDOW};
-use crate::time_format::rough;
+use crate::time_format::tenths;
 use crate::verbs::pause;
 
 /// Minimum number of failed tasks in the last minute that is a finding.
@@ -85,7 +85,7 @@ fn surplus(status: &Status, created: Created) -> Option<Finding> {
     let ended = succeeded + failed;
     let run_time = control.observed.median_run_ms;
     let run_time = run_time.map(|ms| {
-        let median = rough(std::time::Duration::from_millis(ms));
+        let median = tenths(std::time::Duration::from_millis(ms));
         format!(
             "; the median run takes {median}, with {} tasks running",
             status.taken
@@ -171,7 +171,7 @@ mod tests {
         for _ in 0..60 {
             status.control.observed.ended.count(NOW, false);
         }
-        let what = "300 were created and 60 ended in the last 60 s; the median run takes 3s, with 0 tasks running";
+        let what = "300 were created and 60 ended in the last 60 s; the median run takes 2.5s, with 0 tasks running";
         assert_eq!(whats(&status, 300), [what]);
         assert!(whats(&status, 79).is_empty());
         status.control.paused_until = Some(NOW.plus(std::time::Duration::from_secs(1)));

@@ -4,14 +4,15 @@ use serde_json::Value;
 
 use super::Finding;
 use super::known::{Setting, settings};
-use crate::deployed::{Resource, Stack};
+use crate::deployed::{Message, Resource, Stack};
 
 /// Compares a resource with the template. Returns the number of compared settings and the
-/// findings. `now` is `None` if the resource does not exist.
+/// findings. `now` is `None` if the resource does not exist. `messages` are some of a failure queue.
 pub(super) fn check(
     stack: &Stack,
     resource: &Resource,
     now: Option<&Value>,
+    messages: &[Message],
 ) -> (usize, Vec<Finding>) {
     let Some(now) = now else {
         let finding = Finding {
@@ -29,7 +30,7 @@ pub(super) fn check(
     });
     let compared: Vec<Option<Finding>> = compared.collect();
     let mut findings: Vec<Finding> = compared.iter().flatten().cloned().collect();
-    findings.extend(super::state::messages(stack, resource, now));
+    findings.extend(super::state::messages(stack, resource, now, messages));
     findings.extend(super::state::misspelled(resource, now));
     (compared.len(), findings)
 }

@@ -6,7 +6,7 @@ use lifo_queue::operate::Status;
 use serde_json::Value;
 
 use super::Finding;
-use crate::deployed::{Kind, MISSPELLED, Resource, Stack};
+use crate::deployed::{Kind, MISSPELLED, Message, Resource, Stack};
 use crate::time_format::{exact, relative, rough};
 use crate::verbs::{limit, pause};
 
@@ -16,6 +16,9 @@ const STALE: Duration = Duration::from_secs(120);
 /// The visibility timeout of a queue should be this many times the timeout of its function
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html>).
 const VISIBILITY_FACTOR: u64 = 6;
+
+/// Maximum number of characters of an error that a finding quotes.
+const QUOTED: usize = 300;
 
 /// Checks that the last deployment succeeded.
 pub(super) fn complete(stack: &Stack) -> (usize, Vec<Finding>) {
@@ -29,23 +32,54 @@ pub(super) fn complete(stack: &Stack) -> (usize, Vec<Finding>) {
     (1, finding.into_iter().collect())
 }
 
+/// The number of messages in a failure queue; 0 for any other resource.
+pub(super) fn failed(stack: &Stack, resource: &Resource, now: &Value) -> u64 {
+    match resource.kind == Kind::Queue && stack.takes_failures(&resource.logical) {
+        true => number(now, "ApproximateNumberOfMessages"),
+        false => 0,
+    }
+}
+
+fn number(now: &Value, name: &str) -> u64 {
+    let text = now[name].as_str();
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// The error of the newest message.
+fn newest(messages: &[Message]) -> Option<String> {
+    let newest = messages.iter().max_by_key(|message| message.sent)?;
+    let at = newest.sent.map_or("-".to_owned(), exact);
+    let error = newest.error().map_or(
+        "SQS moved it, so the log of the function that reads the queue has its error".to_owned(),
+        |error| error.chars().take(QUOTED).collect(),
+    );
+    Some(format!(
+        "; the newest of {} read, from {at}: {error}",
+        messages.len()
+    ))
+}
+
 /// Finds messages in a failure queue, and a visibility timeout that is too short.
-pub(super) fn messages(stack: &Stack, resource: &Resource, now: &Value) -> Vec<Finding> {
+pub(super) fn messages(
+    stack: &Stack,
+    resource: &Resource,
+    now: &Value,
+    messages: &[Message],
+) -> Vec<Finding> {
     if resource.kind != Kind::Queue {
         return Vec::new();
     }
-    let number = |name: &str| now[name].as_str().and_then(|text| text.parse::<u64>().ok());
     let mut findings = Vec::new();
-    let count = number("ApproximateNumberOfMessages").unwrap_or(0);
-    if count > 0 && stack.takes_failures(&resource.logical) {
+    let count = failed(stack, resource, now);
+    if count > 0 {
         findings.push(Finding {
             place: resource.place(),
-            what: format!("it holds {count} messages"),
+            what: format!("it holds {count} messages{}", newest(messages).unwrap_or_default()),
             why: "each is an event that failed all its retries, or a message that was rejected".to_owned(),
             remedy: "freshq messages shows them, with --agents those of the agents' queue; docs/how-to/runbook-tasks.md and runbook-agents.md, \"Messages in a failure queue\", say what each queue means".to_owned(),
         });
     }
-    let visibility = number("VisibilityTimeout").unwrap_or(0);
+    let visibility = number(now, "VisibilityTimeout");
     if let Some(timeout) = stack.reader_timeout(&resource.logical)
         && visibility < VISIBILITY_FACTOR * timeout
     {

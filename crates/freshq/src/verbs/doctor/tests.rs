@@ -16,6 +16,8 @@ use super::*;
 use crate::account::Caller;
 use crate::deployed::{Kind, Message, Stack};
 
+mod messages;
+
 const NOW: Millis = Millis(1_800_000_000_000);
 
 /// At least one resource of each kind, with the settings of a queue.
@@ -72,6 +74,8 @@ fn template() -> Value {
 struct Fake {
     stack: Stack,
     now: BTreeMap<String, Option<Value>>,
+    /// The messages of the failure queue; `None` if IAM denies to read them.
+    messages: Option<Vec<Message>>,
 }
 
 impl Fake {
@@ -98,7 +102,11 @@ impl Fake {
             )
         });
         let now = now.collect();
-        Self { stack, now }
+        Self {
+            stack,
+            now,
+            messages: Some(vec![]),
+        }
     }
 
     fn set(&mut self, logical: &str, path: &str, value: Value) {
@@ -136,8 +144,9 @@ impl Deployed for Fake {
         panic!("doctor changes nothing")
     }
 
-    async fn messages(&self, _: &str) -> Result<Vec<Message>, Failure> {
-        Ok(vec![])
+    async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure> {
+        assert_eq!(queue, "the-failures", "only failure queues are read");
+        self.messages.clone().ok_or(Failure::NoRegion)
     }
 }
 

@@ -143,7 +143,7 @@ TAKEN                 10
 FAILURE               3
 created               1.5/s in the last minute
 ended                 0.2/s succeeded, 0.0/s failed in the last minute
-run time              median 2s of the last runs
+run time              median 1.5s of the last runs
 last response         3s ago, to task order-7: HTTP 401 Unauthorized: who are you
 suspects              order-1 (TAKEN, attempts 2)
 superseded states     37 of 12 pending keys; only the newest pending tasks were read

@@ -12,7 +12,7 @@ use ratatui::widgets::{Block, Clear, Paragraph, Sparkline, Wrap};
 
 use super::keys::{Field, HELP, Keys, Mode, PAUSE};
 use crate::sample::{History, Sample, WINDOW};
-use crate::time_format::{age, exact, relative, rough};
+use crate::time_format::{age, exact, relative, rough, tenths};
 use crate::verbs::{limit, pause};
 
 /// Minimum height of the curves.
@@ -94,7 +94,7 @@ fn draw_curves(frame: &mut Frame<'_>, area: Rect, history: &History, sample: &Sa
     let title = format!(" pending: {} ", sample.status.pending);
     let depths = history.figures.iter().map(|look| Some(look.pending.into()));
     sparkline(frame, depth, title, depths.collect());
-    let latest = sample.start_age.map_or("no task runs".to_owned(), rough);
+    let latest = sample.start_age.map_or("no task runs".to_owned(), tenths);
     // Both curves have one column per sample, even if no task ran.
     let ages = history
         .figures
@@ -169,7 +169,7 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
     let (succeeded, failed) = sample.ended_per_second();
     let created = sample.created();
     let least = if created.more { "at least " } else { "" };
-    let run_time = sample.run_time().map_or("not measured".to_owned(), rough);
+    let run_time = sample.run_time().map_or("not measured".to_owned(), tenths);
     let flow = format!(
         "last {} s  created {least}{:.1}/s, succeeded {succeeded:.1}/s, failed {failed:.1}/s",
         WINDOW.as_secs(),
