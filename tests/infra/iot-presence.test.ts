@@ -9,7 +9,7 @@ const dev = new Synthesized(
 const [rule, ...others] = dev.all('AWS::IoT::TopicRule');
 const payload = rule?.Properties.TopicRulePayload;
 
-test('there is no IoT rule unless asked for', () => {
+test('the stack has no IoT rule unless it is requested', () => {
   expect(Synthesized.queue({ ingest: {} }).all('AWS::IoT::TopicRule')).toEqual([]);
   for (const name of ENVIRONMENT_NAMES)
     expect(Synthesized.environment(name).all('AWS::IoT::TopicRule')).toEqual([]);

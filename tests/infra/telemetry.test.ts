@@ -84,7 +84,7 @@ describe.each(QUEUES)('the telemetry of the $kind', ({ functions, metrics, lines
     expect(functions).toEqual(expect.arrayContaining(named));
   });
 
-  test('measures in seconds what its name says, and counts all else', () => {
+  test('has the unit Seconds in metrics named so, and Count in all others', () => {
     for (const [name, { unit }] of Object.entries(metrics))
       expect([name, unit]).toEqual([name, name.endsWith('Seconds') ? 'Seconds' : 'Count']);
   });

@@ -12,9 +12,9 @@ pub struct Patience {
     pub shortest: Duration,
     /// The longest pause after a conflict.
     pub longest: Duration,
-    /// Maximum number of retries after throttling or without an answer.
+    /// Maximum number of retries after throttling or without a response.
     pub failures: usize,
-    /// The longest pause after throttling or without an answer, without jitter.
+    /// The longest pause after throttling or without a response, without jitter.
     pub slowest: Duration,
 }
 
@@ -39,7 +39,7 @@ impl Patience {
         self.growing(self.longest, self.repeats)
     }
 
-    /// The pauses after throttling or without an answer.
+    /// The pauses after throttling or without a response.
     pub(crate) fn after_failures(&self) -> ExponentialBuilder {
         self.growing(self.slowest, self.failures)
     }

@@ -193,7 +193,7 @@ impl AgentQueue {
     }
 
     /// The same, but returns `None` at once after a conflict: the caller may need another change by
-    /// then. After an attempt without an answer it retries nevertheless: the change may have taken
+    /// then. After an attempt without a response it retries nevertheless: the change may have taken
     /// effect.
     pub(crate) async fn commit_unless_conflict(
         &self,
@@ -259,7 +259,7 @@ impl AgentQueue {
         self.settings.patience.after_conflicts()
     }
 
-    /// The pauses after throttling or without an answer, which all end before the deadline.
+    /// The pauses after throttling or without a response, which all end before the deadline.
     pub(crate) fn slow_pauses(&self) -> impl Iterator<Item = Duration> {
         let pauses = self.settings.patience.after_failures().build();
         let deadline = self.deadline;

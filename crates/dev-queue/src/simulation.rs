@@ -26,7 +26,7 @@ const RUN: Duration = Duration::from_millis(400);
 pub enum Downstream {
     /// Every run succeeds, but slowly.
     Slow,
-    /// It also rejects calls, because it gets more than it can take.
+    /// It also rejects calls, because it receives more than it can run.
     Busy,
     /// Some runs also fail: one in four can be retried, one in ten cannot.
     Failing,

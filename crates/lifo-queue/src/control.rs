@@ -26,7 +26,7 @@ pub struct Control {
     pub pause_reason: Option<String>,
     /// Author of the pause and its start; `None` if an older version paused the queue.
     pub paused_by: Option<Author>,
-    /// Expiry of the start marker (rule 9); until then a notification is considered under way.
+    /// Expiry of the start marker (rule 9); until then a notification is assumed to be in flight.
     pub notified_until: Option<Millis>,
     /// Id of the event that set the start marker.
     pub notified_by: Option<String>,

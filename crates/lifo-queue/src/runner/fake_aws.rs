@@ -1,4 +1,4 @@
-//! AWS without a network: the real clients with a connector that returns prepared answers.
+//! AWS without a network: the real clients with a connector that returns prepared responses.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ pub(crate) struct Made {
     pub(crate) body: String,
 }
 
-/// Returns the prepared answers in turn, then repeats the last one. Records the requests.
+/// Returns the prepared responses in turn, then repeats the last one. Records the requests.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeAws {
     answers: Arc<Mutex<VecDeque<Prepared>>>,

@@ -27,9 +27,9 @@
 //! | other 4xx | failure |
 //! | 500 | internal error: unavailable, or the task is the cause |
 //! | any other 5xx or unknown status | unavailable |
-//! | no answer in time, no connection, TLS error, an answer that breaks off | unavailable |
+//! | no response in time, no connection, TLS error, a response that breaks off | unavailable |
 //!
-//! A reason contains the status and the start of the answer's body in one line. Credentials are
+//! A reason contains the status and the start of the response's body in one line. Credentials are
 //! removed, even if the endpoint echoes them. It never contains the URL, whose query may be secret.
 //!
 //! ## The client
@@ -80,7 +80,7 @@ const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
 const MAX_CONNECT_TIME: Duration = Duration::from_secs(5);
 const USER_AGENT: &str = concat!("freshq/", env!("CARGO_PKG_VERSION"));
 
-/// Runs a task by posting it to an endpoint; see the [module](self) for request and answers.
+/// Runs a task by posting it to an endpoint; see the [module](self) for request and responses.
 #[derive(Debug)]
 pub struct HttpRunner {
     url: TaskUrl,
@@ -91,7 +91,7 @@ pub struct HttpRunner {
 
 impl HttpRunner {
     /// A runner that posts to `url`. A whole call ends within `timeout`, including the fetch of a
-    /// secret, a second try after a 401 or 403, and the answer's body.
+    /// secret, a second try after a 401 or 403, and the response's body.
     #[must_use]
     pub fn new(url: TaskUrl, auth: Auth, timeout: Duration) -> Self {
         let settings = HttpConnectorSettings::builder()

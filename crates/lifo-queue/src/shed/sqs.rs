@@ -151,7 +151,7 @@ impl ShedSink for SqsShedSink {
     }
 }
 
-/// The result of each message, from the answer to its batch.
+/// The result of each message, from the response to its batch.
 fn verdicts(
     messages: usize,
     answer: Result<SendMessageBatchOutput, SdkError<SendMessageBatchError>>,

@@ -1,6 +1,6 @@
 //! The store on DynamoDB. Every transition is one conditional write
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ConditionExpressions.html>).
-//! If its condition fails, the answer contains the item
+//! If its condition fails, the response contains the item
 //! (`ReturnValuesOnConditionCheckFailure`). So the store can tell a lost race from a lost
 //! acknowledgement of its own write without another call.
 

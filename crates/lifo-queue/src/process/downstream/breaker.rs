@@ -29,16 +29,16 @@ pub const FIRST_PROBE: Duration = Duration::from_secs(1);
 /// The longest wait between two probes, counted from the end of the earlier one.
 pub const LONGEST_PROBE: Duration = Duration::from_secs(4);
 
-/// A factor of the threshold: that many runs without an answer open the breaker, whatever their
+/// A factor of the threshold: that many runs without a result open the breaker, whatever their
 /// tasks. So discounted tasks open it too: the downstream may be available only for moments.
 const RUNS_PER_TASK: usize = 4;
 
-/// A factor of the threshold: that many runs of [`FEWEST_TASKS`] tasks or more without an answer
+/// A factor of the threshold: that many runs of [`FEWEST_TASKS`] tasks or more without a result
 /// open the breaker. Tasks that are newer than all others may run repeatedly, so that no other
 /// starts.
 const REPEATED_RUNS: usize = 2;
 
-/// From this number of distinct tasks without an answer on, hardly all of them are the cause
+/// From this number of distinct tasks without a result on, hardly all of them are the cause
 /// themselves. Further runs of these tasks cost no attempt, even before the breaker opens.
 const FEWEST_TO_SPARE: usize = 3;
 
@@ -203,7 +203,7 @@ impl Breaker {
         RunNumber(self.next_run)
     }
 
-    /// Notes that a run ended with this signal. Returns whether a run without an answer costs no
+    /// Notes that a run ended with this signal. Returns whether a run without a result costs no
     /// attempt, and when its task may start again.
     pub(super) fn run_ended(
         &mut self,
@@ -269,7 +269,7 @@ impl Breaker {
         });
     }
 
-    /// Whether the tasks and runs without an answer open the breaker; `most` is the threshold.
+    /// Whether the tasks and runs without a result open the breaker; `most` is the threshold.
     fn opens_at(&self, most: usize) -> bool {
         let (tasks, runs) = (self.unanswered.len(), self.unanswered_runs);
         tasks >= most

@@ -29,7 +29,7 @@ impl Limits {
         }
     }
 
-    /// The number of distinct tasks without an answer that opens the circuit breaker: more than run
+    /// The number of distinct tasks without a result that opens the circuit breaker: more than run
     /// at once.
     pub(super) fn threshold(&self) -> usize {
         FEWEST_TASKS.max(usize::from(self.concurrency) + 2)

@@ -56,7 +56,7 @@ pub(in crate::process) enum Start {
 /// What the end of a run means for its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) struct Ruling {
-    /// Whether a run without an answer costs no attempt, and when the task may start again.
+    /// Whether a run without a result costs no attempt, and when the task may start again.
     pub(in crate::process) spared: Option<Spared>,
     /// Time within which the task starts again, if it returns without losing an attempt.
     pub(in crate::process) next_start: Duration,

@@ -47,7 +47,7 @@ impl Walls {
         self.failed_probes += 1;
     }
 
-    /// Whether the downstream was busy for several tasks without an answer in between.
+    /// Whether the downstream was busy for several tasks without a result in between.
     pub(super) fn is_busy(&self) -> bool {
         self.busy.len() >= TASKS_TO_PAUSE
     }
@@ -73,7 +73,7 @@ impl Walls {
 }
 
 impl Ledger {
-    /// Whether the downstream rejected several tasks without an answer in between.
+    /// Whether the downstream rejected several tasks without a result in between.
     pub(in crate::process) fn is_rejecting(&self) -> bool {
         self.walls.rejected.len() >= TASKS_TO_PAUSE
     }

@@ -8,7 +8,7 @@ use crate::time::Millis;
 
 impl Turn<'_> {
     /// Rule 5: the pass found no task to take. While tasks run, or a task becomes due within the
-    /// turn, waits shortly for the next pass. Otherwise waits for as long as the index can lag,
+    /// turn, waits briefly for the next pass. Otherwise waits for as long as the index can lag,
     /// reads the index again, and releases the lease. The condition is that no wake-up was
     /// requested in the meantime.
     pub(super) async fn nothing_to_take(&mut self, pass: Pass, now: Millis) -> Option<TurnEnd> {

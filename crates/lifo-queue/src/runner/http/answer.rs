@@ -13,7 +13,7 @@ use super::Outcome;
 
 /// Maximum number of bytes that are read of a body. The rest is not read, and the connection is closed.
 const MAX_BODY: usize = 64 * 1024;
-/// The longest time to read the body of an answer other than 2xx. It only explains the status.
+/// the longest time to read the body of a response other than 2xx. It only explains the status.
 const MAX_BODY_TIME: Duration = Duration::from_secs(2);
 /// Secrets with fewer bytes than this are not removed from bodies: they would be found in any text.
 const MIN_SECRET: usize = 4;
@@ -62,7 +62,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Receives an answer. Texts in `confidential` are removed from its body.
+    /// Receives a response. Texts in `confidential` are removed from its body.
     ///
     /// # Errors
     /// [`Outcome::Unavailable`] if the status is invalid, or a 2xx answer breaks off. In the second
@@ -73,7 +73,7 @@ impl Answer {
     ) -> Result<Self, Outcome> {
         let status = StatusCode::from_u16(response.status().as_u16()).map_err(|error| {
             Outcome::Unavailable {
-                reason: format!("the answer has an invalid HTTP status: {error}"),
+                reason: format!("the response has an invalid HTTP status: {error}"),
             }
         })?;
         let retry_after = response
@@ -85,13 +85,13 @@ impl Answer {
             read_into(&mut body, response.into_body())
                 .await
                 .map_err(|error| Outcome::Unavailable {
-                    reason: format!("HTTP {status}, but the answer broke off: {error}"),
+                    reason: format!("HTTP {status}, but the response broke off: {error}"),
                 })?;
         } else {
             let reading = read_into(&mut body, response.into_body());
             if let Ok(Err(error)) = tokio::time::timeout(MAX_BODY_TIME, reading).await {
                 // The status decides the outcome. Only the excerpt is shorter.
-                tracing::debug!(%status, error, "the body of an answer broke off");
+                tracing::debug!(%status, error, "the body of a response broke off");
             }
         }
         Ok(Self {

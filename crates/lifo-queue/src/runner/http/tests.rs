@@ -216,7 +216,7 @@ async fn incomplete_success_answer_means_unavailable() {
         panic!("{outcome:?}")
     };
     assert!(
-        reason.starts_with("HTTP 200 OK, but the answer broke off: "),
+        reason.starts_with("HTTP 200 OK, but the response broke off: "),
         "{reason}"
     );
 

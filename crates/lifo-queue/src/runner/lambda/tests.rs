@@ -1,4 +1,4 @@
-//! The real client with prepared answers.
+//! The real client with prepared responses.
 
 use serde_json::json;
 

@@ -145,7 +145,7 @@ fn discounted_tasks_open_the_breaker_only_after_four_times_the_runs() {
     }
     assert_eq!(breaker.state(), None);
     assert_eq!(breaker.start(8, Millis(3_000)), Start::Any);
-    // Without an answer in between, the downstream is the cause after all.
+    // Without a result in between, the downstream is the cause after all.
     for task in 0..10 {
         run(&mut breaker, task, Signal::Unavailable, 3_000);
     }
