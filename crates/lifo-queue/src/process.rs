@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `turn` | the loop |
 //! | `select` | the choice of the next task |
-//! | `groups` | the choice among groups of tasks |
+//! | `groups`, `heads` | the choice among groups of tasks, and the reads that it needs |
 //! | `rate` | the limit on starts per second |
 //! | `read` | reads of the index, on demand or in advance |
 //! | `downstream` | the ledger of the downstream: circuit breaker, concurrency, automatic pauses |
@@ -28,6 +28,7 @@ mod error;
 mod filter;
 mod finish;
 mod groups;
+mod heads;
 mod heartbeat;
 mod observations;
 mod rate;

@@ -25,8 +25,13 @@ pub(super) struct Reads {
 struct Ahead {
     wanted: Wanted,
     asked: Millis,
-    page: JoinHandle<(Result<Page, StoreError>, Millis)>,
+    page: JoinHandle<Arrived>,
+    /// The page, if [`Reads::ready`] has seen it.
+    arrived: Option<Arrived>,
 }
+
+/// A page, and when it arrived.
+type Arrived = (Result<Page, StoreError>, Millis);
 
 /// A completed read.
 pub(super) struct Read {
@@ -47,6 +52,11 @@ impl Reads {
             ahead: None,
             queries: 0,
         }
+    }
+
+    /// Whether a read is in progress, or its page is still to be handled.
+    pub(super) fn is_reading(&self) -> bool {
+        self.ahead.is_some()
     }
 
     /// Starts a read, unless one is in progress.
@@ -72,6 +82,7 @@ impl Reads {
             wanted,
             asked: now,
             page,
+            arrived: None,
         });
     }
 
@@ -86,8 +97,18 @@ impl Reads {
     /// The read in progress, if it has completed.
     pub(super) async fn arrived(&mut self) -> Option<Read> {
         match &self.ahead {
-            Some(ahead) if ahead.page.is_finished() => self.finish().await,
+            Some(ahead) if ahead.arrived.is_some() || ahead.page.is_finished() => {
+                self.finish().await
+            }
             _ => None,
+        }
+    }
+
+    /// Waits until the read in progress has completed; without one, for ever.
+    pub(super) async fn ready(&mut self) {
+        match &mut self.ahead {
+            Some(ahead) => ahead.wait(&*self.clock).await,
+            None => std::future::pending().await,
         }
     }
 
@@ -99,21 +120,36 @@ impl Reads {
 
     async fn finish(&mut self) -> Option<Read> {
         // Awaited in place: if the caller is dropped here, `drop` still aborts the read.
-        let answer = (&mut self.ahead.as_mut()?.page).await;
-        let Ahead { wanted, asked, .. } = self.ahead.take()?;
-        let (page, arrived) = answer.unwrap_or_else(|error| {
-            let page = Err(StoreError::Unanswered {
-                operation: "Query",
-                source: error.into(),
-            });
-            (page, self.clock.now())
-        });
+        self.ahead.as_mut()?.wait(&*self.clock).await;
+        let Ahead {
+            wanted,
+            asked,
+            arrived,
+            ..
+        } = self.ahead.take()?;
+        let (page, arrived) = arrived?;
         Some(Read {
             wanted,
             asked,
             arrived,
             page,
         })
+    }
+}
+
+impl Ahead {
+    async fn wait(&mut self, clock: &dyn Clock) {
+        if self.arrived.is_some() {
+            return;
+        }
+        let answer = (&mut self.page).await;
+        self.arrived = Some(answer.unwrap_or_else(|error| {
+            let page = Err(StoreError::Unanswered {
+                operation: "Query",
+                source: error.into(),
+            });
+            (page, clock.now())
+        }));
     }
 }
 

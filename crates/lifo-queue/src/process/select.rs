@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::filter::Filter;
 pub(super) use super::filter::Pass;
 use super::groups::Groups;
+use super::heads::Heads;
 use crate::store::{Candidate, Cursor, Order, Page};
 use crate::task::TaskId;
 use crate::time::Millis;
@@ -82,8 +83,8 @@ pub(super) struct Selector {
     groups: Option<Groups>,
     /// Number of tasks taken since the head was last read.
     used: u16,
-    /// In a queue with groups: number of tasks of the last heads that were not known before.
-    unseen: u16,
+    /// In a queue with groups: when to read the next head, and how large it is.
+    heads: Heads,
     /// Whether the last page read was a head.
     read_head: bool,
 }
@@ -103,8 +104,7 @@ impl Selector {
             smallest_page,
             groups: groups.then(|| Groups::new(order)),
             used: 0,
-            // The first head of a queue with groups is the largest.
-            unseen: DEEP_PAGE,
+            heads: Heads::new(),
             read_head: false,
         }
     }
@@ -121,7 +121,7 @@ impl Selector {
             return Step::Take(task);
         }
         let Some(head) = &self.head else {
-            return self.read_head();
+            return self.read_head(now);
         };
         // After a head without a task to take, the pass continues, however slow the index is.
         // Otherwise it reads an old head again, because the newest tasks come first.
@@ -131,7 +131,7 @@ impl Selector {
         };
         let leads_on = self.read_head && head.fruitless && is_empty;
         if now.since(head.arrived) > MAX_PAGE_AGE && !leads_on {
-            return self.read_head();
+            return self.read_head(now);
         }
         match self.next_beyond_head() {
             Some(cursor) => Step::Read(Wanted {
@@ -177,17 +177,22 @@ impl Selector {
             None => head.tasks.len() <= usize::from(slots) && self.used > slots,
             Some(_) => now.since(head.arrived) > MAX_PAGE_AGE / 2,
         };
-        (is_due && head.next.is_some()).then(|| self.wanted_head())
+        (is_due && head.next.is_some()).then(|| self.wanted_head(now))
     }
 
-    fn read_head(&self) -> Step {
-        Step::Read(self.wanted_head())
+    /// In a queue with groups, when the next head is due while no task may start. Newer tasks would
+    /// otherwise bury those of a quiet group before they are seen.
+    pub(super) fn next_head(&self) -> Option<Millis> {
+        self.groups.as_ref().and_then(|_| self.heads.next())
+    }
+
+    fn read_head(&self, now: Millis) -> Step {
+        Step::Read(self.wanted_head(now))
     }
 
     /// A head of twice the number of tasks used since the last head, at least one for each slot,
-    /// and at most [`MAX_HEAD`]. With groups it is also twice the number of tasks that the last
-    /// heads brought, so that no task arrives unseen between two heads.
-    fn wanted_head(&self) -> Wanted {
+    /// and at most [`MAX_HEAD`]. With groups it is also large enough for the [arrivals](Heads).
+    pub(super) fn wanted_head(&self, now: Millis) -> Wanted {
         let limit = match self.groups {
             None => self
                 .used
@@ -195,9 +200,9 @@ impl Selector {
                 .clamp(self.smallest_page, MAX_HEAD),
             Some(_) => self
                 .used
-                .max(self.unseen)
                 .saturating_mul(2)
-                .clamp(MAX_HEAD, DEEP_PAGE),
+                .min(DEEP_PAGE)
+                .max(self.heads.limit(now)),
         };
         Wanted { after: None, limit }
     }
@@ -233,14 +238,9 @@ impl Selector {
                 let tasks = page.candidates.len();
                 let added = groups.add(page.candidates, start, end, arrived);
                 if self.read_head {
-                    // A head of unknown tasks alone does not reach the last one. Arrivals come in
-                    // bursts, so heads shrink slowly.
-                    self.unseen = match u16::try_from(added.unseen) {
-                        Ok(unseen) if added.unseen < tasks || end.is_none() => {
-                            unseen.max(self.unseen / 4 * 3)
-                        }
-                        _ => DEEP_PAGE,
-                    };
+                    // A head of unknown tasks alone does not reach the last one.
+                    let is_all = added.unseen < tasks || end.is_none();
+                    self.heads.arrived(is_all.then_some(added.unseen), arrived);
                 }
                 if added.forgot {
                     // The pass has to see the forgotten tasks again.

@@ -183,6 +183,7 @@ impl<'a> Turn<'a> {
                 Gate::Wait(until) => {
                     self.codel.no_slot();
                     self.measure(false, now);
+                    let until = self.keep_up(until, now);
                     self.wait(until).await;
                     continue;
                 }
@@ -299,6 +300,7 @@ impl<'a> Turn<'a> {
             biased;
             Some(ended) = self.running.join_next() => self.record(ended),
             () = self.heartbeat.changed() => {}
+            () = self.reads.ready(), if self.processor.settings.groups => {}
             () = tokio::time::sleep(pause) => {}
         }
     }

@@ -16,6 +16,9 @@ pub struct Census {
     /// Calls to the table and to the topics.
     pub steps: u64,
     pub sweeps: u64,
+    /// Pages of the index that `process-tasks` read, and their entries.
+    pub pages: u64,
+    pub entries: u64,
     /// Turns by their [`Exit`](lifo_queue::process::Exit), in its `Debug` format. Turns of dead
     /// processes are not counted.
     pub turns: BTreeMap<String, u64>,
@@ -42,6 +45,8 @@ impl Census {
         self.starts += other.starts;
         self.steps += other.steps;
         self.sweeps += other.sweeps;
+        self.pages += other.pages;
+        self.entries += other.entries;
         self.seconds += other.seconds;
         for (exit, count) in &other.turns {
             *self.turns.entry(exit.clone()).or_default() += count;

@@ -11,7 +11,7 @@ use lifo_queue::store::{Page, QueueStore, StoreError, Written};
 
 use super::fault::lock;
 use super::memory_wire;
-use super::process::Process;
+use super::process::{Function, Process};
 use super::world::World;
 use crate::layered::tasks::{About, Layer};
 use crate::layered::{Call, Layered};
@@ -90,6 +90,11 @@ impl OfProcess {
         match about {
             About::Index(query) => {
                 if let Some(page) = answer.downcast_ref::<Page>() {
+                    if process.function == Function::ProcessTasks {
+                        let mut census = lock(&self.world.chance.census);
+                        census.pages += 1;
+                        census.entries += page.candidates.len() as u64;
+                    }
                     let is_head = query.after.is_none();
                     ledger.page_read(self.world.now(), process, is_head, page);
                 }

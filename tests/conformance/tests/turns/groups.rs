@@ -5,7 +5,7 @@ use std::time::Duration;
 use conformance::new_task;
 use lifo_queue::runner::Outcome;
 use lifo_queue::store::TaskStore;
-use lifo_queue::task::TaskStatus;
+use lifo_queue::task::{NewTask, TaskStatus};
 
 use super::world::*;
 
@@ -38,4 +38,25 @@ async fn quiet_group_takes_turns_with_a_noisy_one() {
 async fn queue_without_groups_does_not_read_them_from_ids() {
     let starts = starts(false).await;
     assert_eq!(starts[20..], ["quiet/2", "quiet/1", "quiet/0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn quiet_task_that_is_buried_while_no_slot_is_free_starts_next() {
+    let second = Duration::from_secs(1);
+    let mut world = World::new(move |_| (10 * second, Outcome::Success));
+    world.settings.slots = 1;
+    world.settings.groups = true;
+    let insert = async |task: NewTask| world.store.insert(&task).await.unwrap();
+    insert(new_task("noisy/first", -100)).await;
+    let arrivals = async {
+        tokio::time::sleep(3 * second).await;
+        insert(new_task("quiet/0", 3_000)).await;
+        tokio::time::sleep(3 * second).await;
+        // More than the largest head.
+        for n in 0..1_500 {
+            insert(new_task(&format!("noisy/{n}"), 6_000)).await;
+        }
+    };
+    tokio::join!(world.turn(), arrivals);
+    assert_eq!(world.started()[..2], ["noisy/first", "quiet/0"]);
 }

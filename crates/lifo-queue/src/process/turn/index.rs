@@ -31,6 +31,27 @@ impl Turn<'_> {
         self.reads.next(wanted, now).await
     }
 
+    /// In a queue with groups, reads the heads that are due while no task may start, and returns
+    /// when to look again, at most `until`. It reads none while the circuit breaker is open, because
+    /// probes do not follow the groups.
+    pub(super) fn keep_up(&mut self, until: Millis, now: Millis) -> Millis {
+        let is_open = || self.downstream.lock().queue().open_breaker().is_some();
+        let Some(next) = self.selector.next_head().filter(|_| !is_open()) else {
+            return until;
+        };
+        if self.reads.is_reading() {
+            // Its arrival wakes the turn.
+            return until;
+        }
+        if next > now {
+            return until.min(next);
+        }
+        let wanted = self.selector.wanted_head(now);
+        self.bound_reads(now);
+        self.reads.start(wanted, now);
+        until
+    }
+
     /// Sets the lower bound on `taskCreated` for the next reads. Tasks older than `expiry_bound`
     /// have expired. Under overload only new tasks are read. The bound never hides redriven tasks.
     pub(super) fn bound_reads(&mut self, now: Millis) {

@@ -121,19 +121,24 @@ impl Ledger {
         // A task that was not due when the page arrived may be skipped.
         let newer = newer.filter(|(came, task)| task.not_before.is_none_or(|from| from <= *came));
         let order = self.settings.process.order;
+        let comes_first = |task: &Candidate| match order {
+            Order::NewestFirst => task.created > taken.created,
+            Order::OldestFirst => task.created < taken.created,
+        };
+        let competes = |task: &Candidate| !groups || task.id.group() == taken.id.group();
+        let left_alone = |task: &Candidate| {
+            let touched = seen.touched.get(&task.id);
+            touched.is_some_and(|at| now.since(*at) <= LEFT_ALONE)
+        };
+        let running = |task: &Candidate| self.runs.iter().any(|run| run.task == task.id);
+        // The cheap conditions come first.
         let newer = newer.map(|(_, task)| task).find(|task| {
-            let due = !task.ttl.is_expired(by_its_clock);
-            let left_alone = seen
-                .touched
-                .get(&task.id)
-                .is_some_and(|at| now.since(*at) <= LEFT_ALONE);
-            let running = self.runs.iter().any(|run| run.task == task.id);
-            let comes_first = match order {
-                Order::NewestFirst => task.created > taken.created,
-                Order::OldestFirst => task.created < taken.created,
-            };
-            let competes = !groups || task.id.group() == taken.id.group();
-            due && comes_first && competes && !left_alone && !running && !alone(task)
+            comes_first(task)
+                && competes(task)
+                && !task.ttl.is_expired(by_its_clock)
+                && !alone(task)
+                && !left_alone(task)
+                && !running(task)
         });
         let (id, shown) = (&taken.id, shown.is_some() || (groups && head.is_some()));
         let newer = newer.filter(|_| !alone(taken)).map(|task| task.id.clone());

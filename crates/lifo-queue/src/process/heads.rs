@@ -1,0 +1,81 @@
+//! Size and time of the next head in a queue with groups, so that few tasks arrive unseen between
+//! two heads.
+
+use std::time::Duration;
+
+use super::select::{DEEP_PAGE, MAX_HEAD, MAX_PAGE_AGE};
+use crate::time::Millis;
+
+/// The longest time between two heads while no task may start.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Arrivals come in bursts, so from head to head the rate decreases at most to this share.
+const DECREASE: f64 = 0.75;
+
+/// The rate of arrivals, from what the last heads brought.
+pub(super) struct Heads {
+    /// Tasks per millisecond; infinite if a head did not reach down to known tasks.
+    rate: f64,
+    /// When the last head arrived.
+    last: Option<Millis>,
+}
+
+impl Heads {
+    pub(super) fn new() -> Self {
+        Self {
+            // The first head is the largest.
+            rate: f64::INFINITY,
+            last: None,
+        }
+    }
+
+    /// Notes a head that arrived `now`, with this number of tasks that were not known; `None` if
+    /// there may be more of them below it.
+    pub(super) fn arrived(&mut self, unseen: Option<usize>, now: Millis) {
+        let since = self.last.replace(now).map(|last| now.since(last));
+        let rate = match (unseen, since) {
+            (Some(unseen), Some(since)) => number(unseen) / millis(since).max(1.0),
+            (Some(_), None) => 0.0,
+            (None, _) => f64::INFINITY,
+        };
+        self.rate = match self.rate.is_finite() {
+            true => rate.max(self.rate * DECREASE),
+            false => rate,
+        };
+    }
+
+    /// The size of a head that is read now: twice the expected arrivals.
+    pub(super) fn limit(&self, now: Millis) -> u16 {
+        let since = self.last.map_or(Duration::ZERO, |last| now.since(last));
+        let (least, most) = (f64::from(MAX_HEAD), f64::from(DEEP_PAGE));
+        let limit = match self.rate.is_finite() {
+            true => (2.0 * self.rate * millis(since)).clamp(least, most),
+            false => most,
+        };
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between the two limits"
+        )]
+        let limit = limit as u16;
+        limit
+    }
+
+    /// When to read the next head while no task may start: before the arrivals fill half of the
+    /// largest head. `None` before the first head.
+    pub(super) fn next(&self) -> Option<Millis> {
+        let fills = f64::from(DEEP_PAGE) / 2.0 / self.rate;
+        let pause = Duration::try_from_secs_f64(fills / 1_000.0).unwrap_or(LONGEST);
+        self.last
+            .map(|last| last.plus(pause.clamp(MAX_PAGE_AGE / 2, LONGEST)))
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "at most a page of tasks")]
+fn number(tasks: usize) -> f64 {
+    tasks as f64
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
+}
