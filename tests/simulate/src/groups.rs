@@ -1,19 +1,19 @@
-//! Groups: noisy tenants beside three quiet ones, in one queue.
+//! Groups: noisy tenants beside three quiet ones in one queue, and the outage of one tenant.
+
+mod outage;
+mod scene;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
-use fastrand::Rng;
-use futures::future::join_all;
 use lifo_queue::process::{ProcessSettings, RateLimit};
 use lifo_queue::time::Millis;
 use serde::Serialize;
-use serde_json::{Value, json};
-use simulator::cloud::{self, BEGIN, Cloud, CloudSettings, Deed};
-use tokio::time::{Instant, sleep_until};
+use simulator::cloud::{BEGIN, Deed};
 
-use crate::arrivals::{Arrivals, TICK};
+use self::outage::OutageOfOne;
+use self::scene::{Played, Scene, Tenants};
 use crate::downstream::SERVICE;
 use crate::figures::rounded;
 use crate::{parallel, queue};
@@ -22,18 +22,25 @@ use crate::{parallel, queue};
 const NOISY: f64 = 4.5;
 const QUIET: f64 = 0.15;
 const QUIET_GROUPS: usize = 3;
-/// A quiet task is in time if it starts within this time after its creation.
+/// A task is in time if it starts within this time after its creation.
 const IN_TIME: Duration = Duration::from_secs(2);
-const EXPIRY: Duration = Duration::from_secs(60);
-/// Tasks that one invocation of `create-tasks` creates, so that a tick is enough for all.
-const TASKS_PER_CALL: usize = 16;
-const SEED: u64 = 1;
+/// An entry of the index, with a group in its id, in bytes.
+const ENTRY_BYTES: f64 = 125.0;
 
 /// `groups.json`.
 #[derive(Serialize)]
 pub(crate) struct Groups {
     /// By case, without groups and with them.
     cases: BTreeMap<&'static str, BTreeMap<&'static str, Figures>>,
+    outage_of_one: OutageOfOne,
+}
+
+impl Groups {
+    /// The share of the quiet tasks that started in time, without groups and with them.
+    pub(crate) fn quiet_in_time(&self, case: &str) -> Option<(f64, f64)> {
+        let of = |variant| Some(self.cases.get(case)?.get(variant)?.quiet_in_time);
+        Some((of("none")?, of("groups")?))
+    }
 }
 
 /// Figures of a case.
@@ -43,6 +50,8 @@ struct Figures {
     quiet_in_time: f64,
     /// Runs as a share of those that the queue could start.
     goodput: f64,
+    /// Read units per second of the processor's queries.
+    read_units: f64,
 }
 
 /// One case: a queue, and the noisy groups in front of it.
@@ -79,10 +88,43 @@ impl Case {
             slots: self.slots,
             rate: self.rate.map(|rate| RateLimit {
                 interval: Duration::from_secs(1) / u32::from(rate),
-                burst: std::num::NonZeroU32::MIN,
+                burst: NonZeroU32::MIN,
             }),
             groups,
             ..queue::settings()
+        }
+    }
+
+    fn play(self, groups: bool) -> Figures {
+        let tenants = |kind, groups, load: f64| Tenants {
+            kind,
+            name: kind,
+            groups,
+            per_second: load * self.capacity(),
+        };
+        let played = scene::play(&Scene {
+            process: self.process(groups),
+            lasting: self.lasting,
+            expiry: Duration::from_secs(60),
+            tenants: &[
+                tenants("noisy", self.noisy, NOISY),
+                tenants("quiet", QUIET_GROUPS, QUIET),
+            ],
+            downstream: |_: &str, _: Millis| (SERVICE, Deed::Succeed),
+        });
+        self.figures(&played)
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
+    fn figures(self, played: &Played) -> Figures {
+        let (from, to) = (BEGIN.plus(self.warm), BEGIN.plus(self.lasting));
+        let runs = played.starts.iter();
+        let runs = runs.filter(|task| from <= task.at && task.at < to).count();
+        let possible = self.capacity() * to.since(from).as_secs_f64();
+        Figures {
+            quiet_in_time: played.in_time("quiet", from, to.minus(IN_TIME)),
+            goodput: rounded(runs as f64 / possible),
+            read_units: rounded(read_units(played.read) / self.lasting.as_secs_f64()),
         }
     }
 }
@@ -108,140 +150,27 @@ fn cases() -> [(&'static str, Case); 7] {
     ]
 }
 
-/// Plays every case.
+/// Plays every case, and the outage.
 pub(crate) fn groups() -> Groups {
     let mut cells = Vec::new();
     for (name, case) in cases() {
         cells.extend([("none", false), ("groups", true)].map(|variant| (name, case, variant)));
     }
     let played = parallel::map(cells, |(name, case, (variant, groups))| {
-        (name, variant, play(case, groups))
+        (name, variant, case.play(groups))
     });
     let mut cases: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
     for (name, variant, figures) in played {
         cases.entry(name).or_default().insert(variant, figures);
     }
-    Groups { cases }
-}
-
-/// A task of a group: when it was created, and when it started.
-#[derive(Clone, Copy)]
-struct Started {
-    created: Millis,
-    at: Millis,
-    quiet: bool,
-}
-
-fn play(case: Case, groups: bool) -> Figures {
-    let starts: Arc<Mutex<Vec<Started>>> = Arc::default();
-    let mut quiet = Vec::new();
-    cloud::play(SEED, async |builder| {
-        let (begin, log) = (Instant::now(), starts.clone());
-        let settings = CloudSettings {
-            process: case.process(groups),
-            ..CloudSettings::default()
-        };
-        let cloud = builder
-            .settings(settings)
-            .script(move |task| {
-                let started = Started {
-                    created: task.task_created,
-                    at: BEGIN.plus(begin.elapsed()),
-                    quiet: task.payload == "quiet",
-                };
-                log.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(started);
-                (SERVICE, Deed::Succeed)
-            })
-            .start();
-        let (noisy_tasks, quiet_tasks) = (arrivals(case, NOISY), arrivals(case, QUIET));
-        let mut rng = Rng::with_seed(SEED);
-        for (noisy_tasks, quiet_tasks) in noisy_tasks.into_iter().zip(quiet_tasks) {
-            let end = Instant::now() + TICK;
-            let now = cloud.now();
-            let mut specs = Vec::with_capacity(noisy_tasks + quiet_tasks);
-            for (kind, tasks, of) in [
-                ("noisy", noisy_tasks, case.noisy),
-                ("quiet", quiet_tasks, QUIET_GROUPS),
-            ] {
-                specs.extend((0..tasks).map(|_| {
-                    let group = groups.then(|| format!("{kind}-{}", rng.usize(..of)));
-                    spec(kind, group, now)
-                }));
-            }
-            create(&cloud, &specs).await;
-            quiet.extend(std::iter::repeat_n(now, quiet_tasks));
-            sleep_until(end).await;
-        }
-        let broken: Vec<_> = cloud
-            .finish()
-            .violations
-            .into_iter()
-            // The experiment ends before its tasks do.
-            .filter(|text| !text.ends_with("never ends"))
-            .collect();
-        assert!(broken.is_empty(), "{broken:#?}");
-    });
-    let starts = starts.lock().unwrap_or_else(PoisonError::into_inner);
-    figures(case, &starts, &quiet)
-}
-
-/// Tasks of each tick, at this factor of the capacity.
-fn arrivals(case: Case, load: f64) -> Vec<usize> {
-    let arrivals = Arrivals::Poisson {
-        per_second: load * case.capacity(),
-        lasting: case.lasting,
-    };
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a seed"
-    )]
-    let seed = SEED + (load * 100.0) as u64;
-    arrivals.batches(seed).iter().map(Vec::len).collect()
-}
-
-fn spec(kind: &str, group: Option<String>, now: Millis) -> Value {
-    let mut spec = json!({
-        "taskCreated": now.0,
-        "ttlSeconds": EXPIRY.as_secs(),
-        "payload": kind,
-    });
-    if let Some(group) = group {
-        spec["group"] = json!(group);
-    }
-    spec
-}
-
-async fn create(cloud: &Cloud, specs: &[Value]) {
-    let calls = specs
-        .chunks(TASKS_PER_CALL)
-        .map(|specs| cloud.invoke_create(specs));
-    for report in join_all(calls).await {
-        let failed = report.map(|report| report.failed);
-        assert_eq!(failed, Some(Vec::new()), "tasks were not created");
+    Groups {
+        cases,
+        outage_of_one: outage::of_one(),
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
-fn figures(case: Case, starts: &[Started], quiet: &[Millis]) -> Figures {
-    let (from, to) = (BEGIN.plus(case.warm), BEGIN.plus(case.lasting));
-    let last = to.minus(IN_TIME);
-    let counts = |created: Millis| from <= created && created < last;
-    let created = quiet.iter().filter(|at| counts(**at)).count();
-    let in_time = starts
-        .iter()
-        .filter(|task| task.quiet && counts(task.created))
-        .filter(|task| task.at <= task.created.plus(IN_TIME))
-        .count();
-    let runs = starts
-        .iter()
-        .filter(|task| from <= task.at && task.at < to)
-        .count();
-    let possible = case.capacity() * to.since(from).as_secs_f64();
-    Figures {
-        quiet_in_time: rounded(in_time as f64 / created as f64),
-        goodput: rounded(runs as f64 / possible),
-    }
+/// Read units of eventually consistent queries: one half per 4 KB, rounded up per page.
+#[allow(clippy::cast_precision_loss, reason = "counts of reads")]
+fn read_units((pages, entries): (u64, u64)) -> f64 {
+    0.5 * (entries as f64 * ENTRY_BYTES / 4_096.0 + 0.5 * pages as f64)
 }

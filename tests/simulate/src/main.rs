@@ -42,7 +42,8 @@ struct Overload {
 #[allow(clippy::print_stdout, reason = "the figures are what is asked for")]
 fn main() -> Result<(), Box<dyn Error>> {
     let began = Instant::now();
-    write("groups.json", &groups::groups())?;
+    let groups = groups::groups();
+    write("groups.json", &groups)?;
     let overload = Overload {
         outage: experiments::outages(),
         poison: experiments::poisoned(),
@@ -62,6 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         &overload.outage,
         &overload.keys,
         &storm,
+        &groups,
         (&arrival, &newest),
     )?;
     let seconds = began.elapsed().as_secs();

@@ -13,6 +13,7 @@ use maud::{Markup, html};
 use self::card::{LEFT, RIGHT, card, text};
 use crate::experiments::{Loads, Outages};
 use crate::figures::{Load, OutageFigures, Played};
+use crate::groups::Groups;
 use crate::keys::Keys;
 use crate::storm::Storm;
 
@@ -30,6 +31,7 @@ pub(crate) fn write(
     outages: &Outages,
     keys: &Keys,
     storm: &Storm,
+    groups: &Groups,
     (arrival, newest): (&Played, &Played),
 ) -> io::Result<()> {
     fs::create_dir_all(folder)?;
@@ -39,6 +41,7 @@ pub(crate) fn write(
         ("keys.svg", latest_wins(keys)),
         ("burst.svg", burst::picture(arrival, newest)),
         ("storm.svg", storm_of_messages(storm)),
+        ("groups.svg", quiet_tenants(groups)),
     ] {
         fs::write(folder.join(name), picture.into_string())?;
     }
@@ -146,6 +149,35 @@ fn storm_of_messages(storm: &Storm) -> Markup {
         372.0,
         "A storm of messages: new tasks pass the backlog",
         "100,000 messages in 10 s, then 50/s; the downstream runs 100/s",
+        &body,
+    )
+}
+
+/// The share of the quiet tenants' tasks that start in time, without and with groups.
+fn quiet_tenants(groups: &Groups) -> Markup {
+    const CASES: [(&str, &str); 4] = [
+        ("ten_slots", "1 noisy tenant, 10 tasks at once"),
+        ("ten_noisy", "10 noisy tenants, 10 tasks at once"),
+        ("rate_limit", "1 noisy tenant, a limit of 10 starts/s"),
+        ("four_hundred_slots", "1 noisy tenant, 400 tasks at once"),
+    ];
+    const STEP: f64 = 104.0;
+    let percent = |share: f64| format!("{share:.0} %");
+    let body = html! {
+        @for (place, (name, label)) in (0_u32..).zip(CASES) {
+            @let top = 104.0 + f64::from(place) * STEP;
+            @let (without, with) = groups.quiet_in_time(name).unwrap_or_default();
+            (text(LEFT, top, "ink", label))
+            (bars(top + 12.0, &[
+                ("freshq, groups", 100.0 * with, true),
+                ("without groups", 100.0 * without, false),
+            ], percent))
+        }
+    };
+    card(
+        104.0 + 4.0 * STEP,
+        "Groups: a noisy tenant delays only itself",
+        "Tasks of three quiet tenants that start within 2 s; the noisy ones send 4.5× the capacity",
         &body,
     )
 }

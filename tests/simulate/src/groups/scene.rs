@@ -1,0 +1,188 @@
+//! Tenants that create tasks of one queue, and the starts of these tasks.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use fastrand::Rng;
+use futures::future::join_all;
+use lifo_queue::process::ProcessSettings;
+use lifo_queue::task::{Task, TaskStatus};
+use lifo_queue::time::Millis;
+use serde_json::{Value, json};
+use simulator::cloud::{self, BEGIN, Cloud, CloudSettings, Deed};
+use tokio::time::{Instant, sleep_until};
+
+use super::IN_TIME;
+use crate::arrivals::{Arrivals, TICK};
+use crate::figures::rounded;
+
+/// Tasks that one invocation of `create-tasks` creates, so that a tick is enough for all.
+const TASKS_PER_CALL: usize = 16;
+const SEED: u64 = 1;
+
+/// Tenants of a kind, which together create tasks at this rate. The kind is the payload of a task.
+#[derive(Clone, Copy)]
+pub(super) struct Tenants {
+    pub(super) kind: &'static str,
+    /// The beginning of the names of their groups.
+    pub(super) name: &'static str,
+    /// Their number.
+    pub(super) groups: usize,
+    pub(super) per_second: f64,
+}
+
+pub(super) struct Scene<'a, D> {
+    pub(super) process: ProcessSettings,
+    pub(super) lasting: Duration,
+    pub(super) expiry: Duration,
+    pub(super) tenants: &'a [Tenants],
+    /// The duration and the outcome of a run that starts at this time.
+    pub(super) downstream: D,
+}
+
+/// A start of a task.
+#[derive(Clone)]
+pub(super) struct Started {
+    pub(super) kind: String,
+    pub(super) created: Millis,
+    pub(super) at: Millis,
+}
+
+pub(super) struct Played {
+    pub(super) starts: Vec<Started>,
+    /// The kind and the creation time of each task.
+    created: Vec<(&'static str, Millis)>,
+    /// The kinds of the tasks that ended as FAILURE.
+    pub(super) failed: Vec<String>,
+    /// Pages of the index that the processor read, and their entries.
+    pub(super) read: (u64, u64),
+}
+
+impl Played {
+    /// The share in time of the tasks of a kind that were created between `from` and `to`.
+    #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
+    pub(super) fn in_time(&self, kind: &str, from: Millis, to: Millis) -> f64 {
+        let within = |at: Millis| from <= at && at < to;
+        let created = self.created.iter();
+        let created = created.filter(|(of, at)| *of == kind && within(*at)).count();
+        let in_time = self
+            .starts
+            .iter()
+            .filter(|task| task.kind == kind && within(task.created))
+            .filter(|task| task.at <= task.created.plus(IN_TIME))
+            .count();
+        rounded(in_time as f64 / created as f64)
+    }
+}
+
+/// Plays a scene. Without `groups` in its settings, the tasks of the tenants have no group.
+pub(super) fn play<D>(scene: &Scene<'_, D>) -> Played
+where
+    D: Fn(&str, Millis) -> (Duration, Deed) + Copy + Send + Sync + 'static,
+{
+    let starts: Arc<Mutex<Vec<Started>>> = Arc::default();
+    let mut played = cloud::play(SEED, async |builder| {
+        let (begin, log, downstream) = (Instant::now(), starts.clone(), scene.downstream);
+        let settings = CloudSettings {
+            process: scene.process,
+            ..CloudSettings::default()
+        };
+        let cloud = builder
+            .settings(settings)
+            .script(move |task| {
+                let (kind, at) = (kind(task).to_owned(), BEGIN.plus(begin.elapsed()));
+                let run = downstream(&kind, at);
+                let created = task.task_created;
+                let started = Started { kind, created, at };
+                log.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(started);
+                run
+            })
+            .start();
+        let created = create_all(&cloud, scene).await;
+        let tasks = cloud.tasks().into_iter();
+        let failed = tasks.filter(|(_, record)| record.status == TaskStatus::Failure);
+        let failed = failed.map(|(_, record)| {
+            let kind = record.payload.as_ref().and_then(Value::as_str);
+            kind.unwrap_or_default().to_owned()
+        });
+        let failed = failed.collect();
+        let report = cloud.finish();
+        let violations = report.violations.into_iter();
+        // The experiment ends before its tasks do.
+        let broken: Vec<_> = violations
+            .filter(|text| !text.ends_with("never ends"))
+            .collect();
+        assert!(broken.is_empty(), "{broken:#?}");
+        Played {
+            starts: Vec::new(),
+            created,
+            failed,
+            read: (report.census.pages, report.census.entries),
+        }
+    });
+    played.starts = std::mem::take(&mut starts.lock().unwrap_or_else(PoisonError::into_inner));
+    played
+}
+
+fn kind(task: &Task) -> &str {
+    task.payload.as_str().unwrap_or_default()
+}
+
+/// Creates the tasks of all tenants, tick by tick. Returns the kind and the creation time of each.
+async fn create_all<D>(cloud: &Cloud, scene: &Scene<'_, D>) -> Vec<(&'static str, Millis)> {
+    let mut rng = Rng::with_seed(SEED);
+    let ticks = |(seed, tenants): (u64, &Tenants)| {
+        let arrivals = Arrivals::Poisson {
+            per_second: tenants.per_second,
+            lasting: scene.lasting,
+        };
+        arrivals.batches(seed).into_iter().map(|tick| tick.len())
+    };
+    let mut arrivals: Vec<_> = (SEED..).zip(scene.tenants).map(ticks).collect();
+    let mut all = Vec::new();
+    for _ in 0..scene.lasting.as_millis() / TICK.as_millis() {
+        let end = Instant::now() + TICK;
+        let now = cloud.now();
+        let mut specs = Vec::new();
+        for (tenants, tasks) in scene.tenants.iter().zip(&mut arrivals) {
+            for _ in 0..tasks.next().unwrap_or_default() {
+                let group = rng.usize(..tenants.groups);
+                let group = format!("{}-{group}", tenants.name);
+                let group = scene.process.groups.map(|_| group);
+                // Spread over the last tick: of tasks of the same millisecond, the index shows
+                // those of one kind first.
+                let created = now.minus(TICK.mul_f64(rng.f64()));
+                specs.push(spec(tenants.kind, group, created, scene.expiry));
+                all.push((tenants.kind, created));
+            }
+        }
+        rng.shuffle(&mut specs);
+        create(cloud, &specs).await;
+        sleep_until(end).await;
+    }
+    all
+}
+
+fn spec(kind: &str, group: Option<String>, created: Millis, expiry: Duration) -> Value {
+    let mut spec = json!({
+        "taskCreated": created.0,
+        "ttlSeconds": expiry.as_secs(),
+        "payload": kind,
+    });
+    if let Some(group) = group {
+        spec["group"] = json!(group);
+    }
+    spec
+}
+
+async fn create(cloud: &Cloud, specs: &[Value]) {
+    let calls = specs
+        .chunks(TASKS_PER_CALL)
+        .map(|specs| cloud.invoke_create(specs));
+    for report in join_all(calls).await {
+        let failed = report.map(|report| report.failed);
+        assert_eq!(failed, Some(Vec::new()), "tasks were not created");
+    }
+}
