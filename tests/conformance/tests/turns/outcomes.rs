@@ -200,11 +200,15 @@ async fn lost_acknowledgements_cause_no_second_run() {
     let world = World::new(|_| at_once()).with_tasks(30).await;
     let calls = Mutex::new(0_u32);
     let flaky = FaultyStore::new(world.store.clone(), move |operation| {
+        // Of these operations alone: beside others, every try of one task might be a third call.
+        if !matches!(operation, "take" | "settle" | "give_back") {
+            return Fault::None;
+        }
         let mut calls = calls.lock().unwrap();
         *calls += 1;
-        match operation {
-            "take" | "settle" | "give_back" if calls.is_multiple_of(3) => Fault::LostAck,
-            _ => Fault::None,
+        match calls.is_multiple_of(3) {
+            true => Fault::LostAck,
+            false => Fault::None,
         }
     });
     let summary = world.turn_on(Arc::new(flaky)).await.unwrap();

@@ -81,7 +81,7 @@ where
     scene::play(&Scene {
         process: ProcessSettings {
             slots: SLOTS,
-            groups: Some(Default::default()),
+            groups: true,
             ..queue::settings()
         },
         lasting: BEFORE + OUTAGE + AFTER,
