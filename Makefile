@@ -162,13 +162,12 @@ SMOKE_ASSEMBLY := $(or $(ASSEMBLY),.local/smoke/cdk.out)
 SMOKE_SYNTH := $(SYNTH) --context env=$(ENV) --output $(SMOKE_ASSEMBLY)
 SMOKE_RUN = $(BIN)/python -m smoke run --environment dev --name $(SMOKE_NAME) --freshq $(FRESHQ) --assembly $(SMOKE_ASSEMBLY)
 # With ASSEMBLY nothing is built, so fewer tools are installed.
-smoke: $(if $(ASSEMBLY),setup-aws,setup) ## deploy a copy of both queues, check it, remove it; with another ENV than dev: only compare the settings [ENV NAME LOCAL ASSEMBLY SINCE]
+smoke: $(if $(ASSEMBLY),setup-aws,setup) $(if $(LOCAL),build-local build-freshq) ## deploy a copy of both queues, check it, remove it; with another ENV than dev: only compare the settings [ENV NAME LOCAL ASSEMBLY SINCE]
 	@mkdir -p .local/smoke
 ifneq ($(ENV),dev)
 	@$(if $(ASSEMBLY),,FRESHQ_SKIP_BUILD=1 $(SMOKE_SYNTH))
 	@$(BIN)/python -m smoke settings --environment $(ENV) --assembly $(SMOKE_ASSEMBLY) $(if $(SINCE),--since $(SINCE))
 else ifeq ($(LOCAL),1)
-	@$(MAKE) build-local build-freshq
 	@FRESHQ_SKIP_BUILD= FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SMOKE_SYNTH) --context name=$(SMOKE_NAME)
 	@$(SMOKE_RUN) --local
 else
@@ -358,7 +357,7 @@ synth-local: build-local
 
 .PHONY: docs
 docs: setup $(PACKAGE_TOOLS) ## write the reference pages that are generated from the sources
-	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/contract.test.ts tests/infra/logical-ids.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-refusals.test.ts
+	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/contract.test.ts tests/infra/logical-ids.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-rejections.test.ts
 	FRESHQ_WRITE_TABLES=1 $(NEXTEST) --filterset 'package(freshq) & test(page_has_the_current_estimates)'
 	$(call API_REPORTS,--local)
 

@@ -46,7 +46,7 @@ def _preflight(given: argparse.Namespace) -> int:
             findings += preflight.of_toolkit(None)
     else:
         if given.environment == deploy.PRODUCTION:
-            checkout.refuse_uncommitted(PROJECT)
+            checkout.reject_uncommitted(PROJECT)
         findings += preflight.of_build()
     preflight.report(findings, print)
     return 0

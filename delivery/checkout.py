@@ -17,7 +17,7 @@ class NotDeployable(RuntimeError):
     """The stack must not be deployed; the message says why, and what to do."""
 
 
-def refuse_uncommitted(project: Path) -> None:
+def reject_uncommitted(project: Path) -> None:
     """Raise `NotDeployable` if the tree differs from its commit, or is not a git checkout."""
     status = subprocess.run(
         ["git", "status", "--porcelain"],
@@ -40,7 +40,7 @@ def refuse_uncommitted(project: Path) -> None:
         )
 
 
-def refuse_gaps(stack: Stack) -> None:
+def reject_gaps(stack: Stack) -> None:
     """Raise `NotDeployable` if the stack of a protected environment lacks a setting."""
     found = gaps(stack)
     if found:
@@ -48,7 +48,7 @@ def refuse_gaps(stack: Stack) -> None:
         raise NotDeployable(f"{stack.name} is not configured:\n{listed}")
 
 
-def refuse_placeholders(stack: Stack) -> None:
+def reject_placeholders(stack: Stack) -> None:
     """Raise `NotDeployable` if any of the stack's functions is the placeholder of a synthesis without code."""
     placeholder = _PLACEHOLDER.read_bytes()
     for folder in stack.code_folders():
@@ -60,7 +60,7 @@ def refuse_placeholders(stack: Stack) -> None:
             )
 
 
-def refuse_unbuilt(stack: Stack) -> None:
+def reject_unbuilt(stack: Stack) -> None:
     """Raise `NotDeployable` if any of the stack's functions is not a program for Lambda's arm64."""
     for folder in stack.code_folders():
         try:

@@ -39,7 +39,7 @@ class Request:
 def run(request: Request, ask: Callable[[str], str] = input, say: Callable[[str], None] = print) -> bool:
     """Deploy one stack; returns False if the user declined. Raises `RuntimeError` if it cannot be deployed."""
     stack = request.stack
-    _refuse_what_must_not_go_out(request)
+    _reject_incomplete(request)
     if not request.local:
         say(f"{stack.name} goes to {account.identify()}")
     if not wedged.make_way(
@@ -89,14 +89,14 @@ def next_command(stack: str, outputs: dict[str, str]) -> str:
     return f"freshq status --env {suffix}"
 
 
-def _refuse_what_must_not_go_out(request: Request) -> None:
-    checkout.refuse_placeholders(request.stack)
+def _reject_incomplete(request: Request) -> None:
+    checkout.reject_placeholders(request.stack)
     if request.local:
         return
     if request.environment == PRODUCTION:
-        checkout.refuse_uncommitted(PROJECT)
-    checkout.refuse_gaps(request.stack)
-    checkout.refuse_unbuilt(request.stack)
+        checkout.reject_uncommitted(PROJECT)
+    checkout.reject_gaps(request.stack)
+    checkout.reject_unbuilt(request.stack)
 
 
 def _client(service: str, region: str | None) -> Any:

@@ -45,7 +45,7 @@ _MOST_PAGES = 20
 _SECONDS = 30
 
 
-class Refused(RuntimeError):
+class Rejected(RuntimeError):
     """The comment must not or cannot be posted; the message says why."""
 
 
@@ -78,13 +78,13 @@ class GitHub:
             elements += part
             if len(part) < 100:
                 return elements
-        raise Refused(f"{path} has more than {_MOST_PAGES * 100} elements")
+        raise Rejected(f"{path} has more than {_MOST_PAGES * 100} elements")
 
     def write(self, method: str, path: str, body: dict[str, Any]) -> Any:
         return json.loads(self._send(method, self._url(path), json.dumps(body).encode()) or b"null")
 
     def download(self, path: str, most_bytes: int) -> bytes:
-        """The content at `path`. Raises `Refused` if it has more than `most_bytes` bytes."""
+        """The content at `path`. Raises `Rejected` if it has more than `most_bytes` bytes."""
         return self._send("GET", self._url(path), most_bytes=most_bytes)
 
     def _url(self, path: str) -> str:
@@ -103,20 +103,20 @@ class GitHub:
                 content = answer.read(-1 if most_bytes is None else most_bytes + 1)
         except urllib.error.HTTPError as error:
             detail = error.read(500).decode(errors="replace")
-            raise Refused(f"{method} {url}: GitHub answers {error.code}: {detail}") from error
+            raise Rejected(f"{method} {url}: GitHub answers {error.code}: {detail}") from error
         except urllib.error.URLError as error:
-            raise Refused(f"{method} {url}: {error.reason}") from error
+            raise Rejected(f"{method} {url}: {error.reason}") from error
         if most_bytes is not None and len(content) > most_bytes:
-            raise Refused(f"{url} holds more than {most_bytes} bytes")
+            raise Rejected(f"{url} holds more than {most_bytes} bytes")
         return content
 
 
 def post(github: GitHub, number: int, comment: str) -> str:
     """Replace the bot's comment with the marker on a pull request, or post a new one; returns what was done."""
     if len(comment.encode()) > MOST_BYTES:
-        raise Refused(f"the comment has {len(comment.encode())} bytes, but GitHub accepts {MOST_BYTES}")
+        raise Rejected(f"the comment has {len(comment.encode())} bytes, but GitHub accepts {MOST_BYTES}")
     if MARKER not in comment:
-        raise Refused(f"the comment lacks its marker {MARKER}: it was not rendered by make diff-comment")
+        raise Rejected(f"the comment lacks its marker {MARKER}: it was not rendered by make diff-comment")
     ours = [
         each["id"]
         for each in github.pages(f"issues/{number}/comments")
@@ -131,51 +131,51 @@ def post(github: GitHub, number: int, comment: str) -> str:
 
 
 def fork_comment(github: GitHub, run: int, head_sha: str, head_repository: str) -> tuple[int, str]:
-    """The pull request and the comment that a fork's run left as an artifact. Raises `Refused`."""
+    """The pull request and the comment that a fork's run left as an artifact. Raises `Rejected`."""
     found = [
         artifact
         for artifact in github.pages(f"actions/runs/{run}/artifacts", "artifacts")
         if artifact["name"] == ARTIFACT and not artifact["expired"]
     ]
     if len(found) != 1:
-        raise Refused(f"run {run} has {len(found)} artifacts {ARTIFACT}, not one")
+        raise Rejected(f"run {run} has {len(found)} artifacts {ARTIFACT}, not one")
     size = found[0]["size_in_bytes"]
     if size > MOST_ARTIFACT_BYTES:
-        raise Refused(f"the artifact has {size} bytes, more than {MOST_ARTIFACT_BYTES}")
+        raise Rejected(f"the artifact has {size} bytes, more than {MOST_ARTIFACT_BYTES}")
     packed = github.download(f"actions/artifacts/{found[0]['id']}/zip", MOST_ARTIFACT_BYTES)
     number_text, comment = unpack(packed)
     if not re.fullmatch(r"[1-9][0-9]{0,8}", number_text.strip()):
-        raise Refused("the artifact names no pull request")
+        raise Rejected("the artifact names no pull request")
     number = int(number_text)
     pull = github.get(f"pulls/{number}")
     head = pull["head"]
     if pull["state"] != "open" or head["sha"] != head_sha:
-        raise Refused(f"run {run} was for {head_sha}, which is not the head of #{number} now")
+        raise Rejected(f"run {run} was for {head_sha}, which is not the head of #{number} now")
     if (head["repo"] or {}).get("full_name") != head_repository:
-        raise Refused(f"#{number} does not come from {head_repository}")
+        raise Rejected(f"#{number} does not come from {head_repository}")
     return number, quoted(comment)
 
 
 def unpack(packed: bytes) -> tuple[str, str]:
-    """The two files of an artifact, in memory. Raises `Refused` for any other content."""
+    """The two files of an artifact, in memory. Raises `Rejected` for any other content."""
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
             if sorted(sizes) != sorted((NUMBER_FILE, COMMENT_FILE)):
-                raise Refused(f"the artifact has unexpected files: {sorted(sizes)[:5]}")
+                raise Rejected(f"the artifact has unexpected files: {sorted(sizes)[:5]}")
             if sizes[NUMBER_FILE] > 20 or sizes[COMMENT_FILE] > MOST_BYTES:
-                raise Refused("the artifact's files are larger than they can be")
+                raise Rejected("the artifact's files are larger than they can be")
             # The archive may state wrong sizes, so reading has limits too.
             with archive.open(NUMBER_FILE) as number, archive.open(COMMENT_FILE) as comment:
                 return number.read(20).decode(), comment.read(MOST_BYTES).decode()
     except (zipfile.BadZipFile, UnicodeDecodeError) as error:
-        raise Refused(f"the artifact cannot be read: {error}") from error
+        raise Rejected(f"the artifact cannot be read: {error}") from error
 
 
 def quoted(comment: str) -> str:
     """The comment of a fork as it is posted: under a line that says so, without mentions, and not too long."""
     if not comment.startswith(MARKER):
-        raise Refused(f"the comment does not begin with {MARKER}")
+        raise Rejected(f"the comment does not begin with {MARKER}")
     # With a word joiner after the @, the name looks the same, but GitHub notifies no user.
     calm = comment[len(MARKER) :].lstrip().replace("@", "@\u2060")
     whole = f"{MARKER}\n{_STRANGER}{calm}"
@@ -211,8 +211,8 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyError as missing:
         print(f"{missing} is not set: GitHub Actions sets it", file=sys.stderr)
         return 2
-    except (Refused, OSError) as refusal:
-        print(f"not posted: {refusal}", file=sys.stderr)
+    except (Rejected, OSError) as rejection:
+        print(f"not posted: {rejection}", file=sys.stderr)
         return 1
     return 0
 

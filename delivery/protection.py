@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterable
 from urllib.parse import quote
 
-from delivery.post_comment import GitHub, Refused
+from delivery.post_comment import GitHub, Rejected
 
 
 class Unprotected(RuntimeError):
@@ -38,7 +38,7 @@ def check(repository: str, branch: str, environments: Iterable[str], say: Callab
     for environment in environments:
         try:
             problem = _problem(github, branch, environment)
-        except Refused as error:
+        except Rejected as error:
             if _is_absent(error):
                 problem = "was not found: the first run that names it creates it without any rule (or the token may not read it)"
             else:
@@ -65,7 +65,7 @@ def _problem(github: GitHub, branch: str, environment: str) -> str | None:
     return f"may be used by {', '.join(others)} too" if others else None
 
 
-def _is_absent(error: Refused) -> bool:
+def _is_absent(error: Rejected) -> bool:
     return "GitHub answers 404" in str(error)
 
 

@@ -44,9 +44,9 @@ class DeployedAgents(DeployedStack):
             for queue in self.command("queues")["queues"]
         }
 
-    def waiting(self) -> dict[str, int]:
+    def pending(self) -> dict[str, int]:
         """The number of pending calls, by their canonical criteria (`Spanish#M`)."""
-        return {kind["criteria"]: kind["depth"] for kind in self.command("queues")["waiting"]}
+        return {kind["criteria"]: kind["depth"] for kind in self.command("queues")["pending"]}
 
     def agents(self) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}

@@ -62,15 +62,15 @@ def _burst(queue: DeployedQueue, console: Console) -> int:
     began = now_ms()
     waves: list[Wave] = []
     with History(queue) as history, Display(console, total) as display:
-        refused: list[dict[str, Any]] = []
+        rejected: list[dict[str, Any]] = []
         changes = history.changes()
         while _should_go_on(changes, history.opened, waves, total):
             if _next_wave_is_due(changes, waves):
                 waves.append(Wave(len(waves) + 1))
-                refused += _create(queue, waves[-1])
+                rejected += _create(queue, waves[-1])
             changes = history.changes()
             display.show(changes, waves)
-    return _report(queue, console, changes, waves, refused, began)
+    return _report(queue, console, changes, waves, rejected, began)
 
 
 def _next_wave_is_due(changes: list[Change], waves: list[Wave]) -> bool:
@@ -84,13 +84,13 @@ def _next_wave_is_due(changes: list[Change], waves: list[Wave]) -> bool:
 
 def _create(queue: DeployedQueue, wave: Wave) -> list[dict[str, Any]]:
     """Create a wave through create-tasks; returns the tasks that the function rejected."""
-    refused = []
+    rejected = []
     tasks = [{"payload": {"wave": wave.number, "number": n}} for n in range(WAVE_SIZE)]
     for batch in chunks(tasks, _CREATE_AT_ONCE):
         answer = queue.create(batch)
         wave.task_ids.update(created["taskId"] for created in answer["created"])
-        refused += answer["failed"]
-    return refused
+        rejected += answer["failed"]
+    return rejected
 
 
 def _should_go_on(changes: list[Change], opened: int, waves: list[Wave], total: int) -> bool:
@@ -108,7 +108,7 @@ def _report(
     console: Console,
     changes: list[Change],
     waves: list[Wave],
-    refused: list[dict[str, Any]],
+    rejected: list[dict[str, Any]],
     began: int,
 ) -> int:
     total = WAVES * WAVE_SIZE
@@ -126,14 +126,14 @@ def _report(
                   f" {tail_calls} of them through a tail call")
     for sentence in progress.order_lines(verdict, order.TOLERANCE_MS):
         console.print(sentence)
-    for refusal in refused[:5]:
-        console.print(f"[red]create-tasks rejected: {refusal}[/red]")
+    for rejection in rejected[:5]:
+        console.print(f"[red]create-tasks rejected: {rejection}[/red]")
     unreliable = "rates" in json.loads(queue.environment("process-tasks")["TASK_RUNNER"])
     if unreliable:
         returned = sum(turn["retried"] + turn["busy"] for turn in turns)
         console.print(f"{by_status['FAILURE']} tasks failed; {returned} runs were returned for another try")
     ended = succeeded + (by_status["FAILURE"] if unreliable else 0)
-    good = ended == total and verdict.held and not refused
+    good = ended == total and verdict.held and not rejected
     verb = "ended" if unreliable else "succeeded"
     console.print(f"[bold green]Every task {verb}, newest first.[/bold green]" if good
                   else "[bold red]Failed: see above.[/bold red]")

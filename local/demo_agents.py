@@ -15,7 +15,7 @@ from rich.table import Table
 from local import agents, deployment, emulator
 from local.agents import Counters, DeployedAgents, by_turn, canonical, fits, fresh, queues_of
 from local.assembly import Assembly
-from local.mailbox import Mailbox, subscription
+from local.queue_reader import QueueReader, subscription
 from local.paths import STATE
 from local.waiting import wait_until
 
@@ -61,7 +61,7 @@ def run(assembly: Assembly, console: Console) -> int:
 class Walk:
     """The steps of the demonstration, on an empty queue."""
 
-    def __init__(self, queue: DeployedAgents, console: Console, assignments: Mailbox) -> None:
+    def __init__(self, queue: DeployedAgents, console: Console, assignments: QueueReader) -> None:
         self._queue = queue
         self._console = console
         self._assignments = assignments
@@ -175,14 +175,14 @@ class Walk:
 
     def _next_for(self, criteria: dict[str, str]) -> Agent:
         """The matching agent that has been queued longest."""
-        waiting = by_turn(
+        pending = by_turn(
             agent
             for agent in self._queue.agents().values()
             if agent["status"] == "queued" and fits(agent, criteria)
         )
-        expect(bool(waiting), f"no agent that matches {canonical(criteria)} is queued")
-        self._console.print(f"  matching agents, longest queued first: {', '.join(a['name'] for a in waiting)}")
-        return waiting[0]
+        expect(bool(pending), f"no agent that matches {canonical(criteria)} is queued")
+        self._console.print(f"  matching agents, longest queued first: {', '.join(a['name'] for a in pending)}")
+        return pending[0]
 
     def _assigned(self, answer: dict[str, Any], wanted: Agent) -> dict[str, Any]:
         expect(answer["status"] == "assigned", f"no agent was assigned: {answer}")

@@ -106,7 +106,7 @@ class Demonstration:
 
     def go(self) -> int:
         self._configure()
-        self._say_what_comes()
+        self._announce()
         connected = STORM.blow(self._connect)
         self._console.print("  the storm is over; waiting until everything is validated or expired")
         self._in_order.finish(_DRAIN_SECONDS)
@@ -122,7 +122,7 @@ class Demonstration:
         expiry = {"ingest": {"create": {"defaultTtlMs": EXPIRY_SECONDS * 1000}}}
         self._queue.set_environment("ingest-tasks", settings=expiry)
 
-    def _say_what_comes(self) -> None:
+    def _announce(self) -> None:
         self._console.print(
             f"[bold]{STORM.devices} devices connect[/bold]: {STORM.burst} within"
             f" {STORM.burst_seconds:g} s, then {STORM.steady} a second for"
@@ -149,9 +149,9 @@ class Demonstration:
                 {"Id": str(number), "MessageBody": json.dumps(task)}
                 for number, task in enumerate(batch)
             ]
-            refused = sqs.send_message_batch(QueueUrl=url, Entries=entries).get("Failed")
-            if refused:
-                raise RuntimeError(f"the ingest queue rejected {refused[0]}")
+            rejected = sqs.send_message_batch(QueueUrl=url, Entries=entries).get("Failed")
+            if rejected:
+                raise RuntimeError(f"the ingest queue rejected {rejected[0]}")
 
     def _drain(self, last_expiry: int) -> None:
         """Wait until no message is in the ingest queue, no task runs, and no task is pending and unexpired.

@@ -78,7 +78,7 @@ def _with_leading_keys(context_of: Callable[[bytes], dict[str, Any]]) -> Callabl
 def _with_record(enforce: Callable[..., Any], path: str) -> Callable[..., Any]:
     def recorded(access_key: str, action: str, *arguments: Any, **options: Any) -> Any:
         action = _SINGLE.get(action, action)
-        refused = enforce(access_key, action, *arguments, **options)
+        rejected = enforce(access_key, action, *arguments, **options)
         caller = iam_evaluator.resolve_caller_identity(access_key) or {}
         # The account's root may do everything, so there is no decision to record.
         if ":assumed-role/" in caller.get("userArn", ""):
@@ -88,11 +88,11 @@ def _with_record(enforce: Callable[..., Any], path: str) -> Callable[..., Any]:
                 "session": session,
                 "action": action,
                 "resource": options.get("resource_arn", "*"),
-                "allowed": refused is None,
+                "allowed": rejected is None,
             }
             with open(path, "a", encoding="utf-8") as file:
                 file.write(json.dumps(decision) + "\n")
-        return refused
+        return rejected
 
     return recorded
 

@@ -66,7 +66,7 @@ def _deploy_and_check(given: argparse.Namespace, report: Report) -> None:
     suffix = f"{given.environment}-{given.name}"
     names = [f"{kind}-{suffix}" for kind in _KINDS]
     with place.local_aws() if given.local else nullcontext(place.real_aws()) as where:
-        stacks.refuse_existing(where, names)
+        stacks.reject_existing(where, names)
         with _removed_in_the_end(where, names, report):
             found: dict[str, DeployedStack] = {}
             for name, kind in zip(names, _KINDS.values(), strict=True):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from local.agents import DeployedAgents, fresh
 from local.crew import Crew, wait_for_call
-from local.mailbox import subscription
+from local.queue_reader import subscription
 from smoke.report import Report, expect
 
 SECONDS = 60.0
@@ -22,7 +22,7 @@ class AgentChecks:
     def run(self, report: Report) -> None:
         checks: list[tuple[str, Callable[[], str]]] = [
             ("agents: a call gets the agent queued longest, and it is published", self.assigned),
-            ("agents: a pending call gets the next agent", self.waiting),
+            ("agents: a pending call gets the next agent", self.pending),
             ("agents: a cancelled call gets no agent", self.cancelled),
         ]
         for name, check in checks:
@@ -41,10 +41,10 @@ class AgentChecks:
             expect(messages[0].json() == assignment, f"published {messages[0].body}, not {assignment}")
         return "through the call queue"
 
-    def waiting(self) -> str:
+    def pending(self) -> str:
         crew, call = Crew(self.queue), fresh("call")
         crew.send(call)
-        wait_for_call(self.queue, call, "waiting", SECONDS)
+        wait_for_call(self.queue, call, "pending", SECONDS)
         (agent,) = crew.queued("Next")
         assignment = wait_for_call(self.queue, call, "assigned", SECONDS)["assignment"]
         expect(assignment["agentId"] == agent, f"assigned {assignment['agentId']}, not {agent}")
@@ -53,7 +53,7 @@ class AgentChecks:
     def cancelled(self) -> str:
         crew, call = Crew(self.queue), fresh("call")
         crew.send(call)
-        wait_for_call(self.queue, call, "waiting", SECONDS)
+        wait_for_call(self.queue, call, "pending", SECONDS)
         self.queue.command("cancel-call", callId=call)
         crew.queued("Idle")
         expect(crew.depth() == 1, "the agent left the queue, although the only call was cancelled")

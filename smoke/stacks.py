@@ -34,7 +34,7 @@ class StackExists(RuntimeError):
     """A stack of this name exists already; the message says what to do."""
 
 
-def refuse_existing(place: Place, stacks: list[str]) -> None:
+def reject_existing(place: Place, stacks: list[str]) -> None:
     """Raise `StackExists` if one of the stacks exists, because the smoke test would remove it."""
     for name in stacks:
         if exists(place.client("cloudformation"), name):

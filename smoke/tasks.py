@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from local.expectations import wait_for
-from local.mailbox import Mailbox
+from local.queue_reader import QueueReader
 from local.queue import DeployedQueue, chunks, wait_for_last_turn
 from local.waiting import now_ms, wait_until
 from smoke.place import Freshq
@@ -175,7 +175,7 @@ class TaskChecks:
         for body in (bad, json.dumps({"taskId": good})):
             sqs.send_message(QueueUrl=url, MessageBody=body)
         wait_for(self.queue, [good], seconds=60)
-        letters = Mailbox(sqs, self.queue.outputs["IngestDeadLetterQueueUrl"])
+        letters = QueueReader(sqs, self.queue.outputs["IngestDeadLetterQueueUrl"])
         (letter,) = letters.wait_for(lambda message: message.body == bad, 60, "the invalid message")
         reason = letter.attributes.get("reason", "")
         expect("ttlSeconds" in reason, f"the reason does not name the field ttlSeconds: {reason!r}")

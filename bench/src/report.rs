@@ -77,7 +77,7 @@ fn print_units() -> Result<(), Error> {
     let mut table = table("write units of a task: create, take, return, settle");
     for payload in [100, 4_000, 50_000, 300_000] {
         let units = runtime.block_on(units::of_transitions(payload))?;
-        let measured = [units.create, units.take, units.give_back, units.settle];
+        let measured = [units.create, units.take, units.return_task, units.settle];
         let measured = measured.map(|units| units.to_string()).join(", ");
         row(
             &mut table,

@@ -8,7 +8,7 @@ import { Construct } from 'constructs';
 import type { AgentOutputName } from '../contract/agents';
 import { alarmTopicProblems, warnWithoutAlarmTopic } from '../lambda/alarms/alarm-topic';
 import { addOutputs, type Outputs } from '../lambda/outputs';
-import { refuse } from '../lambda/problem';
+import { reject } from '../lambda/problem';
 import type { IQueueFunction, IQueueIntake, IQueueObservability } from '../lambda/queue-parts';
 import { SecureTopic } from '../lambda/queue-topic';
 import type { LogOptions, LogSettings } from '../lambda/rust-function';
@@ -85,7 +85,7 @@ export class AgentQueue extends Construct {
   constructor(scope: Construct, id: string, props: AgentQueueProps = {}) {
     super(scope, id);
     const settings = resolveAgentSettings(props);
-    refuse(this.node.path, [...agentSettingsProblems(settings), ...alarmTopicProblems(props.alarmTopic)]);
+    reject(this.node.path, [...agentSettingsProblems(settings), ...alarmTopicProblems(props.alarmTopic)]);
     warnWithoutAlarmTopic(this, props.alarmTopic);
     const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
     const logs: LogSettings = {

@@ -73,11 +73,11 @@ function visibilityProblems({ calls }: AgentQueueSettings): Problem[] {
 
 function alarmProblems({ calls, alarms }: AgentQueueSettings): Problem[] {
   const problems: Problem[] = [];
-  if (ms(alarms.oldestWaiting) >= ms(calls.maxWait)) {
+  if (ms(alarms.oldestPending) >= ms(calls.maxWait)) {
     problems.push({
-      setting: 'alarms.oldestWaiting',
-      rule: `no call is pending for ${text(alarms.oldestWaiting)}, because it expires after ${text(calls.maxWait)}: the alarm would hardly ever fire`,
-      remedy: 'make oldestWaiting shorter than calls.maxWait',
+      setting: 'alarms.oldestPending',
+      rule: `no call is pending for ${text(alarms.oldestPending)}, because it expires after ${text(calls.maxWait)}: the alarm would hardly ever fire`,
+      remedy: 'make oldestPending shorter than calls.maxWait',
     });
   }
   if (ms(alarms.intakeDelay) <= ms(calls.visibilityTimeout)) {

@@ -116,7 +116,7 @@ export interface AgentAlarmSettings {
    * Age of the oldest pending call, in whole seconds, above which an alarm fires, because calls are about to expire.
    * @default - 80 % of calls.maxWait
    */
-  readonly oldestWaiting?: Duration;
+  readonly oldestPending?: Duration;
   /**
    * Age of the oldest message in the call queue, in whole seconds, above which an alarm fires. It must be longer than
    * `calls.visibilityTimeout`, by which one crashed invocation delays a message.
@@ -174,7 +174,7 @@ export const CALLS = {
 
 /** The defaults and the ranges of {@link AgentAlarmSettings}. */
 export const ALARMS = {
-  oldestWaiting: setting.wholeSeconds(undefined, 1),
+  oldestPending: setting.wholeSeconds(undefined, 1),
   intakeDelay: setting.wholeSeconds(undefined, 1),
   deskErrors: setting.integer(5, 0, 1_000_000),
   deadCalls: setting.integer(0, 0, 1_000_000),
@@ -221,7 +221,7 @@ export function resolveAgentSettings(given: PartialAgentQueueSettings): AgentQue
     calls,
     alarms: {
       ...setting.defaultsOf(ALARMS),
-      oldestWaiting: Duration.seconds(
+      oldestPending: Duration.seconds(
         Math.max(1, Math.floor(0.8 * calls.maxWait.toSeconds({ integral: false }))),
       ),
       intakeDelay: Duration.seconds(Math.ceil(calls.visibilityTimeout.toSeconds({ integral: false })) + 60),

@@ -1,5 +1,5 @@
 import { ENVIRONMENTS } from '../environments/list';
-import { type Problem, refuse } from '../lambda/problem';
+import { type Problem, reject } from '../lambda/problem';
 
 /** Settings of the roles for GitHub Actions. */
 export interface CiSettings {
@@ -56,7 +56,7 @@ export function readCiSettings(context: (key: string) => unknown): CiSettings {
     providerArn: context('provider') === undefined ? undefined : given('provider', ''),
     qualifier: given('qualifier', 'hnb659fds'),
   };
-  refuse('The roles for GitHub', ciProblems(settings));
+  reject('The roles for GitHub', ciProblems(settings));
   return settings;
 }
 

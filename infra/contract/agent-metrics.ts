@@ -9,7 +9,7 @@ export const AGENT_METRICS = {
   CallsQueued: counter(['agent-desk', 'match-calls'], 'calls that found no agent and became pending'),
   CallsCancelled: counter(['agent-desk'], 'pending calls that were cancelled'),
   CallsExpired: counter(ALL, 'calls pending for longer than `calls.maxWait`, moved to the dead-letter queue'),
-  CallsRefused: counter(['match-calls'], 'invalid messages, moved to the dead-letter queue'),
+  CallsRejected: counter(['match-calls'], 'invalid messages, moved to the dead-letter queue'),
   AgentsQueued: counter(['agent-desk'], 'agents that were queued'),
   AgentLeasesReturned: counter(SWEEP, 'agents made available because their call did not end in time'),
   AssignmentsPublished: counter(ALL, 'assignments published to the topic'),
@@ -17,8 +17,8 @@ export const AGENT_METRICS = {
   LostMatches: counter(ALL, 'agents that were assigned elsewhere first; the queue tried the next agent'),
   AgentSweeps: counter(SWEEP, 'complete sweeps: one an interval'),
   QueuedAgents: gauge(SWEEP, 'agents queued for a call'),
-  WaitingCalls: gauge(SWEEP, 'pending calls'),
-  OldestWaitingCallSeconds: gauge(
+  PendingCalls: gauge(SWEEP, 'pending calls'),
+  OldestPendingCallSeconds: gauge(
     SWEEP,
     'how long the oldest pending call has been pending; 0 if none is',
     'Seconds',

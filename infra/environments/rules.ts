@@ -1,7 +1,7 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { agentSettingsProblems } from '../agents/rules';
 import { resolveAgentSettings } from '../agents/settings';
-import { type Problem, refuse } from '../lambda/problem';
+import { type Problem, reject } from '../lambda/problem';
 import { loadProblems, simulationProblems } from '../tasks/load-rules';
 import { settingsProblems } from '../tasks/rules';
 import { urlProblems } from '../tasks/runners/http';
@@ -26,11 +26,11 @@ export function chooseEnvironments(
   environments: readonly Environment[] = ENVIRONMENTS,
   personal?: unknown,
 ): readonly Environment[] {
-  refuse('The context value env', nameProblems(name, environments));
+  reject('The context value env', nameProblems(name, environments));
   const chosen =
     name === undefined ? environments : environments.filter((environment) => environment.name === name);
-  refuse('The context value name', personalProblems(personal, chosen, name !== undefined));
-  refuse(
+  reject('The context value name', personalProblems(personal, chosen, name !== undefined));
+  reject(
     'The configuration in infra/environments/list.ts',
     environments.flatMap((environment) => [
       ...prefixed(environment, ownNameProblems(environment, environments)),

@@ -13,7 +13,7 @@ const TAG_TEXT = /^[\p{L}\p{N}\p{Z}_.:/=+\-@]*$/u;
 /** Problems of an environment's tags; empty if they are valid. */
 export function tagProblems({ name, tags }: Pick<Environment, 'name' | 'tags'>): Problem[] {
   const entries = Object.entries(tags);
-  const problems = entries.filter(([key, value]) => isRefused(key, value)).map(([key]) => refusal(key));
+  const problems = entries.filter(([key, value]) => isRejected(key, value)).map(([key]) => rejection(key));
   if (entries.length > MOST_TAGS) {
     problems.push({
       setting: 'tags',
@@ -38,12 +38,12 @@ export function tagProblems({ name, tags }: Pick<Environment, 'name' | 'tags'>):
   return problems;
 }
 
-function isRefused(key: string, value: string): boolean {
+function isRejected(key: string, value: string): boolean {
   const fits = key !== '' && key.length <= 128 && value.length <= 256 && !/^aws:/i.test(key);
   return !fits || !TAG_TEXT.test(key) || !TAG_TEXT.test(value);
 }
 
-function refusal(key: string): Problem {
+function rejection(key: string): Problem {
   return {
     setting: 'tags',
     rule: `AWS does not accept the tag "${key}"`,

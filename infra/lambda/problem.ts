@@ -25,6 +25,6 @@ export class InvalidConfiguration extends Error {
 }
 
 /** Throws {@link InvalidConfiguration} if there are problems. */
-export function refuse(where: string, problems: readonly Problem[]): void {
+export function reject(where: string, problems: readonly Problem[]): void {
   if (problems.length > 0) throw new InvalidConfiguration(where, problems);
 }

@@ -9,7 +9,7 @@ import { acknowledgeFindings } from './nag-suppressions';
  * reports calls as failed without an error of the invocation. The alarm on pending calls is not in the list, because a
  * lack of agents causes it.
  */
-const TAKES_BACK = [
+const ROLLS_BACK = [
   'agent-desk-errors',
   'match-calls-errors',
   'sweep-agents-errors',
@@ -35,7 +35,7 @@ export class AgentQueueStack extends EnvironmentStack {
       dashboard: environment.dashboards,
       alarmTopic: this.alarmTopic(),
     });
-    this.takeBackOn(this.queue.observability.all, TAKES_BACK);
+    this.rollBackOn(this.queue.observability.all, ROLLS_BACK);
     this.queue.exportOutputs();
     acknowledgeFindings(this);
     this.addDashboardUrl(this.queue.observability, AGENT_QUEUE.optionalOutputs.dashboard[0]);

@@ -75,7 +75,7 @@ export abstract class EnvironmentStack extends Stack {
    *
    * @param ids ids of the alarms without the suffix `-alarm`
    */
-  protected takeBackOn(alarms: readonly Alarm[], ids: readonly string[]): void {
+  protected rollBackOn(alarms: readonly Alarm[], ids: readonly string[]): void {
     const watched = ids.map((id) => {
       const alarm = alarms.find(({ node }) => node.id === `${id}-alarm`);
       if (alarm === undefined) throw new Error(`${this.stackName} has no alarm ${id}`);

@@ -18,7 +18,7 @@ import { acknowledgeFindings } from './nag-suppressions';
  * errors show a broken deployment even without a task. Alarms on a paused or slow queue are not in the list, because
  * the downstream causes them.
  */
-const TAKES_BACK = [
+const ROLLS_BACK = [
   'failing',
   'process-tasks-errors',
   'sweep-tasks-errors',
@@ -51,7 +51,7 @@ export class LifoQueueStack extends EnvironmentStack {
       taskEventsTo: this.eventBus(environment.taskEventBus),
       dashboard: environment.dashboards,
     });
-    this.takeBackOn(this.queue.observability.all, TAKES_BACK);
+    this.rollBackOn(this.queue.observability.all, ROLLS_BACK);
     this.queue.exportOutputs();
     acknowledgeFindings(this);
     this.addOptionalOutputs(shedTasks);

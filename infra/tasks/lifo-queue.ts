@@ -11,7 +11,7 @@ import type { IngestOutputName, OutputName } from '../contract/tasks';
 import { alarmTopicProblems, warnWithoutAlarmTopic } from '../lambda/alarms/alarm-topic';
 import type { ErrorAlarm } from '../lambda/alarms/errors';
 import { addOutputs, type Outputs } from '../lambda/outputs';
-import { refuse } from '../lambda/problem';
+import { reject } from '../lambda/problem';
 import type { IQueueFunction, IQueueIntake, IQueueObservability } from '../lambda/queue-parts';
 import { QueueTopic } from '../lambda/queue-topic';
 import type { LogOptions, LogSettings, RustFunction } from '../lambda/rust-function';
@@ -131,7 +131,7 @@ export class LifoQueue extends Construct {
   constructor(scope: Construct, id: string, props: LifoQueueProps) {
     super(scope, id);
     const settings = resolveSettings(props);
-    refuse(this.node.path, [
+    reject(this.node.path, [
       ...settingsProblems(settings),
       ...props.runner._problems(settings),
       ...simulationProblems(props.simulation?.load),

@@ -27,7 +27,7 @@ pub struct Contended {
     state: Mutex<State>,
     order: Order,
     /// Whether a conflict also rejects the earlier transaction, in half of the cases.
-    both_refused: bool,
+    both_rejected: bool,
     /// How many agents a call may pass over, not counting agents in another transaction.
     passes: usize,
 }
@@ -48,15 +48,15 @@ impl Contended {
         Self {
             state: Mutex::new(State::new(seed)),
             order,
-            both_refused: false,
+            both_rejected: false,
             passes: 0,
         }
     }
 
     /// The same, but half of the conflicts reject both transactions.
     #[must_use]
-    pub fn refusing_both(mut self) -> Self {
-        self.both_refused = true;
+    pub fn rejecting_both(mut self) -> Self {
+        self.both_rejected = true;
         self
     }
 
@@ -114,7 +114,7 @@ impl Watch for Contended {
     async fn after(&self, read: &Read) {
         let place = match read {
             Read::Peek(queue, _) => queue.to_string(),
-            Read::WaitingCalls(criteria, _) => criteria.to_string(),
+            Read::CallsInLine(criteria, _) => criteria.to_string(),
             Read::Other(_) => String::new(),
         };
         if let Some(task) = tokio::task::try_id() {
@@ -135,7 +135,7 @@ impl Watch for Contended {
             let mut state = self.lock();
             if !keys.is_disjoint(&state.under_way) {
                 state.conflicts += 1;
-                if self.both_refused && state.rng.bool() {
+                if self.both_rejected && state.rng.bool() {
                     let met: Vec<_> = keys.intersection(&state.under_way).cloned().collect();
                     state.doomed.extend(met);
                 }

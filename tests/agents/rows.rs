@@ -10,7 +10,7 @@ use agent_queue::name::CallId;
 use agent_queue::store::{AgentStore, Order, QueueCounters, StoreError};
 use agent_queue::time::Micros;
 use agent_queue::transaction::{
-    CallLease, Key, QueueEntry, agent_key, call_key, lease_key, outbox_key, waiting_partition,
+    CallLease, Key, QueueEntry, agent_key, call_key, lease_key, outbox_key, pending_partition,
 };
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -24,7 +24,7 @@ pub type Rows = BTreeMap<Key, Row>;
 const ALL: u16 = 1_000;
 
 /// Later than any time in a suite.
-const FOR_EVER: Micros = Micros(u64::MAX);
+const END_OF_TIME: Micros = Micros(u64::MAX);
 
 /// All content of a store, read with its own methods. Only the given calls are read.
 pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, StoreError> {
@@ -39,16 +39,16 @@ pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, St
         let key = ("AllQueues".to_owned(), counters.queue.to_string());
         rows.insert(key, queue(&counters));
     }
-    for count in store.waiting().await? {
-        for one in store.waiting_calls(&count.criteria, ALL).await? {
-            rows.insert(waiting_key(&one), call(&one));
+    for count in store.pending().await? {
+        for one in store.calls_in_line(&count.criteria, ALL).await? {
+            rows.insert(pending_key(&one), call(&one));
         }
-        rows.insert(count_key(&count.criteria), waiting(count.depth));
+        rows.insert(count_key(&count.criteria), pending(count.depth));
     }
-    for one in store.leases(None, FOR_EVER, ALL).await? {
+    for one in store.leases(None, END_OF_TIME, ALL).await? {
         rows.insert(lease_key(&one), lease(&one));
     }
-    for one in store.outbox_entries(None, FOR_EVER, ALL).await? {
+    for one in store.outbox_entries(None, END_OF_TIME, ALL).await? {
         rows.insert(outbox_key(&one), outbox_entry(&one));
     }
     for id in calls {
@@ -114,7 +114,7 @@ fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + S
     let lines: Vec<_> = rows
         .keys()
         .filter(|(pk, _)| pk == "AllCriteria")
-        .map(|key| (key.clone(), waiting(depth(&key.1))))
+        .map(|key| (key.clone(), pending(depth(&key.1))))
         .collect();
     let mut queues = vec![];
     for (key, _) in rows.iter().filter(|((pk, _), _)| pk == "AllQueues") {
@@ -203,9 +203,9 @@ pub fn entry(entry: &QueueEntry) -> Row {
     row
 }
 
-pub fn waiting_key(call: &Call) -> Key {
+pub fn pending_key(call: &Call) -> Key {
     (
-        waiting_partition(&call.criteria),
+        pending_partition(&call.criteria),
         format!("{}#{:039}#{}", call.arrived, call.sequence, call.id),
     )
 }
@@ -214,8 +214,8 @@ pub fn count_key(criteria: &Criteria) -> Key {
     ("AllCriteria".to_owned(), format!("C#{criteria}"))
 }
 
-pub fn waiting(depth: u64) -> Row {
-    texts([("WaitingDepth", depth.to_string())])
+pub fn pending(depth: u64) -> Row {
+    texts([("PendingDepth", depth.to_string())])
 }
 
 pub fn call(call: &Call) -> Row {
@@ -235,7 +235,7 @@ pub fn record(record: &CallRecord) -> Row {
     let mut row = call(&record.call);
     row.insert(
         "CallStatus".to_owned(),
-        vec![record.state.as_str().to_owned()],
+        vec![record.state.stored().to_owned()],
     );
     if let Some(ttl) = record.ttl {
         row.insert("ttl".to_owned(), vec![ttl.to_string()]);

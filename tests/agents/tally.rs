@@ -9,8 +9,8 @@ use crate::rows::{Row, Rows};
 pub fn check(rows: &Rows) -> Result<(), String> {
     let depths = queues(rows)?;
     counters(rows, "AllQueues", "QueueDepth", &depths)?;
-    let waiting = calls(rows)?;
-    counters(rows, "AllCriteria", "WaitingDepth", &waiting)?;
+    let pending = calls(rows)?;
+    counters(rows, "AllCriteria", "PendingDepth", &pending)?;
     attending(rows)?;
     leases(rows)
 }
@@ -77,11 +77,11 @@ pub fn place(row: &Row) -> String {
 /// Each entry of a line belongs to a pending call, and each pending call has an entry. Returns the
 /// number of entries of each line.
 fn calls(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
-    let mut waiting = BTreeMap::new();
+    let mut pending = BTreeMap::new();
     let (mut found, mut expected) = (BTreeSet::new(), BTreeSet::new());
     for ((pk, sk), row) in rows {
         if pk.starts_with("C#") {
-            *waiting.entry(pk.as_str()).or_default() += 1;
+            *pending.entry(pk.as_str()).or_default() += 1;
             found.insert((pk.clone(), sk.clone()));
         } else if pk.starts_with("Call#") && text(row, "CallStatus") == "waiting" {
             let criteria = format!("C#{}", text(row, "Criteria"));
@@ -90,9 +90,9 @@ fn calls(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
         }
     }
     if found != expected {
-        return Err(format!("waiting are {expected:?}, and there are {found:?}"));
+        return Err(format!("pending are {expected:?}, and there are {found:?}"));
     }
-    Ok(waiting)
+    Ok(pending)
 }
 
 fn counters(

@@ -15,7 +15,7 @@ pub enum Read {
     /// The first entries of a queue, up to a limit.
     Peek(QueueName, u16),
     /// The pending calls of these criteria, up to a limit.
-    WaitingCalls(Criteria, u16),
+    CallsInLine(Criteria, u16),
     /// Another call, by the method's name.
     Other(&'static str),
 }
@@ -60,7 +60,7 @@ impl<W: Watch> Layer for Watching<W> {
                     .map(|committed| answer(committed).expect("the answer of a commit"));
             }
             About::Peek(queue, limit) => Read::Peek(queue.clone(), limit),
-            About::WaitingCalls(criteria, limit) => Read::WaitingCalls(criteria.clone(), limit),
+            About::CallsInLine(criteria, limit) => Read::CallsInLine(criteria.clone(), limit),
             _ => Read::Other(call.operation),
         };
         self.watch.before(&read).await;

@@ -98,7 +98,7 @@ pub fn candidate(id: &str) -> Candidate {
         ttl,
         not_before: None,
         attempts: 0,
-        lease_ran_out: false,
+        lease_expired: false,
     }
 }
 

@@ -19,7 +19,7 @@ from local.paths import PROJECT
 from tests.delivery.aws import write_stack
 
 #: The check itself, which the fixture `ran` replaces.
-REFUSE_GAPS = checkout.refuse_gaps
+REJECT_GAPS = checkout.reject_gaps
 OUTPUTS = {"AgentDeskFunctionName": "desk-1", "QueueTableName": "tasks-1"}
 
 
@@ -39,10 +39,10 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(wedged, "make_way", lambda client, name, agreed, say: True)
     monkeypatch.setattr(deploy, "_client", lambda service, region: None)
     monkeypatch.setattr(rollback, "watch", lambda stack, clients: Watch(["arn:a"], 5, ["b is in ALARM already"]))
-    monkeypatch.setattr(checkout, "refuse_uncommitted", lambda project: None)
-    monkeypatch.setattr(checkout, "refuse_gaps", lambda stack: None)
-    monkeypatch.setattr(checkout, "refuse_unbuilt", lambda stack: None)
-    monkeypatch.setattr(checkout, "refuse_placeholders", lambda stack: None)
+    monkeypatch.setattr(checkout, "reject_uncommitted", lambda project: None)
+    monkeypatch.setattr(checkout, "reject_gaps", lambda stack: None)
+    monkeypatch.setattr(checkout, "reject_unbuilt", lambda stack: None)
+    monkeypatch.setattr(checkout, "reject_placeholders", lambda stack: None)
     return commands
 
 
@@ -97,11 +97,11 @@ class TestDeploying:
         assert deploy.run(request(yes=True), ask=never, say=lambda _: None) is True
 
     def test_without_a_terminal_nothing_is_deployed(self, ran: list[list[str]]) -> None:
-        def nobody(_: str) -> str:
+        def no_answer(_: str) -> str:
             raise EOFError
 
         with pytest.raises(deploy.Failed, match="YES=1"):
-            deploy.run(request(), ask=nobody, say=lambda _: None)
+            deploy.run(request(), ask=no_answer, say=lambda _: None)
         assert [command[0] for command in ran] == ["diff"]
 
     @pytest.mark.parametrize(
@@ -123,14 +123,14 @@ class TestDeploying:
             deploy._cdk(["diff"])
 
 
-class TestRefusals:
+class TestRejections:
     def test_prod_is_not_deployed_from_an_uncommitted_tree(
         self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def refuse(project: Path) -> None:
+        def reject(project: Path) -> None:
             raise checkout.NotDeployable("dirty")
 
-        monkeypatch.setattr(checkout, "refuse_uncommitted", refuse)
+        monkeypatch.setattr(checkout, "reject_uncommitted", reject)
         assert deploy.run(request(yes=True), say=lambda _: None) is True
         ran.clear()
         with pytest.raises(checkout.NotDeployable):
@@ -140,10 +140,10 @@ class TestRefusals:
     def test_the_preflight_of_prod_rejects_an_uncommitted_tree(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        def refuse(project: Path) -> None:
+        def reject(project: Path) -> None:
             raise checkout.NotDeployable("dirty")
 
-        monkeypatch.setattr(checkout, "refuse_uncommitted", refuse)
+        monkeypatch.setattr(checkout, "reject_uncommitted", reject)
         monkeypatch.setattr(preflight, "of_account", list)
         monkeypatch.setattr(preflight, "of_build", list)
         assert main(["preflight", "--environment", "dev"]) == 0
@@ -153,7 +153,7 @@ class TestRefusals:
     def test_an_unconfigured_stack_is_deployed_only_to_the_local_aws(
         self, ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(checkout, "refuse_gaps", REFUSE_GAPS)
+        monkeypatch.setattr(checkout, "reject_gaps", REJECT_GAPS)
         alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": {}}
         stack = write_stack(tmp_path, "LifoQueue-staging", {"a": alarm}, terminationProtection=True)
         with pytest.raises(checkout.NotDeployable, match="alarms have no recipient. Remedy: set `alarmEmails`"):
@@ -180,10 +180,10 @@ class TestRefusals:
     def test_unbuilt_code_is_deployed_only_to_the_local_aws(
         self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def refuse(stack: Stack) -> None:
+        def reject(stack: Stack) -> None:
             raise checkout.NotDeployable("not built")
 
-        monkeypatch.setattr(checkout, "refuse_unbuilt", refuse)
+        monkeypatch.setattr(checkout, "reject_unbuilt", reject)
         with pytest.raises(checkout.NotDeployable):
             deploy.run(request(yes=True), say=lambda _: None)
         assert ran == []
@@ -198,19 +198,19 @@ def git(folder: Path, *arguments: str) -> None:
 class TestTree:
     def test_only_a_committed_tree_is_accepted(self, tmp_path: Path) -> None:
         with pytest.raises(checkout.NotDeployable, match="prod is deployed from a commit, and git says"):
-            checkout.refuse_uncommitted(tmp_path)
+            checkout.reject_uncommitted(tmp_path)
         git(tmp_path, "init")
         (tmp_path / "a.txt").write_text("1")
         git(tmp_path, "add", "a.txt")
         git(tmp_path, "commit", "-m", "one")
-        checkout.refuse_uncommitted(tmp_path)
+        checkout.reject_uncommitted(tmp_path)
         (tmp_path / "a.txt").write_text("2")
         with pytest.raises(checkout.NotDeployable, match="M a.txt"):
-            checkout.refuse_uncommitted(tmp_path)
+            checkout.reject_uncommitted(tmp_path)
         git(tmp_path, "checkout", "a.txt")
         (tmp_path / "new.txt").write_text("1")
         with pytest.raises(checkout.NotDeployable, match=r"\?\? new.txt"):
-            checkout.refuse_uncommitted(tmp_path)
+            checkout.reject_uncommitted(tmp_path)
 
     @pytest.mark.parametrize(
         "content",
@@ -222,7 +222,7 @@ class TestTree:
     ) -> None:
         stack = assembly_with(tmp_path, content)
         with pytest.raises(checkout.NotDeployable, match="LifoQueue-dev carries code that Lambda cannot start"):
-            checkout.refuse_unbuilt(stack)
+            checkout.reject_unbuilt(stack)
 
     @pytest.mark.skipif(sys.platform != "linux", reason="this machine's programs are not ELF files")
     def test_code_for_another_machine_is_rejected(self, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ class TestTree:
         program[18:20] = (62).to_bytes(2, "little")
         stack = assembly_with(tmp_path, bytes(program))
         with pytest.raises(checkout.NotDeployable, match="the functions are arm64"):
-            checkout.refuse_unbuilt(stack)
+            checkout.reject_unbuilt(stack)
 
 
 def assembly_with(folder: Path, bootstrap: bytes | None) -> Stack:

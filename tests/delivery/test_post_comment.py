@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from delivery import post_comment
-from delivery.post_comment import MARKER, MOST_BYTES, GitHub, Refused
+from delivery.post_comment import MARKER, MOST_BYTES, GitHub, Rejected
 
 REPOSITORY = "octo/freshq"
 HEAD = "a" * 40
@@ -149,7 +149,7 @@ class TestPosting:
     def test_a_text_without_the_marker_or_over_the_limit_is_not_posted(
         self, fake: FakeGitHub, github: GitHub, text: str
     ) -> None:
-        with pytest.raises(Refused):
+        with pytest.raises(Rejected):
             post_comment.post(github, 7, text)
         assert fake.writes == []
 
@@ -190,7 +190,7 @@ class TestFork:
         self, fake: FakeGitHub, github: GitHub, number: str
     ) -> None:
         fake.packed = packed(pull__request_dot_txt=number)
-        with pytest.raises(Refused):
+        with pytest.raises(Rejected):
             take(github)
 
     @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ class TestFork:
         self, fake: FakeGitHub, github: GitHub, answer: dict[str, Any]
     ) -> None:
         fake.pull = answer
-        with pytest.raises(Refused):
+        with pytest.raises(Rejected):
             take(github)
 
     @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ class TestFork:
         self, fake: FakeGitHub, github: GitHub, artifacts: list[dict[str, Any]]
     ) -> None:
         fake.artifacts = artifacts
-        with pytest.raises(Refused):
+        with pytest.raises(Rejected):
             take(github)
 
     @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ class TestFork:
         self, fake: FakeGitHub, github: GitHub, content: bytes
     ) -> None:
         fake.packed = content
-        with pytest.raises(Refused):
+        with pytest.raises(Rejected):
             take(github)
 
     def test_a_comment_too_long_with_its_origin_line_is_truncated(self) -> None:

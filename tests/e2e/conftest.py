@@ -17,7 +17,7 @@ from local.assembly import Assembly
 from local.decisions import Decisions
 from local.emulator import Emulator, local_environment
 from local.history import History
-from local.mailbox import Mailbox, subscription
+from local.queue_reader import QueueReader, subscription
 from local.paths import LOCAL_ASSEMBLY, STATE
 from local.queue import DeployedQueue
 
@@ -73,14 +73,14 @@ def local_aws(worker_id: str) -> Iterator[Emulator]:
         if enforced:
             decided = Decisions(running.decisions, since_start=True).since()
             assert decided, "IAM is enforced, but there is no decision"
-            refused = sorted(
+            rejected = sorted(
                 str(decision)
                 for decision in set(decided)
                 if not decision.allowed
                 and decision.session != TRYING
                 and not decision.resource.endswith(f"/{NO_TABLE}")
             )
-            assert not refused, refused
+            assert not rejected, rejected
     finally:
         running.stop()
 
@@ -100,16 +100,16 @@ def agents(local_aws: Emulator, agents_template: Assembly) -> DeployedAgents:
 
 
 @pytest.fixture(scope="session")
-def dead_calls(agents: DeployedAgents) -> Mailbox:
+def dead_calls(agents: DeployedAgents) -> QueueReader:
     """The messages of the dead-letter queue for calls."""
-    return Mailbox(agents.client("sqs"), agents.outputs["CallDeadLetterQueueUrl"])
+    return QueueReader(agents.client("sqs"), agents.outputs["CallDeadLetterQueueUrl"])
 
 
 @pytest.fixture(scope="session")
-def assignments(agents: DeployedAgents) -> Iterator[Mailbox]:
+def assignments(agents: DeployedAgents) -> Iterator[QueueReader]:
     """The messages of the topic for assignments since the first test that uses this fixture."""
-    with subscription(agents, agents.outputs["AssignmentTopicArn"]) as mailbox:
-        yield mailbox
+    with subscription(agents, agents.outputs["AssignmentTopicArn"]) as queue_reader:
+        yield queue_reader
 
 
 @pytest.fixture(scope="session")

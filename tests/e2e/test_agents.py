@@ -11,10 +11,10 @@ from expectations import sweep_until
 
 from local.agents import Counters, DeployedAgents, by_turn, fits, fresh, queues_of
 from local.crew import Crew, environment, status
-from local.mailbox import Mailbox
+from local.queue_reader import QueueReader
 
 
-def test_the_demonstration_of_the_published_sample(agents: DeployedAgents, assignments: Mailbox) -> None:
+def test_the_demonstration_of_the_published_sample(agents: DeployedAgents, assignments: QueueReader) -> None:
     known = set(agents.agents())
     agents.command("seed", count=5)
     pool = {agent_id: a for agent_id, a in agents.agents().items() if agent_id not in known}
@@ -60,7 +60,7 @@ def test_the_agent_queued_longest_is_assigned_in_any_order_of_registration(agent
     crew.enqueue(early)
     crew.enqueue(late)
     assert [crew.assigned()["agentId"] for _ in range(2)] == [early, late]
-    assert crew.match()["status"] == "waiting"
+    assert crew.match()["status"] == "pending"
 
 
 def test_an_agent_is_queued_once_and_leaves_every_queue_at_once(agents: DeployedAgents) -> None:
@@ -68,7 +68,7 @@ def test_an_agent_is_queued_once_and_leaves_every_queue_at_once(agents: Deployed
     other = fresh("lang")
     (agent,) = crew.queued("Ana", languages=[other])
     again = agents.command("enqueue", agentId=agent)
-    assert again["changed"] is False and again["refused"]
+    assert again["changed"] is False and again["rejected"]
     queues = agents.queues()
     assert queues[crew.queue_name].depth == queues[f"Q#{other}#M"].depth == 1
 
@@ -77,7 +77,7 @@ def test_an_agent_is_queued_once_and_leaves_every_queue_at_once(agents: Deployed
     queues = agents.queues()
     assert queues[crew.queue_name].depth == queues[f"Q#{other}#M"].depth == 0
     call_id = fresh("call")
-    assert crew.match(call_id)["status"] == "waiting", "an available agent that is not queued never matches"
+    assert crew.match(call_id)["status"] == "pending", "an available agent that is not queued never matches"
     agents.command("cancel-call", callId=call_id)
 
 
@@ -107,9 +107,9 @@ def test_calls_in_parallel_never_share_an_agent(agents: DeployedAgents) -> None:
     assigned = [a["assignment"]["agentId"] for a in answers if a["status"] == "assigned"]
     assert sorted(assigned) == sorted(queued)
     assert crew.depth() == 0
-    waiting = [answer["callId"] for answer in answers if answer["status"] == "waiting"]
-    assert agents.waiting()[f"{crew.language}#M"] == len(waiting) == 4
-    for call_id in waiting:
+    pending = [answer["callId"] for answer in answers if answer["status"] == "pending"]
+    assert agents.pending()[f"{crew.language}#M"] == len(pending) == 4
+    for call_id in pending:
         agents.command("cancel-call", callId=call_id)
 
 
@@ -128,7 +128,7 @@ def test_all_calls_and_agents_that_arrive_at_the_same_time_are_matched(agents: D
     answers = [agents.command("call", callId=call_id) for call_id in calls]
     assert {answer["status"] for answer in answers} == {"assigned"}
     assert sorted(answer["assignment"]["agentId"] for answer in answers) == sorted(ids)
-    assert crew.depth() == 0 and agents.waiting().get(f"{crew.language}#M", 0) == 0
+    assert crew.depth() == 0 and agents.pending().get(f"{crew.language}#M", 0) == 0
 
 
 def test_only_its_own_ticket_ends_a_call(agents: DeployedAgents) -> None:
@@ -138,12 +138,12 @@ def test_only_its_own_ticket_ends_a_call(agents: DeployedAgents) -> None:
     wrong = agents.command(
         "finish", agentId=agent, callId=assignment["callId"], ticket=str(uuid.uuid4())
     )
-    assert wrong["changed"] is False and "ticket" in wrong["refused"]
+    assert wrong["changed"] is False and "ticket" in wrong["rejected"]
     assert status(agents, agent) == "attendingCall"
     other_call = agents.command(
         "finish", agentId=agent, callId=fresh("call"), ticket=assignment["ticket"]
     )
-    assert other_call["changed"] is False and "call" in other_call["refused"]
+    assert other_call["changed"] is False and "call" in other_call["rejected"]
 
     ended = agents.command(
         "finish", agentId=agent, callId=assignment["callId"], ticket=assignment["ticket"]
@@ -168,10 +168,10 @@ def test_a_late_finish_never_ends_the_next_call(agents: DeployedAgents) -> None:
 def test_a_cancelled_call_gets_no_agent(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     call_id = fresh("call")
-    assert crew.match(call_id)["status"] == "waiting"
-    assert agents.waiting()[f"{crew.language}#M"] == 1
+    assert crew.match(call_id)["status"] == "pending"
+    assert agents.pending()[f"{crew.language}#M"] == 1
     assert agents.command("cancel-call", callId=call_id)["status"] == "cancelled"
-    assert agents.waiting().get(f"{crew.language}#M", 0) == 0
+    assert agents.pending().get(f"{crew.language}#M", 0) == 0
     (agent,) = crew.queued("Pia")
     assert status(agents, agent) == "queued"
     assert agents.command("call", callId=call_id)["status"] == "cancelled"
@@ -190,4 +190,4 @@ def test_an_agent_whose_lease_ends_is_available_again_and_not_queued(agents: Dep
     late = agents.command(
         "finish", agentId=agent, callId=assignment["callId"], ticket=assignment["ticket"]
     )
-    assert late["changed"] is False and late["refused"]
+    assert late["changed"] is False and late["rejected"]

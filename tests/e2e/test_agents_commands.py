@@ -45,10 +45,10 @@ CALL = {"command": "match", "callId": "c1"}
 def test_the_error_of_an_invalid_command_names_the_field(
     agents: DeployedAgents, command: dict[str, Any], field: str
 ) -> None:
-    with pytest.raises(InvocationFailed) as refused:
+    with pytest.raises(InvocationFailed) as rejected:
         agents.invoke("agent-desk", command)
-    assert "CommandError" in str(refused.value)
-    assert field in str(refused.value)
+    assert "CommandError" in str(rejected.value)
+    assert field in str(rejected.value)
 
 
 def test_the_error_of_an_agent_with_too_many_queues_names_both_numbers(
@@ -56,14 +56,14 @@ def test_the_error_of_an_agent_with_too_many_queues_names_both_numbers(
 ) -> None:
     agent_id = fresh("polyglot")
     languages = [f"lang{n}" for n in range(120)]
-    with pytest.raises(InvocationFailed) as refused:
+    with pytest.raises(InvocationFailed) as rejected:
         agents.command(
             "register",
             agentId=agent_id,
             name="Poly Glot",
             attributes={"language": languages, "gender": "M"},
         )
-    assert "100" in str(refused.value) and "120" in str(refused.value)
+    assert "100" in str(rejected.value) and "120" in str(rejected.value)
     assert agent_id not in agents.agents()
 
 
@@ -71,7 +71,7 @@ def test_a_command_for_an_unknown_agent_is_rejected(agents: DeployedAgents) -> N
     agent_id = fresh("nobody")
     try:
         answer = agents.command("enqueue", agentId=agent_id)
-    except InvocationFailed as refused:
-        assert agent_id in str(refused)
+    except InvocationFailed as rejected:
+        assert agent_id in str(rejected)
     else:
-        assert answer["changed"] is False and answer["refused"]
+        assert answer["changed"] is False and answer["rejected"]

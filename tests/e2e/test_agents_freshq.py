@@ -34,7 +34,7 @@ def test_an_agent_is_registered_queued_matched_and_finished(agents: DeployedAgen
     assert assigned == freshq("call", call) | {"account": ACCOUNT, "region": REGION}
     ticket = assigned["assignment"]["ticket"]
     assert freshq("agent", "finish", agent, "--call", call, "--ticket", ticket)["changed"]
-    assert "refused" in freshq("agent", "finish", agent, "--call", call, "--ticket", ticket, code=1)
+    assert "rejected" in freshq("agent", "finish", agent, "--call", call, "--ticket", ticket, code=1)
     assert "agentId" in freshq("agent", "available", "a#b", code=3), "the error names the field"
 
 

@@ -10,16 +10,16 @@ from expectations import sweep_until
 
 from local.agents import DeployedAgents, canonical, fresh, intake_message
 from local.crew import Crew, environment, status, wait_for_call
-from local.mailbox import Mailbox, Message
+from local.queue_reader import QueueReader, Message
 
 
-def test_a_waiting_call_gets_the_next_queued_agent(
-    agents: DeployedAgents, assignments: Mailbox
+def test_a_pending_call_gets_the_next_queued_agent(
+    agents: DeployedAgents, assignments: QueueReader
 ) -> None:
     crew = Crew(agents)
     call_id = fresh("call")
     crew.send(call_id)
-    wait_for_call(agents, call_id, "waiting")
+    wait_for_call(agents, call_id, "pending")
     agent = crew.register("Mia")
     answer = crew.enqueue(agent)
     assert answer["assignment"]["callId"] == call_id
@@ -46,7 +46,7 @@ def test_pending_calls_get_agents_in_the_order_of_arrival(agents: DeployedAgents
     calls = [fresh("call") for _ in range(3)]
     agents.send_calls(intake_message(call, crew.criteria) for call in calls)
     for call in calls:
-        wait_for_call(agents, call, "waiting")
+        wait_for_call(agents, call, "pending")
     served = [crew.enqueue(crew.register(name))["assignment"]["callId"] for name in "ABC"]
     assert served == calls
 
@@ -65,7 +65,7 @@ def test_a_redelivered_call_gets_its_first_answer(agents: DeployedAgents) -> Non
 
 
 def test_invalid_messages_go_to_the_dead_letter_queue_with_a_reason_and_valid_ones_are_matched(
-    agents: DeployedAgents, dead_calls: Mailbox
+    agents: DeployedAgents, dead_calls: QueueReader
 ) -> None:
     crew, other = Crew(agents), Crew(agents)
     (agent,), (other_agent,) = crew.queued("Ada"), other.queued("Bo")
@@ -91,27 +91,27 @@ def test_invalid_messages_go_to_the_dead_letter_queue_with_a_reason_and_valid_on
 
 
 def test_a_call_with_an_invalid_value_goes_to_the_dead_letter_queue(
-    agents: DeployedAgents, dead_calls: Mailbox
+    agents: DeployedAgents, dead_calls: QueueReader
 ) -> None:
     call_id = fresh("call")
     agents.send_call(call_id, {"language": "Span ish", "gender": "M"})
-    (refused,) = dead_calls.wait_for(about(call_id), 20, "the call with an invalid value")
-    assert "language" in refused.attributes["reason"]
+    (rejected,) = dead_calls.wait_for(about(call_id), 20, "the call with an invalid value")
+    assert "language" in rejected.attributes["reason"]
 
 
 def test_a_call_that_is_pending_for_too_long_expires_into_the_dead_letter_queue(
-    agents: DeployedAgents, dead_calls: Mailbox
+    agents: DeployedAgents, dead_calls: QueueReader
 ) -> None:
     crew = Crew(agents)
     call_id = fresh("call")
     crew.send(call_id)
-    wait_for_call(agents, call_id, "waiting")
+    wait_for_call(agents, call_id, "pending")
     with environment(agents, "sweep-agents", {"maxWaitMs": 1000}):
         sweep_until(agents, lambda: agents.command("call", callId=call_id)["status"] == "expired", "an expired call")
-    (given_up,) = dead_calls.wait_for(about(call_id), 20, "the expired call")
-    assert given_up.attributes["reason"]
-    assert given_up.json()["criteria"] == canonical(crew.criteria)
-    assert agents.waiting().get(canonical(crew.criteria), 0) == 0
+    (expired,) = dead_calls.wait_for(about(call_id), 20, "the expired call")
+    assert expired.attributes["reason"]
+    assert expired.json()["criteria"] == canonical(crew.criteria)
+    assert agents.pending().get(canonical(crew.criteria), 0) == 0
     (agent,) = crew.queued("Fay")
     assert status(agents, agent) == "queued"
 

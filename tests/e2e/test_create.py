@@ -57,11 +57,11 @@ def test_an_invalid_task_fails_alone_and_its_error_names_the_field(queue: Deploy
         ]
     )
     assert [created["index"] for created in answer["created"]] == [0, 3]
-    refused = {failure["index"]: failure for failure in answer["failed"]}
-    assert sorted(refused) == [1, 2]
-    assert refused[1]["taskId"] == "#reserved"
-    assert "taskId" in refused[1]["error"]
-    assert "ttlSeconds" in refused[2]["error"]
+    rejected = {failure["index"]: failure for failure in answer["failed"]}
+    assert sorted(rejected) == [1, 2]
+    assert rejected[1]["taskId"] == "#reserved"
+    assert "taskId" in rejected[1]["error"]
+    assert "ttlSeconds" in rejected[2]["error"]
     wait_for(queue, [created["taskId"] for created in answer["created"]])
 
 

@@ -14,22 +14,22 @@ from expectations import NO_TABLE, number, takes, wait_for
 from local import iot_presence
 from local.assembly import Assembly
 from local.history import History
-from local.mailbox import Mailbox, Message
+from local.queue_reader import QueueReader, Message
 from local.queue import DeployedQueue
 from local.storm import connection
 from local.waiting import now_ms, wait_until
 
 
 @pytest.fixture(scope="session")
-def dead_letters(deployed: DeployedQueue) -> Mailbox:
+def dead_letters(deployed: DeployedQueue) -> QueueReader:
     """The messages of the dead-letter queue of the ingest."""
-    return Mailbox(deployed.client("sqs"), deployed.outputs["IngestDeadLetterQueueUrl"])
+    return QueueReader(deployed.client("sqs"), deployed.outputs["IngestDeadLetterQueueUrl"])
 
 
 @pytest.fixture(scope="session")
-def shed_tasks(deployed: DeployedQueue) -> Mailbox:
+def shed_tasks(deployed: DeployedQueue) -> QueueReader:
     """The messages of the queue for shed tasks."""
-    return Mailbox(deployed.client("sqs"), deployed.outputs["ShedTasksQueueUrl"])
+    return QueueReader(deployed.client("sqs"), deployed.outputs["ShedTasksQueueUrl"])
 
 
 def test_one_task_is_created_and_succeeds(queue: DeployedQueue, history: History) -> None:
@@ -91,7 +91,7 @@ def test_a_device_that_connects_becomes_a_task_once(queue: DeployedQueue, templa
 
 
 def test_invalid_messages_go_to_the_dead_letter_queue_with_a_reason_and_valid_ones_do_not(
-    queue: DeployedQueue, dead_letters: Mailbox
+    queue: DeployedQueue, dead_letters: QueueReader
 ) -> None:
     good, future = fresh("good"), now_ms() + 3_600_000
     wrong = {
@@ -113,7 +113,7 @@ def test_invalid_messages_go_to_the_dead_letter_queue_with_a_reason_and_valid_on
 
 
 def test_only_the_invalid_elements_of_an_array_go_to_the_dead_letter_queue(
-    queue: DeployedQueue, dead_letters: Mailbox
+    queue: DeployedQueue, dead_letters: QueueReader
 ) -> None:
     first, last = fresh("first"), fresh("last")
     wrong = {"taskId": fresh("wrong"), "ttlSeconds": "soon"}
@@ -136,7 +136,7 @@ def test_a_message_that_is_delivered_twice_creates_its_task_once(queue: Deployed
 
 
 def test_an_expired_task_is_shed_and_sent_to_the_shed_queue(
-    queue: DeployedQueue, shed_tasks: Mailbox
+    queue: DeployedQueue, shed_tasks: QueueReader
 ) -> None:
     late, alive = fresh("late"), fresh("alive")
     send(
@@ -153,7 +153,7 @@ def test_an_expired_task_is_shed_and_sent_to_the_shed_queue(
 
 
 def test_only_a_message_that_cannot_be_written_is_redelivered(
-    queue: DeployedQueue, dead_letters: Mailbox
+    queue: DeployedQueue, dead_letters: QueueReader
 ) -> None:
     """A missing table stands for a DynamoDB that does not answer."""
     task_id = fresh("again")
@@ -192,7 +192,7 @@ def test_a_message_of_a_failed_invocation_creates_its_task_once(
 
 
 def test_a_message_that_fails_every_time_goes_to_the_dead_letter_queue(
-    queue: DeployedQueue, dead_letters: Mailbox
+    queue: DeployedQueue, dead_letters: QueueReader
 ) -> None:
     text = json.dumps({"taskId": fresh("doomed")})
     with visibility(queue, seconds=1, most_receives=2), ingest(queue, TASK_TABLE_NAME=""):

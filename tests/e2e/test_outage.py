@@ -26,7 +26,7 @@ class Downstream:
     """Answers 502 while it is down, else 200, and records the times."""
 
     down: threading.Event = field(default_factory=threading.Event)
-    refused: list[float] = field(default_factory=list)
+    rejected: list[float] = field(default_factory=list)
     served: list[float] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -34,7 +34,7 @@ class Downstream:
         """The answer to one call."""
         down = self.down.is_set()
         with self.lock:
-            (self.refused if down else self.served).append(time.monotonic())
+            (self.rejected if down else self.served).append(time.monotonic())
         return (502 if down else 200), {}
 
 
@@ -58,7 +58,7 @@ def test_an_outage_fails_no_task_and_is_over_within_seconds(queue: DeployedQueue
         queue.wait_until_idle()
 
     seconds = downstream.served[0] - recovered
-    calls = len(downstream.refused)
+    calls = len(downstream.rejected)
     print(f"{len(tasks)} tasks, 0 FAILURE, {calls} calls in {OUTAGE_SECONDS} s, recovered after {seconds:.1f} s")
     assert calls <= MOST_CALLS
     assert seconds < RECOVERY_SECONDS

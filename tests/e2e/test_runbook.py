@@ -153,14 +153,14 @@ def test_no_processor_may_start(queue: DeployedQueue, tasks: Any) -> None:
 
 
 def test_a_matching_agent_is_not_queued(agents: DeployedAgents, agents_template: Assembly, command: str) -> None:
-    on_call = OnCall(agents, command, alarm(agents_template, "oldest-waiting"))
+    on_call = OnCall(agents, command, alarm(agents_template, "oldest-pending"))
     # The id `0…` is listed before the agents of other tests.
     crew, agent, call = Crew(agents), fresh("0"), fresh("call")
     profile = {"language": [crew.language], "gender": crew.gender}
     agents.command("register", agentId=agent, name="Ana", attributes=profile)
     agents.command("available", agentId=agent)
     crew.send(call)
-    wait_for_call(agents, call, "waiting")
+    wait_for_call(agents, call, "pending")
     found = on_call.look()
     assert re.search(rf"{crew.language}, {crew.gender} +1 +0\b", found), found
     assert re.search(rf"{agent} +Ana +available .*language: {crew.language}", found), found

@@ -148,10 +148,10 @@ def test_a_failed_invocation_is_repeated(queue: DeployedQueue, template: Assembl
 
 
 def test_no_agent_has_the_criteria(agents: DeployedAgents, agents_template: Assembly, command: str) -> None:
-    on_call = OnCall(agents, command, alarm(agents_template, "oldest-waiting"))
+    on_call = OnCall(agents, command, alarm(agents_template, "oldest-pending"))
     crew, call = Crew(agents), fresh("call")
     crew.send(call)
-    wait_for_call(agents, call, "waiting")
+    wait_for_call(agents, call, "pending")
     unmatched = rf"{crew.language}, M +1 +no agent with these attributes was ever queued +{call} +\d+"
     assert re.search(unmatched, on_call.first()), on_call.first()
     found = on_call.look()
@@ -185,7 +185,7 @@ def test_the_call_intake_is_switched_off(
         found = on_call.first()
         assert re.search(r'event source mapping .*matchcalls.*State is "Disabled"', found, re.IGNORECASE), found
         run_remedy(on_call, found, "aws lambda update-event-source-mapping")
-        wait_for_call(agents, call, "waiting")
+        wait_for_call(agents, call, "pending")
         assert "event source mapping" not in on_call.first()
     agents.command("cancel-call", callId=call)
 

@@ -19,7 +19,7 @@ from local import order
 from local.contract import CONTROL_ITEM
 from local.emulator import Emulator, local_environment
 from local.history import History
-from local.mailbox import Mailbox
+from local.queue_reader import QueueReader
 from local.queue import DeployedQueue, chunks
 from local.waiting import now_ms, wait_until
 
@@ -89,7 +89,7 @@ def test_messages_sent_after_a_burst_start_before_it(queue: DeployedQueue) -> No
 def test_created_and_shed_tasks_of_an_overload_are_all_tasks(queue: DeployedQueue) -> None:
     soon = {"visibility": {"baseMs": 1000, "maxMs": 2000}}
     queue.set_environment("ingest-tasks", settings={"ingest": {"admission": {"mostHeld": MOST_HELD}, **soon}})
-    shed_queue = Mailbox(queue.client("sqs"), queue.outputs["ShedTasksQueueUrl"])
+    shed_queue = QueueReader(queue.client("sqs"), queue.outputs["ShedTasksQueueUrl"])
     # Admission begins when the downstream is known to be at its capacity.
     queue.create([{"payload": {}} for _ in range(MOST_HELD)])
     wait_until(lambda: capacity(queue) == 20, 60, "a measured capacity")

@@ -13,7 +13,7 @@ import pytest
 from botocore.config import Config
 
 from local.http_endpoint import http_endpoint
-from local.mailbox import Mailbox
+from local.queue_reader import QueueReader
 from local.queue import DeployedQueue, chunks, left_at_once
 from local.waiting import now_ms, wait_until
 
@@ -27,7 +27,7 @@ SECONDS = 180
 
 
 @contextmanager
-def brief_events(queue: DeployedQueue) -> Iterator[Mailbox]:
+def brief_events(queue: DeployedQueue) -> Iterator[QueueReader]:
     """Discard notifications of process-tasks at a lower age than Lambda accepts, while the block runs."""
     name, url = queue.function("process-tasks"), queue.failure_queue("process-tasks")
     unchecked = queue.session.client(
@@ -38,7 +38,7 @@ def brief_events(queue: DeployedQueue) -> Iterator[Mailbox]:
     named = {"FunctionName": name, "Qualifier": "$LATEST"}
     unchecked.put_function_event_invoke_config(**named, **kept | {"MaximumEventAgeInSeconds": EVENT_AGE_SECONDS})
     try:
-        yield Mailbox(queue.client("sqs"), url)
+        yield QueueReader(queue.client("sqs"), url)
     finally:
         unchecked.put_function_event_invoke_config(**named, **kept)
 

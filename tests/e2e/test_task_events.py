@@ -17,7 +17,7 @@ from expectations import wait_for
 
 from local.contract import ENDS_PATTERN
 from local.emulator import ACCOUNT, REGION
-from local.mailbox import Mailbox
+from local.queue_reader import QueueReader
 from local.queue import DeployedQueue
 from tests.removal.permissions import Permission, Role
 
@@ -25,15 +25,15 @@ BUS = f"arn:aws:events:{REGION}:{ACCOUNT}:event-bus/default"
 
 
 @pytest.fixture
-def events(queue: DeployedQueue) -> Iterator[Mailbox]:
+def events(queue: DeployedQueue) -> Iterator[QueueReader]:
     """The events of the queue on the default bus."""
     mapping = stream_mapping(queue)
     before = queue.set_environment("count-shed", {"EVENT_BUS_ARN": BUS})
     filters = mapping["FilterCriteria"]["Filters"]
     try:
-        with Role(queue, "count-shed").with_more(Permission("events:PutEvents", BUS)), rule(queue) as mailbox:
+        with Role(queue, "count-shed").with_more(Permission("events:PutEvents", BUS)), rule(queue) as queue_reader:
             change(queue, mapping, [*filters, {"Pattern": json.dumps(ENDS_PATTERN)}])
-            yield mailbox
+            yield queue_reader
     finally:
         change(queue, mapping, filters)
         queue.replace_environment("count-shed", before)
@@ -55,7 +55,7 @@ def change(queue: DeployedQueue, mapping: dict[str, Any], filters: list[dict[str
 
 
 @contextmanager
-def rule(queue: DeployedQueue) -> Iterator[Mailbox]:
+def rule(queue: DeployedQueue) -> Iterator[QueueReader]:
     """The queue's events, which a rule of the default bus sends to an SQS queue while the block runs."""
     sqs, events = queue.client("sqs"), queue.client("events")
     name = f"ends-{uuid.uuid4().hex[:8]}"
@@ -73,14 +73,14 @@ def rule(queue: DeployedQueue) -> Iterator[Mailbox]:
     events.put_rule(Name=name, EventPattern=json.dumps(pattern))
     events.put_targets(Rule=name, Targets=[{"Id": "1", "Arn": arn}])
     try:
-        yield Mailbox(sqs, url)
+        yield QueueReader(sqs, url)
     finally:
         events.remove_targets(Rule=name, Ids=["1"])
         events.delete_rule(Name=name)
         sqs.delete_queue(QueueUrl=url)
 
 
-def test_each_end_of_a_task_publishes_an_event(queue: DeployedQueue, events: Mailbox) -> None:
+def test_each_end_of_a_task_publishes_an_event(queue: DeployedQueue, events: QueueReader) -> None:
     answer = queue.create(
         [
             {"payload": {"secret": "of the producer"}},
@@ -110,7 +110,7 @@ def test_each_end_of_a_task_publishes_an_event(queue: DeployedQueue, events: Mai
     assert ended[failed]["detail"]["lastError"]
 
 
-def one_event(events: Mailbox, task: str) -> dict[str, Any]:
+def one_event(events: QueueReader, task: str) -> dict[str, Any]:
     """The event of a task. There is exactly one, because no write was repeated."""
     of_task = events.wait_for(
         lambda message: message.json()["detail"]["taskId"] == task, 30, f"the event of {task}"

@@ -115,10 +115,10 @@ def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
     wait_for(queue, [failed], "FAILURE")
     before = queue.set_environment("create-tasks", {"TASK_TABLE_NAME": NO_TABLE})
     try:
-        refused = queue.create([{"payload": {}}])
+        rejected = queue.create([{"payload": {}}])
     finally:
         queue.replace_environment("create-tasks", before)
-    assert len(refused["failed"]) == 1, refused
+    assert len(rejected["failed"]) == 1, rejected
 
     def again() -> None:
         queue.invoke("sweep-tasks", {})
@@ -197,7 +197,7 @@ def test_agents_queue_logs_the_documented_lines(agents: DeployedAgents) -> None:
         attended = crew.assigned()["callId"]
     late = fresh("call")
     crew.send(late)
-    wait_until(lambda: agents.command("call", callId=late)["status"] == "waiting", 20, "the pending call")
+    wait_until(lambda: agents.command("call", callId=late)["status"] == "pending", 20, "the pending call")
     assert agents.command("enqueue", agentId=agent)["changed"] is False, "the agent attends a call"
 
     def ended() -> bool:

@@ -38,9 +38,9 @@ def test_tasks_that_no_function_could_process_run_after_the_deployment(queue: De
 
 
 def test_a_caller_gets_an_error_that_names_the_missing_settings(queue: DeployedQueue) -> None:
-    with without_settings(queue, "create-tasks"), pytest.raises(InvocationFailed) as refused:
+    with without_settings(queue, "create-tasks"), pytest.raises(InvocationFailed) as rejected:
         queue.create([{}])
-    assert "SETTINGS_CREATE_TASKS is missing" in str(refused.value)
+    assert "SETTINGS_CREATE_TASKS is missing" in str(rejected.value)
     (task,) = queue.create([{}])["created"]
     wait_for(queue, [task["taskId"]])
 

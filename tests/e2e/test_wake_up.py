@@ -8,7 +8,7 @@ import time
 from expectations import put, wait_for
 
 from local.contract import CONTROL_ITEM, KEY
-from local.mailbox import Mailbox
+from local.queue_reader import QueueReader
 from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.waiting import now_ms
@@ -22,7 +22,7 @@ def test_the_sweep_wakes_the_queue_after_a_lost_notification(queue: DeployedQueu
     # No processor may start, so Lambda discards the notification.
     functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
     task_id = queue.create([{"payload": {"lost": True}}])["created"][0]["taskId"]
-    discarded = Mailbox(queue.client("sqs"), queue.failure_queue("process-tasks"))
+    discarded = QueueReader(queue.client("sqs"), queue.failure_queue("process-tasks"))
     discarded.wait_for(lambda _: True, 60, "the discarded notification")
     functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=2)
     assert queue.status(task_id) == "PENDING"

@@ -62,7 +62,7 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         "skip the search for an agent after queueing a call",
         _MATCHER,
         "Outcome::Done => self.look_again(call, true).await,",
-        "Outcome::Done => Ok(Matched { state: CallState::Waiting, assignments: vec![], queued: true, expired: 0, cut_short: false }),",
+        "Outcome::Done => Ok(Matched { state: CallState::Pending, assignments: vec![], queued: true, expired: 0, cut_short: false }),",
     ),
     one_change(
         "assign without an outbox entry",
@@ -113,8 +113,8 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     one_change(
         "claim agents concurrently although a call waits",
         _LANE,
-        "        if !waiting.is_empty() {",
-        "        if waiting.len() > calls.len() + 1 {",
+        "        if !pending.is_empty() {",
+        "        if pending.len() > calls.len() + 1 {",
     ),
     one_change(
         "claim agents concurrently in strict order",
@@ -195,16 +195,16 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         "!lease.answered",
     ),
     one_change(
-        "write a call that was cancelled early as waiting",
+        "write a call that was cancelled early as pending",
         _CHANGE,
         "let (state, at) = (CallState::Cancelled, call.arrived);",
-        "let (state, at) = (CallState::Waiting, call.arrived);",
+        "let (state, at) = (CallState::Pending, call.arrived);",
     ),
     one_change(
-        "overtake a waiting call of the same criteria in strict order",
+        "overtake a pending call of the same criteria in strict order",
         _LANE,
-        "        if !self\n            .store\n            .waiting_calls(&call.criteria, 1)\n            .await?\n            .is_empty()\n        {",
-        "        if self\n            .store\n            .waiting_calls(&call.criteria, 1)\n            .await?\n            .len()\n            > 1\n        {",
+        "        if !self\n            .store\n            .calls_in_line(&call.criteria, 1)\n            .await?\n            .is_empty()\n        {",
+        "        if self\n            .store\n            .calls_in_line(&call.criteria, 1)\n            .await?\n            .len()\n            > 1\n        {",
     ),
     one_change(
         "skip the search for a call after queueing an agent",
@@ -213,7 +213,7 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         "            Changed::Done(agent) if agent.name.is_empty() => self.serve_agent(agent).await?,",
     ),
     one_change(
-        "assign a waiting call to a free agent before a queued one",
+        "assign a pending call to a free agent before a queued one",
         _ENQUEUE,
         "if !self.first_entries(&call.criteria, 1).await?.is_empty() {",
         "if self.first_entries(&call.criteria, 1).await?.len() > 1 {",
@@ -239,14 +239,14 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     one_change(
         "assign a call with a used assignment number (DynamoDB)",
         _TRANSACT,
-        '"CallStatus = :waiting AND attribute_not_exists(Assignment)"',
-        '"CallStatus = :waiting"',
+        '"CallStatus = :pending AND attribute_not_exists(Assignment)"',
+        '"CallStatus = :pending"',
     ),
     one_change(
         "assign a call with a number other than the next (DynamoDB)",
         _TRANSACT,
-        '"CallStatus = :waiting AND Assignment = :unanswered"',
-        '"CallStatus = :waiting AND (Assignment = :unanswered OR CallStatus = :waiting)"',
+        '"CallStatus = :pending AND Assignment = :unanswered"',
+        '"CallStatus = :pending AND (Assignment = :unanswered OR CallStatus = :pending)"',
     ),
     one_change(
         "return a call that another agent attends (DynamoDB)",
@@ -279,7 +279,7 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         "",
     ),
     one_change(
-        "close a line that has a waiting call",
+        "close a line that has a pending call",
         _LINES,
         " && self.is_empty(&line).await? {",
         " && (self.is_empty(&line).await? || line.seen <= now) {",

@@ -14,7 +14,7 @@ _STEPS = f"{_CORE}/process/attempt/steps.rs"
 _VERDICT = f"{_CORE}/process/attempt/verdict.rs"
 #: The text that returns a task, for `str.format`, which needs double braces.
 _RETURNED = """                attempt_counts: {counts},
-                lease_ran_out: false,
+                lease_expired: false,
                 reason,
             }},
             Why::{why},"""
@@ -180,14 +180,14 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "return a task without recording that its lease expired",
         f"{_CORE}/process/attempt.rs",
-        "back.lease_ran_out = suspect;",
-        "back.lease_ran_out = suspect && back.attempt_counts != back.attempt_counts;",
+        "back.lease_expired = suspect;",
+        "back.lease_expired = suspect && back.attempt_counts != back.attempt_counts;",
     ),
     one_change(
         "return a task without recording that its lease expired (DynamoDB)",
         _UPDATE,
-        "token: Some(lease.token),\n                lease_ran_out: true,",
-        "token: Some(lease.token),\n                lease_ran_out: false,",
+        "token: Some(lease.token),\n                lease_expired: true,",
+        "token: Some(lease.token),\n                lease_expired: false,",
     ),
     one_change(
         "use the second try's time for a take that the first try made (DynamoDB)",

@@ -60,11 +60,11 @@ test('every queue but the call queue has an alarm on its messages', () => {
 });
 
 test('alarms follow their typed settings', () => {
-  const ids = ['oldest-waiting', 'intake-delay', 'agent-desk-errors', 'call-dead-letters'];
+  const ids = ['oldest-pending', 'intake-delay', 'agent-desk-errors', 'call-dead-letters'];
   expect(
     thresholds(ids, {
       alarms: {
-        oldestWaiting: Duration.seconds(90),
+        oldestPending: Duration.seconds(90),
         intakeDelay: Duration.minutes(10),
         deskErrors: 0,
         deadCalls: 7,
@@ -75,7 +75,7 @@ test('alarms follow their typed settings', () => {
 
 test('alarms follow the wait and the visibility timeout they watch', () => {
   expect(
-    thresholds(['oldest-waiting', 'intake-delay'], {
+    thresholds(['oldest-pending', 'intake-delay'], {
       calls: { maxWait: Duration.seconds(99), functionTimeout: Duration.minutes(2) },
     }),
   ).toEqual([79, 780]);

@@ -31,18 +31,18 @@ function everyFunction(name: string): Statement[] {
   ];
 }
 
-const GIVE_UP = allow(['sqs:SendMessage'], ['call-intake/dead-letters.Arn']);
+const DEAD_LETTERS = allow(['sqs:SendMessage'], ['call-intake/dead-letters.Arn']);
 
 const MORE: Record<string, Statement[]> = {
   'agent-desk': [],
   'match-calls': [
-    GIVE_UP,
+    DEAD_LETTERS,
     allow(
       ['sqs:ChangeMessageVisibility', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
       ['call-intake/queue.Arn'],
     ),
   ],
-  'sweep-agents': [GIVE_UP],
+  'sweep-agents': [DEAD_LETTERS],
 };
 
 test.each(Object.keys(MORE))('%s may do its work and nothing else', (name) => {

@@ -12,7 +12,7 @@ import { environment, KINDS, newApp, Synthesized } from './synthesis';
 
 const SECRET = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:quotes/token-a1B2c3';
 
-function refused(name: EnvironmentName, changes: Partial<Environment>): string[] {
+function rejected(name: EnvironmentName, changes: Partial<Environment>): string[] {
   return environmentProblems({ ...environment(name), ...changes }).map(({ setting }) => setting);
 }
 
@@ -203,8 +203,8 @@ test.each<[string, EnvironmentName, Partial<Environment>, string]>([
   ],
   ['a watch of seconds', 'prod', { rollbackWatch: Duration.seconds(90) }, 'prod.rollbackWatch'],
   ['a watch of a day', 'prod', { rollbackWatch: Duration.days(1) }, 'prod.rollbackWatch'],
-])('refused: %s', (_what, name, changes, setting) => {
-  expect(refused(name, changes)).toContain(setting);
+])('rejected: %s', (_what, name, changes, setting) => {
+  expect(rejected(name, changes)).toContain(setting);
 });
 
 test('every problem of every environment is named at once', () => {

@@ -16,11 +16,11 @@ const LOADTEST: Environment = {
   tags: { ...environment('dev').tags, environment: 'loadtest' },
 };
 
-function refusals(name: unknown, personal: unknown, environments = ENVIRONMENTS): string {
+function rejections(name: unknown, personal: unknown, environments = ENVIRONMENTS): string {
   try {
     chooseEnvironments(name, environments, personal);
-  } catch (refusal) {
-    return String(refusal);
+  } catch (rejection) {
+    return String(rejection);
   }
   throw new Error('nothing was rejected');
 }
@@ -35,13 +35,13 @@ describe('an environment of your own', () => {
 
   test.each(['Load', 'load-test', '1st', '', 'x'.repeat(21)])('cannot be named "%s"', (name) => {
     const own = { ...LOADTEST, name, tags: { ...LOADTEST.tags, environment: name } };
-    expect(refusals(undefined, undefined, [...ENVIRONMENTS, own])).toContain(
+    expect(rejections(undefined, undefined, [...ENVIRONMENTS, own])).toContain(
       'is not a valid name of an environment',
     );
   });
 
   test("cannot have another's name", () => {
-    expect(refusals(undefined, undefined, [...ENVIRONMENTS, environment('dev')])).toMatch(
+    expect(rejections(undefined, undefined, [...ENVIRONMENTS, environment('dev')])).toMatch(
       /dev\.name: two environments have the name "dev".*Remedy/,
     );
   });
@@ -71,17 +71,17 @@ describe('a personal stack', () => {
   });
 
   test.each(['Alice', 'alice-', '-alice', 'a b', '', 'x'.repeat(21), 7])('cannot be named "%s"', (name) => {
-    expect(refusals('dev', name)).toContain('is not a valid name of a personal stack');
+    expect(rejections('dev', name)).toContain('is not a valid name of a personal stack');
   });
 
   test.each(['staging', 'prod'])('is rejected in %s, where tables are retained', (name) => {
-    expect(refusals(name, 'alice')).toContain(`${name} has no personal stacks`);
+    expect(rejections(name, 'alice')).toContain(`${name} has no personal stacks`);
   });
 
   test('is rejected in prod whatever prod retains, and where no environment is named', () => {
     const lax = { ...environment('prod'), removalPolicy: RemovalPolicy.DESTROY };
-    expect(refusals('prod', 'alice', [lax])).toContain('prod has no personal stacks');
-    expect(refusals(undefined, 'alice')).toContain('no environment is given');
+    expect(rejections('prod', 'alice', [lax])).toContain('prod has no personal stacks');
+    expect(rejections(undefined, 'alice')).toContain('no environment is given');
   });
 });
 

@@ -16,7 +16,7 @@ import { newApp, ROOT, Synthesized } from './synthesis';
 const SETTINGS = resolveSettings({});
 const URL_OF_TASKS = 'https://tasks.example.com/run';
 
-function refused(runner: ITaskRunner): string[] {
+function rejected(runner: ITaskRunner): string[] {
   return runner._problems(SETTINGS).map(({ setting }) => setting);
 }
 
@@ -47,7 +47,7 @@ describe('simulated', () => {
   });
 
   test('rejects rates that are not shares', () => {
-    const rates = (given: SimulatedRates) => refused(TaskRunner.simulated({ rates: given }));
+    const rates = (given: SimulatedRates) => rejected(TaskRunner.simulated({ rates: given }));
     expect(rates({ failure: 0.5, retry: 0.25, busy: 0.25 })).toEqual([]);
     expect(rates({ retry: -0.1, busy: 2 })).toEqual(['runner.rates.retry', 'runner.rates.busy']);
     expect(rates({ retry: 0.6, busy: 0.5 })).toEqual(['runner.rates']);
@@ -65,8 +65,8 @@ describe('simulated', () => {
   });
 
   test('rejects a capacity of none, and a duration that always hits the task timeout', () => {
-    expect(refused(TaskRunner.simulated({ capacity: 0 }))).toEqual(['runner.capacity']);
-    expect(refused(TaskRunner.simulated({ duration: Duration.seconds(30) }))).toEqual(['runner.duration']);
+    expect(rejected(TaskRunner.simulated({ capacity: 0 }))).toEqual(['runner.capacity']);
+    expect(rejected(TaskRunner.simulated({ duration: Duration.seconds(30) }))).toEqual(['runner.duration']);
   });
 });
 
@@ -97,7 +97,7 @@ describe('lambda', () => {
 
   test('accepts a function that ends within it', () => {
     const stack = new Stack(newApp(), 'test');
-    expect(refused(TaskRunner.lambda(userFunction(stack, Duration.seconds(30))))).toEqual([]);
+    expect(rejected(TaskRunner.lambda(userFunction(stack, Duration.seconds(30))))).toEqual([]);
   });
 });
 
@@ -120,7 +120,7 @@ describe('http', () => {
   test.each(['http://localhost:8080/run', 'http://127.0.0.1/run', 'http://[::1]:9000', URL_OF_TASKS])(
     'accepts %s',
     (url) => {
-      expect(refused(TaskRunner.http({ url }))).toEqual([]);
+      expect(rejected(TaskRunner.http({ url }))).toEqual([]);
     },
   );
 
@@ -132,7 +132,7 @@ describe('http', () => {
     ['http://127.0.0.1.example.com/run', /in the clear/],
     ['https://tasks.example.com/a b', /must percent-encode/],
     ['https://user:secret@tasks.example.com', /show the credentials in the address/],
-  ])('refuses "%s"', (url, rule) => {
+  ])('rejects "%s"', (url, rule) => {
     const [problem, ...others] = TaskRunner.http({ url })._problems(SETTINGS);
     expect(others).toEqual([]);
     expect(problem).toMatchObject({ setting: 'runner.url', rule: expect.stringMatching(rule) });
@@ -173,7 +173,7 @@ describe('http', () => {
   test('rejects security groups without a VPC', () => {
     const stack = new Stack(newApp(), 'test');
     const group = SecurityGroup.fromSecurityGroupId(stack, 'group', 'sg-12345678');
-    expect(refused(TaskRunner.http({ url: URL_OF_TASKS, securityGroups: [group] }))).toEqual([
+    expect(rejected(TaskRunner.http({ url: URL_OF_TASKS, securityGroups: [group] }))).toEqual([
       'runner.securityGroups',
     ]);
   });
@@ -228,7 +228,7 @@ describe('http with a secret header', () => {
     (name) => {
       const stack = new Stack(newApp(), 'test');
       const auth = HttpAuth.header({ name, secret: new Secret(stack, 'token') });
-      expect(refused(TaskRunner.http({ url: URL_OF_TASKS, auth }))).toEqual(['runner.auth.name']);
+      expect(rejected(TaskRunner.http({ url: URL_OF_TASKS, auth }))).toEqual(['runner.auth.name']);
     },
   );
 });
@@ -278,7 +278,7 @@ describe('http with SigV4', () => {
 
   test('rejects what could not sign or call', () => {
     const wrong = HttpAuth.sigV4({ service: 'Execute API', actions: [], resources });
-    expect(refused(TaskRunner.http({ url: URL_OF_TASKS, auth: wrong }))).toEqual([
+    expect(rejected(TaskRunner.http({ url: URL_OF_TASKS, auth: wrong }))).toEqual([
       'runner.auth.service',
       'runner.auth.actions',
     ]);

@@ -137,7 +137,7 @@ test.each<[string, Partial<RustRunnerProps>, string]>([
   ['a path as binary', { binary: '../evil' }, 'runner.binary'],
   ["a variable of the queue's", { environment: { TASK_TABLE_NAME: 'x' } }, 'runner.environment'],
   ["the queue's settings", { environment: { SETTINGS_PROCESS_TASKS: '{}' } }, 'runner.environment'],
-])('refused: %s', (_what, props, setting) => {
+])('rejected: %s', (_what, props, setting) => {
   const runner = TaskRunner.rust({ manifestPath, binary: 'my-runner', ...props });
   expect(runner._problems(resolveSettings({})).map((problem) => problem.setting)).toEqual([setting]);
 });

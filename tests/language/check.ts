@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromYAMLFilePath } from 'prh';
-import { paragraphs, prose } from './prose';
+import { names, paragraphs, prose } from './prose';
 
 const ROOT = join(__dirname, '..', '..');
 const RULES = fromYAMLFilePath(join(__dirname, 'rules.yml'));
@@ -24,14 +24,15 @@ const LONGEST_SENTENCE = 35;
 /** What the rules find in one file. */
 export function check(file: string, text: string): Finding[] {
   const line = (index: number) => text.slice(0, index).split('\n').length;
-  const phrases = RULES.makeChangeSet(file, prose(file, text)).diffs.map(
-    ({ index, matches, expected, rule }) => ({
+  const { words: named, place } = names(file, text);
+  const matched = (prose: string, place: (index: number) => number) =>
+    RULES.makeChangeSet(file, prose).diffs.map(({ index, matches, expected, rule }) => ({
       file,
-      line: line(index),
+      line: line(place(index)),
       found: (matches[0] as string).replace(/\s+/g, ' '),
       advice: [expected, rule?.raw?.prh].filter(Boolean).join('; '),
-    }),
-  );
+    }));
+  const phrases = [...matched(prose(file, text), (index) => index), ...matched(named, place)];
   const sentences = paragraphs(file, text).flatMap(({ from, text: paragraph }) =>
     [...paragraph.matchAll(/[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*/g)]
       .map(([sentence], at, all) => ({ sentence: sentence.trim(), index: from + (all[at]?.index ?? 0) }))

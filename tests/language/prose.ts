@@ -23,8 +23,8 @@ const PARSERS: Record<string, Parser> = {
 /** Nodes that people read. The rest of a program is not prose. */
 const COMMENTS = new Set(['LineComment', 'BlockComment', 'Comment']);
 const STRINGS = new Set(['String', 'RawString', 'TemplateString', 'FormatString']);
-/** A name of at least four words is a sentence: the name of a test. */
-const SENTENCE = /^[a-z0-9]+(_[a-z0-9]+){3,}$/;
+/** Nodes that are names in a program, by the ends of their names: `BoundIdentifier`, `PropertyName`. */
+const NAMES = /(Identifier|Name|Definition)$/;
 /** Nodes inside prose that are code. */
 const CODE = new Set([
   ...['FencedCode', 'CodeBlock', 'InlineCode', 'URL', 'HTMLBlock'],
@@ -53,11 +53,37 @@ function parsed(parser: Parser, text: string): string {
       const part = text.slice(from, to);
       if (COMMENTS.has(name) && parser !== markdown) put(from, comment(part));
       else if (STRINGS.has(name) && /\p{L}\s+\p{L}/u.test(part)) put(from, literal(part));
-      else if (SENTENCE.test(part)) put(from, part.replaceAll('_', ' '));
       else if (CODE.has(name)) put(from, part.replace(/\S/g, GAP));
     },
   });
   return kept.slice(0, text.length).join('');
+}
+
+/**
+ * The words of each name in a program, once per name, as sentences: `leaseRanOut` is "lease ran out. ". `place` gives
+ * the place of the name that contains an index of this text.
+ */
+export function names(file: string, text: string): { words: string; place: (index: number) => number } {
+  const first = new Map<string, number>();
+  const parser = PARSERS[file.slice(file.lastIndexOf('.') + 1)];
+  if (parser !== undefined && parser !== markdown) {
+    parser.parse(text).iterate({
+      enter({ name, from, to }) {
+        const part = text.slice(from, to);
+        if (NAMES.test(name) && /^\w+$/.test(part) && !first.has(part)) first.set(part, from);
+      },
+    });
+  }
+  const starts: { at: number; from: number }[] = [];
+  let words = '';
+  for (const [name, from] of first) {
+    starts.push({ at: words.length, from });
+    words += `${name
+      .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+      .replaceAll('_', ' ')
+      .replace(/dead letter/i, 'dead-letter')}. `;
+  }
+  return { words, place: (index) => starts.findLast(({ at }) => at <= index)?.from ?? 0 };
 }
 
 /** A comment without its marks and without the code in it. */

@@ -36,14 +36,14 @@ def test_a_decision_is_recorded_under_the_action_that_iam_knows(
 
     def enforce(_key: str, action: str, *_: object, **__: object) -> object:
         asked.append(action)
-        return None if action == "sns:Publish" else "refused"
+        return None if action == "sns:Publish" else "rejected"
 
     path = tmp_path / "decisions"
     path.touch()
     decisions = Decisions(path)
     recorded = iam_emulator._with_record(enforce, str(path))
     assert recorded("role", "sns:PublishBatch", "sns", "r", resource_arn="topic") is None
-    assert recorded("role", "sqs:SendMessage", "sqs", "r", resource_arn="queue") == "refused"
+    assert recorded("role", "sqs:SendMessage", "sqs", "r", resource_arn="queue") == "rejected"
     assert recorded("root", "sns:Publish", "sns", "r", resource_arn="topic") is None
     assert asked == ["sns:Publish", "sqs:SendMessage", "sns:Publish"]
     assert decisions.since() == [

@@ -152,7 +152,7 @@ def account_with(cloudformation: CloudFormation, *functions: str, logs: Logs | N
 def test_a_stack_that_exists_is_not_touched() -> None:
     account = account_with(CloudFormation(**{"AgentQueue-dev-smoke": []}))
     with pytest.raises(stacks.StackExists, match="AgentQueue-dev-smoke exists.*make destroy"):
-        stacks.refuse_existing(account, ["LifoQueue-dev-smoke", "AgentQueue-dev-smoke"])
+        stacks.reject_existing(account, ["LifoQueue-dev-smoke", "AgentQueue-dev-smoke"])
 
 
 def test_a_resource_that_is_left_behind_is_a_failure() -> None:

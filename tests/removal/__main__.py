@@ -17,7 +17,7 @@ from local.agents import DeployedAgents
 from local.assembly import Assembly
 from local.decisions import Decisions
 from local.emulator import Emulator
-from local.mailbox import subscription
+from local.queue_reader import subscription
 from local.paths import LOCAL_ASSEMBLY, STATE
 from local.queue import DeployedQueue
 from local.stack import DeployedStack

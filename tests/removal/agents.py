@@ -9,7 +9,7 @@ from typing import Any
 
 from local.agents import DeployedAgents, fresh, intake_message
 from local.contract import AGENT_PK, AGENT_SK
-from local.mailbox import Mailbox
+from local.queue_reader import QueueReader
 from local.paths import PROJECT
 from local.waiting import wait_until
 from tests.removal.probe import Probe, Unmet, demand
@@ -26,10 +26,10 @@ _LINES = "C#"
 class AgentProbes:
     """The probes of a deployed agents' queue, whose functions only the probes invoke."""
 
-    def __init__(self, queue: DeployedAgents, assignments: Mailbox) -> None:
+    def __init__(self, queue: DeployedAgents, assignments: QueueReader) -> None:
         self._queue = queue
         self._assignments = assignments
-        self._dead = Mailbox(queue.client("sqs"), queue.outputs["CallDeadLetterQueueUrl"])
+        self._dead = QueueReader(queue.client("sqs"), queue.outputs["CallDeadLetterQueueUrl"])
 
     def all(self) -> list[Probe]:
         return [
@@ -90,11 +90,11 @@ class AgentProbes:
         answer = self._queue.invoke("match-calls", {"Records": records})
         demand(answer["batchItemFailures"] == [], answer)
         answer = self._queue.command("call", callId=call)
-        demand(answer["status"] == "waiting", answer)
+        demand(answer["status"] == "pending", answer)
 
     def _pair(self) -> None:
         criteria = self._criteria()
-        agent, call = self._available(criteria), self._waiting(criteria)
+        agent, call = self._available(criteria), self._pending(criteria)
         # A process that queues an agent and crashes before it reads the calls again leaves this state.
         table = {"TableName": self._queue.table}
         dynamodb = self._queue.client("dynamodb")
@@ -127,7 +127,7 @@ class AgentProbes:
         )
         self._queue.invoke("sweep-agents", {})
         answer = self._queue.command("call", callId=call)
-        demand(answer["status"] == "waiting", answer)
+        demand(answer["status"] == "pending", answer)
 
     def _sweep_late(self) -> None:
         call = self._late_call()
@@ -137,14 +137,14 @@ class AgentProbes:
 
     def _late_call(self) -> str:
         """Create a call that has been pending for more than a second."""
-        call = self._waiting(self._criteria())
+        call = self._pending(self._criteria())
         time.sleep(1.2)
         return call
 
-    def _waiting(self, criteria: dict[str, str]) -> str:
+    def _pending(self, criteria: dict[str, str]) -> str:
         call = fresh("call")
         answer = self._queue.command("match", callId=call, criteria=criteria)
-        demand(answer["status"] == "waiting", answer)
+        demand(answer["status"] == "pending", answer)
         return call
 
     def _criteria(self) -> dict[str, str]:
@@ -164,19 +164,19 @@ class AgentProbes:
         demand(answer["changed"] is True, answer)
         return agent
 
-    def _told(self, mailbox: Mailbox, call: str) -> None:
+    def _told(self, queue_reader: QueueReader, call: str) -> None:
         """Wait until an event about a call has arrived, and its outbox entry is deleted."""
         try:
             wait_until(
-                lambda: any(call in message.body for message in mailbox.messages()),
+                lambda: any(call in message.body for message in queue_reader.messages()),
                 _SOON_SECONDS,
                 f"a message about {call}",
             )
-            wait_until(lambda: not self._is_to_be_told(call), _SOON_SECONDS, f"the end of the outbox entry of {call}")
+            wait_until(lambda: not self._is_in_outbox(call), _SOON_SECONDS, f"the end of the outbox entry of {call}")
         except TimeoutError as error:
             raise Unmet(str(error)) from error
 
-    def _is_to_be_told(self, call: str) -> bool:
+    def _is_in_outbox(self, call: str) -> bool:
         return bool(self._about(call, _OUTBOX))
 
     def _about(self, subject: str, partitions: str) -> list[dict[str, Any]]:

@@ -70,8 +70,8 @@ def _with_everything(probe: Probe, role: Role, decisions: Decisions) -> set[tupl
             f" decided: {[str(decision) for decision in _of(role, decisions)]}"
         ) from error
     decided = _of(role, decisions)
-    if refused := [str(decision) for decision in decided if not decision.allowed]:
-        raise BrokenProbe(f"{probe.function} {probe.what}: denied with every permission: {refused}")
+    if rejected := [str(decision) for decision in decided if not decision.allowed]:
+        raise BrokenProbe(f"{probe.function} {probe.what}: denied with every permission: {rejected}")
     return {(decision.action, decision.resource) for decision in decided}
 
 
@@ -85,10 +85,10 @@ def _without(permission: Permission, probe: Probe, role: Role, decisions: Decisi
         except (Unmet, InvocationFailed):
             noticed = True
     decided = _of(role, decisions)
-    refused = {(decision.action, decision.resource) for decision in decided if not decision.allowed}
-    if refused != {(permission.action, permission.resource)}:
+    rejected = {(decision.action, decision.resource) for decision in decided if not decision.allowed}
+    if rejected != {(permission.action, permission.resource)}:
         raise BrokenProbe(
-            f"{probe.function} {probe.what}: without {permission}, IAM denied: {sorted(refused)}"
+            f"{probe.function} {probe.what}: without {permission}, IAM denied: {sorted(rejected)}"
         )
     seconds = time.monotonic() - began
     return Verdict(probe.function, permission, probe.what if noticed else None, seconds)

@@ -12,7 +12,7 @@ from typing import Any
 
 from local.contract import CONTROL_ITEM, KEY
 from local.http_endpoint import http_endpoint
-from local.mailbox import Mailbox
+from local.queue_reader import QueueReader
 from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.stack import InvocationFailed
@@ -46,8 +46,8 @@ class TaskProbes:
     def __init__(self, queue: DeployedQueue, address: str) -> None:
         self._queue = queue
         self._address = address
-        self._shed = Mailbox(queue.client("sqs"), queue.outputs["ShedTasksQueueUrl"])
-        self._dead = Mailbox(queue.client("sqs"), queue.outputs["IngestDeadLetterQueueUrl"])
+        self._shed = QueueReader(queue.client("sqs"), queue.outputs["ShedTasksQueueUrl"])
+        self._dead = QueueReader(queue.client("sqs"), queue.outputs["IngestDeadLetterQueueUrl"])
 
     def all(self) -> list[Probe]:
         runner = {"TASK_RUNNER": json.dumps({"kind": "http", "url": self._address})}
@@ -229,11 +229,11 @@ def _record(body: Any) -> dict[str, Any]:
     return record | {"messageId": str(uuid.uuid4()), "body": text, "attributes": attributes}
 
 
-def _arrives(mailbox: Mailbox, text: str) -> None:
+def _arrives(queue_reader: QueueReader, text: str) -> None:
     """Wait for a message that contains `text`."""
     try:
         wait_until(
-            lambda: any(text in message.body for message in mailbox.messages()),
+            lambda: any(text in message.body for message in queue_reader.messages()),
             _SOON_SECONDS,
             f"a message with {text}",
         )

@@ -14,9 +14,9 @@ pub(super) enum Mode {
     /// Calls are pending, and agents are queued.
     CallsWait,
     /// As `Unchanged`, but half of the conflicts reject both transactions.
-    BothRefused,
+    BothRejected,
     /// As `Large`, but half of the conflicts reject both transactions.
-    BothRefusedLarge,
+    BothRejectedLarge,
 }
 
 impl Mode {
@@ -26,8 +26,8 @@ impl Mode {
         Self::Steady,
         Self::Routed,
         Self::CallsWait,
-        Self::BothRefused,
-        Self::BothRefusedLarge,
+        Self::BothRejected,
+        Self::BothRejectedLarge,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -37,39 +37,39 @@ impl Mode {
             Self::Steady => "steady",
             Self::Routed => "routed",
             Self::CallsWait => "calls_wait",
-            Self::BothRefused => "both_refused",
-            Self::BothRefusedLarge => "both_refused_large",
+            Self::BothRejected => "both_rejected",
+            Self::BothRejectedLarge => "both_rejected_large",
         }
     }
 
     pub(super) fn agents(self) -> usize {
         match self {
-            Self::Unchanged | Self::BothRefused => 200,
+            Self::Unchanged | Self::BothRejected => 200,
             Self::CallsWait => 500,
-            Self::Large | Self::Steady | Self::Routed | Self::BothRefusedLarge => 2_000,
+            Self::Large | Self::Steady | Self::Routed | Self::BothRejectedLarge => 2_000,
         }
     }
 
     /// Number of calls. In `Steady`, these calls are repeated.
     pub(super) fn calls(self) -> usize {
         match self {
-            Self::Unchanged | Self::BothRefused => 150,
+            Self::Unchanged | Self::BothRejected => 150,
             Self::CallsWait => 600,
-            Self::Large | Self::Steady | Self::Routed | Self::BothRefusedLarge => 1_500,
+            Self::Large | Self::Steady | Self::Routed | Self::BothRejectedLarge => 1_500,
         }
     }
 
     /// Percentage of the conflicts that reject both transactions.
-    pub(super) fn both_refused(self) -> u8 {
+    pub(super) fn both_rejected(self) -> u8 {
         match self {
-            Self::BothRefused | Self::BothRefusedLarge => 50,
+            Self::BothRejected | Self::BothRejectedLarge => 50,
             _ => 0,
         }
     }
 
     /// Whether runs are long enough for few repetitions.
     pub(super) fn is_large(self) -> bool {
-        !matches!(self, Self::Unchanged | Self::BothRefused)
+        !matches!(self, Self::Unchanged | Self::BothRejected)
     }
 
     /// Whether the units are measured with this number of processes.

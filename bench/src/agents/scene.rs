@@ -86,7 +86,7 @@ async fn batches(
             match next {
                 Next::Batch(batch) => {
                     let left = matcher.work(&batch).await;
-                    lock(&source).give_back(&batch, left);
+                    lock(&source).return_messages(&batch, left);
                 }
                 Next::Later => tokio::time::sleep(POLL).await,
                 Next::End => return,

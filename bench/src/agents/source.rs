@@ -63,7 +63,7 @@ impl Source {
     }
 
     /// Ends a batch. The messages in `left` failed.
-    pub(super) fn give_back(&mut self, batch: &[Delivery], left: Vec<Delivery>) {
+    pub(super) fn return_messages(&mut self, batch: &[Delivery], left: Vec<Delivery>) {
         match self {
             Self::Any(messages) => messages.extend(left),
             Self::Routed { groups, taken } => {

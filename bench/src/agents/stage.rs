@@ -61,7 +61,7 @@ impl Stage {
             clock: Arc::new(TokioClock::starting_at(NOW)),
             conflicts: Conflicts::of(Model {
                 latency: LATENCY,
-                both_refused: mode.both_refused(),
+                both_rejected: mode.both_rejected(),
                 seed,
                 write_limit: conditions.write_limit,
             }),

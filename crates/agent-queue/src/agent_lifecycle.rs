@@ -6,7 +6,7 @@ use crate::agent::{Agent, AgentChange, AgentState, IdleStatus, InvalidTransition
 use crate::name::{AgentId, CallId};
 use crate::profile::Profile;
 use crate::queue::{AgentQueue, Outcome, QueueError};
-use crate::store::{AgentPage, QueueCounters, WaitingCount};
+use crate::store::{AgentPage, LineDepth, QueueCounters};
 use crate::transaction::{CallLease, Change};
 
 /// Maximum number of attempts of an operation. Another attempt follows if the agent changed between the read
@@ -17,7 +17,7 @@ const ROUNDS: usize = 10;
 pub enum Changed {
     Done(Agent),
     /// The agent's state does not allow the operation; the agent is unchanged.
-    Refused {
+    Rejected {
         /// The reason, and what to do first.
         why: InvalidTransition,
         agent: Agent,
@@ -122,8 +122,8 @@ impl AgentQueue {
     }
 
     /// The number of pending calls in each open line.
-    pub async fn waiting(&self) -> Result<Vec<WaitingCount>, QueueError> {
-        Ok(self.store.waiting().await?)
+    pub async fn pending(&self) -> Result<Vec<LineDepth>, QueueError> {
+        Ok(self.store.pending().await?)
     }
 
     /// Reads the agent, plans the change, and commits it on condition that the agent is as read. If
@@ -142,11 +142,11 @@ impl AgentQueue {
             };
             let (arrow, change) = match plan(&agent) {
                 Ok(plan) => plan,
-                Err(why) => return Ok(Changed::Refused { why, agent }),
+                Err(why) => return Ok(Changed::Rejected { why, agent }),
             };
             match self.commit_unless_conflict(&change).await? {
                 Some(Outcome::Done) => return Ok(Changed::Done(arrow.applied_to(agent))),
-                Some(Outcome::Refused(_)) => rounds += 1,
+                Some(Outcome::Rejected(_)) => rounds += 1,
                 // The next plan counts its joins on another random stripe, so the first conflict
                 // needs no pause.
                 None => {

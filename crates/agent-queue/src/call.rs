@@ -2,14 +2,14 @@
 //!
 //! | from | to | by |
 //! |---|---|---|
-//! | – | waiting | no agent matches, earlier calls of the same criteria wait, or it is from `agent-desk` |
-//! | –, waiting | assigned | match |
-//! | –, waiting | cancelled | the caller, also before the call arrives |
-//! | –, waiting | expired | the call waited longer than `maxWait` |
-//! | assigned | waiting | the sweep: the agent did not answer in time |
+//! | – | pending | no agent matches, earlier calls of the same criteria wait, or it is from `agent-desk` |
+//! | –, pending | assigned | match |
+//! | –, pending | cancelled | the caller, also before the call arrives |
+//! | –, pending | expired | the call waited longer than `maxWait` |
+//! | assigned | pending | the sweep: the agent did not answer in time |
 //! | assigned | cancelled | the caller, before the agent has answered |
 //!
-//! No other transition exists. A waiting call is also called *pending*. A redelivered call gets its
+//! No other transition exists. A pending call is also called *pending*. A redelivered call gets its
 //! current state as the answer. A call that returned to its line gets the next number when it is
 //! assigned again. A finished call is kept for [`RETENTION`].
 
@@ -20,6 +20,7 @@ use serde::Serialize;
 use crate::agent::Ticket;
 use crate::criteria::Criteria;
 use crate::name::{AgentId, CallId};
+use crate::schema;
 use crate::time::Micros;
 
 /// The shortest time for which a finished call is kept: one day longer than SQS may redeliver its
@@ -78,7 +79,7 @@ fn as_text<S: serde::Serializer>(criteria: &Criteria, serializer: S) -> Result<S
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallState {
     /// Pending: waits for an agent.
-    Waiting,
+    Pending,
     Assigned(Assignment),
     Cancelled,
     /// Waited longer than `maxWait`. The call is in the dead-letter queue, or still in the outbox.
@@ -90,11 +91,19 @@ pub enum CallState {
 impl CallState {
     pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Waiting => "waiting",
+            Self::Pending => "pending",
             Self::Assigned(_) => "assigned",
             Self::Cancelled => "cancelled",
             Self::Expired => "expired",
             Self::Unreadable => "unreadable",
+        }
+    }
+
+    /// The status as stored in the table.
+    pub fn stored(&self) -> &'static str {
+        match self {
+            Self::Pending => schema::PENDING,
+            other => other.as_str(),
         }
     }
 }
@@ -109,10 +118,10 @@ pub struct CallRecord {
 }
 
 impl CallRecord {
-    pub fn waiting(call: Call) -> Self {
+    pub fn pending(call: Call) -> Self {
         Self {
             call,
-            state: CallState::Waiting,
+            state: CallState::Pending,
             ttl: None,
         }
     }

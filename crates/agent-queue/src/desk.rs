@@ -16,7 +16,7 @@ use crate::queue::{AgentQueue, QueueError};
 use crate::seed::{self, SeedError};
 use crate::time::Clock;
 
-pub use self::answer::{AgentView, Answer, PendingView, QueueView, WaitingView};
+pub use self::answer::{AgentView, Answer, LineView, PendingView, QueueView};
 pub use self::command::{Command, CommandError};
 
 #[derive(Clone)]
@@ -120,7 +120,7 @@ impl Desk {
             }
             Command::Call(id) => {
                 let record = self.queue.call(&id).await?;
-                let waits = record.as_ref().filter(|it| it.state == CallState::Waiting);
+                let waits = record.as_ref().filter(|it| it.state == CallState::Pending);
                 let shown = waits.map(|it| PendingView::of(&it.call, self.clock.now()));
                 let mut answer = Answer::call(id, record.map(|record| record.state));
                 if let Answer::Call { pending, .. } = &mut answer {
@@ -135,9 +135,9 @@ impl Desk {
             }
             Command::Queues => {
                 let queues = self.queue.queues().await?;
-                let waiting = self.queue.waiting().await?;
+                let pending = self.queue.pending().await?;
                 let oldest = self.queue.first_of_lines().await?;
-                Answer::queues(queues, waiting, &oldest, self.clock.now())
+                Answer::queues(queues, pending, &oldest, self.clock.now())
             }
             Command::Calls(limit) => {
                 let calls = self.queue.pending_calls(limit).await?;
@@ -216,19 +216,19 @@ impl Desk {
         match changed {
             Changed::Done(agent) => Answer::Changed {
                 changed: true,
-                refused: None,
+                rejected: None,
                 agent: Some(AgentView::of(&agent, dimensions)),
                 assignment,
             },
-            Changed::Refused { why, agent } => Answer::Changed {
+            Changed::Rejected { why, agent } => Answer::Changed {
                 changed: false,
-                refused: Some(why.to_string()),
+                rejected: Some(why.to_string()),
                 agent: Some(AgentView::of(&agent, dimensions)),
                 assignment,
             },
             Changed::Unknown => Answer::Changed {
                 changed: false,
-                refused: Some("no agent has this agentId; register it first".to_owned()),
+                rejected: Some("no agent has this agentId; register it first".to_owned()),
                 agent: None,
                 assignment: None,
             },

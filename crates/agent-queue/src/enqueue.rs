@@ -48,7 +48,7 @@ impl AgentQueue {
     /// every queue of the agent.
     pub async fn enqueue(&self, id: &AgentId) -> Result<Enqueued, QueueError> {
         let mut served = Served::default();
-        let changed = match self.take_waiting(id, &mut served).await? {
+        let changed = match self.take_pending(id, &mut served).await? {
             Some(agent) => Changed::Done(agent),
             None => {
                 let (changed, more) = self.join_and_look(id).await?;
@@ -69,7 +69,7 @@ impl AgentQueue {
         let served = match &changed {
             Changed::Done(agent) => self.serve_agent(agent).await?,
             // Queued earlier, perhaps by a process that crashed before it read the calls again.
-            Changed::Refused { agent, .. } if is_queued(agent) => self.serve_agent(agent).await?,
+            Changed::Rejected { agent, .. } if is_queued(agent) => self.serve_agent(agent).await?,
             _ => Served::default(),
         };
         Ok((changed, served))
@@ -78,7 +78,7 @@ impl AgentQueue {
     /// Assigns the oldest matching pending call to an available agent, in one transaction. `None`:
     /// no matching call is pending, the agent is not available, a matching agent is already queued,
     /// or too many attempts failed.
-    async fn take_waiting(
+    async fn take_pending(
         &self,
         id: &AgentId,
         served: &mut Served,
@@ -90,7 +90,7 @@ impl AgentQueue {
             let Some(agent) = agent.filter(is_available) else {
                 return Ok(None);
             };
-            let Some(call) = self.longest_waiting(&agent, &lines).await? else {
+            let Some(call) = self.longest_pending(&agent, &lines).await? else {
                 return Ok(None);
             };
             if self.is_too_old(&call) {
@@ -200,13 +200,13 @@ impl AgentQueue {
         ended: &mut Option<CallId>,
     ) -> Result<bool, QueueError> {
         let lines = self.store.lines().await?;
-        let Some(call) = self.longest_waiting(agent, &lines).await? else {
+        let Some(call) = self.longest_pending(agent, &lines).await? else {
             return Ok(false);
         };
         if self.is_too_old(&call) {
             return self.expire_first(&call, served, ended).await;
         }
-        match self.meet(&call, Before::Waiting).await? {
+        match self.meet(&call, Before::Pending).await? {
             MatchOutcome::Assigned(assignment) => {
                 let ours = assignment.agent_id == agent.id;
                 served.assignments.push(assignment);
@@ -222,7 +222,7 @@ impl AgentQueue {
     }
 
     /// The oldest pending call that the agent matches, as read.
-    async fn longest_waiting(
+    async fn longest_pending(
         &self,
         agent: &Agent,
         lines: &[Line],

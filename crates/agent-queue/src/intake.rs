@@ -100,7 +100,7 @@ mod tests {
         }
     }
 
-    fn refused(body: &str, group: &str) -> String {
+    fn rejected(body: &str, group: &str) -> String {
         let read = read(message(body, group), &Dimensions::default());
         read.unwrap_err().to_string()
     }
@@ -123,18 +123,18 @@ mod tests {
     fn invalid_message_error_names_field_and_remedy() {
         let body = r#"{"criteria": {"language": "Spanish", "gender": "M"}}"#;
         assert_eq!(
-            refused(body, "Spanish"),
+            rejected(body, "Spanish"),
             "MessageGroupId is \"Spanish\" and should be the criteria's \"Spanish#M\""
         );
-        let text = refused(r#"{"callId": "a b", "criteria": {}}"#, "*#*");
+        let text = rejected(r#"{"callId": "a b", "criteria": {}}"#, "*#*");
         assert!(text.contains("field callId: \"a b\" holds ' '"), "{text}");
-        let text = refused(r#"{"criteria": {"team": "x"}}"#, "*#*");
+        let text = rejected(r#"{"criteria": {"team": "x"}}"#, "*#*");
         assert!(
             text.starts_with("field criteria.team is not a dimension"),
             "{text}"
         );
-        assert!(refused("hello", "*#*").contains("the body must be"));
-        assert!(refused(r#"{"criteria": {}, "x": 1}"#, "*#*").contains("unknown field `x`"));
+        assert!(rejected("hello", "*#*").contains("the body must be"));
+        assert!(rejected(r#"{"criteria": {}, "x": 1}"#, "*#*").contains("unknown field `x`"));
     }
 
     proptest! {

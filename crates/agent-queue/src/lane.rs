@@ -86,14 +86,14 @@ impl AgentQueue {
         let page = page(calls.len());
         let look = tokio::try_join!(
             self.first_entries(criteria, page),
-            async { Ok(self.store.waiting_calls(criteria, 1).await?) },
+            async { Ok(self.store.calls_in_line(criteria, 1).await?) },
             self.known_of(calls, batch)
         );
-        let (entries, waiting, known) = match look {
+        let (entries, pending, known) = match look {
             Ok(look) => look,
             Err(error) => return vec![Err(error)],
         };
-        if !waiting.is_empty() {
+        if !pending.is_empty() {
             return self.one_by_one(calls, batch, |call| self.wait(call)).await;
         }
         let plenty = entries.len() >= usize::from(page);
@@ -178,11 +178,11 @@ impl AgentQueue {
     /// Assigns one call in strict order.
     async fn match_in_turn(&self, call: &Call) -> Result<Matched, QueueError> {
         if self.is_too_old(call) {
-            return self.give_up(call).await;
+            return self.expire_call(call).await;
         }
         if !self
             .store
-            .waiting_calls(&call.criteria, 1)
+            .calls_in_line(&call.criteria, 1)
             .await?
             .is_empty()
         {

@@ -73,7 +73,7 @@ impl AgentQueue {
     }
 
     async fn is_empty(&self, line: &Line) -> Result<bool, QueueError> {
-        let first = self.store.waiting_calls(&line.criteria, 1).await?;
+        let first = self.store.calls_in_line(&line.criteria, 1).await?;
         Ok(first.is_empty())
     }
 
@@ -96,7 +96,7 @@ impl AgentQueue {
             let next = async {
                 let more = self.serve_call(&call, &mut served, ended).await?;
                 match more {
-                    true => self.store.waiting_calls(&call.criteria, 1).await,
+                    true => self.store.calls_in_line(&call.criteria, 1).await,
                     false => Ok(vec![]),
                 }
                 .map_err(QueueError::from)
@@ -132,7 +132,7 @@ impl AgentQueue {
         limit: u16,
     ) -> Result<Vec<Call>, QueueError> {
         let firsts: Vec<_> = lines
-            .map(|criteria| self.store.waiting_calls(criteria, limit))
+            .map(|criteria| self.store.calls_in_line(criteria, limit))
             .collect();
         let firsts = stream::iter(firsts).buffered(PARALLEL_READS);
         Ok(firsts.try_concat().await?)

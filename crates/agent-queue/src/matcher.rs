@@ -45,7 +45,7 @@ impl AgentQueue {
     /// [`QueueError`]; repeat it with the same id.
     pub async fn match_call(&self, call: &Call) -> Result<Matched, QueueError> {
         if self.is_too_old(call) {
-            return self.give_up(call).await;
+            return self.expire_call(call).await;
         }
         match self.store.call(&call.id).await? {
             Some(record) => self.known(record).await,
@@ -58,7 +58,7 @@ impl AgentQueue {
         self.open_line(&call.criteria).await?;
         match self.commit("wait", &Change::wait(call)).await? {
             Outcome::Done => self.look_again(call, true).await,
-            Outcome::Refused(refusals) => match call_there(&refusals) {
+            Outcome::Rejected(rejections) => match call_there(&rejections) {
                 Some(record) => self.known(record).await,
                 None => self.look_again(call, false).await,
             },
@@ -99,7 +99,7 @@ impl AgentQueue {
                     sequence: 0,
                     unanswered: 0,
                 }),
-                Some((call, CallState::Waiting)) => Change::cancel(&call, now),
+                Some((call, CallState::Pending)) => Change::cancel(&call, now),
                 Some((call, CallState::Assigned(made))) => {
                     let Some(lease) = self.unanswered(&made).await? else {
                         return Ok(Cancel::Is(CallState::Assigned(made)));
@@ -127,7 +127,7 @@ impl AgentQueue {
     /// wrote the call may have crashed before its read.
     pub(crate) async fn known(&self, record: CallRecord) -> Result<Matched, QueueError> {
         match record.state {
-            CallState::Waiting => self.look_again(&record.call, false).await,
+            CallState::Pending => self.look_again(&record.call, false).await,
             state => Ok(Matched {
                 state,
                 assignments: vec![],
@@ -149,11 +149,11 @@ impl AgentQueue {
             // Another process may have served it meanwhile.
             None => match self.store.call(&call.id).await? {
                 Some(record) => record.state,
-                None => CallState::Waiting,
+                None => CallState::Pending,
             },
         };
         Ok(Matched {
-            queued: is_new && state == CallState::Waiting,
+            queued: is_new && state == CallState::Pending,
             state,
             assignments: served.assignments,
             expired: served.expired,
@@ -166,15 +166,15 @@ impl AgentQueue {
     }
 
     /// Expires a call that arrives too late.
-    pub(crate) async fn give_up(&self, call: &Call) -> Result<Matched, QueueError> {
+    pub(crate) async fn expire_call(&self, call: &Call) -> Result<Matched, QueueError> {
         let change = Change::expire(call, Before::New, self.clock.now());
         let known = match self.commit("expire", &change).await? {
             Outcome::Done => None,
-            Outcome::Refused(refusals) => call_there(&refusals),
+            Outcome::Rejected(rejections) => call_there(&rejections),
         };
         let (state, expired) = match known {
             None => (CallState::Expired, 1),
-            Some(record) if record.state == CallState::Waiting => {
+            Some(record) if record.state == CallState::Pending => {
                 let expired = self.expire(&record.call).await?;
                 let now = self.store.call(&call.id).await?;
                 let state = now.map_or(CallState::Expired, |record| record.state);
@@ -193,7 +193,7 @@ impl AgentQueue {
 
     /// Expires a pending call. Returns false if another process ended its wait first.
     async fn expire(&self, call: &Call) -> Result<bool, QueueError> {
-        let change = Change::expire(call, Before::Waiting, self.clock.now());
+        let change = Change::expire(call, Before::Pending, self.clock.now());
         let outcome = self.commit("expire", &change).await?;
         Ok(matches!(outcome, Outcome::Done))
     }

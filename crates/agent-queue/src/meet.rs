@@ -9,7 +9,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use crate::call::{Assignment, Call, CallRecord, CallState};
 use crate::criteria::{Criteria, QueueName};
 use crate::queue::{AgentQueue, Outcome, QueueError, Settings};
-use crate::store::{Order, Refusal, There};
+use crate::store::{Order, Rejection, There};
 use crate::time::Micros;
 use crate::transaction::{Before, Change, QueueEntry, Step, Term};
 
@@ -106,16 +106,16 @@ impl AgentQueue {
         &self,
         (change, assignment): (Change, Assignment),
     ) -> Result<TryOutcome, QueueError> {
-        let refusals = match self.commit_unless_conflict(&change).await? {
+        let rejections = match self.commit_unless_conflict(&change).await? {
             None => return Ok(TryOutcome::Conflict),
             Some(Outcome::Done) => {
                 return Ok(TryOutcome::Ended(Box::new(MatchOutcome::Assigned(
                     assignment,
                 ))));
             }
-            Some(Outcome::Refused(refusals)) => refusals,
+            Some(Outcome::Rejected(rejections)) => rejections,
         };
-        if let Some(record) = call_there(&refusals) {
+        if let Some(record) = call_there(&rejections) {
             return Ok(TryOutcome::Ended(Box::new(match record.state {
                 // This change made it. Its answer was lost for longer than its token is valid.
                 CallState::Assigned(made) if made == assignment => {
@@ -124,11 +124,11 @@ impl AgentQueue {
                 _ => MatchOutcome::Known(record),
             })));
         }
-        let refused = |what: fn(&Step) -> bool| {
-            let mut steps = refusals.iter().filter_map(|is| change.steps.get(is.step));
+        let rejected = |what: fn(&Step) -> bool| {
+            let mut steps = rejections.iter().filter_map(|is| change.steps.get(is.step));
             steps.any(what)
         };
-        Ok(if refused(|step| matches!(step, Step::Call(..))) {
+        Ok(if rejected(|step| matches!(step, Step::Call(..))) {
             TryOutcome::Ended(Box::new(MatchOutcome::NoRecord))
         } else {
             TryOutcome::Gone
@@ -185,9 +185,11 @@ impl AgentQueue {
     }
 }
 
-pub(crate) fn call_there(refusals: &[Refusal]) -> Option<CallRecord> {
-    refusals.iter().find_map(|refusal| match &refusal.there {
-        Some(There::Call(record)) => Some((**record).clone()),
-        _ => None,
-    })
+pub(crate) fn call_there(rejections: &[Rejection]) -> Option<CallRecord> {
+    rejections
+        .iter()
+        .find_map(|rejection| match &rejection.there {
+            Some(There::Call(record)) => Some((**record).clone()),
+            _ => None,
+        })
 }

@@ -12,7 +12,7 @@ use crate::dimension::Dimensions;
 use crate::gate::Gate;
 use crate::open_lines::{MAX_LINES, OpenLines};
 pub use crate::patience::Patience;
-use crate::store::{AgentStore, Committed, Order, Refusal, StoreError};
+use crate::store::{AgentStore, Committed, Order, Rejection, StoreError};
 use crate::time::Clock;
 use crate::transaction::Change;
 use crate::window::Windows;
@@ -100,7 +100,7 @@ impl QueueError {
 
 pub(crate) enum Outcome {
     Done,
-    Refused(Vec<Refusal>),
+    Rejected(Vec<Rejection>),
 }
 
 enum Again {
@@ -222,7 +222,7 @@ impl AgentQueue {
         let once = || async {
             match self.commit_in_time(change).await {
                 Ok(Committed::Done) => Ok(Outcome::Done),
-                Ok(Committed::Refused(refusals)) => Ok(Outcome::Refused(refusals)),
+                Ok(Committed::Rejected(rejections)) => Ok(Outcome::Rejected(rejections)),
                 Ok(Committed::Conflict) => {
                     self.tally.conflicts.fetch_add(1, Ordering::Relaxed);
                     Err(Again::Conflict)

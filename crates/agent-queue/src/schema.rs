@@ -50,8 +50,10 @@ pub const CRITERIA: &str = "Criteria";
 pub const ARRIVED_AT: &str = "ArrivedAt";
 /// Orders calls of the same time (S, digits).
 pub const SEQUENCE: &str = "Sequence";
-/// `waiting`, `assigned`, `cancelled` or `expired` (S).
+/// [`PENDING`], `assigned`, `cancelled` or `expired` (S).
 pub const CALL_STATUS: &str = "CallStatus";
+/// The stored status of a pending call. Elsewhere this status is `pending`.
+pub const PENDING: &str = "waiting";
 /// Number of assignments of a call so far; absent: none (N).
 pub const ASSIGNMENT: &str = "Assignment";
 /// Time at which DynamoDB may delete a finished call, in seconds since the Unix epoch (N).

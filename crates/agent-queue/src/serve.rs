@@ -50,7 +50,7 @@ impl AgentQueue {
         served: &mut Served,
         ended: &mut Option<CallId>,
     ) -> Result<bool, QueueError> {
-        let first = self.store.waiting_calls(criteria, 1).await?;
+        let first = self.store.calls_in_line(criteria, 1).await?;
         match first.into_iter().next() {
             Some(call) => self.serve_call(&call, served, ended).await,
             None => Ok(false),
@@ -67,7 +67,7 @@ impl AgentQueue {
         if self.is_too_old(call) {
             return self.expire_first(call, served, ended).await;
         }
-        match self.meet(call, Before::Waiting).await? {
+        match self.meet(call, Before::Pending).await? {
             MatchOutcome::Assigned(assignment) => served.assignments.push(assignment),
             MatchOutcome::Known(_) => self.pass_over(call, ended).await?,
             MatchOutcome::NoRecord => self.restore(call).await?,
@@ -82,10 +82,10 @@ impl AgentQueue {
         served: &mut Served,
         ended: &mut Option<CallId>,
     ) -> Result<bool, QueueError> {
-        let change = Change::expire(call, Before::Waiting, self.clock.now());
+        let change = Change::expire(call, Before::Pending, self.clock.now());
         match self.commit("expire", &change).await? {
             Outcome::Done => served.expired += 1,
-            Outcome::Refused(refusals) => match call_there(&refusals) {
+            Outcome::Rejected(rejections) => match call_there(&rejections) {
                 Some(_) => self.pass_over(call, ended).await?,
                 None => self.restore(call).await?,
             },
@@ -112,7 +112,7 @@ impl AgentQueue {
     /// Writes the missing item of a call that has a place in a line: the table was edited or
     /// restored.
     pub(crate) async fn restore(&self, call: &Call) -> Result<(), QueueError> {
-        tracing::error!(call = %call.id, "a waiting call has no item of its own; it is written again");
+        tracing::error!(call = %call.id, "a pending call has no item of its own; it is written again");
         self.commit("restore", &Change::restore(call)).await?;
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! One trait has two implementations: [`dynamodb`] for production, [`memory`] for tests and
 //! simulations. One conformance suite (`tests/agents`) checks both. Agents, queues and calls change
 //! only by a [`Change`]. Every read is strongly consistent, because a match depends on everything
-//! that was written before its read. A lost race is a value ([`Committed::Refused`],
+//! that was written before its read. A lost race is a value ([`Committed::Rejected`],
 //! [`Committed::Conflict`]). After a [`StoreError`] the change may or may not have taken effect.
 
 pub mod dynamodb;
@@ -77,10 +77,10 @@ pub trait AgentStore: Send + Sync {
     async fn close_line(&self, line: &Line) -> Result<(), StoreError>;
 
     /// The number of pending calls in each open line. It counts every pending call.
-    async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError>;
+    async fn pending(&self) -> Result<Vec<LineDepth>, StoreError>;
 
     /// The oldest pending calls of one criteria, at most `limit`.
-    async fn waiting_calls(&self, criteria: &Criteria, limit: u16)
+    async fn calls_in_line(&self, criteria: &Criteria, limit: u16)
     -> Result<Vec<Call>, StoreError>;
 
     /// The call leases that expire before `until`, the earliest first, after `after`; at most
@@ -116,14 +116,14 @@ pub enum Order {
 pub enum Committed {
     Done,
     /// No step took effect, because the conditions of these steps were not met.
-    Refused(Vec<Refusal>),
+    Rejected(Vec<Rejection>),
     /// No step took effect, because another transaction was changing one of the items. The same
     /// change may succeed at once if it is repeated.
     Conflict,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Rejection {
     /// Its index among the change's steps.
     pub step: usize,
     /// The stored agent or call, if the step is about one.
@@ -174,7 +174,7 @@ pub struct Line {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WaitingCount {
+pub struct LineDepth {
     pub criteria: Criteria,
     pub depth: u64,
 }

@@ -38,9 +38,9 @@ pub struct SweepReport {
     pub dead_lettered: u32,
     pub untold: u32,
     pub queued_agents: u64,
-    pub waiting_calls: u64,
+    pub pending_calls: u64,
     /// Wait of the oldest pending call, in microseconds.
-    pub oldest_waiting_micros: u64,
+    pub oldest_pending_micros: u64,
     /// Whether all parts finished; if not, the next sweep continues.
     pub complete: bool,
 }
@@ -239,8 +239,8 @@ impl Sweep<'_> {
             Ok(queued) => self.report.queued_agents = queued,
             Err(error) => self.failed(error),
         }
-        match self.queue.store.waiting().await {
-            Ok(lines) => self.report.waiting_calls = lines.iter().map(|line| line.depth).sum(),
+        match self.queue.store.pending().await {
+            Ok(lines) => self.report.pending_calls = lines.iter().map(|line| line.depth).sum(),
             Err(error) => self.failed(error.into()),
         }
         let now = self.queue.clock.now();
@@ -248,7 +248,7 @@ impl Sweep<'_> {
             Ok(calls) => {
                 let waited = calls.iter().map(|call| now.since(call.arrived)).max();
                 let waited = waited.unwrap_or_default().as_micros();
-                self.report.oldest_waiting_micros = u64::try_from(waited).unwrap_or(u64::MAX);
+                self.report.oldest_pending_micros = u64::try_from(waited).unwrap_or(u64::MAX);
             }
             Err(error) => self.failed(error),
         }

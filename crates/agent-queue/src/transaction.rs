@@ -16,8 +16,8 @@ use crate::criteria::QueueName;
 use crate::time::Micros;
 
 pub use self::key::{
-    Key, agent_key, call_key, lease_key, line_key, outbox_key, stripe_of, striped,
-    waiting_partition,
+    Key, agent_key, call_key, lease_key, line_key, outbox_key, pending_partition, stripe_of,
+    striped,
 };
 pub use self::step::{Before, CallLease, QueueEntry, Step, Term};
 
@@ -126,11 +126,11 @@ impl Change {
             fresh_ticket: Some(Ticket::fresh()),
             queued_at: at,
         };
-        free.assigned(call, Before::Waiting, at, term.into())
+        free.assigned(call, Before::Pending, at, term.into())
     }
 
     pub fn wait(call: &Call) -> Self {
-        let record = CallRecord::waiting(call.clone());
+        let record = CallRecord::pending(call.clone());
         Self::of(vec![
             Step::Call(Before::New, record),
             Step::Wait(call.clone()),
@@ -138,7 +138,7 @@ impl Change {
     }
 
     pub fn cancel(call: &Call, at: Micros) -> Self {
-        Self::of(end_of_wait(call, Before::Waiting, CallState::Cancelled, at))
+        Self::of(end_of_wait(call, Before::Pending, CallState::Cancelled, at))
     }
 
     pub fn cancel_early(call: Call) -> Self {
@@ -174,12 +174,12 @@ impl Change {
     }
 
     pub fn restore(call: &Call) -> Self {
-        let record = CallRecord::waiting(call.clone());
+        let record = CallRecord::pending(call.clone());
         Self::of(vec![Step::Call(Before::New, record)])
     }
 
     /// Ends a call lease: the agent is available again, and not queued.
-    pub fn take_back(lease: &CallLease, at: Micros) -> Self {
+    pub fn free_agent(lease: &CallLease, at: Micros) -> Self {
         let change = AgentChange {
             agent: lease.agent.clone(),
             from: AgentStatus::AttendingCall,
@@ -198,7 +198,7 @@ impl Change {
     /// Ends a call lease that expired before the agent answered a published assignment. The agent
     /// is available again, and not queued, and the call returns to its place in the line.
     pub fn return_call(lease: &CallLease, assigned: &Call, made: Assignment, at: Micros) -> Self {
-        let mut change = Self::take_back(lease, at);
+        let mut change = Self::free_agent(lease, at);
         change.steps.extend(back_in_line(lease, assigned));
         let outbox = OutboxEntry::assigned(made);
         change.steps.push(Step::Published(outbox));
@@ -219,7 +219,7 @@ impl Change {
     pub fn cancel_unanswered(lease: &CallLease, assigned: &Call, at: Micros) -> Self {
         let call = without_answer(assigned);
         let record = CallRecord::ended(call, CallState::Cancelled, at);
-        let mut change = Self::take_back(lease, at);
+        let mut change = Self::free_agent(lease, at);
         let was = Before::Assigned(lease.ticket);
         change.steps.push(Step::Call(was, record));
         change
@@ -243,7 +243,7 @@ fn without_answer(assigned: &Call) -> Call {
 
 fn back_in_line(lease: &CallLease, assigned: &Call) -> [Step; 2] {
     let call = without_answer(assigned);
-    let record = CallRecord::waiting(call.clone());
+    let record = CallRecord::pending(call.clone());
     let was = Before::Assigned(lease.ticket);
     [Step::Call(was, record), Step::Wait(call)]
 }
@@ -251,7 +251,7 @@ fn back_in_line(lease: &CallLease, assigned: &Call) -> [Step; 2] {
 fn end_of_wait(call: &Call, from: Before, state: CallState, at: Micros) -> Vec<Step> {
     let record = CallRecord::ended(call.clone(), state, at);
     let mut steps = vec![Step::Call(from, record)];
-    if from == Before::Waiting {
+    if from == Before::Pending {
         steps.push(Step::Unwait(call.clone()));
     }
     steps

@@ -139,9 +139,9 @@ mod tests {
                 "{code}"
             );
         }
-        for refused in ["ValidationException", "AccessDeniedException"] {
-            let error = sorted(refused);
-            let told = matches!(&error, StoreError::Rejected { code, .. } if code == refused);
+        for rejected in ["ValidationException", "AccessDeniedException"] {
+            let error = sorted(rejected);
+            let told = matches!(&error, StoreError::Rejected { code, .. } if code == rejected);
             assert!(told, "{error}");
         }
     }
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn only_retryable_errors_are_transient_and_only_item_errors_validation() {
         let operation = "UpdateItem";
-        let refused = |code: &str| StoreError::Rejected {
+        let rejected = |code: &str| StoreError::Rejected {
             operation,
             code: code.to_owned(),
             source: "no".into(),
@@ -168,8 +168,8 @@ mod tests {
             source: "no".into(),
         };
         let kinds = [
-            (refused("ValidationException"), false, true),
-            (refused("AccessDeniedException"), false, false),
+            (rejected("ValidationException"), false, true),
+            (rejected("AccessDeniedException"), false, false),
             (undecodable, false, false),
             (throttled, true, false),
             (unanswered, true, false),

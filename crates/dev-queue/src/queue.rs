@@ -24,7 +24,7 @@ use lifo_queue::runner::TaskRunner;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::{Order, PageQuery, QueueStore, StoreError};
 use lifo_queue::sweep::Sweeper;
-use lifo_queue::task::{GiveBack, TaskStatus};
+use lifo_queue::task::{Return, TaskStatus};
 use lifo_queue::time::{Clock, SystemClock};
 use lifo_queue::wake::Waker;
 use tokio::net::TcpListener;
@@ -254,14 +254,14 @@ impl DevQueue {
                 .taken_page(&query)
                 .await
                 .map_err(ServeError::Return)?;
-            let back = GiveBack {
+            let back = Return {
                 not_before: now,
                 attempt_counts: false,
-                lease_ran_out: false,
+                lease_expired: false,
                 reason: reason.to_owned(),
             };
             for standing in page.leases {
-                let returned = self.store.give_back(&standing.lease, &back, now).await;
+                let returned = self.store.return_task(&standing.lease, &back, now).await;
                 // If the run ended in the meantime, the task is no longer TAKEN.
                 returned.map_err(ServeError::Return)?;
             }

@@ -162,7 +162,7 @@ fn is_caused_by<E: Error + 'static>(error: &(dyn Error + 'static)) -> bool {
 mod tests {
     use super::*;
 
-    fn refused(code: &str) -> Failure {
+    fn rejected(code: &str) -> Failure {
         let source = "what\nAWS said".into();
         let (operation, code) = ("Query", code.to_owned());
         Failure::Store(StoreError::Rejected {
@@ -174,22 +174,22 @@ mod tests {
 
     #[test]
     fn a_failure_is_one_line_with_its_causes_and_its_remedy() {
-        let line = refused("ResourceNotFoundException").line();
+        let line = rejected("ResourceNotFoundException").line();
         let expected = "DynamoDB request failed: Query: rejected by DynamoDB (ResourceNotFoundException): what AWS said \
              (check the name of the table, the account and the region)";
         assert_eq!(line, expected);
         assert!(
-            refused("ExpiredTokenException")
+            rejected("ExpiredTokenException")
                 .line()
                 .contains("aws sso login")
         );
         assert!(
-            refused("AccessDeniedException")
+            rejected("AccessDeniedException")
                 .line()
                 .contains("docs/how-to/operate.md, \"Permissions\"")
         );
         assert!(
-            refused("Other").line().ends_with("what AWS said"),
+            rejected("Other").line().ends_with("what AWS said"),
             "no remedy is made up"
         );
     }

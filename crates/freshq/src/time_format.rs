@@ -109,8 +109,8 @@ mod tests {
             ("2years", "at most a year"),
             ("99999999999999999999h", "write for example"),
         ] {
-            let refused = parse_duration(text).unwrap_err();
-            assert!(refused.contains(why), "{text}: {refused}");
+            let rejected = parse_duration(text).unwrap_err();
+            assert!(rejected.contains(why), "{text}: {rejected}");
         }
     }
 }

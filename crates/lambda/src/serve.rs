@@ -66,11 +66,11 @@ pub fn serve<H: Handler>(
             }
             Err(failure) => {
                 tracing::error!(?failure, "the function cannot start");
-                let refuse = |_: LambdaEvent<Value>| {
+                let reject = |_: LambdaEvent<Value>| {
                     let failure = failure.clone();
                     async { Err::<(), Diagnostic>(failure.into()) }
                 };
-                lambda_runtime::run(service_fn(refuse)).await
+                lambda_runtime::run(service_fn(reject)).await
             }
         }
     })

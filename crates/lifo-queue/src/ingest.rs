@@ -102,7 +102,7 @@ pub struct IngestReport {
     /// Tasks that had expired before they were written, or were not admitted.
     pub shed: ShedReport,
     /// Invalid tasks and bodies that were sent to the dead-letter queue.
-    pub refused: u64,
+    pub rejected: u64,
     /// Messages that SQS must redeliver because the table throttles.
     pub postponed: u64,
     /// Ids of the messages that SQS must redeliver, in the batch's order: exactly those of which a
@@ -218,7 +218,7 @@ impl Ingest {
         let closing = async {
             let shed = self.hand_over(&mut open).await;
             report.shed.add(shed);
-            report.refused += self.bury(&mut open).await;
+            report.rejected += self.bury(&mut open).await;
         };
         if timeout_at(deadlines.report, closing).await.is_err() {
             tracing::error!(

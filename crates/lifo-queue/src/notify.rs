@@ -39,7 +39,7 @@ pub enum WakeReason {
     /// A turn ended with work left.
     TailCall,
     /// A process returned a task and lost the processor lease.
-    LateGiveBack,
+    LateReturn,
     /// The sweep found due tasks and no active processor.
     Sweep,
     /// An operator requested it, or resumed the queue.

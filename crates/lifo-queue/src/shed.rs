@@ -81,7 +81,7 @@ pub enum HandOverError {
     #[error("not tried, because a task before it was not taken")]
     NotTried,
     #[error("rejected: {0}")]
-    Refused(Rejected),
+    Rejected(Rejected),
     #[error("the call to SQS failed")]
     Failed(#[source] Arc<Source>),
 }

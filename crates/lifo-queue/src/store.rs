@@ -16,7 +16,7 @@ pub use aws::store_error::{Source, StoreError};
 
 use crate::control::{Acquired, Claim, Control, Pause, Release, Released, Renewal, Renewed};
 use crate::task::{
-    GiveBack, Lease, LeaseToken, NewTask, Reclaim, Retention, Settlement, TakenTask, TaskId, Ttl,
+    Lease, LeaseToken, NewTask, Reclaim, Retention, Return, Settlement, TakenTask, TaskId, Ttl,
 };
 use crate::time::{EpochSeconds, Millis};
 
@@ -64,7 +64,7 @@ pub trait TaskStore: Send + Sync {
     ///
     /// If a newer state of the key was written during the run, the task becomes PENDING with no
     /// attempts instead ([`Written::Overtaken`]). The same holds for
-    /// [`give_back`](Self::give_back) and [`reclaim`](Self::reclaim).
+    /// [`return_task`](Self::return_task) and [`reclaim`](Self::reclaim).
     async fn settle(
         &self,
         lease: &Lease,
@@ -74,11 +74,11 @@ pub trait TaskStore: Send + Sync {
     ) -> Result<Written, StoreError>;
 
     /// TAKEN → PENDING, by the lease's token. The task's expiry becomes its `ttl` again. Keeps the
-    /// mark of a task whose lease expired before ([`GiveBack::lease_ran_out`]).
-    async fn give_back(
+    /// mark of a task whose lease expired before ([`Return::lease_expired`]).
+    async fn return_task(
         &self,
         lease: &Lease,
-        give_back: &GiveBack,
+        returned: &Return,
         now: Millis,
     ) -> Result<Written, StoreError>;
 

@@ -5,7 +5,7 @@
 //! | – | PENDING | [`TaskStore::insert`](crate::store::TaskStore::insert) |
 //! | PENDING | TAKEN | [`TaskStore::take`](crate::store::TaskStore::take) |
 //! | TAKEN | SUCCESS, FAILURE | [`TaskStore::settle`](crate::store::TaskStore::settle), by [`Settlement`] |
-//! | TAKEN | PENDING | [`TaskStore::give_back`](crate::store::TaskStore::give_back), by [`GiveBack`] |
+//! | TAKEN | PENDING | [`TaskStore::return_task`](crate::store::TaskStore::return_task), by [`Return`] |
 //! | TAKEN | PENDING, FAILURE | [`TaskStore::reclaim`](crate::store::TaskStore::reclaim), by [`Reclaim`], once the lease expired |
 //! | PENDING | FAILURE | [`TaskStore::quarantine`](crate::store::TaskStore::quarantine) |
 //! | FAILURE | PENDING | [`OperatorStore::redrive`](crate::store::OperatorStore::redrive) |
@@ -14,7 +14,7 @@
 //! | TAKEN | TAKEN, then PENDING | the same while the task runs: the end of the run makes it PENDING ([`Written::Overtaken`](crate::store::Written::Overtaken)) |
 //!
 //! The types allow no other transition: [`Settlement`] has terminal targets only, and both it and
-//! [`GiveBack`] need a [`Lease`], which only a take creates.
+//! [`Return`] need a [`Lease`], which only a take creates.
 
 mod id;
 mod status;
@@ -141,7 +141,7 @@ impl Settlement {
 
 /// A return of a task to PENDING. The task keeps its `taskCreated`, and so its place in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GiveBack {
+pub struct Return {
     /// Earliest next start.
     pub not_before: Millis,
     /// Whether the attempt counts against the maximum. It does not if the downstream was
@@ -149,7 +149,7 @@ pub struct GiveBack {
     pub attempt_counts: bool,
     /// Whether an earlier lease of the task expired. The task may have crashed its process. The
     /// item keeps this mark until a run settles the task.
-    pub lease_ran_out: bool,
+    pub lease_expired: bool,
     /// The reason, kept in `lastError`.
     pub reason: String,
 }

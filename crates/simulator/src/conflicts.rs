@@ -15,7 +15,7 @@
 //! So a transactional read never causes the rejection of a write: the read fails
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html>).
 //! Of two conflicting transactions, the earlier one continues. DynamoDB may reject both:
-//! [`Model::both_refused`] does so in a share of the conflicts. Items are held from the
+//! [`Model::both_rejected`] does so in a share of the conflicts. Items are held from the
 //! request to its answer, which is a little longer than on DynamoDB.
 //!
 //! With [`Model::write_limit`], each partition has a write limit, too.
@@ -73,7 +73,7 @@ pub struct Model {
     pub latency: Latency,
     /// Percentage of the conflicts in which the earlier transaction is rejected too, unless it was
     /// already executed.
-    pub both_refused: u8,
+    pub both_rejected: u8,
     /// Decides which conflicts these are.
     pub seed: u64,
     /// The write limit of each partition; `None`: no limit. Rejected requests consume their units,
@@ -90,7 +90,7 @@ pub struct Conflicts {
 struct Shared {
     latency: Latency,
     /// Percentage of conflicts in which the earlier transaction is rejected too.
-    both_refused: u8,
+    both_rejected: u8,
     chance: Mutex<fastrand::Rng>,
     held: Arc<Held>,
     partitions: Option<Mutex<Partitions>>,
@@ -125,7 +125,7 @@ impl Conflicts {
         Self {
             shared: Arc::new(Shared {
                 latency: model.latency,
-                both_refused: model.both_refused,
+                both_rejected: model.both_rejected,
                 chance: Mutex::new(fastrand::Rng::with_seed(model.seed)),
                 held: Arc::default(),
                 partitions: model.write_limit.map(Partitions::new).map(Mutex::new),
@@ -190,8 +190,8 @@ impl Conflicts {
             pause(half).await;
             return Err(Rejected::Throttled(at_limit));
         }
-        let both_refused = || lock(&self.shared.chance).u8(0..100) < self.shared.both_refused;
-        let held = match self.shared.held.take(access, keys, both_refused) {
+        let both_rejected = || lock(&self.shared.chance).u8(0..100) < self.shared.both_rejected;
+        let held = match self.shared.held.take(access, keys, both_rejected) {
             Ok(held) => held,
             Err(overlaps) => {
                 pause(half).await;
@@ -242,7 +242,7 @@ impl Connector {
         let work = self.forward(&operation, request, body);
         match self.conflicts.carry_out(&operation, keys, work).await {
             Ok(answer) => answer,
-            Err(rejected) => refusal(Access::of(&operation), &rejected),
+            Err(rejected) => rejection(Access::of(&operation), &rejected),
         }
     }
 
@@ -263,7 +263,7 @@ impl Connector {
             let units = consumed(&whole).map_err(|e| ConnectorError::other(e.into(), None))?;
             self.conflicts.figures().add_units(operation, units);
         } else {
-            self.conflicts.figures().count_refused(operation);
+            self.conflicts.figures().count_rejected(operation);
         }
         *answer.body_mut() = SdkBody::from(whole);
         Ok(answer)
@@ -277,7 +277,7 @@ async fn pause(duration: Duration) {
     }
 }
 
-fn refusal(access: Access, rejected: &Rejected) -> Answer {
+fn rejection(access: Access, rejected: &Rejected) -> Answer {
     let (flags, code, exception, message) = match rejected {
         Rejected::Conflict(flags) => (
             flags,

@@ -82,7 +82,7 @@ impl Layer for Faults {
             operation,
             source: "scripted".into(),
         };
-        let refused = |code: &str| StoreError::Rejected {
+        let rejected = |code: &str| StoreError::Rejected {
             operation,
             code: code.to_owned(),
             source: "scripted".into(),
@@ -98,8 +98,8 @@ impl Layer for Faults {
                 operation,
                 source: "scripted".into(),
             }),
-            Fault::Denied => Err(refused("AccessDeniedException")),
-            Fault::Invalid => Err(refused("ValidationException")),
+            Fault::Denied => Err(rejected("AccessDeniedException")),
+            Fault::Invalid => Err(rejected("ValidationException")),
         }
     }
 }

@@ -9,7 +9,7 @@ use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::{Candidate, StoreError, TakeOutcome, TakeRequest, TaskStore};
 use lifo_queue::task::{
-    GiveBack, Lease, LeaseToken, NewTask, Retention, Settlement, Task, TaskId, Ttl,
+    Lease, LeaseToken, NewTask, Retention, Return, Settlement, Task, TaskId, Ttl,
 };
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use serde_json::json;
@@ -32,7 +32,7 @@ pub struct TransitionUnits {
     /// PENDING → TAKEN.
     pub take: f64,
     /// TAKEN → PENDING, after a failed attempt or because the downstream is busy.
-    pub give_back: f64,
+    pub return_task: f64,
     /// TAKEN → SUCCESS.
     pub settle: f64,
 }
@@ -81,14 +81,14 @@ pub async fn of_transitions(
     let create = metered.write_units();
     let lease = take(&metered.store, &new.id).await?;
     let take_units = metered.write_units();
-    let give_back = GiveBack {
+    let returned = Return {
         not_before: NOW,
         reason: "HTTP 503 Service Unavailable".to_owned(),
         attempt_counts: true,
-        lease_ran_out: false,
+        lease_expired: false,
     };
-    metered.store.give_back(&lease, &give_back, NOW).await?;
-    let give_back = metered.write_units();
+    metered.store.return_task(&lease, &returned, NOW).await?;
+    let return_task = metered.write_units();
     let lease = take(&metered.store, &new.id).await?;
     metered.write_units();
     let retention = Retention {
@@ -103,7 +103,7 @@ pub async fn of_transitions(
     Ok(TransitionUnits {
         create,
         take: take_units,
-        give_back,
+        return_task,
         settle: metered.write_units(),
     })
 }
@@ -116,7 +116,7 @@ async fn take(store: &DynamoStore, id: &TaskId) -> Result<Lease, StoreError> {
             ttl: Ttl::Seconds(NOW.ceil_seconds().plus(DAY)),
             not_before: None,
             attempts: 0,
-            lease_ran_out: false,
+            lease_expired: false,
         },
         token: LeaseToken::fresh(),
         lease_until: NOW.plus(Duration::from_secs(42)),

@@ -15,7 +15,7 @@ export interface CallAlarms {
   /** Calls are in the dead-letter queue. */
   readonly deadLetters: QueueAlarm;
   /** Calls are pending for too long. */
-  readonly oldestWaiting: QueueAlarm;
+  readonly oldestPending: QueueAlarm;
   /** Calls are in the call queue for too long. */
   readonly intakeDelay: QueueAlarm;
 }
@@ -42,19 +42,19 @@ export function callAlarms(
         statistic: Stats.MAXIMUM,
         period,
       }),
-      rings: { above: alarms.deadCalls },
+      fires: { above: alarms.deadCalls },
       says: `Calls are in the dead-letter queue: no matching agent was queued in time, or the message was rejected. First run ${freshq(scope, 'messages')}: the attribute reason of a message has the cause. SQS moved messages without a reason after their last attempt.`,
       section: 'deadCalls',
     }),
-    oldestWaiting: new QueueAlarm(scope, 'oldest-waiting', {
-      metric: emitted(table, 'OldestWaitingCallSeconds'),
-      rings: { above: alarms.oldestWaiting.toSeconds() },
-      says: `The oldest call has been pending for more than ${alarms.oldestWaiting.toSeconds()} s; it expires after ${calls.maxWait.toSeconds()} s. First run ${freshq(scope, 'queues')}: which criteria have pending calls, and is a matching agent queued?`,
-      section: 'oldestWaiting',
+    oldestPending: new QueueAlarm(scope, 'oldest-pending', {
+      metric: emitted(table, 'OldestPendingCallSeconds'),
+      fires: { above: alarms.oldestPending.toSeconds() },
+      says: `The oldest call has been pending for more than ${alarms.oldestPending.toSeconds()} s; it expires after ${calls.maxWait.toSeconds()} s. First run ${freshq(scope, 'queues')}: which criteria have pending calls, and is a matching agent queued?`,
+      section: 'pendingCalls',
     }),
     intakeDelay: new QueueAlarm(scope, 'intake-delay', {
       metric: intake.queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period }),
-      rings: { above: alarms.intakeDelay.toSeconds() },
+      fires: { above: alarms.intakeDelay.toSeconds() },
       says: `A call has been in the call queue for more than ${alarms.intakeDelay.toSeconds()} s, and delays the later calls of its group. First run ${freshq(scope, 'doctor --agents')}, which names a disabled event source mapping; then look at the errors and throttles of match-calls.`,
       section: 'intakeDelay',
     }),
@@ -72,7 +72,7 @@ export function agentSweepAlarms(
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {
       // Five periods instead of a long one, because CloudWatch waits some periods longer for missing data.
       metric: emitted(table, 'AgentSweeps', { period: sweepInterval }),
-      rings: { below: 1 },
+      fires: { below: 1 },
       periods: SWEEPS,
       // A sweep that does not run publishes no metric.
       missing: TreatMissingData.BREACHING,
@@ -82,7 +82,7 @@ export function agentSweepAlarms(
     unpublished: new QueueAlarm(scope, 'unpublished', {
       // The minimum of five sweeps, because each sweep retries what the previous one failed to publish.
       metric: emitted(table, 'UnpublishedAssignments', { statistic: Stats.MINIMUM, period }),
-      rings: { above: 0 },
+      fires: { above: 0 },
       says: `For ${period.toMinutes()} minutes no sweep could publish every assignment and send every expired call to the dead-letter queue, so subscribers do not know of them. First run ${freshq(scope, 'doctor --agents')}, which names changed settings; then look in the log of sweep-agents for the response of SNS or SQS.`,
       section: 'unpublished',
     }),

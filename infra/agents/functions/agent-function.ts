@@ -71,7 +71,7 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
   }
 
   /** Allows the function to send messages to the dead-letter queue of the calls. */
-  protected allowGivingUp({ intake }: AgentWiring): void {
+  protected allowDeadLetters({ intake }: AgentWiring): void {
     this.allow(['sqs:SendMessage'], [intake.deadLetters.queueArn]);
   }
 }

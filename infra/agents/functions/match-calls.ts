@@ -18,7 +18,7 @@ export class MatchCalls extends AgentFunction<'match-calls'> {
       // Only the call queue invokes it, synchronously, and SQS redelivers failed messages.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
-    this.allowGivingUp(props);
+    this.allowDeadLetters(props);
     props.intake._feed(this);
   }
 }

@@ -22,7 +22,7 @@ export class SweepAgents extends AgentFunction<'sweep-agents'> {
       // The next sweep is the retry.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
-    this.allowGivingUp(props);
+    this.allowDeadLetters(props);
     this.schedule = new FunctionSchedule(this, 'regularly', {
       target: this,
       every: props.settings.agents.sweepInterval,

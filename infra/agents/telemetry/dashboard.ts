@@ -23,9 +23,9 @@ export function agentSections(
       heading: 'Freshness',
       asks: 'How long do callers wait for an agent?',
       graphs: [
-        alarmGraph('Oldest pending call (s)', [alarms.oldestWaiting]),
+        alarmGraph('Oldest pending call (s)', [alarms.oldestPending]),
         alarmGraph('Oldest message of the call queue (s)', [alarms.intakeDelay]),
-        graph('Pending calls and queued agents', counts('WaitingCalls', 'QueuedAgents')),
+        graph('Pending calls and queued agents', counts('PendingCalls', 'QueuedAgents')),
       ],
     },
     {
@@ -44,7 +44,7 @@ export function agentSections(
         alarmGraph(
           'Calls in the dead-letter queue',
           [alarms.deadLetters],
-          counts('CallsExpired', 'CallsRefused'),
+          counts('CallsExpired', 'CallsRejected'),
         ),
         alarmGraph('Failed invocations', alarms.errors),
         alarmGraph('Messages in failure queues', alarms.failures),

@@ -33,7 +33,7 @@ export function errorAlarms(
     ([id, { of, above }]) =>
       new QueueAlarm(scope, `${id}-errors`, {
         metric: errorsOf(Object.values(of)),
-        rings: { above },
+        fires: { above },
         says: `Invocations of ${Object.keys(of).join(' and ')} failed${moreThan(above)} in five minutes. First run ${freshq(scope, doctor)}, which names changed settings and crashes; then read the errors in the log.`,
         section,
       }),

@@ -19,7 +19,7 @@ export function streamDelayAlarms(
     ([name, reader]) =>
       new QueueAlarm(scope, `${name}-stream-delay`, {
         metric: reader.function.metric('IteratorAge', { statistic: Stats.MAXIMUM, period: EVERY_MINUTE }),
-        rings: { above: streamDelay.toMilliseconds() },
+        fires: { above: streamDelay.toMilliseconds() },
         says: `${name} lags more than ${streamDelay.toSeconds({ integral: false })} s behind the table's stream. First run ${freshq(scope, 'doctor')}, which names a disabled event source mapping; then look at the errors and throttles of ${name}. The stream deletes records after 24 hours.`,
         section: 'streamDelay',
       }),
@@ -41,7 +41,7 @@ export function recursionAlarms(
           statistic: Stats.SUM,
           period: EVERY_MINUTE,
         }),
-        rings: { above: 0 },
+        fires: { above: 0 },
         says: `Lambda dropped an invocation of ${name} as a recursive loop, so the queue continues only with the next sweep. First run ${freshq(scope, 'doctor')}: it names the changed setting, and the command that restores it.`,
         section: 'recursion',
       }),
@@ -67,7 +67,7 @@ export function failureAlarms(
           statistic: Stats.MAXIMUM,
           period: EVERY_MINUTE,
         }),
-        rings: { above: 0 },
+        fires: { above: 0 },
         says: `The failure queue ${name} has messages: events that could not be delivered or processed. First run ${freshq(scope, 'messages')}, which shows the messages with their reasons; fix the cause, and do what the runbook says for this queue before you delete the messages. ${aftermath}`,
         section,
       }),

@@ -18,7 +18,7 @@ export const RUNBOOK = {
   ingestDelay: 'runbook-tasks.md, "Ingest messages are not written"',
   notAdmitted: 'runbook-tasks.md, "A storm is not admitted"',
   deadCalls: 'runbook-agents.md, "Calls in the dead-letter queue"',
-  oldestWaiting: 'runbook-agents.md, "Calls are pending for too long"',
+  pendingCalls: 'runbook-agents.md, "Calls are pending for too long"',
   intakeDelay: 'runbook-agents.md, "Calls stay in the call queue"',
   agentSweepMissed: 'runbook-agents.md, "The agents\' sweep is missing"',
   unpublished: 'runbook-agents.md, "Assignments are not published"',
@@ -35,7 +35,7 @@ export interface QueueAlarmProps {
   /** Metric that the alarm evaluates once a period. */
   readonly metric: IMetric;
   /** Threshold: the alarm fires above or below it. */
-  readonly rings: { readonly above: number } | { readonly below: number };
+  readonly fires: { readonly above: number } | { readonly below: number };
   /**
    * Treatment of a period without data.
    * @default TreatMissingData.NOT_BREACHING
@@ -62,12 +62,12 @@ export interface QueueAlarmProps {
 /** An alarm of a queue. Its description has the first action and the section of the runbook. */
 export class QueueAlarm extends Alarm {
   constructor(scope: Construct, id: string, props: QueueAlarmProps) {
-    const { metric, rings, missing, periods = 1, late = 0, says, section } = props;
+    const { metric, fires, missing, periods = 1, late = 0, says, section } = props;
     super(scope, `${id}-alarm`, {
       metric,
-      ...('above' in rings
-        ? { threshold: rings.above, comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD }
-        : { threshold: rings.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD }),
+      ...('above' in fires
+        ? { threshold: fires.above, comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD }
+        : { threshold: fires.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD }),
       evaluationPeriods: periods + late,
       datapointsToAlarm: late === 0 ? undefined : periods,
       treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,

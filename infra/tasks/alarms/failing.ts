@@ -34,7 +34,7 @@ export function failingAlarm(
   });
   return new QueueAlarm(scope, 'failing', {
     metric,
-    rings: { above: 0 },
+    fires: { above: 0 },
     says: `In five minutes at least ${failedTasks} tasks ended as FAILURE, more than ${percent(failedShare)} of all that ended. First run ${freshq(scope, 'errors')}, which groups the last errors. freshq pause keeps further tasks from failing while you fix the cause; freshq redrive then retries the failed ones.`,
     section: 'failing',
   });

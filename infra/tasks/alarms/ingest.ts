@@ -18,7 +18,7 @@ const LATE = 2;
 export function admissionAlarm(scope: Construct, table: Table): QueueAlarm {
   return new QueueAlarm(scope, 'not-admitted', {
     metric: emitted(table, 'TasksNotAdmitted'),
-    rings: { above: 0 },
+    fires: { above: 0 },
     says: `More tasks arrive than can run before they expire, so ingest-tasks sheds a part of them before the first write. First compare created and ended tasks in ${freshq(scope, 'status')}.`,
     section: 'notAdmitted',
   });
@@ -34,13 +34,13 @@ export function ingestAlarms(
   return [
     new QueueAlarm(scope, 'ingest-dead-letters', {
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, period }),
-      rings: { above: ingestDeadLetters },
+      fires: { above: ingestDeadLetters },
       says: `Messages are in the ingest dead-letter queue: they are invalid, or could not be written. First run ${freshq(scope, 'messages')}: the attribute reason of a message has the cause. A message without a reason was moved by SQS after its last attempt.`,
       section: 'ingestDeadLetters',
     }),
     new QueueAlarm(scope, 'ingest-delay', {
       metric: queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period }),
-      rings: { above: ingestDelay.toSeconds() },
+      fires: { above: ingestDelay.toSeconds() },
       says: `A message has waited in the ingest queue for more than ${ingestDelay.toSeconds()} s. First run ${freshq(scope, 'doctor')}, which names a disabled event source mapping. Then look at the errors and throttles of ingest-tasks, and at the metric IngestReturned.`,
       section: 'ingestDelay',
     }),
@@ -70,7 +70,7 @@ function stuckAlarm(scope: Construct, queue: Queue, ingestDelay: Duration): Queu
   const minutes = Math.ceil(ingestDelay.toSeconds() / 60);
   return new QueueAlarm(scope, 'ingest-stuck', {
     metric,
-    rings: { above: 0 },
+    fires: { above: 0 },
     periods: Math.min(minutes, MINUTES_A_DAY - LATE),
     late: LATE,
     says: `The ingest queue has had messages for ${minutes} minutes, and none of them was written. First run ${freshq(scope, 'doctor')}, which names changed settings. Then look at the metric IngestReturned. If it rises, DynamoDB throttles the writes; the dashboard shows by which limit. Otherwise look at the errors and throttles of ingest-tasks.`,

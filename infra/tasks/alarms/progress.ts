@@ -43,31 +43,31 @@ export function progressAlarms(
   return {
     paused: new QueueAlarm(scope, 'paused', {
       metric: emitted(table, 'QueuePaused'),
-      rings: { above: 0 },
+      fires: { above: 0 },
       says: `The queue is paused and starts no tasks. Either the downstream rejected several distinct tasks (401, 403, 404 or a redirect), or it was busy or unavailable for a long time, or an operator paused the queue. First run ${freshq(scope, 'status')} for the reason, then check the downstream: its credentials, its address, its load. The queue continues by itself after the pause.`,
       section: 'paused',
     }),
     breakerOpen: new QueueAlarm(scope, 'breaker-open', {
       metric: emitted(table, 'BreakerOpen', { period: BREAKER_PERIOD }),
-      rings: { above: 1 },
+      fires: { above: 1 },
       says: `The circuit breaker is open: the downstream is unavailable (5xx, no connection, no response in time), so only probes start. No task loses an attempt. First run ${freshq(scope, 'status')}, then check the downstream and the network to it. The queue continues within seconds after the downstream answers again.`,
       section: 'breakerOpen',
     }),
     stalled: new QueueAlarm(scope, 'stalled', {
       metric: emitted(table, 'IdleBoundReached'),
-      rings: { above: 0 },
+      fires: { above: 0 },
       says: `Many turns in a row settled no task, so the queue publishes no more tail calls. First run ${freshq(scope, 'errors')}, which groups the errors of the returned tasks. The sweep wakes the queue every minute.`,
       section: 'stalled',
     }),
     oldestPending: new QueueAlarm(scope, 'oldest-pending', {
       metric: emitted(table, 'OldestPendingSeconds'),
-      rings: { above: oldestPending.toSeconds() },
+      fires: { above: oldestPending.toSeconds() },
       says: `The oldest pending task is older than ${oldestPending.toSeconds()} s and may expire before it starts. First run ${freshq(scope, 'status')}: is the queue paused, is a processor active, how many tasks are pending? Then run ${freshq(scope, 'doctor')}, which finds settings that stop the queue.`,
       section: 'oldestPending',
     }),
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {
       metric: emitted(table, 'Sweeps'),
-      rings: { below: 1 },
+      fires: { below: 1 },
       periods: SWEEPS_MISSED,
       // Without a sweep there is no data.
       missing: TreatMissingData.BREACHING,

@@ -129,7 +129,7 @@ export const TASK_LINES = {
       superseded: 'states of keys that a newer one replaced, or that arrived after a newer one',
       shed: 'tasks that had expired or were not admitted',
       not_admitted: 'those of them that were not admitted',
-      refused: 'invalid tasks and messages',
+      rejected: 'invalid tasks and messages',
       returned: 'messages to be redelivered',
       postponed: 'those of them that were not written because the table throttles',
     },

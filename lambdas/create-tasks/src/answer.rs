@@ -4,14 +4,14 @@ use lambda::Failure;
 use lifo_queue::create::CreateReport;
 use serde::Serialize;
 
-use crate::http::HttpAnswer;
+use crate::http::HttpResponse;
 
 /// A report for a direct caller, an HTTP response for a caller through a gateway.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum Answer {
     Report(CreateReport),
-    Http(HttpAnswer),
+    Http(HttpResponse),
 }
 
 /// A schedule invokes a simulation and reads no report. So missing tasks must be a failure.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct HttpAnswer {
+pub(crate) struct HttpResponse {
     status_code: u16,
     headers: Value,
     body: String,
@@ -44,7 +44,7 @@ pub(crate) fn read(event: &Value, simulation: bool) -> Result<Request, EventErro
     Ok(request::read_body(&decoded, simulation)?)
 }
 
-impl HttpAnswer {
+impl HttpResponse {
     pub(crate) fn of(report: &CreateReport) -> Self {
         Self::new(request::status_code(report), &json!(report))
     }
@@ -58,7 +58,7 @@ impl HttpAnswer {
     }
 }
 
-impl From<EventError> for HttpAnswer {
+impl From<EventError> for HttpResponse {
     fn from(error: EventError) -> Self {
         let status = match &error {
             EventError::Base64(_) => 400,

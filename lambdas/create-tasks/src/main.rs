@@ -19,7 +19,7 @@ use lifo_queue::trace::Tracer;
 use serde_json::Value;
 
 use crate::answer::Answer;
-use crate::http::HttpAnswer;
+use crate::http::HttpResponse;
 
 fn main() -> Result<(), lambda::Error> {
     lambda::serve(1, start())
@@ -57,8 +57,8 @@ impl Handler for Creates {
     async fn handle(&self, event: Value, _context: Context) -> Result<Answer, Failure> {
         if http::is_request(&event) {
             let answer = match http::read(&event, self.simulation) {
-                Ok(request) => HttpAnswer::of(&self.carry_out(request).await),
-                Err(refused) => HttpAnswer::from(refused),
+                Ok(request) => HttpResponse::of(&self.carry_out(request).await),
+                Err(rejected) => HttpResponse::from(rejected),
             };
             return Ok(Answer::Http(answer));
         }

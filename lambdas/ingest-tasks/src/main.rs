@@ -77,7 +77,7 @@ impl Handler for Ingests {
             superseded = report.superseded,
             shed = report.shed.counted(),
             not_admitted = report.shed.not_admitted,
-            refused = report.refused,
+            rejected = report.rejected,
             returned = report.returned.len(),
             postponed = report.postponed,
             "ingest"

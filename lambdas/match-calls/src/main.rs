@@ -53,7 +53,7 @@ impl Handler for Matches {
             assigned = report.assigned,
             queued = report.queued,
             expired = report.expired,
-            rejected = report.refused,
+            rejected = report.rejected,
             published = report.published.published,
             dead_lettered = report.published.dead_lettered,
             unpublished = report.published.failed,

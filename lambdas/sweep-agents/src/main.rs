@@ -60,8 +60,8 @@ impl Handler for Sweeps {
             dead_lettered = report.dead_lettered,
             unpublished = report.untold,
             queued_agents = report.queued_agents,
-            waiting_calls = report.waiting_calls,
-            oldest_waiting_ms = report.oldest_waiting_micros / 1_000,
+            pending_calls = report.pending_calls,
+            oldest_pending_ms = report.oldest_pending_micros / 1_000,
             complete = report.complete,
             "sweep"
         );

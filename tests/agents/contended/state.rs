@@ -22,7 +22,7 @@ pub(super) struct State {
     /// The entries of the queues, each with the number of commits before it.
     entries: BTreeMap<Key, (QueueEntry, u64)>,
     /// The criteria of the pending calls, each with the number of commits before it.
-    waiting: BTreeMap<Key, (Criteria, u64)>,
+    pending: BTreeMap<Key, (Criteria, u64)>,
     /// For each tokio task and each queue or line: the number of commits before its last read.
     pub(super) looks: BTreeMap<(Id, String), u64>,
     pub(super) assignments: Vec<Assignment>,
@@ -40,7 +40,7 @@ impl State {
             commits: 0,
             conflicts: 0,
             entries: BTreeMap::new(),
-            waiting: BTreeMap::new(),
+            pending: BTreeMap::new(),
             looks: BTreeMap::new(),
             assignments: vec![],
             answered: BTreeMap::new(),
@@ -95,11 +95,11 @@ impl State {
                 self.entries.remove(&step.key());
             }
             Step::Wait(call) => {
-                self.waiting
+                self.pending
                     .insert(step.key(), (call.criteria.clone(), since));
             }
             Step::Unwait(_) => {
-                self.waiting.remove(&step.key());
+                self.pending.remove(&step.key());
             }
             _ => {}
         }
@@ -110,7 +110,7 @@ impl State {
         let was = self.answered.insert(call.clone(), state.as_str());
         let right = match before {
             Before::New => was.is_none(),
-            Before::Waiting => was == Some("waiting"),
+            Before::Pending => was == Some("pending"),
             Before::Assigned(_) => was == Some("assigned"),
         };
         (!right).then(|| format!("{call} was {was:?} and became {}", state.as_str()))
@@ -152,7 +152,7 @@ impl State {
         if passed.len() > passes {
             found.push(format!("{made:?} passes {passed:?} over"));
         }
-        let mut same = self.waiting.iter();
+        let mut same = self.pending.iter();
         let own = change.steps.iter().find_map(|step| match step {
             Step::Unwait(_) => Some(step.key()),
             _ => None,
@@ -160,7 +160,7 @@ impl State {
         let overtaken = same.find(|(key, (criteria, since))| {
             *criteria == made.criteria
                 && match (before, &own) {
-                    (Before::Waiting, Some(own)) => {
+                    (Before::Pending, Some(own)) => {
                         *key < own && self.look(&criteria.to_string()) >= Some(since + 1)
                     }
                     _ => true,

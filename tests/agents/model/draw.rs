@@ -24,7 +24,7 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     let has = |status| machine.any(|state| state.status() == status);
     let waits = machine
         .reference
-        .waiting
+        .pending
         .values()
         .any(|line| !line.is_empty());
     // A request that the queue would reject is drawn rarely.
@@ -60,7 +60,7 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
             weight(available, 4),
             of_agent(machine, AgentStatus::Available, Wish::DieEnqueuing),
         ),
-        (4, new_call(machine).prop_map(Wish::DieWaiting).boxed()),
+        (4, new_call(machine).prop_map(Wish::DiePending).boxed()),
         (1, any_call(machine).prop_map(Wish::Call).boxed()),
         (1, Just(Wish::Queues).boxed()),
         (1, page()),
@@ -200,14 +200,14 @@ fn any_call(machine: &Machine) -> BoxedStrategy<CallId> {
 
 fn cancel(machine: &Machine) -> BoxedStrategy<Wish> {
     let records = machine.reference.calls.values();
-    let waiting: Vec<_> = records
-        .filter(|record| matches!(record.state, CallState::Waiting | CallState::Assigned(_)))
+    let pending: Vec<_> = records
+        .filter(|record| matches!(record.state, CallState::Pending | CallState::Assigned(_)))
         .map(|record| record.call.id.clone())
         .collect();
     let any = any_call(machine);
-    let call = match waiting.is_empty() {
+    let call = match pending.is_empty() {
         true => any,
-        false => prop_oneof![4 => select(waiting), 1 => any].boxed(),
+        false => prop_oneof![4 => select(pending), 1 => any].boxed(),
     };
     call.prop_map(Wish::Cancel).boxed()
 }

@@ -54,7 +54,7 @@ async fn run(
         same(&table, &after).map_err(|difference| format!("{}\n{difference}", rule.row()))?;
         ledger.enter(&answer, &before, &after)?;
         before = after;
-        figures.count(operation.wish.name(), answer.is_refusal(), rule);
+        figures.count(operation.wish.name(), answer.is_rejection(), rule);
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ impl Ledger {
     /// Checks one step and records it.
     pub fn enter(&mut self, answer: &Answer, before: &Rows, after: &Rows) -> Result<(), String> {
         tally::check(after)?;
-        if answer.is_refusal() && before != after {
+        if answer.is_rejection() && before != after {
             return Err("rejected, and yet something changed".to_owned());
         }
         for row in &answer.heard {

@@ -75,7 +75,7 @@ impl Machine {
         );
         self.last = Some(self.reference.perform(operation));
         self.clock = self.clock.max(operation.now);
-        if let Wish::Match(call) | Wish::DieWaiting(call) = &operation.wish {
+        if let Wish::Match(call) | Wish::DiePending(call) = &operation.wish {
             self.calls += usize::from(!self.brought.iter().any(|known| known.id == call.id));
             self.brought.push(call.clone());
         }

@@ -38,7 +38,7 @@ pub enum Wish {
     /// An agent is queued by a process that crashes before its read.
     DieEnqueuing(AgentId),
     /// A call is written as pending by a process that crashes before its read.
-    DieWaiting(Call),
+    DiePending(Call),
     Call(CallId),
     /// Depths and versions of the queues, and numbers of pending calls.
     Queues,
@@ -61,7 +61,7 @@ impl Wish {
             Self::Tell(..) => "tell",
             Self::Sweep(_) => "sweep",
             Self::DieEnqueuing(_) => "die enqueuing",
-            Self::DieWaiting(_) => "die waiting",
+            Self::DiePending(_) => "die pending",
             Self::Call(_) => "call",
             Self::Queues => "queues",
             Self::Agents(..) => "agents",
@@ -72,7 +72,7 @@ impl Wish {
 /// An answer as a word, rows and counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// `done`, `refused`, `unknown`, `died`, or the state of a call.
+    /// `done`, `rejected`, `unknown`, `died`, or the state of a call.
     pub said: String,
     /// The agents and assignments in the answer, in its order.
     pub rows: Vec<Row>,
@@ -103,8 +103,8 @@ impl Answer {
     }
 
     /// Whether the queue rejected the request and did nothing else.
-    pub fn is_refusal(&self) -> bool {
-        ["refused", "unknown"].contains(&self.said.as_str())
+    pub fn is_rejection(&self) -> bool {
+        ["rejected", "unknown"].contains(&self.said.as_str())
             && self.rows.len() <= 1
             && self.counts.iter().all(|(_, count)| *count == 0)
     }

@@ -49,7 +49,7 @@ pub struct Reference {
     pub queues: BTreeMap<QueueName, Line>,
     pub calls: BTreeMap<CallId, CallRecord>,
     /// The pending calls of each criteria, oldest first.
-    pub waiting: BTreeMap<Criteria, Vec<(Micros, CallId)>>,
+    pub pending: BTreeMap<Criteria, Vec<(Micros, CallId)>>,
     /// The place of each agent before its call.
     pub places: BTreeMap<AgentId, Micros>,
     pub outbox: Vec<OutboxEntry>,
@@ -71,7 +71,7 @@ impl Reference {
             agents: BTreeMap::new(),
             queues: BTreeMap::new(),
             calls: BTreeMap::new(),
-            waiting: BTreeMap::new(),
+            pending: BTreeMap::new(),
             places: BTreeMap::new(),
             outbox: vec![],
             tickets: 0,
@@ -93,7 +93,7 @@ impl Reference {
             Wish::Tell(assignments, heard) => self.publish(assignments, *heard),
             Wish::Sweep(heard) => self.sweep(*heard, now),
             Wish::DieEnqueuing(id) => self.die_enqueuing(id, now),
-            Wish::DieWaiting(call) => self.die_waiting(call),
+            Wish::DiePending(call) => self.die_pending(call),
             Wish::Call(id) => self.look_call(id),
             Wish::Queues => self.look_queues(),
             Wish::Agents(after, limit) => self.look_agents(after.as_ref(), *limit),
@@ -120,11 +120,11 @@ impl Reference {
             .queues
             .iter()
             .map(|(name, line)| table::named(name, rows::queue(&table::counters(name, line))));
-        let waiting = self
-            .waiting
+        let pending = self
+            .pending
             .iter()
-            .map(|(criteria, line)| table::named(criteria, rows::waiting(line.len() as u64)));
-        let answer = Answer::said("done").showing(queues).showing(waiting);
+            .map(|(criteria, line)| table::named(criteria, rows::pending(line.len() as u64)));
+        let answer = Answer::said("done").showing(queues).showing(pending);
         (answer, Rule::LookQueues)
     }
 

@@ -9,24 +9,24 @@ rules! {
     RegisterQueued: "register: rejected, the entries would describe an outdated profile";
 
     Available: "available: offline -> available";
-    AvailableRefused: "available: rejected, not offline";
+    AvailableRejected: "available: rejected, not offline";
     AvailableUnknown: "available: no agent of this id";
 
     Enqueue: "enqueue: available -> queued, and no call is pending";
-    EnqueueTakes: "enqueue: available -> attendingCall, a call was waiting";
+    EnqueueTakes: "enqueue: available -> attendingCall, a call was pending";
     EnqueueServes: "enqueue: available -> queued -> attendingCall, two calls and an agent were left by a crash";
-    EnqueueServesOthers: "enqueue: a call was waiting, and another agent had waited for longer";
+    EnqueueServesOthers: "enqueue: a call was pending, and another agent had waited for longer";
     EnqueueExpires: "enqueue: calls that fit had waited for too long";
     EnqueueAgain: "enqueue: rejected, queued already";
     EnqueueAgainServes: "enqueue: rejected, but a call left by a crash is assigned";
-    EnqueueRefused: "enqueue: rejected, not available";
+    EnqueueRejected: "enqueue: rejected, not available";
     EnqueueUnknown: "enqueue: no agent of this id";
     EnqueueAll: "queue all available: in the order in which they became so";
 
     LeaveQueues: "leave: queued -> available, out of every queue";
     LeaveQueuesHome: "leave: queued -> offline, out of every queue";
     LeaveHome: "leave: available -> offline";
-    LeaveRefused: "leave: rejected, no such transition";
+    LeaveRejected: "leave: rejected, no such transition";
     LeaveUnknown: "leave: no agent of this id";
 
     Match: "match: a new call is assigned at once";
@@ -38,9 +38,9 @@ rules! {
     MatchKnown: "match: a call that ended gets its first answer again";
     MatchKnownWaits: "match: a pending call is matched again";
     MatchTooLate: "match: a call that arrives too late is expired";
-    MatchTooLateWaiting: "match: a pending call is redelivered too late, and is expired";
+    MatchTooLatePending: "match: a pending call is redelivered too late, and is expired";
 
-    Cancel: "cancel: waiting -> cancelled";
+    Cancel: "cancel: pending -> cancelled";
     CancelKnown: "cancel: the call ended otherwise, and stays so";
     CancelUnanswered: "cancel: assigned -> cancelled and attendingCall -> available, no answer yet";
     CancelEarly: "cancel: a call that has not arrived is cancelled";
@@ -52,7 +52,7 @@ rules! {
 
     ExtendAnswers: "extend: the agent answers, and has another lease";
     ExtendAgain: "extend: the agent had answered, and has another lease";
-    ExtendRefused: "extend: rejected, another call or another ticket";
+    ExtendRejected: "extend: rejected, another call or another ticket";
     ExtendUnknown: "extend: no agent has this id";
 
     Tell: "tell: published, and deleted from the outbox";
@@ -60,15 +60,15 @@ rules! {
 
     Sweep: "sweep: nothing to do";
     SweepReturns: "sweep: attendingCall -> available, the lease expired";
-    SweepReturnsCalls: "sweep: attendingCall -> available and assigned -> waiting, no answer";
-    SweepUndoes: "sweep: attendingCall -> queued and assigned -> waiting, not published in time";
+    SweepReturnsCalls: "sweep: attendingCall -> available and assigned -> pending, no answer";
+    SweepUndoes: "sweep: attendingCall -> queued and assigned -> pending, not published in time";
     SweepServes: "sweep: a call left by a crash is assigned";
-    SweepExpires: "sweep: waiting -> expired";
+    SweepExpires: "sweep: pending -> expired";
     SweepTells: "sweep: unpublished events are published";
     SweepFails: "sweep: unpublished events fail to be published again";
 
     DiedEnqueuing: "died: an agent is queued, and the pending calls are not read";
-    DiedWaiting: "died: a call is pending, and the queues are not read";
+    DiedPending: "died: a call is pending, and the queues are not read";
     DiedInVain: "died: before anything was written";
 
     LookCall: "call: its outcome";

@@ -81,7 +81,7 @@ impl Subject {
     pub async fn perform(&mut self, operation: &Operation) -> Result<Answer, Failure> {
         self.clock.0.store(operation.now.0, Ordering::SeqCst);
         match &operation.wish {
-            Wish::Match(call) | Wish::DieWaiting(call) => self.calls.push(call.id.clone()),
+            Wish::Match(call) | Wish::DiePending(call) => self.calls.push(call.id.clone()),
             Wish::Cancel(id) => self.calls.push(id.clone()),
             _ => {}
         }
@@ -125,7 +125,7 @@ impl Subject {
                 let agent = self.store.agent(id).await?;
                 self.die_enqueuing(agent, operation.now).await?
             }
-            Wish::DieWaiting(call) => self.die_waiting(call).await?,
+            Wish::DiePending(call) => self.die_pending(call).await?,
             look => self.look(look).await?,
         };
         answer.heard = self
@@ -151,9 +151,9 @@ impl Subject {
             Wish::Queues => {
                 let queues = self.queue.queues().await?.into_iter();
                 let queues = queues.map(|is| table::named(&is.queue, rows::queue(&is)));
-                let waiting = self.queue.waiting().await?.into_iter();
-                let waiting = waiting.map(|is| table::named(&is.criteria, rows::waiting(is.depth)));
-                Answer::said("done").showing(queues).showing(waiting)
+                let pending = self.queue.pending().await?.into_iter();
+                let pending = pending.map(|is| table::named(&is.criteria, rows::pending(is.depth)));
+                Answer::said("done").showing(queues).showing(pending)
             }
             Wish::Agents(after, limit) => {
                 let page = self.queue.agents(after.as_ref(), *limit).await?;
@@ -199,8 +199,8 @@ impl Subject {
             .counting("dead_lettered", swept.dead_lettered)
             .counting("untold", swept.untold)
             .counting("queued_agents", swept.queued_agents)
-            .counting("waiting_calls", swept.waiting_calls)
-            .counting("oldest", swept.oldest_waiting_micros)
+            .counting("pending_calls", swept.pending_calls)
+            .counting("oldest", swept.oldest_pending_micros)
             .counting("complete", swept.complete))
     }
 
@@ -214,7 +214,7 @@ impl Subject {
         Ok(Answer::said("died"))
     }
 
-    async fn die_waiting(&self, call: &Call) -> Result<Answer, Failure> {
+    async fn die_pending(&self, call: &Call) -> Result<Answer, Failure> {
         self.store.open_line(&call.criteria, call.arrived).await?;
         self.store.commit(&Change::wait(call)).await?;
         Ok(Answer::said("died"))
@@ -269,7 +269,7 @@ fn ticket(row: Option<&Row>) -> Option<Ticket> {
 fn changed(changed: &Changed) -> Answer {
     match changed {
         Changed::Done(agent) => Answer::said("done").showing([rows::agent(agent)]),
-        Changed::Refused { agent, .. } => Answer::said("refused").showing([rows::agent(agent)]),
+        Changed::Rejected { agent, .. } => Answer::said("rejected").showing([rows::agent(agent)]),
         Changed::Unknown => Answer::said("unknown"),
     }
 }

@@ -89,17 +89,17 @@ async fn desk_executes_agent_commands(asked: Asked) {
     let places = json!({"availableSince": NOW, "queuedAt": NOW});
     let queued = json!({"changed": true, "agent": ana("queued", places.clone())});
     assert_eq!(asked.shape(enqueue.clone()).await, queued);
-    let refused = "the agent is queued; nothing to do";
-    let refused =
-        json!({"changed": false, "refused": refused, "agent": ana("queued", places.clone())});
-    assert_eq!(asked.shape(enqueue).await, refused);
+    let rejected = "the agent is queued; nothing to do";
+    let rejected =
+        json!({"changed": false, "rejected": rejected, "agent": ana("queued", places.clone())});
+    assert_eq!(asked.shape(enqueue).await, rejected);
 
     let leave = |to| json!({"command": "leave", "agentId": "ana", "to": to});
     assert_eq!(asked.shape(leave("available")).await, available);
     assert_eq!(asked.shape(leave("offline")).await, offline);
     let available = json!({"command": "available", "agentId": "unknown"});
     let unknown = "no agent has this agentId; register it first";
-    let unknown = json!({"changed": false, "refused": unknown});
+    let unknown = json!({"changed": false, "rejected": unknown});
     assert_eq!(asked.shape(available).await, unknown);
 
     let mut fresh = register();
@@ -111,11 +111,11 @@ async fn desk_executes_agent_commands(asked: Asked) {
 async fn desk_executes_call_commands(asked: Asked) {
     let matching = |call: &str, criteria: &Json| json!({"command": "match", "callId": call, "criteria": criteria});
     let man = json!({"language": "Spanish", "gender": "M"});
-    let waiting = json!({"callId": "c1", "status": "waiting"});
-    assert_eq!(asked.shape(matching("c1", &man)).await, waiting);
+    let pending = json!({"callId": "c1", "status": "pending"});
+    assert_eq!(asked.shape(matching("c1", &man)).await, pending);
     let call = |id: &str| json!({"command": "call", "callId": id});
     let pending = |id: &str, criteria: &str| json!({"callId": id, "criteria": criteria, "arrivedAt": NOW, "pendingMs": 0});
-    let shown = json!({"callId": "c1", "status": "waiting", "pending": pending("c1", "Spanish#M")});
+    let shown = json!({"callId": "c1", "status": "pending", "pending": pending("c1", "Spanish#M")});
     assert_eq!(asked.shape(call("c1")).await, shown);
     let cancel = json!({"command": "cancel-call", "callId": "c1"});
     let cancelled = json!({"callId": "c1", "status": "cancelled"});
@@ -140,7 +140,7 @@ async fn desk_executes_call_commands(asked: Asked) {
         {"criteria": "Spanish#*", "depth": 1, "oldest": pending("c2", "Spanish#*")},
         {"criteria": "Spanish#M", "depth": 1, "oldest": pending("c3", "Spanish#M")},
     ]);
-    assert_eq!(queues["waiting"], lines);
+    assert_eq!(queues["pending"], lines);
     let cancel = json!({"command": "cancel-call", "callId": "c3"});
     asked.ask(cancel).await;
     asked.ask(register()).await;
@@ -175,7 +175,7 @@ async fn desk_executes_call_commands(asked: Asked) {
     let again = asked.shape(finish).await;
     assert_eq!(again["changed"], false);
     assert!(
-        again["refused"]
+        again["rejected"]
             .as_str()
             .unwrap()
             .contains("callId and ticket")
@@ -207,13 +207,13 @@ async fn desk_executes_seed_queue_all_and_list_commands(asked: Asked) {
     assert_eq!(assignment["callId"], "c1");
 
     let queue = |name: &str, depth: u64, version: u64| json!({"queue": format!("Q#{name}"), "depth": depth, "version": version});
-    let waiting = |criteria: &str| json!({"criteria": criteria, "depth": 0});
+    let pending = |criteria: &str| json!({"criteria": criteria, "depth": 0});
     let queues = json!({
         "queues": [
             queue("English#F", 2, 2), queue("English#M", 0, 2), queue("French#F", 2, 2),
             queue("French#M", 1, 1), queue("Spanish#F", 2, 2), queue("Spanish#M", 1, 3),
         ],
-        "waiting": [waiting("*#F"), waiting("Spanish#M")],
+        "pending": [pending("*#F"), pending("Spanish#M")],
     });
     assert_eq!(asked.ask(json!({"command": "queues"})).await, queues);
 

@@ -12,7 +12,7 @@ use agent_queue::name::CallId;
 use agent_queue::publish::{PublishError, Published, Publisher};
 use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::memory::MemoryStore;
-use agent_queue::store::{AgentStore, Committed, Refusal, StoreError, There};
+use agent_queue::store::{AgentStore, Committed, Rejection, StoreError, There};
 use agent_queue::time::TokioClock;
 use agent_queue::transaction::{Change, Step};
 use agents::watched::{Watch, watched};
@@ -60,12 +60,12 @@ impl Watch for Partly {
                 let (call, state) = (record.call.clone(), CallState::Unreadable);
                 let there = CallRecord::ended(call, state, NOW);
                 let there = Some(There::Call(Box::new(there)));
-                Some(Refusal { step, there })
+                Some(Rejection { step, there })
             }
             _ => None,
         };
         match change.steps.iter().enumerate().find_map(torn) {
-            Some(refusal) => Ok(Committed::Refused(vec![refusal])),
+            Some(rejection) => Ok(Committed::Rejected(vec![rejection])),
             None => store.commit(change).await,
         }
     }
@@ -177,7 +177,7 @@ async fn invalid_call_goes_to_dead_letter_queue_and_blocks_no_other_call() {
     let batch = [wrong, other_group, delivery("a1", "A")];
     let report = intake.work(&batch, soon()).await;
     assert_eq!(
-        (report.refused, report.queued, report.failed.len()),
+        (report.rejected, report.queued, report.failed.len()),
         (2, 1, 0)
     );
     let letters = world.letters.lock().unwrap();
@@ -195,7 +195,7 @@ async fn call_with_an_unreadable_item_goes_to_dead_letter_queue_and_blocks_no_ot
     let batch = [delivery("torn1", "A"), delivery("a1", "A")];
     let report = intake.work(&batch, soon()).await;
     assert_eq!(report.failed, [""; 0]);
-    assert_eq!((report.refused, report.queued), (1, 1));
+    assert_eq!((report.rejected, report.queued), (1, 1));
     let letters = world.letters.lock().unwrap();
     assert_eq!(letters[0].0, "message-torn1");
     assert!(letters[0].1.contains("cannot be read"), "{letters:?}");

@@ -44,7 +44,7 @@ impl Game {
         let order = [Order::Fifo, Order::Lifo][rng.usize(0..2)];
         let mut watch = Contended::new(seed, order).passing(usize::from(window) - 1);
         if rng.bool() {
-            watch = watch.refusing_both();
+            watch = watch.rejecting_both();
         }
         let (agents, calls) = (rng.usize(20..120), rng.usize(10..60));
         Self {
@@ -110,7 +110,7 @@ impl Game {
                         let state = answer.unwrap().state;
                         let made =
                             matches!(&state, CallState::Assigned(made) if made.call_id == call.id);
-                        assert!(made || state == CallState::Waiting, "{call:?}: {state:?}");
+                        assert!(made || state == CallState::Pending, "{call:?}: {state:?}");
                     }
                 }
             })
@@ -147,7 +147,7 @@ impl Game {
             let batch = *place / side_by_side;
             *place += 1;
             match record.state {
-                CallState::Waiting => drop(waits.entry(wanted).or_insert(batch)),
+                CallState::Pending => drop(waits.entry(wanted).or_insert(batch)),
                 _ => assert!(
                     waits.get(&wanted).is_none_or(|first| batch <= *first),
                     "{id} overtook a call of {wanted}"
@@ -155,7 +155,7 @@ impl Game {
             }
         }
         // No pending call has a matching queued agent.
-        for count in self.store.waiting().await.unwrap() {
+        for count in self.store.pending().await.unwrap() {
             for queue in self.store.queues().await.unwrap() {
                 let pair = count.depth > 0 && queue.depth > 0 && count.criteria.fits(&queue.queue);
                 assert!(!pair, "{count:?} not assigned, though {queue:?} matches");
@@ -238,7 +238,7 @@ async fn lane_starts_no_call_after_a_failed_one() {
         let game = Game::set(0, window);
         let call = |number| call(&format!("c{number}"), "English#F", number);
         let first = game.process(game.store.clone()).match_call(&call(0)).await;
-        assert_eq!(first.unwrap().state, CallState::Waiting);
+        assert_eq!(first.unwrap().state, CallState::Pending);
 
         let watched = watched(game.store.clone(), Arc::new(RejectsSecond::default()));
         let queue = game.process(Arc::new(watched));

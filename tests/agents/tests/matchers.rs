@@ -56,7 +56,7 @@ impl Game {
         let watch = Contended::new(seed, order);
         let watch = Arc::new(match seed % 2 {
             0 => watch,
-            _ => watch.refusing_both(),
+            _ => watch.rejecting_both(),
         });
         let clock = Arc::new(TokioClock::starting_at(NOW));
         let settings = Settings {
@@ -131,7 +131,7 @@ impl Game {
                 0 => drop(self.queue.cancel(&call.id).await.unwrap()),
                 1 | 2 => {
                     let again = self.queue.match_call(&call).await.unwrap().state;
-                    assert!(first == CallState::Waiting || first == again, "{again:?}");
+                    assert!(first == CallState::Pending || first == again, "{again:?}");
                 }
                 _ => {}
             }
@@ -223,10 +223,10 @@ impl Game {
         }
         // Agents and calls are written before the read, so no pending call has a matching queued
         // agent.
-        for count in self.store.waiting().await.unwrap() {
+        for count in self.store.pending().await.unwrap() {
             for queue in self.store.queues().await.unwrap() {
                 let pair = count.depth > 0 && queue.depth > 0 && count.criteria.fits(&queue.queue);
-                let waits = self.store.waiting_calls(&count.criteria, 1).await.unwrap();
+                let waits = self.store.calls_in_line(&count.criteria, 1).await.unwrap();
                 assert!(!pair, "{waits:?} not assigned, though {queue:?} matches");
             }
         }

@@ -68,7 +68,7 @@ async fn unreadable_agent_blocks_no_queue() {
     damage(&client, &pk, &sk, "AgentStatus, Languages").await;
     assert_eq!(world.ask_whom("c1", "Spanish#F").await, "bea");
     let asked = world.ask("c2", "Spanish#F").await;
-    assert_eq!(asked.state, CallState::Waiting);
+    assert_eq!(asked.state, CallState::Pending);
 }
 
 /// The first call of a line cannot be read. An enqueue, a match or a sweep deletes its place and
@@ -95,7 +95,7 @@ async fn unreadable_call_at_the_head_of_a_line_blocks_no_call_and_no_agent() {
         assert!(swept.complete, "{by}");
         assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"), "{by}");
         let left = u64::from(by == "match");
-        assert_eq!(swept.waiting_calls, left, "{by}: the place is deleted");
+        assert_eq!(swept.pending_calls, left, "{by}: the place is deleted");
     }
 }
 
@@ -107,7 +107,7 @@ async fn unreadable_call_whose_wait_is_over_blocks_no_expiry() {
     damage(&client, "Call#c1", "Call", "CallStatus").await;
     world.pass(world.queue.settings().max_wait).await;
     let swept = world.sweep().await;
-    assert_eq!((swept.expired, swept.waiting_calls), (1, 0));
+    assert_eq!((swept.expired, swept.pending_calls), (1, 0));
     assert!(swept.complete);
 }
 

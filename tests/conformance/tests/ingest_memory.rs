@@ -122,7 +122,7 @@ async fn capped() {
     // Ten thousand elements that are not tasks.
     let wrong = format!("[{}0]", "0,".repeat(9_999));
     let report = work(90, &wrong, Duration::from_secs(300)).await;
-    assert_eq!(report.refused, 900_000);
+    assert_eq!(report.rejected, 900_000);
     // Ten thousand tasks in each message: too many to write in time, so most messages are
     // redelivered.
     let tasks = format!("[{}{{}}]", "{},".repeat(9_999));

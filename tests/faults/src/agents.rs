@@ -204,7 +204,7 @@ async fn ended(stage: &Stage) -> Vec<String> {
     for id in stage.calls.lock().expect("not poisoned").iter() {
         match outcomes.get(id) {
             None => wrong.push(format!("{id}: lost")),
-            Some(CallState::Waiting) => wrong.push(format!("{id}: still waiting")),
+            Some(CallState::Pending) => wrong.push(format!("{id}: still pending")),
             Some(CallState::Cancelled) => {}
             Some(CallState::Assigned(assignment)) => {
                 let published = stage.world.published(id);

@@ -241,7 +241,7 @@ fn rates(rng: &mut Rng) -> Rates {
         F::LateWrite,
         F::Latency,
         F::StaleIndex,
-        F::PublishRefused,
+        F::PublishRejected,
         F::PublishUnanswered,
         F::NotificationDuplicated,
         F::NotificationDelayed,
@@ -274,7 +274,7 @@ fn rates(rng: &mut Rng) -> Rates {
     if theme >= 8 {
         let kind = *pick(
             rng,
-            &[F::Throttled, F::Unavailable, F::LostAck, F::PublishRefused],
+            &[F::Throttled, F::Unavailable, F::LostAck, F::PublishRejected],
         );
         rates = rates.with(kind, 0.2 + rng.f64() * 0.5);
     }

@@ -34,7 +34,7 @@ pub enum Action {
     /// A processor takes its next step (rules 2 to 7).
     Process(u8, Fate),
     /// A processor returns the task of its run instead of settling it.
-    GiveBack(u8, Fate),
+    Return(u8, Fate),
     /// A processor's heartbeat renews its lease, or is rejected (rule 2).
     Heartbeat(u8),
     /// A processor finds by its own clock that its lease has expired (rule 2).

@@ -63,7 +63,7 @@ pub(crate) fn may_notice_the_end(processor: &Processor) -> bool {
 /// Rule 2: no renewal succeeded in time, so the processor takes no further task.
 pub fn notice_end(state: &mut State, slot: u8) {
     if let Some(processor) = &mut state.processors[slot as usize] {
-        processor.lost_lease = Some(LostLease::RanOut);
+        processor.lost_lease = Some(LostLease::Expired);
     }
 }
 
@@ -80,7 +80,7 @@ pub fn heartbeat(protocol: &Protocol, state: &mut State, slot: u8) {
             processor.requested_moved = false;
         }
     } else {
-        processor.lost_lease = Some(LostLease::Refused);
+        processor.lost_lease = Some(LostLease::Rejected);
         processor.holds = false;
     }
     state.processors[slot as usize] = Some(processor);
@@ -89,7 +89,7 @@ pub fn heartbeat(protocol: &Protocol, state: &mut State, slot: u8) {
 /// Rule 5: releases the lease if this processor is the owner and `requested` is `seen`.
 pub(crate) fn release(protocol: &Protocol, state: &mut State, processor: &mut Processor) -> Next {
     if !is_owner(state, processor) {
-        return stop_without_lease(protocol, processor, LostLease::Refused);
+        return stop_without_lease(protocol, processor, LostLease::Rejected);
     }
     if processor.requested_moved && !protocol.mutated(Mutation::ReleaseIgnoresRequested) {
         processor.requested_moved = false;
@@ -135,18 +135,18 @@ pub(crate) fn stop_without_lease(
     lost: LostLease,
 ) -> Next {
     match lost {
-        LostLease::Refused
-            if !processor.gave_back || protocol.mutated(Mutation::LateGiveBackUnannounced) =>
+        LostLease::Rejected
+            if !processor.returned || protocol.mutated(Mutation::LateReturnUnannounced) =>
         {
             Next::Leave
         }
-        LostLease::Refused => Next::Request,
-        LostLease::RanOut
-            if !processor.gave_back && protocol.mutated(Mutation::LeavesWhenLeaseRanOut) =>
+        LostLease::Rejected => Next::Request,
+        LostLease::Expired
+            if !processor.returned && protocol.mutated(Mutation::LeavesWhenLeaseExpired) =>
         {
             Next::Leave
         }
-        LostLease::RanOut => Next::Go(Step::ReleaseForTailCall),
+        LostLease::Expired => Next::Go(Step::ReleaseForTailCall),
     }
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn release_for_tail_call(
     processor: &mut Processor,
 ) -> Next {
     let released = free(protocol, state, processor);
-    if !released && protocol.mutated(Mutation::NoTailCallAfterRefusedRelease) {
+    if !released && protocol.mutated(Mutation::NoTailCallAfterRejectedRelease) {
         return Next::Leave;
     }
     if let Some(bound) = protocol.idle_bound {

@@ -10,13 +10,13 @@ pub enum Mutation {
     /// Rule 1: `trigger` logs a failed publish, and succeeds.
     PublishErrorSwallowed,
     /// Rule 1: a processor that lost its lease requests no wake-up, although it returned a task.
-    LateGiveBackUnannounced,
+    LateReturnUnannounced,
     /// Rule 2: the owner is the message id, which is the same in a redelivery.
     OwnerIsMessageId,
     /// Rule 2: a processor acquires another processor's live lease.
     AcquireOverLiveLease,
     /// Rule 2: a processor whose lease expired by its own clock ends without a tail call.
-    LeavesWhenLeaseRanOut,
+    LeavesWhenLeaseExpired,
     /// Rule 3: an attempt that finds a live lease with its own message id ends without an error.
     BusyWithOwnMessageLeaves,
     /// Rule 4: a page that yields no take counts as the end of the index.
@@ -38,7 +38,7 @@ pub enum Mutation {
     /// Rule 6: the tail call is published before the release.
     TailCallBeforeRelease,
     /// Rule 6: a rejected release ends the turn without a tail call.
-    NoTailCallAfterRefusedRelease,
+    NoTailCallAfterRejectedRelease,
     /// Rule 6: a tail call whose publish fails is logged, and the invocation succeeds.
     TailCallErrorSwallowed,
     /// Rule 1: a newer state of a settled key is written without a wake-up request.

@@ -107,10 +107,10 @@ pub(crate) fn settle(
         }
         // A settled task becomes PENDING if a newer state was written during its run.
         let left = state.end_run(task, status);
-        let gives_back = left == Status::Pending;
+        let returns = left == Status::Pending;
         let quiet = protocol.mutated(Mutation::OvertakenEndUnannounced) && left != status;
-        processor.gave_back |= gives_back && !quiet;
-        processor.gave_back_late |= gives_back && !is_owner(state, processor);
+        processor.returned |= returns && !quiet;
+        processor.returned_late |= returns && !is_owner(state, processor);
     }
     Next::Go(pass(protocol, false))
 }

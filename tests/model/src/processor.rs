@@ -55,10 +55,10 @@ fn step_actions(state: &State, slot: u8, processor: &Processor, actions: &mut Ve
     if processor.step == Step::TailCall && state.budget.errors > 0 {
         actions.push(Action::Process(slot, Fate::Fails));
     }
-    if matches!(processor.step, Step::Run { .. }) && state.budget.give_backs > 0 {
-        actions.push(Action::GiveBack(slot, Fate::Works));
+    if matches!(processor.step, Step::Run { .. }) && state.budget.returns > 0 {
+        actions.push(Action::Return(slot, Fate::Works));
         if state.budget.lost_responses > 0 {
-            actions.push(Action::GiveBack(slot, Fate::ResponseLost));
+            actions.push(Action::Return(slot, Fate::ResponseLost));
         }
     }
 }
@@ -76,10 +76,10 @@ pub fn start(protocol: &Protocol, state: &mut State, slot: u8, message: Message)
         requested_moved: false,
         holds: false,
         lost_lease: None,
-        gave_back: false,
+        returned: false,
         settled: false,
         ran: false,
-        gave_back_late: false,
+        returned_late: false,
     });
 }
 
@@ -118,14 +118,14 @@ pub fn step(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
     finish(protocol, state, slot, processor, next, fate);
 }
 
-pub fn give_back(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
+pub fn return_task(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
     let Some(mut processor) = state.processors[slot as usize] else {
         return;
     };
     let Step::Run { task, .. } = processor.step else {
         return;
     };
-    spend(&mut state.budget.give_backs);
+    spend(&mut state.budget.returns);
     let next = newest_first::settle(protocol, state, slot, &mut processor, task, Status::Pending);
     finish(protocol, state, slot, processor, next, fate);
 }
@@ -151,8 +151,8 @@ fn finish(
         }
         before.holds = processor.holds;
         before.settled = processor.settled;
-        before.gave_back = processor.gave_back;
-        before.gave_back_late = processor.gave_back_late;
+        before.returned = processor.returned;
+        before.returned_late = processor.returned_late;
     }
 }
 
@@ -161,7 +161,7 @@ fn advance(protocol: &Protocol, state: &mut State, slot: u8, processor: Processo
         Next::Go(step) => state.processors[slot as usize] = Some(Processor { step, ..processor }),
         Next::Request => {
             retire(state, slot);
-            waker::start(protocol, state, Source::LateGiveBack(processor.message));
+            waker::start(protocol, state, Source::LateReturn(processor.message));
         }
         Next::Leave => retire(state, slot),
         Next::Fail => fail(state, slot),
@@ -176,7 +176,7 @@ pub fn fail(state: &mut State, slot: u8) {
     let mine =
         |status| matches!(status, Status::Taken { token: Owner::Attempt(by), .. } if by == slot);
     state.history.stranded |= state.tasks.iter().any(|task| mine(task.status));
-    state.history.lost |= processor.gave_back_late;
+    state.history.lost |= processor.returned_late;
     retire(state, slot);
     redeliver(state, processor.message);
 }

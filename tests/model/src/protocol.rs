@@ -154,7 +154,7 @@ impl Model for Protocol {
             Action::DuplicateTailCall => platform::duplicate_tail_call(next),
             Action::LoseTailCall => platform::lose_tail_call(next),
             Action::Process(slot, fate) => processor::step(self, next, slot, fate),
-            Action::GiveBack(slot, fate) => processor::give_back(self, next, slot, fate),
+            Action::Return(slot, fate) => processor::return_task(self, next, slot, fate),
             Action::Heartbeat(slot) => lease::heartbeat(self, next, slot),
             Action::NoticeLeaseEnd(slot) => lease::notice_end(next, slot),
             Action::TimeUp(slot) => lease::time_up(self, next, slot),
@@ -163,7 +163,7 @@ impl Model for Protocol {
             Action::TaskLeaseEnds(task) => platform::task_lease_ends(next, task),
             Action::MarkerEnds => platform::marker_ends(next),
             Action::SweepReads(task) => sweep::read(next, task),
-            Action::SweepReturns => sweep::give_back(self, next),
+            Action::SweepReturns => sweep::return_task(self, next),
             Action::SweepWakes => sweep::wake(self, next),
         }
         (state != *last).then_some(state)

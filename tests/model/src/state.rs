@@ -33,7 +33,7 @@ pub enum Source {
     Sweep,
     /// A processor that returned a task after another had acquired the lease. If the request fails,
     /// the platform redelivers the processor's message.
-    LateGiveBack(Message),
+    LateReturn(Message),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -102,9 +102,9 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LostLease {
     /// A renewal was rejected: the control item names another owner, or none.
-    Refused,
+    Rejected,
     /// By its own clock the lease has expired, and no renewal succeeded in time.
-    RanOut,
+    Expired,
 }
 
 /// One invocation attempt of `process-tasks`.
@@ -121,14 +121,14 @@ pub struct Processor {
     /// How it learned that it has lost the lease, after which it takes no further task (rule 2).
     pub lost_lease: Option<LostLease>,
     /// Whether this turn returned a task.
-    pub gave_back: bool,
+    pub returned: bool,
     /// Whether this turn settled a task (rule 10).
     pub settled: bool,
     /// Whether this turn ran a task, if starts are limited (rule 10).
     pub ran: bool,
     /// Whether it returned a task after it had lost the lease. Only [`crate::processor::fail`]
     /// reads it, for [`History::lost`].
-    pub gave_back_late: bool,
+    pub returned_late: bool,
 }
 
 /// The number of faults of each kind that may still happen.
@@ -146,7 +146,7 @@ pub struct Budget {
     /// Task leases that expire while their holder is active.
     pub slow_runs: u8,
     /// Tasks that are returned instead of settled.
-    pub give_backs: u8,
+    pub returns: u8,
     /// Turns that end before the queue is empty; [`Budget::UNLIMITED`] for any number.
     pub time_ups: u8,
     pub marker_ends: u8,

@@ -21,7 +21,7 @@ pub fn actions(state: &State, actions: &mut Vec<Action>) {
             actions.push(Action::Wake(position, Fate::Fails));
         }
         // A crash before the first write is only a delay, unless it forgets a returned task.
-        let forgets = matches!(waker.source, Source::LateGiveBack(_));
+        let forgets = matches!(waker.source, Source::LateReturn(_));
         if state.budget.crashes > 0 && (forgets || waker.step > first_step_written()) {
             actions.push(Action::CrashWaker(position));
         }
@@ -154,7 +154,7 @@ fn fail(protocol: &Protocol, state: &mut State, waker: Waker) {
             ..waker
         }),
         Source::TailCall | Source::Sweep => state.history.lost = true,
-        Source::LateGiveBack(message) => {
+        Source::LateReturn(message) => {
             state.history.lost |= waker.step <= first_step_written();
             processor::redeliver(state, message);
         }

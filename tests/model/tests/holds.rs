@@ -61,15 +61,15 @@ fn crash_and_failed_publish_around_the_tail_call() {
 
 #[test]
 fn slow_processor_that_returns_a_task() {
-    let budget = budget!(slow_processors: 1, slow_runs: 1, give_backs: 1, time_ups: 1);
+    let budget = budget!(slow_processors: 1, slow_runs: 1, returns: 1, time_ups: 1);
     let more = budget!(crashes: 1, ..budget);
     holds(world(Protocol::with(2, budget), Protocol::with(2, more)));
 }
 
 #[test]
 fn slow_processor_that_crashes() {
-    let budget = budget!(crashes: 1, slow_processors: 1, give_backs: 1);
-    let more = budget!(errors: 1, time_ups: 1, marker_ends: 1, give_backs: 0, ..budget);
+    let budget = budget!(crashes: 1, slow_processors: 1, returns: 1);
+    let more = budget!(errors: 1, time_ups: 1, marker_ends: 1, returns: 0, ..budget);
     holds(world(Protocol::with(2, budget), Protocol::with(2, more)));
 }
 
@@ -83,7 +83,7 @@ fn lost_response() {
 #[test]
 fn lost_response_of_a_slow_processor() {
     let budget = budget!(lost_responses: 1, slow_processors: 1);
-    let more = budget!(give_backs: 1, time_ups: 1, ..budget);
+    let more = budget!(returns: 1, time_ups: 1, ..budget);
     holds(world(Protocol::with(2, budget), Protocol::with(2, more)));
 }
 
@@ -95,7 +95,7 @@ fn lost_notification() {
 
 #[test]
 fn sweep_during_running_tasks() {
-    let budget = budget!(slow_runs: 1, give_backs: 1, early_sweeps: 1);
+    let budget = budget!(slow_runs: 1, returns: 1, early_sweeps: 1);
     let more = budget!(slow_processors: 1, ..budget);
     let sweeping = |budget| Protocol {
         sweep: true,
@@ -132,7 +132,7 @@ fn turns_without_a_settled_task() {
 
 #[test]
 fn turns_that_only_wait_for_the_rate_limit() {
-    let budget = budget!(time_ups: Budget::UNLIMITED, give_backs: 3);
+    let budget = budget!(time_ups: Budget::UNLIMITED, returns: 3);
     let limited = |tasks| Protocol {
         idle_bound: Some(2),
         rate_limited: true,
@@ -143,7 +143,7 @@ fn turns_that_only_wait_for_the_rate_limit() {
 
 #[test]
 fn the_queue_can_always_be_emptied() {
-    let budget = budget!(slow_processors: 1, give_backs: 1, time_ups: 1);
+    let budget = budget!(slow_processors: 1, returns: 1, time_ups: 1);
     let more = budget!(duplicates: 1, time_ups: 0, ..budget);
     drains(world(Protocol::with(2, budget), Protocol::with(2, more)));
 }
@@ -151,7 +151,7 @@ fn the_queue_can_always_be_emptied() {
 #[test]
 fn the_sweep_can_always_empty_the_queue() {
     let budget = budget!(losses: 1, crashes: 1, slow_runs: 1);
-    let more = budget!(give_backs: 1, early_sweeps: 1, ..budget);
+    let more = budget!(returns: 1, early_sweeps: 1, ..budget);
     let sweeping = |budget| Protocol {
         sweep: true,
         ..Protocol::with(2, budget)

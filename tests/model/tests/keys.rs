@@ -37,7 +37,7 @@ fn properties_hold_with_newer_states_a_crash_and_a_slow_processor() {
 
 #[test]
 fn properties_hold_with_newer_states_lost_responses_and_returns() {
-    let budget = budget!(newer_states: 2, lost_responses: 1, give_backs: 1, time_ups: 1);
+    let budget = budget!(newer_states: 2, lost_responses: 1, returns: 1, time_ups: 1);
     holds(Protocol::with(1, budget));
 }
 

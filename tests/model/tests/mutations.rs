@@ -53,13 +53,13 @@ broken! {
     rule_1_a_failed_publish_is_an_error:
         PublishErrorSwallowed in (1, errors: 1) => NO_TASK_WAITS_ALONE;
     rule_1_late_return_requests_a_wake_up:
-        LateGiveBackUnannounced in (2, slow_processors: 1, give_backs: 1) => NO_TASK_WAITS_ALONE;
+        LateReturnUnannounced in (2, slow_processors: 1, returns: 1) => NO_TASK_WAITS_ALONE;
     rule_2_each_attempt_has_its_own_owner_id:
         OwnerIsMessageId in (1, duplicates: 1) => ONE_PROCESSOR;
     rule_2_processor_does_not_acquire_a_live_lease:
         AcquireOverLiveLease in (1, duplicates: 1) => ONE_PROCESSOR;
     rule_2_processor_with_an_expired_lease_publishes_a_tail_call:
-        LeavesWhenLeaseRanOut in (1, slow_processors: 1) => NO_TASK_WAITS_ALONE;
+        LeavesWhenLeaseExpired in (1, slow_processors: 1) => NO_TASK_WAITS_ALONE;
     rule_3_attempt_fails_if_its_message_has_a_live_lease:
         BusyWithOwnMessageLeaves in (1, crashes: 1) => NO_TASK_WAITS_ALONE;
     rule_4_pass_reads_to_the_end_of_the_index:
@@ -81,7 +81,7 @@ broken! {
     rule_6_the_release_comes_before_the_tail_call:
         TailCallBeforeRelease in (1, time_ups: 1) => NO_TASK_WAITS_ALONE;
     rule_6_tail_call_follows_a_rejected_release_too:
-        NoTailCallAfterRefusedRelease in (1, time_ups: 1, lost_responses: 1) => NO_TASK_WAITS_ALONE;
+        NoTailCallAfterRejectedRelease in (1, time_ups: 1, lost_responses: 1) => NO_TASK_WAITS_ALONE;
     rule_6_a_tail_call_that_cannot_be_published_fails_the_invocation:
         TailCallErrorSwallowed in (1, time_ups: 1, errors: 1) => NO_TASK_WAITS_ALONE;
     rule_8_sweep_returns_only_the_lease_that_it_read:
@@ -95,7 +95,7 @@ broken! {
     rule_10_number_of_turns_without_a_settled_task_is_bounded:
         NoIdleBound in (1, time_ups: Budget::UNLIMITED) {idle_bound: Some(3)} => NO_ENDLESS_IDLING;
     rule_10_turn_that_only_waited_does_not_reset_the_count:
-        WaitIsProgress in (1, time_ups: Budget::UNLIMITED, give_backs: 3) {idle_bound: Some(2), rate_limited: true} => NO_ENDLESS_IDLING;
+        WaitIsProgress in (1, time_ups: Budget::UNLIMITED, returns: 3) {idle_bound: Some(2), rate_limited: true} => NO_ENDLESS_IDLING;
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
         (2, pages::leases(machine)),
         (weight(pending, 13), tasks::take(machine)),
         (weight(taken, 8), leases::settle(machine)),
-        (weight(taken, 8), leases::give_back(machine)),
+        (weight(taken, 8), leases::return_task(machine)),
         (
             weight(taken, 8) + weight(overtaken, 20),
             leases::reclaim(machine),

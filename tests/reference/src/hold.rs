@@ -55,7 +55,7 @@ async fn run(
         same(&machine, &after).map_err(|difference| format!("{}\n{difference}", rule.row()))?;
         ledger.enter(operation, &answer, &before, &after)?;
         before = after;
-        figures.count(operation.name(), answer.is_refusal(), rule);
+        figures.count(operation.name(), answer.is_rejection(), rule);
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ impl Ledger {
         before: &Snapshot,
         after: &Snapshot,
     ) -> Result<(), String> {
-        if answer.is_refusal() && before != after {
+        if answer.is_rejection() && before != after {
             return Err("rejected, and yet something changed".to_owned());
         }
         let ids: BTreeSet<_> = before.tasks.keys().chain(after.tasks.keys()).collect();
@@ -71,7 +71,7 @@ impl Ledger {
                 *self.starts.entry(id.clone()).or_default() += 1;
             }
             Operation::Settle { lease, .. }
-            | Operation::GiveBack { lease, .. }
+            | Operation::Return { lease, .. }
             | Operation::Reclaim { lease, .. } => {
                 let holder = self.holders.remove(id);
                 if holder != Some(lease.token) {
@@ -161,7 +161,7 @@ fn arrow(operation: &Operation, was: Option<&Record>, is: Option<&Record>) -> Re
             (from, to) == (Some(Taken), Some(Pending))
         }
         Operation::Settle { .. } => from == Some(Taken) && matches!(to, Some(Success | Failure)),
-        Operation::GiveBack { .. } => (from, to) == (Some(Taken), Some(Pending)),
+        Operation::Return { .. } => (from, to) == (Some(Taken), Some(Pending)),
         Operation::Reclaim { .. } => from == Some(Taken) && matches!(to, Some(Pending | Failure)),
         Operation::Quarantine { .. } => (from, to) == (Some(Pending), Some(Failure)),
         Operation::Adopt { .. } => (from, to) == (Some(Pending), Some(Pending)),

@@ -26,7 +26,7 @@ pub struct Machine {
     pub takes: Vec<TakeRequest>,
     pub settlements: Vec<Operation>,
     /// Every return, so that it can be repeated.
-    pub give_backs: Vec<Operation>,
+    pub returns: Vec<Operation>,
     pub leases: Vec<Lease>,
     /// The expected answer to the last operation, and its rule.
     pub last: Option<(Answer, Rule)>,
@@ -60,7 +60,7 @@ impl Machine {
             inserts: Vec::new(),
             takes: Vec::new(),
             settlements: Vec::new(),
-            give_backs: Vec::new(),
+            returns: Vec::new(),
             leases: Vec::new(),
             last: None,
         }
@@ -81,7 +81,7 @@ impl Machine {
             }
             (Operation::Take(request), _) => self.takes.push(request.clone()),
             (Operation::Settle { .. }, _) => self.settlements.push(operation.clone()),
-            (Operation::GiveBack { .. }, _) => self.give_backs.push(operation.clone()),
+            (Operation::Return { .. }, _) => self.returns.push(operation.clone()),
             _ => {}
         }
         self.last = Some((answer, rule));

@@ -10,7 +10,7 @@ use lifo_queue::store::{
     TakeRequest, Written,
 };
 use lifo_queue::task::{
-    GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, TaskStatus, Ttl,
+    Lease, NewTask, Reclaim, Retention, Return, Settlement, TaskId, TaskStatus, Ttl,
 };
 use lifo_queue::time::{EpochSeconds, Millis};
 
@@ -32,9 +32,9 @@ pub enum Operation {
         settlement: Settlement,
         now: Millis,
     },
-    GiveBack {
+    Return {
         lease: Lease,
-        give_back: GiveBack,
+        returned: Return,
         now: Millis,
     },
     Reclaim {
@@ -135,7 +135,7 @@ pub enum Answer {
 impl Answer {
     /// Whether the operation was rejected: another process was faster, or the task has another
     /// state.
-    pub fn is_refusal(&self) -> bool {
+    pub fn is_rejection(&self) -> bool {
         match self {
             Self::Inserted(answer) => !matches!(answer, Inserted::Created | Inserted::Replaced(_)),
             Self::Taken(answer) => !matches!(answer, TakeOutcome::Won(_)),
@@ -159,7 +159,7 @@ impl Operation {
             Self::Leases(_) => "taken_page",
             Self::Take(_) => "take",
             Self::Settle { .. } => "settle",
-            Self::GiveBack { .. } => "give_back",
+            Self::Return { .. } => "return_task",
             Self::Reclaim { .. } => "reclaim",
             Self::Quarantine { .. } => "quarantine",
             Self::Adopt { .. } => "adopt_ttl",
@@ -184,7 +184,7 @@ impl Operation {
             Self::Take(request) => Some(request.now),
             Self::Waiting(pass) | Self::Leases(pass) => Some(pass.now),
             Self::Settle { now, .. }
-            | Self::GiveBack { now, .. }
+            | Self::Return { now, .. }
             | Self::Reclaim { now, .. }
             | Self::Quarantine { now, .. }
             | Self::Redrive { now, .. }
@@ -200,7 +200,7 @@ impl Operation {
             Self::Foreign(task) => Some(&task.id),
             Self::Take(request) => Some(&request.candidate.id),
             Self::Settle { lease, .. }
-            | Self::GiveBack { lease, .. }
+            | Self::Return { lease, .. }
             | Self::Reclaim { lease, .. } => Some(&lease.task),
             Self::Quarantine { seen, .. } => Some(&seen.id),
             Self::Adopt { task, .. } | Self::Cancel(task) => Some(task),

@@ -38,9 +38,9 @@ impl ReferenceQueue {
                 settlement,
                 now,
             } => self.settle(lease, settlement, *now),
-            Operation::GiveBack {
-                lease, give_back, ..
-            } => self.give_back(lease, give_back),
+            Operation::Return {
+                lease, returned, ..
+            } => self.return_task(lease, returned),
             Operation::Reclaim {
                 lease,
                 reclaim,

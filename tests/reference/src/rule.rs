@@ -51,13 +51,13 @@ rules! {
     SettleNotTaken: "settle: lost, the task is not TAKEN";
     SettleOtherLease: "settle: lost, the lease is another's";
 
-    GiveBack: "return: TAKEN -> PENDING by the lease's token, the attempt counts";
-    GiveBackFree: "return: TAKEN -> PENDING by the lease's token, the attempt does not count";
-    GiveBackRepeated: "return: the item has our token and PENDING, so it was our return";
-    GiveBackOvertaken: "return: TAKEN -> PENDING by the lease's token, a newer state was written";
-    GiveBackGone: "return: lost, no such task";
-    GiveBackNotTaken: "return: lost, the task is not TAKEN";
-    GiveBackOtherLease: "return: lost, the lease is another's";
+    Return: "return: TAKEN -> PENDING by the lease's token, the attempt counts";
+    ReturnFree: "return: TAKEN -> PENDING by the lease's token, the attempt does not count";
+    ReturnRepeated: "return: the item has our token and PENDING, so it was our return";
+    ReturnOvertaken: "return: TAKEN -> PENDING by the lease's token, a newer state was written";
+    ReturnGone: "return: lost, no such task";
+    ReturnNotTaken: "return: lost, the task is not TAKEN";
+    ReturnOtherLease: "return: lost, the lease is another's";
 
     ReclaimReturn: "sweep: TAKEN -> PENDING, the lease expired";
     ReclaimFail: "sweep: TAKEN -> FAILURE, the lease of the last attempt expired and it ran alone";
@@ -101,7 +101,7 @@ rules! {
     MarkHeld: "mark: lost, a processor is active";
 
     Acquire: "acquire: the lease was free";
-    AcquireRanOut: "acquire: another's lease expired";
+    AcquireExpired: "acquire: another's lease expired";
     AcquireAgain: "acquire: the lease was ours";
     AcquireHeld: "acquire: another's lease is live";
     AcquirePaused: "acquire: the queue is paused";

@@ -66,11 +66,11 @@ pub async fn perform(
             settlement,
             now,
         } => Answer::Written(store.settle(lease, settlement, &RETENTION, *now).await?),
-        Operation::GiveBack {
+        Operation::Return {
             lease,
-            give_back,
+            returned,
             now,
-        } => Answer::Written(store.give_back(lease, give_back, *now).await?),
+        } => Answer::Written(store.return_task(lease, returned, *now).await?),
         Operation::Reclaim {
             lease,
             reclaim,
@@ -178,7 +178,7 @@ async fn waiting(
         if after.is_none() {
             for candidate in &mut found {
                 // Only PENDING entries have it: no caller needs it of others.
-                candidate.lease_ran_out &= pass.status == TaskStatus::Pending;
+                candidate.lease_expired &= pass.status == TaskStatus::Pending;
             }
             return in_order(found, |candidate| &candidate.id, pass.order, before);
         }

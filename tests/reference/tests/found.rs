@@ -51,7 +51,7 @@ fn take(ttl: Ttl) -> Operation {
             ttl,
             not_before: None,
             attempts: 0,
-            lease_ran_out: false,
+            lease_expired: false,
         },
         token: LeaseToken(Uuid::from_u128(1)),
         lease_until: at(40),

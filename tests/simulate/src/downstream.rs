@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     /// HTTP 503 without `Retry-After`.
     Unavailable,
     /// No connection.
-    Refused,
+    Rejected,
     /// No answer until the caller's time-out.
     Timeout,
 }
@@ -38,7 +38,7 @@ impl Kind {
     pub(crate) const ALL: [Self; 4] = [
         Self::BadGateway,
         Self::Unavailable,
-        Self::Refused,
+        Self::Rejected,
         Self::Timeout,
     ];
 
@@ -47,7 +47,7 @@ impl Kind {
         match self {
             Self::BadGateway => "502",
             Self::Unavailable => "503",
-            Self::Refused => "refused",
+            Self::Rejected => "rejected",
             Self::Timeout => "timeout",
         }
     }
@@ -55,7 +55,7 @@ impl Kind {
     /// The duration and the outcome of such a call, as the HTTP runner reports it.
     fn deed(self) -> (Duration, Deed) {
         match self {
-            Self::BadGateway | Self::Refused => (ERROR, Deed::Unavailable),
+            Self::BadGateway | Self::Rejected => (ERROR, Deed::Unavailable),
             Self::Unavailable => (ERROR, Deed::Busy(None)),
             Self::Timeout => (Duration::ZERO, Deed::Hang),
         }

@@ -171,9 +171,9 @@ fn enqueue_and_profile_change_make_new_tickets_except_in_a_call() {
 #[test]
 fn invalid_transition_error_names_the_remedy() {
     let attending = agent(states()[3].clone());
-    let refused = attending.leave(IdleStatus::Offline).unwrap_err();
+    let rejected = attending.leave(IdleStatus::Offline).unwrap_err();
     assert_eq!(
-        refused.to_string(),
+        rejected.to_string(),
         "the agent is attendingCall; finish the call first"
     );
 }

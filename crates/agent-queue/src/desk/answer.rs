@@ -9,7 +9,7 @@ use crate::agent::{Agent, AgentState, AgentStatus, Ticket};
 use crate::call::{Assignment, Call, CallState};
 use crate::dimension::Dimensions;
 use crate::name::{AgentId, CallId};
-use crate::store::{AgentPage, QueueCounters, WaitingCount};
+use crate::store::{AgentPage, LineDepth, QueueCounters};
 use crate::time::Micros;
 
 #[derive(Clone, Debug, Serialize)]
@@ -20,7 +20,7 @@ pub enum Answer {
         changed: bool,
         /// If not: the reason, and what to do first.
         #[serde(skip_serializing_if = "Option::is_none")]
-        refused: Option<String>,
+        rejected: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         agent: Option<AgentView>,
         /// The agent's assignment, if a call was pending.
@@ -40,7 +40,7 @@ pub enum Answer {
     },
     Call {
         call_id: CallId,
-        /// `assigned`, `waiting`, `cancelled`, `expired` or `unknown`.
+        /// `assigned`, `pending`, `cancelled`, `expired` or `unknown`.
         status: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
         assignment: Option<Assignment>,
@@ -53,7 +53,7 @@ pub enum Answer {
     Queues {
         queues: Vec<QueueView>,
         /// Every open line of pending calls; some may be empty.
-        waiting: Vec<WaitingView>,
+        pending: Vec<LineView>,
     },
     Agents {
         /// A page of agents, ordered by id.
@@ -92,7 +92,7 @@ pub struct QueueView {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct WaitingView {
+pub struct LineView {
     criteria: String,
     depth: u64,
     /// The oldest of these calls, as of another read than the depth.
@@ -168,7 +168,7 @@ impl Answer {
     /// commands.
     pub fn rejected(&self) -> Option<&str> {
         match self {
-            Self::Changed { refused, .. } => refused.as_deref(),
+            Self::Changed { rejected, .. } => rejected.as_deref(),
             _ => None,
         }
     }
@@ -190,7 +190,7 @@ impl Answer {
     /// `oldest` has the oldest pending call of each criteria.
     pub(super) fn queues(
         queues: Vec<QueueCounters>,
-        waiting: Vec<WaitingCount>,
+        pending: Vec<LineDepth>,
         oldest: &[Call],
         now: Micros,
     ) -> Self {
@@ -199,9 +199,9 @@ impl Answer {
             depth: counters.depth,
             version: counters.version,
         };
-        let criteria = |count: WaitingCount| {
+        let criteria = |count: LineDepth| {
             let oldest = oldest.iter().find(|call| call.criteria == count.criteria);
-            WaitingView {
+            LineView {
                 criteria: count.criteria.to_string(),
                 depth: count.depth,
                 oldest: oldest.map(|call| PendingView::of(call, now)),
@@ -209,7 +209,7 @@ impl Answer {
         };
         Self::Queues {
             queues: queues.into_iter().map(queue).collect(),
-            waiting: waiting.into_iter().map(criteria).collect(),
+            pending: pending.into_iter().map(criteria).collect(),
         }
     }
 

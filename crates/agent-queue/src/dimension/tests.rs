@@ -153,10 +153,10 @@ fn dimensions_are_read_from_json_or_rejected_with_a_remedy() {
     assert!(read(json!([gender, language])).is_ok(), "in any order");
     assert!(read(json!([gender])).is_ok(), "none of them multi-valued");
     let taken = json!({"name": "team", "attribute": "Ticket"});
-    let refused = read(json!([language, taken])).unwrap_err();
+    let rejected = read(json!([language, taken])).unwrap_err();
     assert!(
-        refused.contains("\"team\"") && refused.contains("Ticket"),
-        "{refused}"
+        rejected.contains("\"team\"") && rejected.contains("Ticket"),
+        "{rejected}"
     );
     assert!(
         read(json!([language, gender, gender])).is_err(),

@@ -63,7 +63,7 @@ pub struct BatchReport {
     pub assigned: u32,
     pub queued: u32,
     pub expired: u32,
-    pub refused: u32,
+    pub rejected: u32,
     pub published: Published,
 }
 
@@ -176,9 +176,9 @@ impl Intake {
         for delivery in begun {
             let matched = match answers.next() {
                 Some(Ok(matched)) if matched.state == CallState::Unreadable => {
-                    let refuse = self.refuse(delivery, UNREADABLE, &mut done);
-                    let refused = timeout_at(deadline + PUBLISHING_ENDS, refuse).await;
-                    refused.unwrap_or(false)
+                    let reject = self.reject(delivery, UNREADABLE, &mut done);
+                    let rejected = timeout_at(deadline + PUBLISHING_ENDS, reject).await;
+                    rejected.unwrap_or(false)
                 }
                 Some(Ok(matched)) => done.matched(&matched),
                 Some(Err(error)) => {
@@ -233,16 +233,16 @@ impl Intake {
         };
         match read(message, &self.queue.settings().dimensions) {
             Ok(call) => Ok(Some(call)),
-            Err(refused) => {
-                let reason = refused.to_string();
-                let refuse = self.refuse(delivery, &reason, done);
-                let refused = timeout_at(deadline + MATCH_ENDS, refuse).await;
-                refused.unwrap_or(false).then_some(None).ok_or(())
+            Err(rejected) => {
+                let reason = rejected.to_string();
+                let reject = self.reject(delivery, &reason, done);
+                let rejected = timeout_at(deadline + MATCH_ENDS, reject).await;
+                rejected.unwrap_or(false).then_some(None).ok_or(())
             }
         }
     }
 
-    async fn refuse(&self, delivery: &Delivery, reason: &str, done: &mut BatchReport) -> bool {
+    async fn reject(&self, delivery: &Delivery, reason: &str, done: &mut BatchReport) -> bool {
         tracing::warn!(
             message = delivery.id,
             reason,
@@ -250,7 +250,7 @@ impl Intake {
         );
         match self.dead_letters.bury(delivery, reason).await {
             Ok(()) => {
-                done.refused += 1;
+                done.rejected += 1;
                 true
             }
             Err(error) => {
@@ -268,7 +268,7 @@ impl Intake {
 impl BatchReport {
     /// Adds the result of a match. Returns whether its message is finished.
     fn matched(&mut self, matched: &Matched) -> bool {
-        let waits = matched.queued && matched.state == CallState::Waiting;
+        let waits = matched.queued && matched.state == CallState::Pending;
         self.queued += u32::from(waits);
         self.expired += matched.expired;
         !matched.cut_short
@@ -278,7 +278,7 @@ impl BatchReport {
         self.failed.extend(group.failed);
         self.queued += group.queued;
         self.expired += group.expired;
-        self.refused += group.refused;
+        self.rejected += group.rejected;
     }
 }
 

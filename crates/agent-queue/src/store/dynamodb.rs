@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::types::{CancellationReason, DeleteRequest, WriteRequest};
 
 use self::item::{Attributes, key};
 use self::transact::Composer;
-use super::{Committed, Refusal, StoreError, There};
+use super::{Committed, Rejection, StoreError, There};
 use crate::call::{CallRecord, CallState, OutboxEntry};
 use crate::dimension::Dimensions;
 use crate::transaction::{Change, Step, outbox_key};
@@ -92,13 +92,13 @@ impl DynamoStore {
         change: &Change,
         reasons: &[CancellationReason],
     ) -> Result<Option<Committed>, StoreError> {
-        let mut refused = vec![];
+        let mut rejected = vec![];
         let mut conflict = false;
         for (step, reason) in reasons.iter().enumerate() {
             match reason.code() {
                 Some("ConditionalCheckFailed") => {
                     let there = self.there(change.steps.get(step), reason);
-                    refused.push(Refusal { step, there });
+                    rejected.push(Rejection { step, there });
                 }
                 Some("TransactionConflict") => conflict = true,
                 None | Some("None" | "ThrottlingError" | "ProvisionedThroughputExceeded") => {}
@@ -112,8 +112,8 @@ impl DynamoStore {
                 }
             }
         }
-        Ok(if !refused.is_empty() {
-            Some(Committed::Refused(refused))
+        Ok(if !rejected.is_empty() {
+            Some(Committed::Rejected(rejected))
         } else if conflict {
             Some(Committed::Conflict)
         } else {

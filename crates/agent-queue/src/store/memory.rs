@@ -10,9 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use super::{
-    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
-};
+use super::{AgentPage, AgentStore, Committed, Line, LineDepth, Order, QueueCounters, StoreError};
 use crate::agent::Agent;
 use crate::call::{Call, CallRecord, OutboxEntry};
 use crate::criteria::{Criteria, QueueName};
@@ -33,7 +31,7 @@ struct State {
     joins: BTreeMap<QueueName, u64>,
     entries: BTreeMap<(QueueName, Micros, AgentId), QueueEntry>,
     calls: BTreeMap<CallId, CallRecord>,
-    waiting: BTreeMap<(Criteria, String), Call>,
+    pending: BTreeMap<(Criteria, String), Call>,
     lines: BTreeMap<Criteria, Micros>,
     leases: BTreeMap<(Micros, AgentId), CallLease>,
     outbox: BTreeMap<String, OutboxEntry>,
@@ -47,8 +45,8 @@ impl State {
         self.entries.range(first..last).map(|(_, entry)| entry)
     }
 
-    fn waiting_for(&self, criteria: &Criteria) -> impl Iterator<Item = &Call> {
-        let range = self.waiting.range((criteria.clone(), String::new())..);
+    fn pending_for(&self, criteria: &Criteria) -> impl Iterator<Item = &Call> {
+        let range = self.pending.range((criteria.clone(), String::new())..);
         range
             .take_while(move |((of, _), _)| of == criteria)
             .map(|(_, call)| call)
@@ -141,22 +139,22 @@ impl AgentStore for MemoryStore {
         Ok(())
     }
 
-    async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {
+    async fn pending(&self) -> Result<Vec<LineDepth>, StoreError> {
         let state = self.lock();
-        let counts = state.lines.keys().map(|criteria| WaitingCount {
+        let counts = state.lines.keys().map(|criteria| LineDepth {
             criteria: criteria.clone(),
-            depth: state.waiting_for(criteria).count() as u64,
+            depth: state.pending_for(criteria).count() as u64,
         });
         Ok(counts.collect())
     }
 
-    async fn waiting_calls(
+    async fn calls_in_line(
         &self,
         criteria: &Criteria,
         limit: u16,
     ) -> Result<Vec<Call>, StoreError> {
         let state = self.lock();
-        let calls = state.waiting_for(criteria).take(limit.into());
+        let calls = state.pending_for(criteria).take(limit.into());
         Ok(calls.cloned().collect())
     }
 

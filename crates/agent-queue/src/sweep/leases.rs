@@ -23,27 +23,27 @@ impl AgentQueue {
                 self.reopen_line(&call.criteria).await?;
                 Change::return_call(lease, &call, made, now)
             }
-            None => Change::take_back(lease, now),
+            None => Change::free_agent(lease, now),
         };
-        let refusals = match self.commit("return", &change).await? {
+        let rejections = match self.commit("return", &change).await? {
             Outcome::Done => {
                 tracing::warn!(agent = %lease.agent, call = %lease.call, "call lease expired");
                 let call = assigned.is_some();
                 return Ok(Returned::Agent { call });
             }
-            Outcome::Refused(refusals) => refusals,
+            Outcome::Rejected(rejections) => rejections,
         };
-        let refused = |what: fn(&Step) -> bool| {
-            let mut steps = refusals.iter().filter_map(|is| change.steps.get(is.step));
+        let rejected = |what: fn(&Step) -> bool| {
+            let mut steps = rejections.iter().filter_map(|is| change.steps.get(is.step));
             steps.any(what)
         };
         // The call was finished or extended meanwhile, which also deletes this lease. A lease that
         // remains is deleted here.
-        if refused(|step| matches!(step, Step::Agent(_))) {
+        if rejected(|step| matches!(step, Step::Agent(_))) {
             let end = Change::end_lease(lease);
             self.commit("delete a lease", &end).await?;
         } else if let Some((call, made)) = assigned
-            && refused(|step| matches!(step, Step::Published(_)))
+            && rejected(|step| matches!(step, Step::Published(_)))
         {
             return self.undo(lease, &call, made, now).await;
         }
@@ -81,7 +81,7 @@ impl AgentQueue {
                 Ok(Returned::Undone)
             }
             // The agent answered meanwhile, or the assignment was cancelled.
-            Outcome::Refused(_) => Ok(Returned::Nothing),
+            Outcome::Rejected(_) => Ok(Returned::Nothing),
         }
     }
 

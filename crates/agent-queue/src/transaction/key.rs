@@ -23,7 +23,7 @@ impl Step {
             ),
             Self::Call(_, record) => call_key(&record.call.id),
             Self::Wait(call) | Self::Unwait(call) => {
-                (waiting_partition(&call.criteria), call.sort_key())
+                (pending_partition(&call.criteria), call.sort_key())
             }
             Self::Lease(lease) | Self::Unlease(lease) => lease_key(lease),
             Self::OutboxEntry(entry) | Self::Published(entry) => outbox_key(entry),
@@ -45,13 +45,13 @@ pub fn call_key(call: &CallId) -> Key {
 }
 
 /// The partition of the pending calls of one criteria.
-pub fn waiting_partition(criteria: &Criteria) -> String {
+pub fn pending_partition(criteria: &Criteria) -> String {
     format!("{}{criteria}", schema::CRITERIA_PREFIX)
 }
 
 /// The key of a line in the registry of lines of pending calls.
 pub fn line_key(criteria: &Criteria) -> Key {
-    (schema::ALL_CRITERIA.to_owned(), waiting_partition(criteria))
+    (schema::ALL_CRITERIA.to_owned(), pending_partition(criteria))
 }
 
 /// The key of a call lease; its partition follows from the agent's id.

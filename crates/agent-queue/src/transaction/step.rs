@@ -106,8 +106,8 @@ impl CallLease {
 pub enum Before {
     /// The item does not exist: a new call.
     New,
-    /// The call is waiting, with as many unanswered assignments as the record has.
-    Waiting,
+    /// The call is pending, with as many unanswered assignments as the record has.
+    Pending,
     Assigned(Ticket),
 }
 

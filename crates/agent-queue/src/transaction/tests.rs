@@ -49,7 +49,7 @@ fn keys(change: &Change) -> BTreeSet<Key> {
 fn assignment_of_the_largest_agent_fits_in_one_transaction() {
     let (_, entry) = queued(MAX_QUEUES);
     let until = Some(Micros(9));
-    let (change, _) = Change::assign(&call(), Before::Waiting, &entry, Micros(4), until);
+    let (change, _) = Change::assign(&call(), Before::Pending, &entry, Micros(4), until);
     assert_eq!(change.steps.len(), MAX_TRANSACTION);
     let (new, _) = Change::assign(&call(), Before::New, &entry, Micros(4), until);
     assert!(new.steps.len() <= MAX_TRANSACTION);
@@ -64,8 +64,8 @@ fn no_change_has_two_steps_on_one_item() {
     );
     let until = Some(Micros(9));
     let (assign, _) = Change::assign(&call(), Before::New, &entry, Micros(4), until);
-    let (again, _) = Change::assign(&call(), Before::Waiting, &entry, Micros(4), until);
-    let expire = Change::expire(&call(), Before::Waiting, Micros(4));
+    let (again, _) = Change::assign(&call(), Before::Pending, &entry, Micros(4), until);
+    let expire = Change::expire(&call(), Before::Pending, Micros(4));
     for change in [leave, assign, again, expire, Change::wait(&call())] {
         assert_eq!(keys(&change).len(), change.steps.len(), "{change:?}");
     }
@@ -101,7 +101,7 @@ fn two_matches_share_no_item() {
     other.agent = AgentId::new("bob").unwrap();
     another.id = CallId::new("c2").unwrap();
     let until = Some(Micros(9));
-    for before in [Before::New, Before::Waiting] {
+    for before in [Before::New, Before::Pending] {
         let (one, _) = Change::assign(&call(), before, &queued(3).1, Micros(4), until);
         let (two, _) = Change::assign(&another, before, &other, Micros(4), until);
         assert!(keys(&one).is_disjoint(&keys(&two)), "{one:?} {two:?}");

@@ -30,7 +30,7 @@ impl Report for Answer {
     fn text(&self) -> String {
         let answer = &self.0;
         if let Some(queues) = answer["queues"].as_array() {
-            let pending = rows(&answer["waiting"], |calls| pending_calls(calls, queues));
+            let pending = rows(&answer["pending"], |calls| pending_calls(calls, queues));
             let queues = rows(&answer["queues"], |queue| {
                 [readable(&queue["queue"]), cell(&queue["depth"])]
             });
@@ -58,7 +58,7 @@ impl Report for Answer {
             }
             return text;
         }
-        match answer["refused"].as_str() {
+        match answer["rejected"].as_str() {
             Some(why) => format!("not changed: {why}\n{answer:#}"),
             None => format!("{answer:#}"),
         }

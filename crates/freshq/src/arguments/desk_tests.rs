@@ -112,7 +112,7 @@ async fn list_answers_are_printed_as_tables() {
     let call = json!({ "callId": "c1", "criteria": "Spanish#M", "pendingMs": 61_000 });
     let queues = json!({
         "queues": [{ "queue": "Q#Spanish#M", "depth": 2, "version": 7 }],
-        "waiting": [{ "criteria": "Spanish#M", "depth": 1, "oldest": call }],
+        "pending": [{ "criteria": "Spanish#M", "depth": 1, "oldest": call }],
     });
     let (_, answer) = answered("queues", queues).await.unwrap();
     insta::assert_snapshot!("queues", answer.text());
@@ -124,8 +124,9 @@ async fn list_answers_are_printed_as_tables() {
     });
     let (_, answer) = answered("agents", agents).await.unwrap();
     insta::assert_snapshot!("agents", answer.text());
-    let refused = json!({ "changed": false, "refused": "the agent is attendingCall", "agent": {} });
-    let (_, answer) = answered("agent leave ana", refused).await.unwrap();
+    let rejected =
+        json!({ "changed": false, "rejected": "the agent is attendingCall", "agent": {} });
+    let (_, answer) = answered("agent leave ana", rejected).await.unwrap();
     assert!(
         answer
             .text()

@@ -21,7 +21,7 @@ fn verb(line: &str) -> Verb {
     parse(line).unwrap().verb
 }
 
-fn refused(line: &str) -> ErrorKind {
+fn rejected(line: &str) -> ErrorKind {
     let error = parse(line).unwrap_err();
     assert_eq!(error.exit_code(), 2, "{line}");
     error.kind()
@@ -63,13 +63,13 @@ fn a_queue_is_named_by_its_environment_or_by_table_and_topic() {
         )
     );
     for line in ["status --table tasks", "status --process-tasks-topic arn"] {
-        assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
+        assert_eq!(rejected(line), ErrorKind::MissingRequiredArgument, "{line}");
     }
     let both = format!("status --env dev {}", TABLE.join(" "));
-    assert_eq!(refused(&both), ErrorKind::ArgumentConflict);
-    assert_eq!(refused("status --env="), ErrorKind::InvalidValue);
+    assert_eq!(rejected(&both), ErrorKind::ArgumentConflict);
+    assert_eq!(rejected("status --env="), ErrorKind::InvalidValue);
     assert_eq!(
-        refused("status --env dev --output xml"),
+        rejected("status --env dev --output xml"),
         ErrorKind::InvalidValue
     );
 }
@@ -92,19 +92,19 @@ fn the_queue_of_freshq_dev_is_named_by_an_option_with_an_optional_address() {
     }
     for option in ["--env dev", "--stack x"] {
         let line = format!("status --dev {option}");
-        assert_eq!(refused(&line), ErrorKind::ArgumentConflict);
+        assert_eq!(rejected(&line), ErrorKind::ArgumentConflict);
     }
 }
 
 #[test]
 fn dev_requires_a_runner_a_template_or_a_simulation() {
-    assert_eq!(refused("dev"), ErrorKind::MissingRequiredArgument);
+    assert_eq!(rejected("dev"), ErrorKind::MissingRequiredArgument);
     for line in [
         "dev --simulate --runner http://localhost",
         "dev --simulate=busy --template x.json",
         "dev --simulate --data x",
     ] {
-        assert_eq!(refused(line), ErrorKind::ArgumentConflict, "{line}");
+        assert_eq!(rejected(line), ErrorKind::ArgumentConflict, "{line}");
     }
     for line in [
         "dev --runner http://localhost --template x.json --data x --rate 5",
@@ -118,7 +118,7 @@ fn dev_requires_a_runner_a_template_or_a_simulation() {
         "--max-attempts 0",
         "--ttl 1",
     ] {
-        let kind = refused(&format!("dev --simulate {option}"));
+        let kind = rejected(&format!("dev --simulate {option}"));
         assert_eq!(kind, ErrorKind::ValueValidation, "{option}");
     }
 }
@@ -146,14 +146,14 @@ fn pause_requires_a_time_and_a_reason() {
     assert_eq!(on.verb.time, Duration::from_secs(5_400));
     assert_eq!(on.verb.reason, "x y");
     for line in ["pause --env dev --for 30m", "pause --env dev --reason x"] {
-        assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
+        assert_eq!(rejected(line), ErrorKind::MissingRequiredArgument, "{line}");
     }
     for time in ["0s", "30", "soon", "-5m", "2years"] {
-        let kind = refused(&format!("pause --env dev --reason x --for={time}"));
+        let kind = rejected(&format!("pause --env dev --reason x --for={time}"));
         assert_eq!(kind, ErrorKind::ValueValidation, "{time}");
     }
     assert_eq!(
-        refused("pause --env dev --for 1h --reason="),
+        rejected("pause --env dev --for 1h --reason="),
         ErrorKind::InvalidValue
     );
 }
@@ -174,10 +174,10 @@ fn limit_requires_a_value_a_time_and_a_reason_or_off() {
         "limit --env dev --rate 5 --reason x",
         "limit --env dev --rate 5 --for 1h",
     ] {
-        assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
+        assert_eq!(rejected(line), ErrorKind::MissingRequiredArgument, "{line}");
     }
     let both = "limit --env dev --off --rate 5";
-    assert_eq!(refused(both), ErrorKind::ArgumentConflict);
+    assert_eq!(rejected(both), ErrorKind::ArgumentConflict);
     for value in ["--rate=0", "--rate=-0", "--concurrency=0"] {
         let line = format!("limit --env dev --for 1h --reason x {value}");
         let error = parse(&line).unwrap_err().to_string();
@@ -194,7 +194,7 @@ fn limit_requires_a_value_a_time_and_a_reason_or_off() {
         "--concurrency=-1",
     ] {
         let line = format!("limit --env dev --for 1h --reason x {value}");
-        assert_eq!(refused(&line), ErrorKind::ValueValidation, "{line}");
+        assert_eq!(rejected(&line), ErrorKind::ValueValidation, "{line}");
     }
 }
 
@@ -211,13 +211,13 @@ fn breaker_open_requires_a_time_and_a_reason() {
         "breaker open --env dev --for 1h",
         "breaker open --env dev --reason x",
     ] {
-        assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
+        assert_eq!(rejected(line), ErrorKind::MissingRequiredArgument, "{line}");
     }
     assert_eq!(
-        refused("breaker close --env dev --for 1h"),
+        rejected("breaker close --env dev --for 1h"),
         ErrorKind::UnknownArgument
     );
-    assert_eq!(refused("breaker --env dev"), ErrorKind::UnknownArgument);
+    assert_eq!(rejected("breaker --env dev"), ErrorKind::UnknownArgument);
 }
 
 #[test]
@@ -235,15 +235,15 @@ fn redrive_takes_ids_or_all() {
         (true, true, Duration::from_secs(3_600))
     );
     assert_eq!(
-        refused("redrive --env dev"),
+        rejected("redrive --env dev"),
         ErrorKind::MissingRequiredArgument
     );
     assert_eq!(
-        refused("redrive a --all --env dev"),
+        rejected("redrive a --all --env dev"),
         ErrorKind::ArgumentConflict
     );
     assert_eq!(
-        refused("redrive a --yes --env dev"),
+        rejected("redrive a --yes --env dev"),
         ErrorKind::ArgumentConflict
     );
     let error = parse("redrive --env dev").unwrap_err().to_string();
@@ -255,7 +255,7 @@ fn redrive_takes_ids_or_all() {
 #[test]
 fn cancel_requires_ids_and_rejects_reserved_ids() {
     assert_eq!(
-        refused("cancel --env dev"),
+        rejected("cancel --env dev"),
         ErrorKind::MissingRequiredArgument
     );
     for verb in ["cancel", "redrive"] {
@@ -271,7 +271,7 @@ fn cancel_requires_ids_and_rejects_reserved_ids() {
 
 #[test]
 fn missing_and_unknown_verbs_are_usage_errors() {
-    assert_eq!(refused("drain --env dev"), ErrorKind::InvalidSubcommand);
+    assert_eq!(rejected("drain --env dev"), ErrorKind::InvalidSubcommand);
     let none = parse("").unwrap_err();
     assert_eq!(none.exit_code(), 2);
     assert_eq!(
@@ -310,7 +310,7 @@ fn help_of_each_verb_matches_its_snapshot() {
 #[test]
 fn create_takes_one_source_of_tasks() {
     for line in ["create --env dev", "create --env dev --ttl 1h"] {
-        assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
+        assert_eq!(rejected(line), ErrorKind::MissingRequiredArgument, "{line}");
     }
     let error = parse("create --env dev").unwrap_err().to_string();
     assert!(error.contains("--file <PATH>"), "{error}");
@@ -320,7 +320,7 @@ fn create_takes_one_source_of_tasks() {
         "create --env dev --id a --key b",
         "create --env dev --file a --ttl 1h",
     ] {
-        assert_eq!(refused(line), ErrorKind::ArgumentConflict, "{line}");
+        assert_eq!(rejected(line), ErrorKind::ArgumentConflict, "{line}");
     }
     for line in [
         "--payload {}",
@@ -341,7 +341,7 @@ fn redrive_rejects_error_with_ids_or_all() {
         "redrive --all --error 502 --env dev",
         "redrive a --dry-run --env dev",
     ] {
-        assert_eq!(refused(line), ErrorKind::ArgumentConflict, "{line}");
+        assert_eq!(rejected(line), ErrorKind::ArgumentConflict, "{line}");
     }
 }
 
@@ -349,7 +349,7 @@ fn redrive_rejects_error_with_ids_or_all() {
 fn an_empty_error_text_is_rejected() {
     for verb in ["list", "export", "redrive"] {
         let line = format!("{verb} --error= --env dev");
-        assert_eq!(refused(&line), ErrorKind::InvalidValue, "{line}");
+        assert_eq!(rejected(&line), ErrorKind::InvalidValue, "{line}");
     }
 }
 

@@ -46,7 +46,7 @@ async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup, Failu
     let queued = rows(&queues["queues"], |queue| {
         [readable(&queue["queue"]), queue["depth"].to_string()]
     });
-    let pending = rows(&queues["waiting"], |calls| pending_calls(calls, depths));
+    let pending = rows(&queues["pending"], |calls| pending_calls(calls, depths));
     let listed = rows(&agents["agents"], agent);
     let head = ["Agent", "Name", "Status", "Call", "Attributes"];
     Ok(html! {

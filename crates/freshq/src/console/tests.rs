@@ -39,7 +39,7 @@ impl Function for Desk {
         Ok(match event["command"].as_str() {
             Some("queues") => json!({
                 "queues": [{ "queue": "Q#Spanish#M", "depth": 2, "version": 7 }],
-                "waiting": [{ "criteria": "Basque#F", "depth": 3 }],
+                "pending": [{ "criteria": "Basque#F", "depth": 3 }],
             }),
             Some("calls") => json!({
                 "calls": [{ "callId": "call-7", "criteria": "Basque#F", "pendingMs": 61_000 }],

@@ -38,7 +38,7 @@ async fn units_of_transitions_are_those_that_dynamodb_reports() {
         let measured = units::of_transitions(payload as usize).await.unwrap();
         let computed = TransitionUnits::of(payload);
         assert_eq!(computed.create, measured.create, "create, {payload} bytes");
-        let changes = [measured.take, measured.give_back, measured.settle];
+        let changes = [measured.take, measured.return_task, measured.settle];
         assert_eq!(
             [computed.change; 3], changes,
             "take, return, settle, {payload} bytes"

@@ -132,7 +132,7 @@ pub(crate) async fn check_agents(
 async fn calls(desk: &dyn Function) -> Result<(usize, Vec<Finding>), Failure> {
     let queues = agents::send(&agents::Queues {}, desk).await?.json();
     let depths = queues["queues"].as_array().map_or(&[][..], Vec::as_slice);
-    let pending = queues["waiting"].as_array().into_iter().flatten();
+    let pending = queues["pending"].as_array().into_iter().flatten();
     let unmatched = pending
         .filter(|calls| calls["depth"] != 0)
         .map(|calls| agents::pending_calls(calls, depths))

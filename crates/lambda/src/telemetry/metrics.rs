@@ -239,7 +239,7 @@ impl Counted for IngestReport {
             (TASKS_SUPERSEDED, self.superseded),
             (SHED_TASKS, self.shed.counted()),
             (TASKS_NOT_ADMITTED, self.shed.not_admitted.into()),
-            (INGEST_REJECTED, self.refused),
+            (INGEST_REJECTED, self.rejected),
             (INGEST_RETURNED, self.returned.len() as u64),
         ]
     }

@@ -120,9 +120,9 @@ mod tests {
 
     #[test]
     fn number_that_would_change_is_rejected_with_its_path() {
-        let refused = check(&json!({"readings": [1, {"value": 1e30}]}));
+        let rejected = check(&json!({"readings": [1, {"value": 1e30}]}));
         assert_eq!(
-            refused,
+            rejected,
             Err(InvalidPayload::Number(
                 "payload.readings[1].value".into(),
                 1e30
@@ -148,21 +148,21 @@ mod tests {
         // Each number takes three bytes in an item and two as text.
         let numbers = |count| check(&Value::from(vec![7; count]));
         assert_eq!(numbers((MAX_ITEM_BYTES - 3) / 3), Ok(()));
-        let refused = numbers(MAX_ITEM_BYTES / 3);
+        let rejected = numbers(MAX_ITEM_BYTES / 3);
         let bytes = 3 + MAX_ITEM_BYTES / 3 * 3;
-        assert_eq!(refused, Err(InvalidPayload::TooManyValues(bytes)));
+        assert_eq!(rejected, Err(InvalidPayload::TooManyValues(bytes)));
         for (number, digits) in [("0", 0), ("-100", 1), ("12.50", 3), ("1e-9", 1)] {
             assert_eq!(significant_digits(number), digits, "{number}");
         }
-        assert!(refused.unwrap_err().to_string().contains("at most 401408"));
+        assert!(rejected.unwrap_err().to_string().contains("at most 401408"));
     }
 
     #[test]
     fn size_is_bounded() {
         assert_eq!(check(&json!("x".repeat(MAX_PAYLOAD_BYTES - 2))), Ok(()));
-        let refused = check(&json!("x".repeat(MAX_PAYLOAD_BYTES - 1)));
+        let rejected = check(&json!("x".repeat(MAX_PAYLOAD_BYTES - 1)));
         assert_eq!(
-            refused,
+            rejected,
             Err(InvalidPayload::TooLarge(MAX_PAYLOAD_BYTES + 1))
         );
     }

@@ -24,7 +24,7 @@ impl Ingest {
 
     /// Sends invalid tasks to the dead-letter queue; returns their number.
     pub(super) async fn bury(&self, open: &mut [Open<'_>]) -> u64 {
-        let mut refused = 0;
+        let mut rejected = 0;
         let wrong = |open: &Open<'_>| !open.left && !open.wrong.is_empty();
         let (owners, letters): (Vec<_>, Vec<_>) = open
             .iter()
@@ -42,7 +42,7 @@ impl Ingest {
                         reason,
                         "invalid tasks sent to the dead-letter queue"
                     );
-                    refused += open[owner].wrong.len() as u64;
+                    rejected += open[owner].wrong.len() as u64;
                 }
                 Err(error) => {
                     let error = error_chain::chain(&*error);
@@ -56,6 +56,6 @@ impl Ingest {
                 }
             }
         }
-        refused
+        rejected
     }
 }

@@ -42,7 +42,7 @@ pub struct SqsIngestQueue {
 #[derive(Clone, Debug, thiserror::Error)]
 enum NotDone {
     #[error("SQS rejected the request for this message: {0}")]
-    Refused(Rejected),
+    Rejected(Rejected),
     #[error("the call to SQS failed")]
     Failed(#[source] Arc<Source>),
 }
@@ -156,7 +156,7 @@ fn verdicts(
             let taken = taken.iter().map(String::as_str);
             let outcomes = batch::outcomes(entries, taken, &failed);
             let outcomes = outcomes.into_iter();
-            outcomes.map(|one| one.map_err(NotDone::Refused)).collect()
+            outcomes.map(|one| one.map_err(NotDone::Rejected)).collect()
         }
     }
 }

@@ -50,7 +50,7 @@ impl Operator {
         let pending = pending
             .candidates
             .into_iter()
-            .filter(|task| task.lease_ran_out)
+            .filter(|task| task.lease_expired)
             .map(|task| Suspect {
                 task: task.id,
                 status: TaskStatus::Pending,

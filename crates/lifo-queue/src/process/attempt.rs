@@ -58,7 +58,7 @@ pub(super) enum End {
     Succeeded,
     Failed,
     /// Returned to PENDING. It may start again at `not_before`.
-    GivenBack {
+    Returned {
         not_before: Millis,
         why: Why,
     },
@@ -83,7 +83,7 @@ impl Attempts {
     /// Takes the task. If the take succeeds, runs the task and settles or returns it.
     pub(super) async fn attempt(self: Arc<Self>, candidate: Candidate, alone: bool) -> Attempted {
         let task = candidate.id.clone();
-        let suspect = candidate.lease_ran_out;
+        let suspect = candidate.lease_expired;
         let (mut start_age, mut ran, mut response) = (None, None, None);
         let end = match self.take(candidate.clone(), alone).await {
             Ok(TakeOutcome::Won(taken)) if self.is_too_short(&taken.lease) => {
@@ -215,15 +215,15 @@ impl Attempts {
                 };
                 Ok(after(self.settle(&taken.lease, &settlement).await?, end))
             }
-            Verdict::GiveBack(mut back, why) => {
-                back.lease_ran_out = suspect;
+            Verdict::Return(mut back, why) => {
+                back.lease_expired = suspect;
                 if why == Why::Unavailable {
                     let task = &taken.task.task_id;
                     self.downstream.lock().of(task).returned(&ruling);
                 }
                 let not_before = back.not_before;
-                let done = self.give_back(&taken.lease, &back).await?;
-                Ok(after(done, End::GivenBack { not_before, why }))
+                let done = self.return_task(&taken.lease, &back).await?;
+                Ok(after(done, End::Returned { not_before, why }))
             }
         }
     }

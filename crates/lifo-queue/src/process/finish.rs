@@ -34,7 +34,7 @@ pub(super) struct Stopped {
     pub(super) owner: Uuid,
     pub(super) summary: TurnSummary,
     /// Whether a task of this turn became PENDING again.
-    pub(super) gave_back: bool,
+    pub(super) returned: bool,
     pub(super) rate: Rate,
     pub(super) breaker: Option<OpenBreaker>,
     pub(super) overloaded_since: Option<Millis>,
@@ -114,9 +114,9 @@ impl Processor {
             TurnEnd::Empty => summary.exit = Exit::Empty,
             TurnEnd::LeaseLost => {
                 summary.exit = Exit::LeaseLost;
-                if stopped.gave_back {
+                if stopped.returned {
                     self.waker()
-                        .request(&stopped.owner.to_string(), WakeReason::LateGiveBack)
+                        .request(&stopped.owner.to_string(), WakeReason::LateReturn)
                         .await?;
                 }
             }

@@ -38,7 +38,7 @@ pub(super) enum LeaseState {
     /// This processor owns it, but the queue is paused.
     Paused,
     /// It expired without a renewal. Possibly no other processor is active.
-    RanOut,
+    Expired,
     /// Another processor acquired it, and reads the index again before it ends.
     Others,
 }
@@ -82,7 +82,7 @@ impl Heartbeat {
     /// State of the lease at `now`. The next beat retries a failed renewal.
     pub(super) fn lease(&self, now: Millis) -> LeaseState {
         match &*self.held.borrow() {
-            Held::Until(until, ..) if *until <= now => LeaseState::RanOut,
+            Held::Until(until, ..) if *until <= now => LeaseState::Expired,
             Held::Until(_, control, _) if control.is_paused(now) => LeaseState::Paused,
             Held::Until(..) => LeaseState::Ours,
             Held::Lost => LeaseState::Others,

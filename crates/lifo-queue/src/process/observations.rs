@@ -56,7 +56,7 @@ impl Observations {
             match attempted.end {
                 End::Succeeded => observed.ended.count(now, false),
                 End::Failed | End::Quarantined => observed.ended.count(now, true),
-                End::GivenBack { .. } | End::LostRace | End::StoreFailed => {}
+                End::Returned { .. } | End::LostRace | End::StoreFailed => {}
             }
             observed.median_run_ms = median.or(observed.median_run_ms);
             if let Some(text) = &attempted.response {

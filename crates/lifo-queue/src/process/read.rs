@@ -104,7 +104,7 @@ impl Reads {
         }
     }
 
-    /// Waits until the read in progress has completed; without one, for ever.
+    /// Waits until the read in progress has completed; without one, it never ends.
     pub(super) async fn ready(&mut self) {
         match &mut self.ahead {
             Some(ahead) => ahead.wait(&*self.clock).await,

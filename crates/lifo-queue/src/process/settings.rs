@@ -115,7 +115,7 @@ impl ProcessSettings {
     #[must_use]
     pub fn must_run_alone(&self, task: &Candidate) -> bool {
         let spared = self.max_attempts.saturating_sub(1).min(2);
-        task.lease_ran_out && (task.attempts >= spared || task.attempts == 0)
+        task.lease_expired && (task.attempts >= spared || task.attempts == 0)
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) struct Turn<'a> {
     /// Since when the passes have found the queue empty.
     empty_since: Option<Millis>,
     failed_reads: u32,
-    gave_back: bool,
+    returned: bool,
     stop_taking: Millis,
     hard_stop: Millis,
 }
@@ -149,7 +149,7 @@ impl<'a> Turn<'a> {
             next_deep: now,
             empty_since: None,
             failed_reads: 0,
-            gave_back: false,
+            returned: false,
             stop_taking,
             hard_stop,
         }
@@ -283,7 +283,7 @@ impl<'a> Turn<'a> {
             observed: self.observations.observed(),
             owner: self.owner,
             summary: self.summary,
-            gave_back: self.gave_back,
+            returned: self.returned,
             rate: self.rate,
         }
     }

@@ -74,7 +74,7 @@ impl SqsShedSink {
     /// retries are used up. Returns the messages that SQS did not accept.
     async fn send(&self, mut batch: Vec<Message<'_>>) -> Vec<NotHandedOver> {
         let mut delays = batch::delays().build();
-        let mut given_up = Vec::new();
+        let mut not_handed_over = Vec::new();
         loop {
             let answers = self.attempt(&batch).await;
             let delay = delays.next();
@@ -91,12 +91,12 @@ impl SqsShedSink {
                 };
                 match next {
                     Some(next) if delay.is_some() => again.push(next),
-                    _ => given_up.push(NotHandedOver { index, error }),
+                    _ => not_handed_over.push(NotHandedOver { index, error }),
                 }
             }
             let (false, Some(delay)) = (again.is_empty(), delay) else {
-                given_up.sort_by_key(|task| task.index);
-                return given_up;
+                not_handed_over.sort_by_key(|task| task.index);
+                return not_handed_over;
             };
             tokio::time::sleep(delay).await;
             batch = again;
@@ -138,13 +138,13 @@ impl ShedSink for SqsShedSink {
         let mut untried = 0;
         for batch in message::batches(tasks) {
             untried += batch.len();
-            let mut refused = self.send(batch).await;
-            if !refused.is_empty() {
-                refused.extend((untried..tasks.len()).map(|index| NotHandedOver {
+            let mut rejected = self.send(batch).await;
+            if !rejected.is_empty() {
+                rejected.extend((untried..tasks.len()).map(|index| NotHandedOver {
                     index,
                     error: HandOverError::NotTried,
                 }));
-                return refused;
+                return rejected;
             }
         }
         Vec::new()
@@ -178,7 +178,7 @@ fn verdicts(
 fn rejection(rejected: Rejected) -> Rejection {
     let ours = rejected.sender_fault && !is_throttle(&rejected.code);
     Rejection {
-        error: HandOverError::Refused(rejected),
+        error: HandOverError::Rejected(rejected),
         remedy: if ours { Remedy::Shorten } else { Remedy::Wait },
     }
 }

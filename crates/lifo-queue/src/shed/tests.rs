@@ -30,7 +30,7 @@ fn taken(id: &str) -> ShedTask {
 /// Rejects the tasks with these indexes, and records the number of tasks of each call.
 #[derive(Default)]
 struct Scripted {
-    refuses: Vec<usize>,
+    rejects: Vec<usize>,
     brought: Mutex<Vec<usize>>,
 }
 
@@ -38,17 +38,17 @@ struct Scripted {
 impl ShedSink for Scripted {
     async fn hand_over(&self, tasks: &[ShedTask]) -> Vec<NotHandedOver> {
         self.brought.lock().unwrap().push(tasks.len());
-        let refuse = |index: &usize| NotHandedOver {
+        let reject = |index: &usize| NotHandedOver {
             index: *index,
             error: HandOverError::NotTried,
         };
-        self.refuses.iter().map(refuse).collect()
+        self.rejects.iter().map(reject).collect()
     }
 }
 
-async fn count(refuses: &[usize], tasks: &[ShedTask]) -> (ShedReport, Vec<usize>) {
+async fn count(rejects: &[usize], tasks: &[ShedTask]) -> (ShedReport, Vec<usize>) {
     let sink = Arc::new(Scripted {
-        refuses: refuses.to_vec(),
+        rejects: rejects.to_vec(),
         ..Scripted::default()
     });
     let report = ShedCounter::new(Some(sink.clone())).count(tasks).await;

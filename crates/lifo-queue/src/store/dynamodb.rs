@@ -30,8 +30,8 @@ use super::{
 };
 use crate::schema;
 use crate::task::{
-    GiveBack, Lease, MAX_TTL_SECONDS, NewTask, Reclaim, Retention, Settlement, StatusKey,
-    TakenTask, TaskId, TaskStatus, TokenText, Ttl,
+    Lease, MAX_TTL_SECONDS, NewTask, Reclaim, Retention, Return, Settlement, StatusKey, TakenTask,
+    TaskId, TaskStatus, TokenText, Ttl,
 };
 use crate::time::{EpochSeconds, Millis};
 
@@ -57,7 +57,7 @@ pub struct DynamoStore {
 enum Updated {
     Done(Item),
     /// The condition failed. Has the item as it is; empty if there is none.
-    Refused(Item),
+    Rejected(Item),
 }
 
 impl DynamoStore {
@@ -91,7 +91,7 @@ impl DynamoStore {
     ) -> Result<Written, StoreError> {
         let there = match send_fitting(update, reason, &lease.task).await? {
             Updated::Done(_) => return Ok(Written::Done),
-            Updated::Refused(there) => there,
+            Updated::Rejected(there) => there,
         };
         let is_ours = |status| item::is_ours(&there, status, lease.token);
         if is_ours(TaskStatus::Taken) && item::is_overtaken(&there) {
@@ -117,10 +117,10 @@ impl DynamoStore {
         let Err(error) = put.send().await else {
             return Ok(Inserted::Created);
         };
-        let refused = error
+        let rejected = error
             .as_service_error()
             .filter(|e| e.is_conditional_check_failed_exception());
-        match refused {
+        match rejected {
             None => Err(store_error("PutItem", error)),
             Some(aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(there))
                 if there.item().is_some_and(|item| item::is_created_by(item, task.create_token)) =>
@@ -144,8 +144,8 @@ async fn send(update: UpdateItemFluentBuilder) -> Result<Updated, StoreError> {
             Ok(Updated::Done(attributes.unwrap_or_default()))
         }
         Err(error) => match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(refused)) => Ok(
-                Updated::Refused(refused.item().cloned().unwrap_or_default()),
+            Some(UpdateItemError::ConditionalCheckFailedException(rejected)) => Ok(
+                Updated::Rejected(rejected.item().cloned().unwrap_or_default()),
             ),
             _ => Err(store_error("UpdateItem", error)),
         },
@@ -203,10 +203,10 @@ impl TaskStore for DynamoStore {
         let item = match send(update).await {
             Ok(Updated::Done(item)) => item,
             // The item has the token of this call: an earlier attempt succeeded.
-            Ok(Updated::Refused(item)) if item::is_ours(&item, TaskStatus::Taken, lease.token) => {
+            Ok(Updated::Rejected(item)) if item::is_ours(&item, TaskStatus::Taken, lease.token) => {
                 item
             }
-            Ok(Updated::Refused(_)) => return Ok(TakeOutcome::Lost),
+            Ok(Updated::Rejected(_)) => return Ok(TakeOutcome::Lost),
             Err(error) if error.is_validation() => {
                 let reason = error_chain::chain(&error);
                 return Ok(TakeOutcome::Rejected { reason });
@@ -244,21 +244,21 @@ impl TaskStore for DynamoStore {
             .await
     }
 
-    async fn give_back(
+    async fn return_task(
         &self,
         lease: &Lease,
-        give_back: &GiveBack,
+        returned: &Return,
         now: Millis,
     ) -> Result<Written, StoreError> {
-        let update = |reason: LastError<'_>| self.give_back_update(lease, give_back, reason, now);
-        let reason = LastError::Is(&give_back.reason);
+        let update = |reason: LastError<'_>| self.return_update(lease, returned, reason, now);
+        let reason = LastError::Is(&returned.reason);
         let marked = TokenText {
             token: Some(lease.token),
-            lease_ran_out: true,
+            lease_expired: true,
         };
         let overtaken = OvertakenEnd {
-            not_before: Some(give_back.not_before),
-            token: give_back.lease_ran_out.then_some(marked),
+            not_before: Some(returned.not_before),
+            token: returned.lease_expired.then_some(marked),
             supersedes: true,
             swept: None,
         };
@@ -290,7 +290,7 @@ impl TaskStore for DynamoStore {
         };
         Ok(match answer? {
             Updated::Done(_) => Written::Done,
-            Updated::Refused(_) => Written::Lost,
+            Updated::Rejected(_) => Written::Lost,
         })
     }
 
@@ -317,7 +317,7 @@ impl TaskStore for DynamoStore {
         }
         Ok(match send(update).await? {
             Updated::Done(_) => Written::Done,
-            Updated::Refused(_) => Written::Lost,
+            Updated::Rejected(_) => Written::Lost,
         })
     }
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::control::Control;
 use crate::task::{
-    GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TakenTask, Task, TaskId, TaskStatus,
+    Lease, NewTask, Reclaim, Retention, Return, Settlement, TakenTask, Task, TaskId, TaskStatus,
     Ttl, truncate_error,
 };
 use crate::time::{EpochSeconds, Millis};
@@ -145,7 +145,7 @@ impl TaskStore for MemoryStore {
             ttl: record.ttl,
             not_before: record.not_before,
             attempts: record.attempts,
-            lease_ran_out: record.lease_ran_out
+            lease_expired: record.lease_expired
                 || record.attempts > 0 && record.lease_token.is_none(),
         });
         Ok(Page {
@@ -206,7 +206,7 @@ impl TaskStore for MemoryStore {
             record.not_before = None;
             record.revived = None;
             record.alone = request.alone;
-            record.lease_ran_out = false;
+            record.lease_expired = false;
             record.expires_at = Some(deadline);
             record.ttl = Ttl::Seconds(request.taken_ttl);
         }
@@ -246,18 +246,18 @@ impl TaskStore for MemoryStore {
         Ok(self.end_run(lease, settlement.status(), change))
     }
 
-    async fn give_back(
+    async fn return_task(
         &self,
         lease: &Lease,
-        give_back: &GiveBack,
+        returned: &Return,
         _now: Millis,
     ) -> Result<Written, StoreError> {
         let change = |record: &mut Record, overtaken: bool| {
-            record.wait_until(give_back.not_before);
-            record.lease_ran_out = give_back.lease_ran_out;
-            record.last_error = Some(truncate_error(&give_back.reason).to_owned());
+            record.wait_until(returned.not_before);
+            record.lease_expired = returned.lease_expired;
+            record.last_error = Some(truncate_error(&returned.reason).to_owned());
             record.superseded += u32::from(overtaken);
-            if !give_back.attempt_counts {
+            if !returned.attempt_counts {
                 record.attempts = record.attempts.saturating_sub(1);
             }
         };
@@ -295,7 +295,7 @@ impl TaskStore for MemoryStore {
         record.ttl = Ttl::Seconds(keep_until);
         record.last_error = Some(truncate_error(reason).to_owned());
         record.lease_token = None;
-        record.lease_ran_out = false;
+        record.lease_expired = false;
         record.not_before = None;
         Ok(Written::Done)
     }

@@ -154,7 +154,7 @@ pub struct Candidate {
     pub attempts: u32,
     /// A lease of the task expired, and no run has settled the task since. The task may have
     /// crashed its process.
-    pub lease_ran_out: bool,
+    pub lease_expired: bool,
 }
 
 /// A page of TAKEN tasks in the index.

@@ -31,10 +31,10 @@ impl Sweeper {
             let page = self.store.taken_page(&query).await?;
             report.pages += 1;
             report.taken.add(page.leases.len());
-            let ran_out =
+            let has_expired =
                 |held: &&StandingLease| held.lease.until.plus(self.settings.clock_skew) <= now;
             let mut changes = Vec::new();
-            for held in page.leases.iter().filter(ran_out) {
+            for held in page.leases.iter().filter(has_expired) {
                 changes.push(self.reclaim(held, now));
             }
             for end in self.make(changes, report).await.into_iter().flatten() {

@@ -9,7 +9,7 @@ use super::LeaseToken;
 /// Stands before each mark.
 const SEPARATOR: char = '#';
 
-/// The mark of [`TokenText::lease_ran_out`].
+/// The mark of [`TokenText::lease_expired`].
 const SUSPECT: &str = "suspect";
 
 /// The value of `leaseToken`: the token of the current or last lease, then marks, as in
@@ -21,14 +21,14 @@ pub struct TokenText {
     /// writer wrote the attribute.
     pub token: Option<LeaseToken>,
     /// A lease of the task expired, and no run has settled the task since.
-    pub lease_ran_out: bool,
+    pub lease_expired: bool,
 }
 
 impl TokenText {
     /// The value after a lease of the task expired: the mark without a token.
     pub(crate) const SUSPECT: Self = Self {
         token: None,
-        lease_ran_out: true,
+        lease_expired: true,
     };
 }
 
@@ -38,7 +38,7 @@ impl From<&str> for TokenText {
         let token = parts.next().and_then(|token| Uuid::parse_str(token).ok());
         Self {
             token: token.map(LeaseToken),
-            lease_ran_out: parts.any(|mark| mark == SUSPECT),
+            lease_expired: parts.any(|mark| mark == SUSPECT),
         }
     }
 }
@@ -48,7 +48,7 @@ impl fmt::Display for TokenText {
         if let Some(token) = self.token {
             token.fmt(f)?;
         }
-        match self.lease_ran_out {
+        match self.lease_expired {
             true => write!(f, "{SEPARATOR}{SUSPECT}"),
             false => Ok(()),
         }
@@ -62,19 +62,19 @@ mod tests {
     #[test]
     fn token_and_mark_round_trip_and_unknown_marks_are_ignored() {
         for token in [None, Some(LeaseToken::fresh())] {
-            for lease_ran_out in [false, true] {
+            for lease_expired in [false, true] {
                 let text = TokenText {
                     token,
-                    lease_ran_out,
+                    lease_expired,
                 };
                 assert_eq!(TokenText::from(text.to_string().as_str()), text);
             }
         }
         let token = LeaseToken::fresh();
         let marked = TokenText::from(format!("{token}#later#suspect").as_str());
-        assert_eq!((marked.token, marked.lease_ran_out), (Some(token), true));
+        assert_eq!((marked.token, marked.lease_expired), (Some(token), true));
         let plain = TokenText::from(token.to_string().as_str());
-        assert_eq!((plain.token, plain.lease_ran_out), (Some(token), false));
+        assert_eq!((plain.token, plain.lease_expired), (Some(token), false));
         assert_eq!(TokenText::from("another writer's"), TokenText::default());
     }
 }

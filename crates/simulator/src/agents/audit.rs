@@ -94,12 +94,12 @@ pub async fn violations(
             .iter()
             .map(|lease| format!("{lease} without an agent")),
     );
-    waiting(store, calls, &mut wrong).await?;
+    pending(store, calls, &mut wrong).await?;
     Ok(wrong)
 }
 
 /// Checks the pending calls and the depth of each line.
-async fn waiting(
+async fn pending(
     store: &dyn AgentStore,
     calls: &[CallId],
     wrong: &mut Vec<String>,
@@ -107,21 +107,21 @@ async fn waiting(
     let mut expected = BTreeSet::new();
     for id in calls {
         let record = store.call(id).await?;
-        if record.is_some_and(|record| record.state == CallState::Waiting) {
+        if record.is_some_and(|record| record.state == CallState::Pending) {
             expected.insert(id.clone());
         }
     }
     let mut there = BTreeSet::new();
-    for count in store.waiting().await? {
-        let waiting = store.waiting_calls(&count.criteria, ALL).await?;
-        if waiting.len() as u64 != count.depth {
+    for count in store.pending().await? {
+        let pending = store.calls_in_line(&count.criteria, ALL).await?;
+        if pending.len() as u64 != count.depth {
             let (criteria, depth) = (count.criteria, count.depth);
             wrong.push(format!(
                 "{criteria}: depth {depth}, pending calls {}",
-                waiting.len()
+                pending.len()
             ));
         }
-        there.extend(waiting.into_iter().map(|call| call.id));
+        there.extend(pending.into_iter().map(|call| call.id));
     }
     if there != expected {
         wrong.push(format!(

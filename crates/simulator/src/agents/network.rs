@@ -21,7 +21,7 @@ pub enum Fault {
     /// The request is not executed, and the caller gets no answer.
     LostRequest,
     /// The request is executed, and the caller gets no answer.
-    LostAnswer,
+    LostResponse,
     /// The caller gets no answer, and the request is executed up to 20 seconds late.
     LateRequest,
     /// The transaction is rejected because another one was changing one of its items.
@@ -33,7 +33,7 @@ impl Fault {
         Self::Throttled,
         Self::Unavailable,
         Self::LostRequest,
-        Self::LostAnswer,
+        Self::LostResponse,
         Self::LateRequest,
         Self::Conflict,
     ];
@@ -43,7 +43,7 @@ impl Fault {
         Self::Throttled,
         Self::Unavailable,
         Self::LostRequest,
-        Self::LostAnswer,
+        Self::LostResponse,
         Self::LateRequest,
     ];
 }
@@ -147,11 +147,11 @@ impl Network {
             }
             network.serve(what, items, pauses[1], apply).await
         });
-        if matches!(fault, Some(Fault::LateRequest | Fault::LostAnswer)) {
+        if matches!(fault, Some(Fault::LateRequest | Fault::LostResponse)) {
             tokio::time::sleep(SILENCE).await;
-            return Err(fault.unwrap_or(Fault::LostAnswer));
+            return Err(fault.unwrap_or(Fault::LostResponse));
         }
-        let answer = served.await.map_err(|_| Fault::LostAnswer)?;
+        let answer = served.await.map_err(|_| Fault::LostResponse)?;
         tokio::time::sleep(pauses[2]).await;
         answer
     }

@@ -54,7 +54,7 @@ impl Layer for Wire {
         match answer {
             Ok(Some(answer)) => answer,
             // The in-memory store never waits, so this does not happen.
-            Ok(None) => Err(broken(operation, Fault::LostAnswer)),
+            Ok(None) => Err(broken(operation, Fault::LostResponse)),
             Err(fault) => match layered::answer(Committed::Conflict) {
                 Some(conflict) if fault == Fault::Conflict => Ok(conflict),
                 _ => Err(broken(operation, fault)),

@@ -25,7 +25,7 @@ pub enum FaultKind {
     StaleIndex,
     /// The index shows a write later than the configured lag.
     StaleBeyondLag,
-    PublishRefused,
+    PublishRejected,
     /// A publish is executed, and its answer is lost.
     PublishUnanswered,
     NotificationLost,
@@ -43,7 +43,7 @@ pub enum FaultKind {
     BatchBisected,
     /// Records of the stream were skipped after their retries or their maximum age. A result of
     /// other faults.
-    RecordsGivenUp,
+    RecordsDiscarded,
     /// An asynchronous event waited because the function's concurrency was used up.
     EventThrottled,
     EventRetried,
@@ -73,7 +73,7 @@ impl FaultKind {
         Self::PartialBatch,
         Self::StaleIndex,
         Self::StaleBeyondLag,
-        Self::PublishRefused,
+        Self::PublishRejected,
         Self::PublishUnanswered,
         Self::NotificationLost,
         Self::NotificationDuplicated,
@@ -82,7 +82,7 @@ impl FaultKind {
         Self::StreamDelayed,
         Self::BatchRepeated,
         Self::BatchBisected,
-        Self::RecordsGivenUp,
+        Self::RecordsDiscarded,
         Self::EventThrottled,
         Self::EventRetried,
         Self::EventDiscarded,

@@ -59,7 +59,7 @@ pub(crate) struct Ledger {
     /// Consecutive failed calls of a process on a task.
     failures: BTreeMap<(u32, TaskId), u32>,
     /// Processes that stopped retrying a call on a task, with the task.
-    gave_up: BTreeSet<(u32, TaskId)>,
+    exhausted: BTreeSet<(u32, TaskId)>,
     /// By process: pages of the index, the lease, and other facts that the process knows.
     seen: BTreeMap<u32, Seen>,
     owners: BTreeMap<Uuid, u32>,
@@ -84,7 +84,7 @@ impl Ledger {
             takes: BTreeMap::new(),
             runs: Vec::new(),
             failures: BTreeMap::new(),
-            gave_up: BTreeSet::new(),
+            exhausted: BTreeSet::new(),
             seen: BTreeMap::new(),
             owners: BTreeMap::new(),
             holder: None,
@@ -149,7 +149,7 @@ impl Ledger {
             let step = (take.process, take.task.clone());
             take.late
                 || self.dead.contains(&take.process)
-                || self.gave_up.contains(&step)
+                || self.exhausted.contains(&step)
                 // Its calls fail, and it still repeats them.
                 || self.failures.contains_key(&step)
         })

@@ -103,7 +103,7 @@ async fn deliver(world: &Arc<World>, batch: Vec<Insert>) {
         let now = world.now();
         let read = part.len();
         part.retain(|record| now.since(record.written) <= settings.max_record_age);
-        give_up(world, read - part.len());
+        discard(world, read - part.len());
         if part.is_empty() {
             continue;
         }
@@ -120,7 +120,7 @@ async fn deliver(world: &Arc<World>, batch: Vec<Insert>) {
         } else if failures < settings.retries {
             parts.push((part, failures + 1));
         } else {
-            give_up(world, part.len());
+            discard(world, part.len());
             continue;
         }
         pause(wait).await;
@@ -152,9 +152,9 @@ async fn invoke(world: &Arc<World>, batch: &[Insert]) -> bool {
     well == Ended::Returned
 }
 
-fn give_up(world: &World, records: usize) {
+fn discard(world: &World, records: usize) {
     if records > 0 {
-        world.chance.count(FaultKind::RecordsGivenUp);
+        world.chance.count(FaultKind::RecordsDiscarded);
         lock(&world.ledger).setback(world.now(), "records of the stream were skipped");
     }
 }

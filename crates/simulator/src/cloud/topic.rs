@@ -14,7 +14,7 @@ use super::platform;
 use super::process::{Function, Process};
 use super::world::World;
 
-const PUBLISH: [FaultKind; 2] = [FaultKind::PublishRefused, FaultKind::PublishUnanswered];
+const PUBLISH: [FaultKind; 2] = [FaultKind::PublishRejected, FaultKind::PublishUnanswered];
 
 const DELIVERY: [FaultKind; 3] = [
     FaultKind::NotificationLost,
@@ -56,14 +56,14 @@ impl ProcessTopics {
             .cut_off
             .is_some_and(|(from, to)| from <= now && now < to);
         let fault = match cut_off {
-            true => Some(FaultKind::PublishRefused),
+            true => Some(FaultKind::PublishRejected),
             false if faulty => world.chance.befalls(operation, &PUBLISH, now),
             false => None,
         };
         lock(&world.ledger).called(now, process, operation, fault);
         let (near, far) = (Duration::from_millis(2), Duration::from_millis(15));
         pause(world.chance.between(near, far)).await;
-        if fault != Some(FaultKind::PublishRefused) {
+        if fault != Some(FaultKind::PublishRejected) {
             send(world, process, subscriber, notification);
         }
         process.sent(world, call, operation).await;

@@ -65,7 +65,7 @@ pub(crate) async fn exchange<T: Send + 'static>(
         Function::Operator => (Duration::ZERO, Duration::ZERO),
         _ => (one_way(world), one_way(world)),
     };
-    let refused = match fault {
+    let rejected = match fault {
         Some(FaultKind::Throttled) => Some(Broken::Throttled),
         Some(FaultKind::TransactionConflict) => Some(Broken::Conflict),
         Some(FaultKind::Unavailable) => Some(Broken::Unavailable),
@@ -75,7 +75,7 @@ pub(crate) async fn exchange<T: Send + 'static>(
         }
         _ => None,
     };
-    if let Some(broken) = refused {
+    if let Some(broken) = rejected {
         pause(out + back).await;
         process.leave(world, call, operation).await;
         return Err(broken);

@@ -12,7 +12,7 @@ pub struct Figures {
     /// Calls that were rejected because they conflicted with a transaction.
     pub conflicts: BTreeMap<String, u64>,
     /// Calls that the database rejected, for example because a condition was not met.
-    pub refused: BTreeMap<String, u64>,
+    pub rejected: BTreeMap<String, u64>,
     pub throttled: BTreeMap<String, u64>,
     /// Consumed capacity units, from the answers.
     pub units: BTreeMap<String, f64>,
@@ -57,8 +57,8 @@ impl Figures {
         *self.throttled.entry(partition.to_owned()).or_default() += 1;
     }
 
-    pub(super) fn count_refused(&mut self, operation: &str) {
-        *self.refused.entry(operation.to_owned()).or_default() += 1;
+    pub(super) fn count_rejected(&mut self, operation: &str) {
+        *self.rejected.entry(operation.to_owned()).or_default() += 1;
     }
 
     pub(super) fn add_units(&mut self, operation: &str, units: f64) {

@@ -50,7 +50,7 @@ struct Holders {
 }
 
 impl Holders {
-    fn refuse(self, access: Access) -> bool {
+    fn reject(self, access: Access) -> bool {
         match access {
             Access::Transaction | Access::Write => self.transaction,
             Access::TransactionalRead => self.transaction || self.writes > 0,
@@ -58,7 +58,7 @@ impl Holders {
         }
     }
 
-    fn nobody(self) -> bool {
+    fn is_empty(self) -> bool {
         !self.transaction && self.writes == 0 && self.reads == 0
     }
 }
@@ -76,13 +76,13 @@ impl Held {
         self: &Arc<Self>,
         access: Access,
         keys: Vec<Key>,
-        both_refused: impl FnOnce() -> bool,
+        both_rejected: impl FnOnce() -> bool,
     ) -> Result<Holding, Vec<bool>> {
         let mut items = self.lock();
-        let in_the_way = |key: &Key| items.get(key).is_some_and(|held| held.refuse(access));
+        let in_the_way = |key: &Key| items.get(key).is_some_and(|held| held.reject(access));
         let overlaps: Vec<_> = keys.iter().map(in_the_way).collect();
         if overlaps.contains(&true) {
-            if access == Access::Transaction && both_refused() {
+            if access == Access::Transaction && both_rejected() {
                 for (key, _) in std::iter::zip(&keys, &overlaps).filter(|(_, met)| **met) {
                     items
                         .entry(key.clone())
@@ -172,7 +172,7 @@ impl Drop for Holding {
                     holders.reads = holders.reads.saturating_sub(1);
                 }
             }
-            if holders.nobody() {
+            if holders.is_empty() {
                 items.remove(key);
             }
         }

@@ -132,7 +132,7 @@ async fn failed_condition_is_not_a_conflict() {
     let write = write.condition_expression("attribute_exists(pk)");
     assert!(write.send().await.is_err());
     let figures = conflicts.take_figures();
-    assert_eq!(figures.refused["PutItem"], 1);
+    assert_eq!(figures.rejected["PutItem"], 1);
     assert_eq!((figures.all_calls(), figures.all_conflicts()), (1, 0));
 }
 
@@ -165,8 +165,8 @@ async fn single_write_conflicts_with_a_transaction_but_a_plain_read_does_not() {
     assert!(error.is_transaction_conflict_exception(), "{error:?}");
     assert!(read.is_ok() && range.is_ok() && !together);
     let figures = conflicts.take_figures();
-    let refused: Vec<_> = figures.conflicts.keys().map(String::as_str).collect();
-    assert_eq!(refused, ["PutItem", "TransactGetItems"]);
+    let rejected: Vec<_> = figures.conflicts.keys().map(String::as_str).collect();
+    assert_eq!(rejected, ["PutItem", "TransactGetItems"]);
 }
 
 #[tokio::test]
@@ -196,9 +196,9 @@ async fn transactional_read_fails_if_a_write_starts_during_it() {
 #[tokio::test]
 async fn abandoned_request_locks_nothing() {
     let (conflicts, one, other) = started(SLOW).await;
-    let given_up = transact(&one, vec![put("a")]);
-    let given_up = tokio::time::timeout(Duration::from_millis(1), given_up).await;
-    assert!(given_up.is_err());
+    let abandoned = transact(&one, vec![put("a")]);
+    let abandoned = tokio::time::timeout(Duration::from_millis(1), abandoned).await;
+    assert!(abandoned.is_err());
     assert!(transact(&other, vec![put("a")]).await.is_empty());
     assert_eq!(conflicts.take_figures().all_conflicts(), 0);
 }

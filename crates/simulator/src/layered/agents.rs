@@ -7,7 +7,7 @@ use agent_queue::call::{Call as Caller, CallRecord, OutboxEntry};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::store::{
-    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
+    AgentPage, AgentStore, Committed, Line, LineDepth, Order, QueueCounters, StoreError,
 };
 use agent_queue::time::Micros;
 use agent_queue::transaction::{CallLease, Change, Key, QueueEntry, Step, line_key, outbox_key};
@@ -31,7 +31,7 @@ pub enum About<'a> {
     /// A read of the first entries of a queue, up to a limit.
     Peek(&'a QueueName, u16),
     /// A read of the pending calls of these criteria, up to a limit.
-    WaitingCalls(&'a Criteria, u16),
+    CallsInLine(&'a Criteria, u16),
     Read,
     Line(&'a Criteria),
     /// A deletion of these entries.
@@ -45,7 +45,7 @@ impl About<'_> {
             Self::Commit(change) => change.steps.iter().map(Step::key).collect(),
             Self::Line(criteria) => vec![line_key(criteria)],
             Self::Outbox(entries) => entries.iter().map(outbox_key).collect(),
-            Self::Peek(..) | Self::WaitingCalls(..) | Self::Read => vec![],
+            Self::Peek(..) | Self::CallsInLine(..) | Self::Read => vec![],
         }
     }
 }
@@ -61,8 +61,8 @@ layered! { AgentStore by Layer:
         lines() -> Vec<Line> => About::Read;
         open_line(&criteria: Criteria, at: Micros) -> () => About::Line(criteria);
         close_line(&line: Line) -> () => About::Line(&line.criteria);
-        waiting() -> Vec<WaitingCount> => About::Read;
-        waiting_calls(&criteria: Criteria, limit: u16) -> Vec<Caller> => About::WaitingCalls(criteria, limit);
+        pending() -> Vec<LineDepth> => About::Read;
+        calls_in_line(&criteria: Criteria, limit: u16) -> Vec<Caller> => About::CallsInLine(criteria, limit);
         leases(?after: CallLease, until: Micros, limit: u16) -> Vec<CallLease> => About::Read;
         outbox_entries(?after: OutboxEntry, until: Micros, limit: u16) -> Vec<OutboxEntry> => About::Read;
         delete_published(&outbox: [OutboxEntry]) -> () => About::Outbox(outbox);

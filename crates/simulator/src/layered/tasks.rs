@@ -12,7 +12,7 @@ use lifo_queue::store::{
     Cancelled, Candidate, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore,
     Redrive, Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
 };
-use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, Ttl};
+use lifo_queue::task::{Lease, NewTask, Reclaim, Retention, Return, Settlement, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::{Map, Value};
 
@@ -63,7 +63,7 @@ layered! { QueueStore by Layer:
         take(&request: TakeRequest) -> TakeOutcome => About::Take(request);
         settle(&lease: Lease, &settlement: Settlement, &retention: Retention, now: Millis) -> Written
             => About::Task(&lease.task);
-        give_back(&lease: Lease, &give_back: GiveBack, now: Millis) -> Written => About::Task(&lease.task);
+        return_task(&lease: Lease, &returned: Return, now: Millis) -> Written => About::Task(&lease.task);
         taken_page(&query: PageQuery) -> TakenPage => About::Index(query);
         reclaim(&lease: Lease, &reclaim: Reclaim, now: Millis) -> Written => About::Task(&lease.task);
         quarantine(&seen: Candidate, &reason: str, keep_until: EpochSeconds, now: Millis) -> Written

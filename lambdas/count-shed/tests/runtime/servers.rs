@@ -29,7 +29,7 @@ pub(crate) struct Invoked {
 struct World {
     event: Arc<Mutex<Option<Value>>>,
     /// The task that the queue and the bus reject.
-    refused: Option<&'static str>,
+    rejected: Option<&'static str>,
     sent: Arc<Mutex<Vec<Value>>>,
     events: Arc<Mutex<Vec<Value>>>,
     posted: mpsc::UnboundedSender<(String, Value)>,
@@ -70,7 +70,7 @@ fn put_events(world: &World, request: &Value) -> String {
     let entries = request["Entries"].as_array().unwrap();
     let answers = entries.iter().map(|entry| {
         let detail: Value = serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
-        if world.refused.is_some_and(|task| detail["taskId"] == task) {
+        if world.rejected.is_some_and(|task| detail["taskId"] == task) {
             return json!({"ErrorCode": "InternalFailure", "ErrorMessage": "not now"});
         }
         let mut event = entry.clone();
@@ -83,19 +83,22 @@ fn put_events(world: &World, request: &Value) -> String {
 }
 
 fn send_message_batch(world: &World, request: &Value) -> String {
-    let (mut taken, mut refused) = (vec![], vec![]);
+    let (mut taken, mut rejected) = (vec![], vec![]);
     for entry in request["Entries"].as_array().unwrap() {
         let id = &entry["Id"];
         let text = entry["MessageBody"].as_str().unwrap();
         let document: Value = serde_json::from_str(text).unwrap();
-        if world.refused.is_some_and(|task| document["taskId"] == task) {
-            refused.push(json!({"Id": id, "SenderFault": true, "Code": "InvalidMessageContents"}));
+        if world
+            .rejected
+            .is_some_and(|task| document["taskId"] == task)
+        {
+            rejected.push(json!({"Id": id, "SenderFault": true, "Code": "InvalidMessageContents"}));
         } else {
             taken.push(json!({"Id": id, "MessageId": "m", "MD5OfMessageBody": "d"}));
             world.sent.lock().unwrap().push(document);
         }
     }
-    json!({"Successful": taken, "Failed": refused}).to_string()
+    json!({"Successful": taken, "Failed": rejected}).to_string()
 }
 
 #[derive(Clone, Copy)]
@@ -121,13 +124,13 @@ pub(crate) const BOTH: Given = Given {
     bus: true,
 };
 
-pub(crate) async fn invoke(given: Given, refused: Option<&'static str>, event: Value) -> Invoked {
+pub(crate) async fn invoke(given: Given, rejected: Option<&'static str>, event: Value) -> Invoked {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let (posted, mut answers) = mpsc::unbounded_channel();
     let world = World {
         event: Arc::new(Mutex::new(Some(event))),
-        refused,
+        rejected,
         sent: Arc::default(),
         events: Arc::default(),
         posted,

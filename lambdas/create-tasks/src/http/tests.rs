@@ -18,8 +18,8 @@ fn post(body: &str) -> Value {
     event
 }
 
-fn asked(body: &str) -> Result<Request, HttpAnswer> {
-    read(&post(body), true).map_err(HttpAnswer::from)
+fn asked(body: &str) -> Result<Request, HttpResponse> {
+    read(&post(body), true).map_err(HttpResponse::from)
 }
 
 #[test]
@@ -63,8 +63,8 @@ fn an_encoded_body_is_decoded() {
     };
     assert_eq!(tasks, [json!({"taskId": "ü"})]);
     event["body"] = "%".into();
-    let refused = read(&event, false).unwrap_err().to_string();
-    assert!(refused.contains("not in base64"), "{refused}");
+    let rejected = read(&event, false).unwrap_err().to_string();
+    assert!(rejected.contains("not in base64"), "{rejected}");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn error_response_to_an_invalid_request_names_the_remedy() {
     }
     let mut event = post("{}");
     event["requestContext"]["http"]["method"] = "GET".into();
-    let answer = HttpAnswer::from(read(&event, false).unwrap_err());
+    let answer = HttpResponse::from(read(&event, false).unwrap_err());
     assert_eq!(answer.status_code, 405);
     assert!(answer.body.contains("send POST"));
 }
@@ -108,14 +108,14 @@ fn report(created: usize, failed: &[bool]) -> CreateReport {
 
 #[test]
 fn status_code_distinguishes_success_partial_retryable_and_invalid() {
-    let status = |created, failed: &[bool]| HttpAnswer::of(&report(created, failed)).status_code;
+    let status = |created, failed: &[bool]| HttpResponse::of(&report(created, failed)).status_code;
     assert_eq!(status(2, &[]), 200);
     assert_eq!(status(0, &[]), 200);
     assert_eq!(status(1, &[true]), 207);
     assert_eq!(status(0, &[true, true]), 503);
     assert_eq!(status(0, &[false]), 400);
     assert_eq!(status(0, &[true, false]), 207);
-    let answer = serde_json::to_value(HttpAnswer::of(&report(0, &[false]))).unwrap();
+    let answer = serde_json::to_value(HttpResponse::of(&report(0, &[false]))).unwrap();
     assert_eq!(answer["headers"]["content-type"], "application/json");
     let body: Value = serde_json::from_str(answer["body"].as_str().unwrap()).unwrap();
     assert_eq!(body["failed"][0]["retryable"], false);
@@ -126,6 +126,6 @@ proptest! {
     fn no_body_panics(body in ".{0,60}", encoded in any::<bool>()) {
         let mut event = post(&body);
         event["isBase64Encoded"] = encoded.into();
-        let _ = read(&event, true).map_err(HttpAnswer::from);
+        let _ = read(&event, true).map_err(HttpResponse::from);
     }
 }

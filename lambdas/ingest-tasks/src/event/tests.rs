@@ -20,9 +20,9 @@ fn message_is_read_with_its_sent_time_and_receive_count() {
 
 #[test]
 fn other_events_are_rejected() {
-    let refused = |event| read(event).unwrap_err().to_string();
+    let rejected = |event| read(event).unwrap_err().to_string();
     assert_eq!(
-        refused(json!({"tasks": []})),
+        rejected(json!({"tasks": []})),
         "the event's fields are [\"tasks\"]; send messages of an SQS standard queue"
     );
     let mut timeless = sample();
@@ -31,7 +31,7 @@ fn other_events_are_rejected() {
         .unwrap()
         .remove("SentTimestamp");
     assert_eq!(
-        refused(timeless),
+        rejected(timeless),
         "a message has no usable SentTimestamp; send messages of an SQS standard queue"
     );
 }

@@ -39,9 +39,9 @@ fn a_message_is_read_with_its_group_and_its_time() {
 
 #[test]
 fn other_events_are_rejected() {
-    let refused = |event| read(event).unwrap_err().to_string();
+    let rejected = |event| read(event).unwrap_err().to_string();
     assert_eq!(
-        refused(json!({"calls": []})),
+        rejected(json!({"calls": []})),
         "the event's fields are [\"calls\"]; send messages of an SQS FIFO queue"
     );
     let mut standard = event();
@@ -50,7 +50,7 @@ fn other_events_are_rejected() {
         .unwrap()
         .remove("MessageGroupId");
     assert_eq!(
-        refused(standard),
+        rejected(standard),
         "a message has no usable MessageGroupId; send messages of an SQS FIFO queue"
     );
 }

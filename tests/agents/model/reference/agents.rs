@@ -10,8 +10,8 @@ use agent_queue::time::Micros;
 use super::{Answer, LEASE, Reference, Rule, Served, queues_of};
 use crate::rows;
 
-fn refused(agent: &Agent, rule: Rule) -> (Answer, Rule) {
-    (Answer::said("refused").showing([rows::agent(agent)]), rule)
+fn rejected(agent: &Agent, rule: Rule) -> (Answer, Rule) {
+    (Answer::said("rejected").showing([rows::agent(agent)]), rule)
 }
 
 fn done(agent: &Agent, rule: Rule) -> (Answer, Rule) {
@@ -37,7 +37,7 @@ impl Reference {
             }
             Some(agent) => {
                 let rule = match agent.state {
-                    AgentState::Queued { .. } => return refused(agent, Rule::RegisterQueued),
+                    AgentState::Queued { .. } => return rejected(agent, Rule::RegisterQueued),
                     AgentState::AttendingCall { .. } => Rule::RegisterAttending,
                     _ => Rule::RegisterAgain,
                 };
@@ -61,7 +61,7 @@ impl Reference {
             return unknown(Rule::AvailableUnknown);
         };
         if agent.state != AgentState::Offline {
-            return refused(agent, Rule::AvailableRefused);
+            return rejected(agent, Rule::AvailableRejected);
         }
         agent.state = AgentState::Available { since: now };
         done(agent, Rule::Available)
@@ -101,7 +101,7 @@ impl Reference {
         };
         let mut before = 0;
         if matches!(agent.state, AgentState::Available { .. }) {
-            let taken = self.take_waiting(&agent, now);
+            let taken = self.take_pending(&agent, now);
             before = taken.expired;
             if let Some(made) = taken.assignments.first() {
                 let answer = Answer::said("done")
@@ -113,7 +113,7 @@ impl Reference {
         }
         let (said, shown) = match self.join(id, now) {
             Some(queued) => ("done", queued),
-            None => ("refused", agent),
+            None => ("rejected", agent),
         };
         let queued = matches!(shown.state, AgentState::Queued { .. });
         let served = match queued {
@@ -123,9 +123,9 @@ impl Reference {
         let own = served.assignments.iter().any(|made| made.agent_id == *id);
         let expired = before + served.expired;
         let rule = match (said, queued) {
-            (_, false) => Rule::EnqueueRefused,
-            ("refused", _) if served.assignments.is_empty() => Rule::EnqueueAgain,
-            ("refused", _) => Rule::EnqueueAgainServes,
+            (_, false) => Rule::EnqueueRejected,
+            ("rejected", _) if served.assignments.is_empty() => Rule::EnqueueAgain,
+            ("rejected", _) => Rule::EnqueueAgainServes,
             _ if own => Rule::EnqueueServes,
             _ if !served.assignments.is_empty() => Rule::EnqueueServesOthers,
             _ if expired > 0 => Rule::EnqueueExpires,
@@ -185,7 +185,7 @@ impl Reference {
             (AgentState::Available { .. }, IdleStatus::Offline) => {
                 (AgentState::Offline, Rule::LeaveHome)
             }
-            _ => return refused(&agent, Rule::LeaveRefused),
+            _ => return rejected(&agent, Rule::LeaveRejected),
         };
         self.part(id);
         agent.state = state;
@@ -207,12 +207,12 @@ impl Reference {
         match &agent.state {
             AgentState::AttendingCall { call: own, .. } if own == call => {
                 if agent.ticket != ticket {
-                    return refused(agent, Rule::FinishForged);
+                    return rejected(agent, Rule::FinishForged);
                 }
                 agent.state = AgentState::Available { since: now };
                 done(agent, Rule::Finish)
             }
-            _ => refused(agent, Rule::FinishLate),
+            _ => rejected(agent, Rule::FinishLate),
         }
     }
 }
@@ -243,7 +243,7 @@ impl Reference {
                 (*until, *answered) = (Some(now.plus(LEASE)), true);
                 done(agent, rule)
             }
-            _ => refused(agent, Rule::ExtendRefused),
+            _ => rejected(agent, Rule::ExtendRejected),
         }
     }
 }

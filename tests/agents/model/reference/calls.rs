@@ -31,7 +31,7 @@ impl Reference {
     }
 
     fn others_wait(&self, criteria: &Criteria) -> bool {
-        self.waiting
+        self.pending
             .get(criteria)
             .is_some_and(|line| !line.is_empty())
     }
@@ -71,7 +71,7 @@ impl Reference {
 
     /// Writes the outcome of a call and removes it from its line.
     fn end(&mut self, call: &Call, state: CallState, now: Micros) {
-        if let Some(line) = self.waiting.get_mut(&call.criteria) {
+        if let Some(line) = self.pending.get_mut(&call.criteria) {
             line.retain(|(_, id)| *id != call.id);
         }
         let record = CallRecord::ended(call.clone(), state, now);
@@ -91,11 +91,11 @@ impl Reference {
     }
 
     pub(super) fn wait(&mut self, call: &Call) {
-        let line = self.waiting.entry(call.criteria.clone()).or_default();
+        let line = self.pending.entry(call.criteria.clone()).or_default();
         let place = (call.arrived, call.id.clone());
         let behind = line.partition_point(|other| *other < place);
         line.insert(behind, place);
-        let record = CallRecord::waiting(call.clone());
+        let record = CallRecord::pending(call.clone());
         self.calls.insert(call.id.clone(), record);
     }
 
@@ -108,7 +108,7 @@ impl Reference {
             return self.match_too_late(call, known, now);
         }
         match known {
-            Some(record) if record.state == CallState::Waiting => {
+            Some(record) if record.state == CallState::Pending => {
                 let served = self.serve(&record.call.criteria, now);
                 let answer = self.matched(&call.id, &served, false);
                 (answer, Rule::MatchKnownWaits)
@@ -129,8 +129,8 @@ impl Reference {
     ) -> (Answer, Rule) {
         let (expired, rule) = match known {
             None => (Some(call.clone()), Rule::MatchTooLate),
-            Some(record) if record.state == CallState::Waiting => {
-                (Some(record.call), Rule::MatchTooLateWaiting)
+            Some(record) if record.state == CallState::Pending => {
+                (Some(record.call), Rule::MatchTooLatePending)
             }
             Some(_) => (None, Rule::MatchKnown),
         };
@@ -144,7 +144,7 @@ impl Reference {
 
     fn match_new(&mut self, call: &Call, now: Micros) -> (Answer, Rule) {
         let behind = self.others_wait(&call.criteria);
-        self.waiting.entry(call.criteria.clone()).or_default();
+        self.pending.entry(call.criteria.clone()).or_default();
         if !behind && let Some(agent) = self.first(&call.criteria) {
             let made = self.assign(call, &agent, now);
             let served = Served {
@@ -169,7 +169,7 @@ impl Reference {
             Rule::MatchWaits
         };
         let state = self.calls.get(&call.id).map(|record| &record.state);
-        let waits = state == Some(&CallState::Waiting);
+        let waits = state == Some(&CallState::Pending);
         (self.matched(&call.id, &served, waits), rule)
     }
 
@@ -190,7 +190,7 @@ impl Reference {
         }
     }
 
-    /// waiting → cancelled; an unknown call is cancelled before it arrives, and an assigned one
+    /// pending → cancelled; an unknown call is cancelled before it arrives, and an assigned one
     /// before its agent has answered.
     pub(super) fn cancel(&mut self, id: &CallId, now: Micros) -> (Answer, Rule) {
         let rule = match self.calls.get(id).cloned() {
@@ -207,7 +207,7 @@ impl Reference {
                 self.end(&call, CallState::Cancelled, now);
                 Rule::CancelEarly
             }
-            Some(record) if record.state == CallState::Waiting => {
+            Some(record) if record.state == CallState::Pending => {
                 self.end(&record.call, CallState::Cancelled, now);
                 Rule::Cancel
             }
@@ -247,12 +247,12 @@ impl Reference {
     }
 
     /// Writes a call as pending, without reading the queues afterwards.
-    pub(super) fn die_waiting(&mut self, call: &Call) -> (Answer, Rule) {
+    pub(super) fn die_pending(&mut self, call: &Call) -> (Answer, Rule) {
         let rule = match self.calls.contains_key(&call.id) {
             true => Rule::DiedInVain,
             false => {
                 self.wait(call);
-                Rule::DiedWaiting
+                Rule::DiedPending
             }
         };
         (Answer::said("died"), rule)

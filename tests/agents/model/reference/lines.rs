@@ -9,15 +9,15 @@ use super::calls::is_too_old;
 use super::{Reference, Served};
 
 impl Reference {
-    fn first_waiting(&self, criteria: &Criteria) -> Option<Call> {
-        let (_, id) = self.waiting.get(criteria)?.first()?;
+    fn first_pending(&self, criteria: &Criteria) -> Option<Call> {
+        let (_, id) = self.pending.get(criteria)?.first()?;
         self.calls.get(id).map(|record| record.call.clone())
     }
 
     /// Serves the pending calls of the same criteria in order, as long as an agent matches.
     pub(super) fn serve(&mut self, criteria: &Criteria, now: Micros) -> Served {
         let mut served = Served::default();
-        while let Some(call) = self.first_waiting(criteria) {
+        while let Some(call) = self.first_pending(criteria) {
             if is_too_old(&call, now) {
                 self.expire(&call, now);
                 served.expired += 1;
@@ -35,9 +35,9 @@ impl Reference {
     /// queued.
     pub(super) fn serve_lines(&mut self, now: Micros) -> Served {
         let mut served = Served::default();
-        let mut lines: Vec<_> = self.waiting.keys().cloned().collect();
+        let mut lines: Vec<_> = self.pending.keys().cloned().collect();
         loop {
-            let firsts = lines.iter().filter_map(|line| self.first_waiting(line));
+            let firsts = lines.iter().filter_map(|line| self.first_pending(line));
             let Some(call) = firsts.min_by_key(|call| (call.arrived, call.id.clone())) else {
                 return served;
             };
@@ -54,9 +54,9 @@ impl Reference {
 
     /// Assigns the longest pending call that matches an available agent, unless a queued agent
     /// matches it too.
-    pub(super) fn take_waiting(&mut self, agent: &Agent, now: Micros) -> Served {
+    pub(super) fn take_pending(&mut self, agent: &Agent, now: Micros) -> Served {
         let mut served = Served::default();
-        while let Some(call) = self.longest_waiting(agent) {
+        while let Some(call) = self.longest_pending(agent) {
             if is_too_old(&call, now) {
                 self.expire(&call, now);
                 served.expired += 1;
@@ -76,10 +76,10 @@ impl Reference {
         served
     }
 
-    fn longest_waiting(&self, agent: &Agent) -> Option<Call> {
-        let fits = self.waiting.keys();
+    fn longest_pending(&self, agent: &Agent) -> Option<Call> {
+        let fits = self.pending.keys();
         let fits = fits.filter(|criteria| criteria.fits_profile(&agent.profile));
-        let firsts = fits.filter_map(|criteria| self.first_waiting(criteria));
+        let firsts = fits.filter_map(|criteria| self.first_pending(criteria));
         firsts.min_by_key(|call| (call.arrived, call.id.clone()))
     }
 
@@ -88,7 +88,7 @@ impl Reference {
     pub(super) fn serve_agent(&mut self, agent: &Agent, now: Micros) -> Served {
         let mut served = Served::default();
         loop {
-            let Some(call) = self.longest_waiting(agent) else {
+            let Some(call) = self.longest_pending(agent) else {
                 return served;
             };
             if is_too_old(&call, now) {

@@ -55,7 +55,7 @@ impl Reference {
     /// attendingCall → available, if the call lease expired before now. The call of an agent that
     /// has not answered returns to its line. If its assignment was not published, the agent returns
     /// to its place in its queues.
-    fn take_back(&mut self, now: Micros) -> Returned {
+    fn return_unanswered(&mut self, now: Micros) -> Returned {
         let mut returned = Returned::default();
         for (id, call, answered) in self.expired(now) {
             let record = self.calls.get(&call).filter(|_| !answered).cloned();
@@ -123,7 +123,7 @@ impl Reference {
 
     pub(super) fn sweep(&mut self, heard: bool, now: Micros) -> (Answer, Rule) {
         let mut published = Published::default();
-        let returned = self.take_back(now);
+        let returned = self.return_unanswered(now);
         let first = self.forgotten(now);
         self.tell_all(&first, heard, &mut published);
         let all = self.serve_lines(now);
@@ -157,12 +157,12 @@ impl Reference {
     fn measured(&self, answer: Answer, now: Micros) -> Answer {
         let queued =
             |agent: &&agent_queue::agent::Agent| matches!(&agent.state, AgentState::Queued { .. });
-        let lines = self.waiting.values();
+        let lines = self.pending.values();
         let oldest = lines.clone().filter_map(|line| line.first());
         let oldest = oldest.map(|(arrived, _)| now.since(*arrived).as_micros());
         answer
             .counting("queued_agents", self.agents.values().filter(queued).count())
-            .counting("waiting_calls", lines.map(Vec::len).sum::<usize>())
+            .counting("pending_calls", lines.map(Vec::len).sum::<usize>())
             .counting("oldest", oldest.max().unwrap_or(0))
             .counting("complete", true)
     }

@@ -29,14 +29,14 @@ impl Reference {
             let entries = entries.filter_map(|(_, id)| entry(name, self.agents.get(id)?));
             rows.extend(entries.map(|entry| (rows::entry_key(&entry), rows::entry(&entry))));
         }
-        for (criteria, line) in &self.waiting {
-            let count = rows::waiting(line.len() as u64);
+        for (criteria, line) in &self.pending {
+            let count = rows::pending(line.len() as u64);
             rows.insert(rows::count_key(criteria), count);
         }
         for (id, record) in &self.calls {
             rows.insert(call_key(id), rows::record(record));
-            if record.state == CallState::Waiting {
-                rows.insert(rows::waiting_key(&record.call), rows::call(&record.call));
+            if record.state == CallState::Pending {
+                rows.insert(rows::pending_key(&record.call), rows::call(&record.call));
             }
         }
         for entry in &self.outbox {

@@ -9,9 +9,9 @@ use agents::world::{World, pairs};
 use agents::{agent_id, call_id, profile};
 use tokio::time::Instant;
 
-fn refused(changed: &Changed) -> Option<String> {
+fn rejected(changed: &Changed) -> Option<String> {
     match changed {
-        Changed::Refused { why, .. } => Some(why.to_string()),
+        Changed::Rejected { why, .. } => Some(why.to_string()),
         _ => None,
     }
 }
@@ -27,7 +27,7 @@ pub(crate) async fn a_late_finish_never_frees_an_agent_in_a_new_call(world: Worl
     };
     assert!(matches!(finish("c1", old).await, Changed::Done(_)));
     world.enqueue("ana").await;
-    assert!(refused(&finish("c1", old).await).is_some(), "while queued");
+    assert!(rejected(&finish("c1", old).await).is_some(), "while queued");
     assert_eq!(world.ask_whom("c2", "Spanish#F").await, "ana");
     let new = world.agent("ana").await.ticket;
     assert_ne!(old, new);
@@ -39,7 +39,7 @@ pub(crate) async fn a_late_finish_never_frees_an_agent_in_a_new_call(world: Worl
         ("c2", Ticket::fresh()),
     ] {
         let late = finish(call, ticket).await;
-        let Changed::Refused { why, agent } = late else {
+        let Changed::Rejected { why, agent } = late else {
             panic!("{late:?}");
         };
         assert_eq!(why, InvalidTransition::OtherCall);
@@ -63,7 +63,7 @@ pub(crate) async fn a_finished_agent_is_available_and_not_queued(world: World) {
         panic!("not available");
     };
     assert_eq!(since, world.call("now", "*#*").arrived);
-    assert_eq!(world.state_of("c2").await, CallState::Waiting);
+    assert_eq!(world.state_of("c2").await, CallState::Pending);
     assert!(matches!(world.state_of("c1").await, CallState::Assigned(_)));
 }
 
@@ -82,7 +82,7 @@ pub(crate) async fn an_agent_leaves_all_queues_at_once(world: World) {
     assert_eq!(world.depths().await, depths);
     assert_eq!(world.status("ana").await, AgentStatus::Available);
     assert_eq!(world.ask_whom("c1", "*#F").await, "bea");
-    assert_eq!(world.ask("c2", "French#F").await.state, CallState::Waiting);
+    assert_eq!(world.ask("c2", "French#F").await.state, CallState::Pending);
 
     world.queued("cleo", &["English"], "F").await;
     let left = world
@@ -105,7 +105,7 @@ pub(crate) async fn a_profile_changes_only_while_not_queued(world: World) {
     let register = async || world.queue.register(&ana, "Ana B.", &other).await.unwrap();
     world.enqueue("ana").await;
     let rows = world.rows(&[]).await;
-    let why = refused(&register().await).unwrap();
+    let why = rejected(&register().await).unwrap();
     assert!(why.contains("leave the queues"), "{why}");
     assert_eq!(world.rows(&[]).await, rows, "and changed nothing");
 
@@ -164,7 +164,7 @@ pub(crate) async fn invalid_transition_is_rejected_and_changes_nothing(world: Wo
         leave("busy", IdleStatus::Offline).await,
     ];
     for wish in &wishes {
-        let why = refused(wish).unwrap();
+        let why = rejected(wish).unwrap();
         assert!(why.starts_with("the agent is "), "{why}");
     }
     let unknown = [

@@ -64,10 +64,10 @@ pub(crate) async fn an_unanswered_call_returns_to_its_place_and_is_assigned_agai
     let swept = world.sweep().await;
     assert_eq!((swept.returned, swept.calls_returned), (1, 1));
     assert_eq!(world.status("ana").await, AgentStatus::Available);
-    assert_eq!(world.state_of("c1").await, CallState::Waiting);
+    assert_eq!(world.state_of("c1").await, CallState::Pending);
     // The call keeps its place before the later call, and the first agent's finish is too late.
     let late = world.finish("ana", "c1", first.ticket).await;
-    assert!(matches!(late, Changed::Refused { .. }), "{late:?}");
+    assert!(matches!(late, Changed::Rejected { .. }), "{late:?}");
     assert_eq!(
         pairs(&world.queued("bea", &["Spanish"], "F").await),
         "c1→bea"
@@ -114,7 +114,7 @@ pub(crate) async fn an_answered_call_stays_with_its_agent(world: World) {
     assert_eq!(world.status("ana").await, AgentStatus::Available);
     assert_eq!(assignment(&world, "c1").await, made);
     let late = extend(&world, "ana", "c1", made.ticket).await;
-    assert!(matches!(late, Changed::Refused { .. }), "{late:?}");
+    assert!(matches!(late, Changed::Rejected { .. }), "{late:?}");
 }
 
 pub(crate) async fn lease_extension_requires_the_call_and_ticket(world: World) {
@@ -123,8 +123,8 @@ pub(crate) async fn lease_extension_requires_the_call_and_ticket(world: World) {
     let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
     let rows = world.rows(&["c1"]).await;
     for (call, ticket) in [("c2", made.ticket), ("c1", Ticket::fresh())] {
-        let refused = extend(&world, "ana", call, ticket).await;
-        assert!(matches!(refused, Changed::Refused { .. }), "{refused:?}");
+        let rejected = extend(&world, "ana", call, ticket).await;
+        assert!(matches!(rejected, Changed::Rejected { .. }), "{rejected:?}");
     }
     let unknown = extend(&world, "unknown", "c1", made.ticket).await;
     assert_eq!(unknown, Changed::Unknown);
@@ -214,7 +214,7 @@ pub(crate) async fn cancelled_unanswered_call_makes_its_agent_available(world: W
     assert_eq!(world.state_of("c1").await, CallState::Cancelled);
     assert_eq!(world.status("ana").await, AgentStatus::Available);
     let late = extend(&world, "ana", "c1", made.ticket).await;
-    assert!(matches!(late, Changed::Refused { .. }), "{late:?}");
+    assert!(matches!(late, Changed::Rejected { .. }), "{late:?}");
     let redelivered = world.ask("c1", "Spanish#F").await;
     assert_eq!(redelivered.state, CallState::Cancelled);
     let again = world.queue.cancel(&call_id("c1")).await.unwrap();
@@ -261,7 +261,7 @@ pub(crate) async fn outdated_line_entry_assigns_nothing(world: World) {
     world.ask("c1", "Spanish#F").await;
     let outdated = world
         .store
-        .waiting_calls(&agents::criteria("Spanish#F"), 1)
+        .calls_in_line(&agents::criteria("Spanish#F"), 1)
         .await;
     let outdated = outdated.unwrap().remove(0);
     let made = world.queued("ana", &["Spanish"], "F").await;
@@ -272,7 +272,7 @@ pub(crate) async fn outdated_line_entry_assigns_nothing(world: World) {
     let now = world.call("now", "*#*").arrived;
     let (change, _) = Change::assign_available(&outdated, &ana, now, None);
     let committed = world.store.commit(&change).await.unwrap();
-    assert!(matches!(committed, Committed::Refused(_)), "{committed:?}");
+    assert!(matches!(committed, Committed::Rejected(_)), "{committed:?}");
     assert_eq!(world.enqueue("ana").await.assignments[0].number, 2);
 }
 
@@ -280,7 +280,7 @@ pub(crate) async fn ended_call_is_kept_for_fifteen_days_and_a_pending_one_withou
     world: World,
 ) {
     world.queued("ana", &["Spanish"], "F").await;
-    for call in ["assigned", "cancelled", "expired", "waiting"] {
+    for call in ["assigned", "cancelled", "expired", "pending"] {
         world.ask(call, "Spanish#F").await;
     }
     let now = world.call("now", "*#*").arrived;
@@ -292,7 +292,7 @@ pub(crate) async fn ended_call_is_kept_for_fifteen_days_and_a_pending_one_withou
         ("assigned", true),
         ("cancelled", true),
         ("late", true),
-        ("waiting", false),
+        ("pending", false),
     ] {
         let record = world.queue.call(&call_id(call)).await.unwrap().unwrap();
         let days = record

@@ -47,26 +47,26 @@ pub(crate) async fn a_redelivered_call_gets_its_first_answer(world: World) {
 /// It is matched by its first criteria.
 pub(crate) async fn redelivered_pending_call_keeps_its_first_criteria(world: World) {
     let first = world.ask("c1", "Spanish#F").await;
-    assert_eq!((first.state, first.queued), (CallState::Waiting, true));
+    assert_eq!((first.state, first.queued), (CallState::Pending, true));
     world.queued("bob", &["French"], "M").await;
     let again = world.ask("c1", "French#M").await;
-    assert_eq!((again.state, again.queued), (CallState::Waiting, false));
+    assert_eq!((again.state, again.queued), (CallState::Pending, false));
     assert_eq!(world.status("bob").await, AgentStatus::Queued);
-    let counts = world.queue.waiting().await.unwrap();
+    let counts = world.queue.pending().await.unwrap();
     assert_eq!(counts.len(), 1, "{counts:?}");
     assert_eq!(counts[0].depth, 1, "it waits once");
     let met = world.queued("ana", &["Spanish"], "F").await;
     assert_eq!(pairs(&met), "c1→ana");
-    assert_eq!(world.queue.waiting().await.unwrap()[0].depth, 0);
+    assert_eq!(world.queue.pending().await.unwrap()[0].depth, 0);
 }
 
 pub(crate) async fn pending_call_gets_the_next_queued_agent(world: World) {
     for (call, wanted) in [("c1", "Spanish#F"), ("c2", "Spanish#F"), ("c3", "French#F")] {
         let matched = world.ask(call, wanted).await;
-        assert_eq!((matched.state, matched.queued), (CallState::Waiting, true));
+        assert_eq!((matched.state, matched.queued), (CallState::Pending, true));
     }
-    let nobody = world.queued("bob", &["Spanish"], "M").await;
-    assert_eq!(pairs(&nobody), "");
+    let none = world.queued("bob", &["Spanish"], "M").await;
+    assert_eq!(pairs(&none), "");
     for (agent, met) in [("ana", "c1→ana"), ("bea", "c2→bea"), ("cleo", "")] {
         assert_eq!(pairs(&world.queued(agent, &["Spanish"], "F").await), met);
     }
@@ -76,7 +76,7 @@ pub(crate) async fn pending_call_gets_the_next_queued_agent(world: World) {
     let ana = world.agent("ana").await;
     assert_eq!((made.agent_id, made.ticket), (ana.id, ana.ticket));
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
-    assert_eq!(world.state_of("c3").await, CallState::Waiting);
+    assert_eq!(world.state_of("c3").await, CallState::Pending);
 }
 
 /// Calls are ordered by arrival, whatever their criteria, and not by the time of their write.
@@ -95,7 +95,7 @@ pub(crate) async fn oldest_matching_pending_call_is_assigned_first(world: World)
         let met = world.queued(&agent, &["English", "Spanish"], "F").await;
         assert_eq!(pairs(&met), format!("{call}→{agent}"));
     }
-    assert_eq!(world.state_of("other").await, CallState::Waiting);
+    assert_eq!(world.state_of("other").await, CallState::Pending);
 }
 
 /// Even if a matching agent is queued: the pending call gets it.
@@ -105,7 +105,7 @@ pub(crate) async fn new_call_never_overtakes_a_pending_call_of_the_same_criteria
     // Queued by a process that crashed before its read: ana is queued, and c1 is pending.
     agents::enqueue(&*world.store, ana, 2_000).await;
     let matched = world.ask("c2", "Spanish#F").await;
-    assert_eq!((matched.state, matched.queued), (CallState::Waiting, true));
+    assert_eq!((matched.state, matched.queued), (CallState::Pending, true));
     assert_eq!(pairs(&matched.assignments), "c1→ana");
     let met = world.queued("bea", &["Spanish"], "F").await;
     assert_eq!(pairs(&met), "c2→bea");
@@ -117,7 +117,7 @@ pub(crate) async fn only_pending_calls_can_be_cancelled(world: World) {
     world.ask("c2", "Spanish#F").await;
     assert_eq!(cancel("c1").await, CallState::Cancelled);
     assert_eq!(cancel("c1").await, CallState::Cancelled, "still");
-    assert_eq!(world.queue.waiting().await.unwrap()[0].depth, 1);
+    assert_eq!(world.queue.pending().await.unwrap()[0].depth, 1);
     let met = world.queued("ana", &["Spanish"], "F").await;
     assert_eq!(pairs(&met), "c2→ana", "and not the cancelled one");
     let assigned = world.state_of("c2").await;
@@ -137,7 +137,7 @@ pub(crate) async fn call_cancelled_before_arrival_is_not_assigned(world: World) 
     let again = world.queue.cancel(&call_id("c1")).await.unwrap();
     assert_eq!(again, Cancel::Is(CallState::Cancelled));
     assert_eq!(world.status("ana").await, AgentStatus::Queued);
-    assert_eq!(world.sweep().await.waiting_calls, 0);
+    assert_eq!(world.sweep().await.pending_calls, 0);
 }
 
 pub(crate) async fn a_call_that_arrives_too_late_is_expired(world: World) {
@@ -177,13 +177,13 @@ pub(crate) async fn calls_past_their_maximum_wait_expire_at_the_next_match(world
     assert_eq!(world.state_of("c1").await, CallState::Expired);
     assert_eq!(world.status("ana").await, AgentStatus::Queued);
     let other = world.ask("c4", "French#F").await;
-    assert_eq!((other.state, other.expired), (CallState::Waiting, 1));
+    assert_eq!((other.state, other.expired), (CallState::Pending, 1));
     assert_eq!(world.state_of("c2").await, CallState::Expired);
     let itself = world.queue.match_call(&c3).await.unwrap();
     assert_eq!((itself.state, itself.expired), (CallState::Expired, 1));
     let depths: u64 = world
         .queue
-        .waiting()
+        .pending()
         .await
         .unwrap()
         .iter()
@@ -196,8 +196,8 @@ pub(crate) async fn calls_past_their_maximum_wait_expire_at_the_next_match(world
 pub(crate) async fn available_agent_is_not_matched_until_queued(world: World) {
     world.ask("c1", "Spanish#F").await;
     world.available("ana", &["Spanish"], "F").await;
-    assert_eq!(world.state_of("c1").await, CallState::Waiting);
-    assert_eq!(world.ask("c2", "*#*").await.state, CallState::Waiting);
+    assert_eq!(world.state_of("c1").await, CallState::Pending);
+    assert_eq!(world.ask("c2", "*#*").await.state, CallState::Pending);
     assert_eq!(world.sweep().await.assigned, 0);
     assert_eq!(world.status("ana").await, AgentStatus::Available);
     world

@@ -32,7 +32,7 @@ pub(crate) async fn sweep_assigns_a_call_whose_matcher_crashed(world: World) {
     assert_eq!((swept.assigned, swept.published), (1, 1));
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
     assert_eq!(world.publisher.heard().len(), 1);
-    assert_eq!(world.state_of("c2").await, CallState::Waiting);
+    assert_eq!(world.state_of("c2").await, CallState::Pending);
     assert_eq!(world.sweep().await.assigned, 0);
 }
 
@@ -40,7 +40,7 @@ pub(crate) async fn sweep_assigns_an_agent_whose_desk_crashed(world: World) {
     world.ask("c1", "*#F").await;
     queued(&world, "ana", &["Spanish"], "F").await;
     queued(&world, "bea", &["Spanish"], "F").await;
-    assert_eq!(world.state_of("c1").await, CallState::Waiting);
+    assert_eq!(world.state_of("c1").await, CallState::Pending);
     assert_eq!(world.sweep().await.assigned, 1);
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
     assert_eq!(world.status("bea").await, AgentStatus::Queued);

@@ -173,7 +173,7 @@ pub(crate) async fn match_reads_one_page_for_any_queue_length(world: World) {
         let reads = std::mem::take(&mut *log.reads.lock().unwrap());
         (pairs(&matched.assignments), reads)
     };
-    let line = |wanted| Read::WaitingCalls(criteria(wanted), 1);
+    let line = |wanted| Read::CallsInLine(criteria(wanted), 1);
     // A lane reads one entry for each call, and ten more.
     let (made, reads) = lane(world.call("c1", "Spanish#F")).await;
     assert_eq!(made, "c1→a00");

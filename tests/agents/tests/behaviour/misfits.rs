@@ -39,7 +39,7 @@ async fn place(world: &World, id: &str, wanted: &str) {
 }
 
 async fn line(world: &World, wanted: &str) -> usize {
-    let calls = world.store.waiting_calls(&criteria(wanted), 100).await;
+    let calls = world.store.calls_in_line(&criteria(wanted), 100).await;
     calls.unwrap().len()
 }
 
@@ -56,7 +56,7 @@ pub(crate) async fn page_of_outdated_entries_hides_no_agent(world: World) {
     assert_eq!(world.ask_whom("c1", "Spanish#F").await, "ana");
     assert_eq!(world.ask_whom("c2", "Spanish#*").await, "bea");
     let last = world.ask("c3", "Spanish#F").await;
-    assert_eq!(last.state, CallState::Waiting);
+    assert_eq!(last.state, CallState::Pending);
     let left = world.store.peek(&queue("Spanish#F"), Order::Fifo, 50).await;
     assert_eq!(left.unwrap(), [], "each was deleted");
     assert_eq!(world.depths().await, [("Spanish#F".to_owned(), 0)]);
@@ -256,7 +256,7 @@ pub(crate) async fn one_match_assigns_every_call_with_a_matching_agent(world: Wo
     let matched = world.ask("c1", "Spanish#F").await;
     assert_eq!(matched.assignments.len(), 120);
     let state = (matched.state, matched.cut_short);
-    assert_eq!(state, (CallState::Waiting, false));
+    assert_eq!(state, (CallState::Pending, false));
 }
 
 /// Each change takes ten milliseconds.

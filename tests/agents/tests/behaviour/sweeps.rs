@@ -32,10 +32,10 @@ pub(crate) async fn sweep_makes_an_agent_available_when_its_call_lease_expires(w
         panic!("available, and not queued: c2 waits");
     };
     assert_eq!(since, world.clock.now());
-    assert_eq!(world.state_of("c2").await, CallState::Waiting);
+    assert_eq!(world.state_of("c2").await, CallState::Pending);
     assert_eq!(world.sweep().await.returned, 0, "once");
     let late = world.finish("ana", "c1", made.ticket);
-    assert!(matches!(late.await, Changed::Refused { .. }));
+    assert!(matches!(late.await, Changed::Rejected { .. }));
     assert_eq!(world.state_of("c1").await, CallState::Assigned(made));
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn sweep_expires_calls_and_sends_them_to_the_dead_letter_queue(
         (swept.expired, swept.dead_lettered, swept.untold),
         (2, 2, 0)
     );
-    assert_eq!(swept.waiting_calls, 1, "c3");
+    assert_eq!(swept.pending_calls, 1, "c3");
     assert!(swept.complete);
     let heard = world.publisher.heard();
     let published = heard.iter().map(|event| match event {
@@ -88,7 +88,7 @@ pub(crate) async fn sweep_expires_calls_and_sends_them_to_the_dead_letter_queue(
     let swept = world.sweep().await;
     assert_eq!((swept.expired, swept.dead_lettered), (0, 0), "once");
     assert_eq!(world.state_of("c1").await, CallState::Expired);
-    assert_eq!(world.state_of("c3").await, CallState::Waiting);
+    assert_eq!(world.state_of("c3").await, CallState::Pending);
 }
 
 /// The matching process is about to publish, so the sweep publishes only after the grace.
@@ -177,8 +177,8 @@ pub(crate) async fn the_sweep_measures(world: World) {
     world.ask("c3", "*#M").await;
     let swept = world.sweep().await;
     assert_eq!(swept.queued_agents, 2, "each once, however many queues");
-    assert_eq!(swept.waiting_calls, 3);
-    assert_eq!(swept.oldest_waiting_micros, 7_003_000);
+    assert_eq!(swept.pending_calls, 3);
+    assert_eq!(swept.oldest_pending_micros, 7_003_000);
     assert!(swept.complete);
     assert_eq!(world.status("cleo").await, AgentStatus::Available);
 }
@@ -235,7 +235,7 @@ pub(crate) async fn a_failing_step_stops_no_other_step_of_the_sweep(world: World
         (3, 0),
         "two were deleted from the outbox"
     );
-    assert_eq!((report.queued_agents, report.waiting_calls), (1, 1));
+    assert_eq!((report.queued_agents, report.pending_calls), (1, 1));
     assert!(!report.complete);
     assert_eq!(world.in_call("bad").await.as_deref(), Some("of-bad"));
     assert_eq!(world.status("bea").await, AgentStatus::Available);
@@ -276,7 +276,7 @@ pub(crate) async fn sweep_ends_at_its_deadline_and_reports_it_is_incomplete(worl
     let queue = world.queue.until(Instant::now());
     let swept = queue.sweep(&*world.publisher).await.unwrap();
     assert_eq!((swept.assigned, swept.complete), (0, false));
-    assert_eq!(swept.waiting_calls, 1, "it is measured all the same");
+    assert_eq!(swept.pending_calls, 1, "it is measured all the same");
     let swept = world.sweep().await;
     assert_eq!((swept.assigned, swept.complete), (1, true));
 }

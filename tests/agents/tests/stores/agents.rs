@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use agent_queue::agent::{Agent, AgentChange, AgentState, AgentStatus, IdleStatus, InCall, Ticket};
-use agent_queue::store::{AgentStore, Committed, Refusal, There};
+use agent_queue::store::{AgentStore, Committed, Rejection, There};
 use agent_queue::transaction::{Change, Step};
 use agents::*;
 
-fn refused(there: Option<&Agent>) -> Committed {
+fn rejected(there: Option<&Agent>) -> Committed {
     let there = there.cloned().map(Box::new).map(There::Agent);
-    Committed::Refused(vec![Refusal { step: 0, there }])
+    Committed::Rejected(vec![Rejection { step: 0, there }])
 }
 
 async fn stored(store: &dyn AgentStore, agent: &Agent) -> Agent {
@@ -25,7 +25,7 @@ pub(crate) async fn a_new_agent_is_stored_whole_and_only_once(store: Arc<dyn Age
 
     let other = agent("ana", &["French"], "M");
     let again = Change::register(other, vec![queue("French#M")]);
-    assert_eq!(store.commit(&again).await.unwrap(), refused(Some(&ana)));
+    assert_eq!(store.commit(&again).await.unwrap(), rejected(Some(&ana)));
     assert_eq!(stored(&*store, &ana).await, ana);
     let names: Vec<_> = store.queues().await.unwrap();
     let names: Vec<_> = names.iter().map(|is| is.queue.as_str()).collect();
@@ -95,14 +95,14 @@ pub(crate) async fn transition_requires_its_status_ticket_and_call(store: Arc<dy
     ];
     for change in wrong {
         let change = Change::agent(change, None);
-        assert_eq!(store.commit(&change).await.unwrap(), refused(Some(&ana)));
+        assert_eq!(store.commit(&change).await.unwrap(), rejected(Some(&ana)));
     }
     let unknown = AgentChange {
         agent: agent_id("unknown"),
         ..leave.clone()
     };
     let unknown = store.commit(&Change::agent(unknown, None)).await.unwrap();
-    assert_eq!(unknown, refused(None), "there is none to show");
+    assert_eq!(unknown, rejected(None), "there is none to show");
     assert_eq!(stored(store, &ana).await, ana);
 
     let in_call = AgentChange {
@@ -130,7 +130,7 @@ pub(crate) async fn transition_requires_its_status_ticket_and_call(store: Arc<dy
         });
         let late = Change::agent(late.clone(), None);
         let late = store.commit(&late).await.unwrap();
-        assert_eq!(late, refused(Some(&ana)), "{call} until {until:?}");
+        assert_eq!(late, rejected(Some(&ana)), "{call} until {until:?}");
     }
     let finish = ana.finish(&call_id("c1"), ana.ticket, at(5)).unwrap();
     done(store, &Change::of(vec![Step::Agent(finish.clone())])).await;

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use agent_queue::agent::Ticket;
 use agent_queue::call::{Assignment, Call, CallRecord, CallState};
-use agent_queue::store::{AgentStore, Committed, Line, Refusal, There};
+use agent_queue::store::{AgentStore, Committed, Line, Rejection, There};
 use agent_queue::transaction::{Before, Change, Step};
 use agents::*;
 
 fn record(state: CallState) -> CallRecord {
     let call = call("c1", "Spanish#*", 4);
     match state {
-        CallState::Waiting => CallRecord::waiting(call),
+        CallState::Pending => CallRecord::pending(call),
         state => CallRecord::ended(call, state, at(5)),
     }
 }
@@ -33,14 +33,14 @@ fn write(before: Before, record: &CallRecord) -> Change {
     Change::of(vec![Step::Call(before, record.clone())])
 }
 
-fn refused(there: Option<&CallRecord>) -> Committed {
+fn rejected(there: Option<&CallRecord>) -> Committed {
     let there = there.cloned().map(Box::new).map(There::Call);
-    Committed::Refused(vec![Refusal { step: 0, there }])
+    Committed::Rejected(vec![Rejection { step: 0, there }])
 }
 
 pub(crate) async fn call_is_created_only_once(store: Arc<dyn AgentStore>) {
     assert_eq!(store.call(&call_id("c1")).await.unwrap(), None);
-    let first = record(CallState::Waiting);
+    let first = record(CallState::Pending);
     done(&*store, &write(Before::New, &first)).await;
     assert_eq!(
         store.call(&call_id("c1")).await.unwrap(),
@@ -49,7 +49,7 @@ pub(crate) async fn call_is_created_only_once(store: Arc<dyn AgentStore>) {
     let mut other = record(CallState::Expired);
     other.call.arrived = at(9);
     let again = store.commit(&write(Before::New, &other)).await.unwrap();
-    assert_eq!(again, refused(Some(&first)));
+    assert_eq!(again, rejected(Some(&first)));
     assert_eq!(store.call(&call_id("c1")).await.unwrap(), Some(first));
 }
 
@@ -71,15 +71,15 @@ pub(crate) async fn only_a_pending_call_can_end(store: Arc<dyn AgentStore>) {
             record
         };
         let ended = of(end);
-        let early = store.commit(&write(Before::Waiting, &ended)).await.unwrap();
-        assert_eq!(early, refused(None), "there is no such call");
-        done(&*store, &write(Before::New, &of(CallState::Waiting))).await;
-        done(&*store, &write(Before::Waiting, &ended)).await;
+        let early = store.commit(&write(Before::Pending, &ended)).await.unwrap();
+        assert_eq!(early, rejected(None), "there is no such call");
+        done(&*store, &write(Before::New, &of(CallState::Pending))).await;
+        done(&*store, &write(Before::Pending, &ended)).await;
         let there = store.call(&ended.call.id).await.unwrap();
         assert_eq!(there.as_ref(), Some(&ended));
-        for state in [CallState::Cancelled, CallState::Waiting] {
-            let late = store.commit(&write(Before::Waiting, &of(state))).await;
-            assert_eq!(late.unwrap(), refused(Some(&ended)));
+        for state in [CallState::Cancelled, CallState::Pending] {
+            let late = store.commit(&write(Before::Pending, &of(state))).await;
+            assert_eq!(late.unwrap(), rejected(Some(&ended)));
         }
     }
 }
@@ -99,27 +99,27 @@ pub(crate) async fn pending_calls_are_ordered_by_age_within_their_criteria(
     for call in calls.iter().rev() {
         done(&*store, &Change::wait(call)).await;
     }
-    let waiting = async |wanted, limit| {
-        let calls = store.waiting_calls(&criteria(wanted), limit).await.unwrap();
+    let pending = async |wanted, limit| {
+        let calls = store.calls_in_line(&criteria(wanted), limit).await.unwrap();
         let ids = calls.iter().map(|call| call.id.to_string());
         (ids.collect::<Vec<_>>().join(" "), calls)
     };
-    assert_eq!(waiting("Spanish#M", 9).await.0, "z y a b");
-    assert_eq!(waiting("Spanish#M", 2).await.0, "z y");
+    assert_eq!(pending("Spanish#M", 9).await.0, "z y a b");
+    assert_eq!(pending("Spanish#M", 2).await.0, "z y");
     let whole: &[Call] = &calls[4..5];
-    assert_eq!(waiting("Spanish#*", 1).await.1, whole);
-    assert_eq!(waiting("*#M", 9).await.0, "men");
-    assert_eq!(waiting("*#*", 9).await.0, "", "reads only its own line");
+    assert_eq!(pending("Spanish#*", 1).await.1, whole);
+    assert_eq!(pending("*#M", 9).await.0, "men");
+    assert_eq!(pending("*#*", 9).await.0, "", "reads only its own line");
     for _ in 0..2 {
         // The step succeeds without an entry too: the call's own item decides.
         done(&*store, &Change::of(vec![Step::Unwait(calls[0].clone())])).await;
-        assert_eq!(waiting("Spanish#M", 1).await.0, "y");
+        assert_eq!(pending("Spanish#M", 1).await.0, "y");
     }
 }
 
 pub(crate) async fn pending_calls_are_counted_per_line(store: Arc<dyn AgentStore>) {
     let depths = async || {
-        let counts = store.waiting().await.unwrap();
+        let counts = store.pending().await.unwrap();
         let plain = counts.iter().map(|is| (is.criteria.to_string(), is.depth));
         plain.collect::<Vec<_>>()
     };
@@ -167,8 +167,8 @@ pub(crate) async fn calls_of_one_microsecond_are_ordered_by_sequence(store: Arc<
         };
         wait(&*store, &call).await;
     }
-    let waiting = store.waiting_calls(&criteria("Spanish#M"), 9).await;
-    let ids: Vec<_> = waiting
+    let pending = store.calls_in_line(&criteria("Spanish#M"), 9).await;
+    let ids: Vec<_> = pending
         .unwrap()
         .iter()
         .map(|call| call.id.to_string())

@@ -38,7 +38,7 @@ pub(crate) async fn repeated_change_is_applied_once(store: Arc<dyn AgentStore>) 
     // The same steps with another token are rejected.
     let other = Change::of(assign.steps);
     let other = store.commit(&other).await.unwrap();
-    assert!(matches!(other, Committed::Refused(_)), "{other:?}");
+    assert!(matches!(other, Committed::Rejected(_)), "{other:?}");
 }
 
 pub(crate) async fn rejected_change_can_succeed_later(store: Arc<dyn AgentStore>) {
@@ -46,8 +46,8 @@ pub(crate) async fn rejected_change_can_succeed_later(store: Arc<dyn AgentStore>
     let open = Step::OpenQueue(queue("Spanish#M"));
     let mut later = Change::cancel(&c1, at(9));
     later.steps.push(open);
-    let refused = store.commit(&later).await.unwrap();
-    assert!(matches!(refused, Committed::Refused(_)), "{refused:?}");
+    let rejected = store.commit(&later).await.unwrap();
+    assert!(matches!(rejected, Committed::Rejected(_)), "{rejected:?}");
     assert_eq!(depths(&*store).await, []);
     wait(&*store, &c1).await;
     done(&*store, &later).await;
@@ -96,20 +96,20 @@ pub(crate) async fn queueing_and_ending_a_call_are_one_change_each(store: Arc<dy
     let store = &*store;
     let ends = [
         |call: &_| Change::cancel(call, at(50)),
-        |call: &_| Change::expire(call, Before::Waiting, at(50)),
+        |call: &_| Change::expire(call, Before::Pending, at(50)),
     ];
     for (number, end) in (0..).zip(ends) {
         let one = call(&format!("c{number}"), "Spanish#*", number);
-        let depth = async || store.waiting().await.unwrap()[0].depth;
-        let first = async || store.waiting_calls(&one.criteria, 1).await.unwrap();
+        let depth = async || store.pending().await.unwrap()[0].depth;
+        let first = async || store.calls_in_line(&one.criteria, 1).await.unwrap();
         wait(store, &one).await;
         assert_eq!((depth().await, first().await), (1, vec![one.clone()]));
         let again = store.commit(&Change::wait(&one)).await.unwrap();
-        assert!(matches!(again, Committed::Refused(_)), "{again:?}");
+        assert!(matches!(again, Committed::Rejected(_)), "{again:?}");
         done(store, &end(&one)).await;
         assert_eq!((depth().await, first().await), (0, vec![]));
         let again = store.commit(&end(&one)).await.unwrap();
-        assert!(matches!(again, Committed::Refused(_)), "{again:?}");
+        assert!(matches!(again, Committed::Rejected(_)), "{again:?}");
     }
     let events = store.outbox_entries(None, at(51), 5).await.unwrap();
     assert_eq!(events.len(), 1, "the canceller knows it: {events:?}");
@@ -129,7 +129,7 @@ pub(crate) async fn the_largest_agent_is_matched_in_one_change(store: Arc<dyn Ag
     let c1 = call("c1", "l7#F", 5);
     wait(store, &c1).await;
     let entry = &entries(&ana)[0];
-    let (assign, _) = Change::assign(&c1, Before::Waiting, entry, at(6), Some(at(90)));
+    let (assign, _) = Change::assign(&c1, Before::Pending, entry, at(6), Some(at(90)));
     assert_eq!(assign.steps.len(), MAX_TRANSACTION);
     assert_eq!(assign.steps.len(), MAX_QUEUES + ITEMS_BESIDE_QUEUES);
     done(store, &assign).await;
@@ -147,7 +147,7 @@ pub(crate) async fn one_of_many_calls_wins_an_agent(store: Arc<dyn AgentStore>) 
             loop {
                 match store.commit(&change).await.unwrap() {
                     Committed::Done => return Some(made),
-                    Committed::Refused(_) => return None,
+                    Committed::Rejected(_) => return None,
                     Committed::Conflict => tokio::task::yield_now().await,
                 }
             }

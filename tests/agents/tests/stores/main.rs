@@ -6,7 +6,7 @@ mod calls;
 mod changes;
 mod leases;
 mod queues;
-mod refusals;
+mod rejections;
 
 mod checks {
     pub(crate) use super::agents::*;
@@ -14,7 +14,7 @@ mod checks {
     pub(crate) use super::changes::*;
     pub(crate) use super::leases::*;
     pub(crate) use super::queues::*;
-    pub(crate) use super::refusals::*;
+    pub(crate) use super::rejections::*;
 }
 
 /// Runs each check on each store.

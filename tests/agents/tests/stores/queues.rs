@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_queue::agent::{IdleStatus, Ticket};
 use agent_queue::dimension::Dimensions;
-use agent_queue::store::{AgentStore, Committed, Order, QueueCounters, Refusal};
+use agent_queue::store::{AgentStore, Committed, Order, QueueCounters, Rejection};
 use agent_queue::transaction::{Change, QueueEntry, Step};
 use agents::*;
 
@@ -14,8 +14,8 @@ async fn counters(store: &dyn AgentStore) -> Vec<(String, u64, u64)> {
     all.into_iter().map(plain).collect()
 }
 
-fn refused() -> Committed {
-    Committed::Refused(vec![Refusal {
+fn rejected() -> Committed {
+    Committed::Rejected(vec![Rejection {
         step: 0,
         there: None,
     }])
@@ -77,17 +77,17 @@ pub(crate) async fn entry_joins_and_leaves_a_queue_only_once(store: Arc<dyn Agen
         assert_eq!(there, std::slice::from_ref(entry), "whole");
     }
     let join = Change::of(vec![Step::Join(first.clone())]);
-    assert_eq!(store.commit(&join).await.unwrap(), refused());
+    assert_eq!(store.commit(&join).await.unwrap(), rejected());
     let mut other = first.clone();
     other.ticket = Ticket::fresh();
     let discard = Change::of(vec![Step::Discard(other)]);
-    assert_eq!(store.commit(&discard).await.unwrap(), refused());
+    assert_eq!(store.commit(&discard).await.unwrap(), rejected());
     for _ in 0..2 {
         // The step succeeds without an entry too: the agent's own item decides.
         done(&*store, &Change::of(vec![Step::Leave(first.clone())])).await;
     }
     let discard = Change::of(vec![Step::Discard(first.clone())]);
-    assert_eq!(store.commit(&discard).await.unwrap(), refused());
+    assert_eq!(store.commit(&discard).await.unwrap(), rejected());
     let left = store.peek(&first.queue, Order::Fifo, 5).await.unwrap();
     assert_eq!(left, [], "it left this queue");
     let there = store.peek(&second.queue, Order::Fifo, 5).await.unwrap();

@@ -27,7 +27,7 @@ async fn invalid_message_goes_to_the_dead_letter_queue_and_blocks_no_other() {
     ];
     let report = work(&ingest(store.clone(), &queues), &batch).await;
     assert_eq!(report.returned, Vec::<String>::new());
-    assert_eq!((report.created, report.refused), (3, 2));
+    assert_eq!((report.created, report.rejected), (3, 2));
     for id in ["good", "m3#0", "other"] {
         assert!(record(&store, id).is_some(), "{id}");
     }
@@ -128,7 +128,7 @@ async fn hanging_dead_letter_queue_does_not_delay_the_report() {
     *queues.slow.lock().unwrap() = Duration::from_secs(60);
     let batch = [message("wrong", "{"), message("good", "{}")];
     let report = work(&ingest(store, &queues), &batch).await;
-    assert_eq!((report.created, report.refused), (1, 0));
+    assert_eq!((report.created, report.rejected), (1, 0));
     assert_eq!(report.returned, ["wrong"], "the good one is done");
 }
 
@@ -170,7 +170,7 @@ async fn ten_thousand_messages_are_one_batch() {
         .collect();
     let report = work(&ingest(store.clone(), &queues), &batch).await;
     assert_eq!(
-        (report.created, report.refused, report.shed.counted()),
+        (report.created, report.rejected, report.shed.counted()),
         (9_800, 100, 100)
     );
     assert_eq!(report.returned, Vec::<String>::new());

@@ -79,7 +79,7 @@ async fn rejected_state_does_not_supersede_a_valid_older_one() {
     ];
     let report = work(&ingest, &batch).await;
     assert_eq!(
-        (report.created, report.superseded, report.refused),
+        (report.created, report.superseded, report.rejected),
         (1, 1, 3)
     );
     assert_eq!(payload(&store, "k"), Some(json!(2)));

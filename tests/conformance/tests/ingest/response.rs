@@ -117,7 +117,7 @@ fn store(batch: &[Sent], lifted: Arc<AtomicBool>, inner: Arc<MemoryStore>) -> Fa
 
 /// Whether SQS redelivers a message, apart from messages whose expired tasks share a batch entry of
 /// the shed queue.
-fn comes_again(sent: &Sent) -> bool {
+fn is_redelivered(sent: &Sent) -> bool {
     let has = |wanted: &[Element]| sent.elements.iter().any(|element| wanted.contains(element));
     let unwritten = has(&[Element::Task(Plan::Throttled), Element::Task(Plan::Denied)]);
     let wrong = has(&[Element::Wrong, Element::Task(Plan::Invalid)]);
@@ -148,7 +148,7 @@ async fn check(batch: &[Sent]) -> Result<(), TestCaseError> {
     let mut first_kept_out = None;
     for (n, sent) in batch.iter().enumerate() {
         if !sent.buried {
-            queues.refuses.lock().unwrap().insert(format!("m{n}"));
+            queues.rejects.lock().unwrap().insert(format!("m{n}"));
         }
         for (e, element) in sent.elements.iter().enumerate() {
             if *element == (Element::Expired { handed_over: false }) {
@@ -180,7 +180,7 @@ async fn check(batch: &[Sent]) -> Result<(), TestCaseError> {
     let expected: Vec<_> = batch
         .iter()
         .enumerate()
-        .filter(|(n, sent)| comes_again(sent) || kept_out(*n, sent))
+        .filter(|(n, sent)| is_redelivered(sent) || kept_out(*n, sent))
         .map(|(n, _)| format!("m{n}"))
         .collect();
     prop_assert_eq!(&report.returned, &expected);
@@ -188,7 +188,7 @@ async fn check(batch: &[Sent]) -> Result<(), TestCaseError> {
 
     // All faults end, but DynamoDB still rejects invalid items.
     lifted.store(true, Ordering::Relaxed);
-    queues.refuses.lock().unwrap().clear();
+    queues.rejects.lock().unwrap().clear();
     queues.keeps_out.lock().unwrap().clear();
     let again: BTreeSet<_> = report.returned.into_iter().collect();
     let left: Vec<_> = deliveries
@@ -205,7 +205,7 @@ async fn check(batch: &[Sent]) -> Result<(), TestCaseError> {
     let wrong = all(|e| matches!(e, Element::Wrong | Element::Task(Plan::Invalid)));
     prop_assert_eq!(table.records().len(), tasks);
     prop_assert_eq!(report.created + second.created, tasks as u64);
-    prop_assert_eq!(report.refused + second.refused, wrong as u64);
+    prop_assert_eq!(report.rejected + second.rejected, wrong as u64);
     // A message has one entry in the dead-letter queue, with all its errors.
     let letters = queues.letters.lock().unwrap();
     prop_assert!(

@@ -46,7 +46,7 @@ pub(crate) struct Queues {
     pub(crate) letters: Mutex<BTreeMap<String, Vec<DeadLetter>>>,
     pub(crate) postponed: Mutex<Vec<Postponed>>,
     pub(crate) shed: Mutex<Vec<String>>,
-    pub(crate) refuses: Mutex<BTreeSet<String>>,
+    pub(crate) rejects: Mutex<BTreeSet<String>>,
     pub(crate) keeps_out: Mutex<BTreeSet<String>>,
     /// Duration of a write to the dead-letter queue.
     pub(crate) slow: Mutex<Duration>,
@@ -59,11 +59,11 @@ impl IngestQueue for Queues {
         if !letters.is_empty() {
             tokio::time::sleep(slow).await;
         }
-        let refuses = self.refuses.lock().unwrap();
+        let rejects = self.rejects.lock().unwrap();
         let mut kept = self.letters.lock().unwrap();
         let bury = |letter: &DeadLetter| {
-            if refuses.contains(&letter.message_id) {
-                return Err("refused".into());
+            if rejects.contains(&letter.message_id) {
+                return Err("rejected".into());
             }
             let of_message = kept.entry(letter.message_id.clone()).or_default();
             of_message.push(letter.clone());
@@ -88,11 +88,11 @@ impl ShedSink for Sink {
         for (index, task) in tasks.iter().enumerate() {
             let id = task.task_id.as_ref().unwrap().to_string();
             if keeps_out.contains(&id) {
-                let refused = |index| NotHandedOver {
+                let rejected = |index| NotHandedOver {
                     index,
                     error: HandOverError::NotTried,
                 };
-                return (index..tasks.len()).map(refused).collect();
+                return (index..tasks.len()).map(rejected).collect();
             }
             shed.push(id);
         }

@@ -77,8 +77,8 @@ pub(crate) async fn release_is_rejected_after_a_new_request(store: Arc<dyn Queue
     };
     let release = |seen| release(claim.owner, Some(seen), IdleTurns::Reset);
     store.request().await.unwrap();
-    let refused = store.release(&release(control.requested)).await.unwrap();
-    assert!(matches!(refused, Released::Requested(control) if control.requested == 1));
+    let rejected = store.release(&release(control.requested)).await.unwrap();
+    assert!(matches!(rejected, Released::Requested(control) if control.requested == 1));
     assert!(store.control().await.unwrap().live_lease(NOW).is_some());
     let released = store.release(&release(1)).await.unwrap();
     assert_eq!(released, Released::Done { idle_turns: 0 });

@@ -50,7 +50,7 @@ pub(crate) async fn key_that_crashes_its_processes_fails_despite_newer_states(
     // A newer state has one run, alone.
     let replaced = put(&*store, &state(5)).await;
     assert_eq!(replaced, Inserted::Replaced(Replaced::Settled));
-    assert!(waiting(&*store).await[0].lease_ran_out);
+    assert!(waiting(&*store).await[0].lease_expired);
     let fifth = crash(&*store).await;
     assert_eq!(swept(&fifth, &back).await, Written::Lost);
     assert_eq!(swept(&fifth, &fail).await, Written::Done);

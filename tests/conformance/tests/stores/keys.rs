@@ -8,7 +8,7 @@ use futures::future::join_all;
 use lifo_queue::store::{
     Candidate, Conflict, Inserted, Order, PageQuery, QueueStore, Replaced, TakeOutcome, Written,
 };
-use lifo_queue::task::{GiveBack, Keyed, NewTask, Place, Reclaim, Settlement, TakenTask, Version};
+use lifo_queue::task::{Keyed, NewTask, Place, Reclaim, Return, Settlement, TakenTask, Version};
 use lifo_queue::time::Millis;
 
 /// The state of key `k` with this sequence. Its creation is this number of milliseconds after
@@ -51,11 +51,11 @@ pub(super) async fn settle(store: &dyn QueueStore, taken: &TakenTask) -> Written
     settled.await.unwrap()
 }
 
-fn back(attempt_counts: bool, lease_ran_out: bool) -> GiveBack {
-    GiveBack {
+fn back(attempt_counts: bool, lease_expired: bool) -> Return {
+    Return {
         not_before: NOW.plus(Duration::from_millis(500)),
         attempt_counts,
-        lease_ran_out,
+        lease_expired,
         reason: "busy".into(),
     }
 }
@@ -139,12 +139,12 @@ pub(crate) async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn Q
     let first = taken(&*store, 1).await;
     put(&*store, &state(2)).await;
     let returned = back(false, true);
-    let given = store.give_back(&first.lease, &returned, NOW);
+    let given = store.return_task(&first.lease, &returned, NOW);
     assert_eq!(given.await.unwrap(), Written::Overtaken);
     let waits = &waiting(&*store).await[0];
     // The delay concerns the downstream, and the mark the process, so the newer state keeps both.
     assert_eq!(waits.not_before, Some(NOW.plus(Duration::from_millis(500))));
-    assert_eq!((waits.attempts, waits.lease_ran_out), (0, true));
+    assert_eq!((waits.attempts, waits.lease_expired), (0, true));
 }
 
 pub(crate) async fn reclaim_of_an_overtaken_state_returns_the_newer_one(
@@ -175,7 +175,7 @@ pub(crate) async fn reclaim_of_an_overtaken_state_returns_the_newer_one(
         "a late worker"
     );
     let waits = &waiting(&*store).await[0];
-    assert_eq!((waits.attempts, waits.lease_ran_out), (0, true));
+    assert_eq!((waits.attempts, waits.lease_expired), (0, true));
     taken(&*store, 2).await;
 }
 
@@ -185,12 +185,12 @@ pub(crate) async fn newer_state_keeps_the_backoff_and_the_expired_lease_mark(
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
     let retried = back(true, true);
-    let given = store.give_back(&first.lease, &retried, NOW);
+    let given = store.return_task(&first.lease, &retried, NOW);
     assert_eq!(given.await.unwrap(), Written::Done);
     put(&*store, &state(2)).await;
     let waits = &waiting(&*store).await[0];
     assert_eq!(waits.not_before, Some(NOW.plus(Duration::from_millis(500))));
-    assert_eq!((waits.attempts, waits.lease_ran_out), (0, true));
+    assert_eq!((waits.attempts, waits.lease_expired), (0, true));
 
     let mut request = wish(candidate("k"));
     request.now = NOW.plus(Duration::from_secs(1));
@@ -202,7 +202,7 @@ pub(crate) async fn newer_state_keeps_the_backoff_and_the_expired_lease_mark(
     store.reclaim(&second.lease, &back, until).await.unwrap();
     put(&*store, &state(3)).await;
     let waits = &waiting(&*store).await[0];
-    assert_eq!((waits.attempts, waits.lease_ran_out), (0, true));
+    assert_eq!((waits.attempts, waits.lease_expired), (0, true));
 }
 
 pub(crate) async fn a_failed_state_is_replaced(store: Arc<dyn QueueStore>) {
@@ -240,15 +240,15 @@ pub(crate) async fn key_and_task_without_a_key_cannot_share_an_id(store: Arc<dyn
         id: new_task("plain", 0).id,
         ..state(1)
     };
-    let refused = put(&*store, &key).await;
-    assert_eq!(refused, Inserted::Conflict(Conflict::NotAKey));
+    let rejected = put(&*store, &key).await;
+    assert_eq!(rejected, Inserted::Conflict(Conflict::NotAKey));
     put(&*store, &state(1)).await;
-    let refused = put(&*store, &new_task("k", 2)).await;
-    assert_eq!(refused, Inserted::Conflict(Conflict::IsAKey));
+    let rejected = put(&*store, &new_task("k", 2)).await;
+    assert_eq!(rejected, Inserted::Conflict(Conflict::IsAKey));
     let mut by_time = state(2);
     by_time.keyed.as_mut().unwrap().version = Version::by_time(NOW, "m");
-    let refused = put(&*store, &by_time).await;
-    assert_eq!(refused, Inserted::Conflict(Conflict::OtherOrder));
+    let rejected = put(&*store, &by_time).await;
+    assert_eq!(rejected, Inserted::Conflict(Conflict::OtherOrder));
 }
 
 pub(crate) async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
@@ -321,7 +321,7 @@ pub(crate) async fn a_state_starts_after_its_own_delay(store: Arc<dyn QueueStore
     };
     put(&*store, &delayed(4, 20)).await;
     let returned = back(false, false);
-    let given = store.give_back(&third.lease, &returned, NOW);
+    let given = store.return_task(&third.lease, &returned, NOW);
     assert_eq!(given.await.unwrap(), Written::Overtaken);
     assert_eq!(waiting(&*store).await[0].not_before, after(20));
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use conformance::*;
 use lifo_queue::store::{PageQuery, QueueStore, StandingLease, TakeOutcome, Written};
-use lifo_queue::task::{GiveBack, Lease, Reclaim, Settlement, TakenTask, TaskStatus, Ttl};
+use lifo_queue::task::{Lease, Reclaim, Return, Settlement, TakenTask, TaskStatus, Ttl};
 
 pub(crate) async fn expired_lease_is_reclaimed_once_and_only_with_its_token(
     store: Arc<dyn QueueStore>,
@@ -63,7 +63,7 @@ pub(crate) async fn expired_lease_is_reclaimed_once_and_only_with_its_token(
     assert_eq!(returned.not_before, Some(a.lease.until));
     assert_eq!(returned.ttl, Ttl::Seconds(a.task.expires_at));
 
-    assert!(returned.lease_ran_out && returned.attempts == 1);
+    assert!(returned.lease_expired && returned.attempts == 1);
     let settled = store.settle(&a.lease, &Settlement::Success, &RETENTION, NOW);
     assert_eq!(settled.await.unwrap(), Written::Lost);
 }
@@ -89,13 +89,13 @@ pub(crate) async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<d
     assert_eq!(settled.await.unwrap(), Written::Lost);
 
     // A later take beside other tasks deletes the mark that the task ran alone.
-    let back = GiveBack {
+    let back = Return {
         not_before: NOW,
         attempt_counts: true,
-        lease_ran_out: false,
+        lease_expired: false,
         reason: "again".into(),
     };
-    store.give_back(&beside, &back, NOW).await.unwrap();
+    store.return_task(&beside, &back, NOW).await.unwrap();
     request = wish(candidate("in-company"));
     request.alone = true;
     store.take(&request).await.unwrap();
@@ -103,7 +103,7 @@ pub(crate) async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<d
         token: request.token,
         ..beside
     };
-    store.give_back(&alone, &back, NOW).await.unwrap();
+    store.return_task(&alone, &back, NOW).await.unwrap();
     let again = take(&*store, "in-company").await.lease;
     let reclaimed = store.reclaim(&again, &fail, again.until);
     assert_eq!(reclaimed.await.unwrap(), Written::Lost);
@@ -116,23 +116,23 @@ pub(crate) async fn return_records_whether_a_lease_expired(store: Arc<dyn QueueS
     store.reclaim(&lease, &back, lease.until).await.unwrap();
     let suspect = async || {
         let page = store.pending_page(&first_page(10)).await.unwrap();
-        page.candidates[0].lease_ran_out
+        page.candidates[0].lease_expired
     };
     assert!(suspect().await);
-    for (attempt_counts, lease_ran_out) in [(false, true), (true, true), (true, false)] {
+    for (attempt_counts, lease_expired) in [(false, true), (true, true), (true, false)] {
         let lease = take(&*store, "a").await.lease;
-        let back = GiveBack {
+        let back = Return {
             not_before: NOW,
             attempt_counts,
-            lease_ran_out,
+            lease_expired,
             reason: "again".into(),
         };
         // Repeated, as after a lost acknowledgement.
         for _ in 0..2 {
-            let given = store.give_back(&lease, &back, NOW).await.unwrap();
+            let given = store.return_task(&lease, &back, NOW).await.unwrap();
             assert_eq!(given, Written::Done);
         }
-        assert_eq!(suspect().await, lease_ran_out);
+        assert_eq!(suspect().await, lease_expired);
     }
 }
 

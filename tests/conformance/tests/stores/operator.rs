@@ -53,7 +53,7 @@ pub(crate) async fn redrive_resets_the_attempts_and_keeps_the_creation_time(
     let task = task.unwrap().clone();
     assert_eq!((task.created, task.attempts), (NOW, 0));
     assert_eq!(task.ttl, Ttl::Seconds(later()));
-    assert!(!task.lease_ran_out);
+    assert!(!task.lease_expired);
     let taken = take(&*store, "a").await.task;
     assert_eq!((taken.attempt, taken.total_attempts), (1, 1));
     assert_eq!(taken.expires_at, later());

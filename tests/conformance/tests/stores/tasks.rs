@@ -6,7 +6,7 @@ use std::time::Duration;
 use conformance::*;
 use futures::future::join_all;
 use lifo_queue::store::{Inserted, Order, Page, PageQuery, QueueStore, TakeOutcome, Written};
-use lifo_queue::task::{GiveBack, Settlement};
+use lifo_queue::task::{Return, Settlement};
 use lifo_queue::time::Millis;
 
 pub(crate) async fn creating_is_idempotent(store: Arc<dyn QueueStore>) {
@@ -98,14 +98,14 @@ pub(crate) async fn only_a_due_and_unexpired_task_is_taken(store: Arc<dyn QueueS
     insert(&*store, &["backoff"]).await;
     let lease = take(&*store, "backoff").await.lease;
     let not_before = NOW.plus(Duration::from_secs(5));
-    let back = GiveBack {
+    let back = Return {
         not_before,
         attempt_counts: true,
-        lease_ran_out: false,
+        lease_expired: false,
         reason: "later".into(),
     };
     assert_eq!(
-        store.give_back(&lease, &back, NOW).await.unwrap(),
+        store.return_task(&lease, &back, NOW).await.unwrap(),
         Written::Done
     );
     assert_eq!(
@@ -173,14 +173,14 @@ pub(crate) async fn a_lost_acknowledgement_of_a_settlement_is_recognised(
 pub(crate) async fn returned_task_keeps_its_place_and_gets_its_delay(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b"]).await;
     let first = take(&*store, "b").await;
-    let back = GiveBack {
+    let back = Return {
         not_before: NOW,
         attempt_counts: true,
-        lease_ran_out: false,
+        lease_expired: false,
         reason: "again".into(),
     };
     for _ in 0..2 {
-        let given = store.give_back(&first.lease, &back, NOW).await.unwrap();
+        let given = store.return_task(&first.lease, &back, NOW).await.unwrap();
         assert_eq!(given, Written::Done);
     }
     let page = store.pending_page(&first_page(10)).await.unwrap();
@@ -198,13 +198,13 @@ pub(crate) async fn a_task_has_its_trace_at_every_attempt(store: Arc<dyn QueueSt
     store.insert(&task).await.unwrap();
     let first = take(&*store, "a").await;
     assert_eq!(first.trace, task.trace);
-    let back = GiveBack {
+    let back = Return {
         not_before: NOW,
         attempt_counts: true,
-        lease_ran_out: false,
+        lease_expired: false,
         reason: "again".into(),
     };
-    store.give_back(&first.lease, &back, NOW).await.unwrap();
+    store.return_task(&first.lease, &back, NOW).await.unwrap();
     assert_eq!(take(&*store, "a").await.trace, task.trace);
     let attributes = store.attributes(&task.id).await.unwrap().unwrap();
     assert_eq!(attributes["traceHeader"], trace('a').to_string());
@@ -213,16 +213,16 @@ pub(crate) async fn a_task_has_its_trace_at_every_attempt(store: Arc<dyn QueueSt
 pub(crate) async fn busy_return_restores_the_attempt(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let lease = take(&*store, "a").await.lease;
-    let back = GiveBack {
+    let back = Return {
         not_before: NOW,
         attempt_counts: false,
-        lease_ran_out: false,
+        lease_expired: false,
         reason: "busy".into(),
     };
     // Repeated, as after a lost acknowledgement: the attempt is restored once.
     for _ in 0..2 {
         assert_eq!(
-            store.give_back(&lease, &back, NOW).await.unwrap(),
+            store.return_task(&lease, &back, NOW).await.unwrap(),
             Written::Done
         );
     }
@@ -235,13 +235,13 @@ pub(crate) async fn worker_with_an_ended_lease_cannot_settle_or_return_the_task(
 ) {
     insert(&*store, &["a"]).await;
     let late = take(&*store, "a").await.lease;
-    let back = GiveBack {
+    let back = Return {
         not_before: NOW,
         attempt_counts: true,
-        lease_ran_out: false,
+        lease_expired: false,
         reason: "cut off".into(),
     };
-    store.give_back(&late, &back, NOW).await.unwrap();
+    store.return_task(&late, &back, NOW).await.unwrap();
     let holder = take(&*store, "a").await.lease;
     let settled = store
         .settle(&late, &Settlement::Success, &RETENTION, NOW)
@@ -249,7 +249,7 @@ pub(crate) async fn worker_with_an_ended_lease_cannot_settle_or_return_the_task(
         .unwrap();
     assert_eq!(settled, Written::Lost);
     assert_eq!(
-        store.give_back(&late, &back, NOW).await.unwrap(),
+        store.return_task(&late, &back, NOW).await.unwrap(),
         Written::Lost
     );
     let settled = store

@@ -121,7 +121,7 @@ async fn oldest_first_works_through_many_pages_in_order() {
 async fn newer_state_of_a_key_with_an_expired_lease_runs_alone() {
     let world = World::new(|_| at_once());
     let mut suspect = lifo_queue::store::Candidate {
-        lease_ran_out: true,
+        lease_expired: true,
         ..conformance::candidate("k")
     };
     assert!(world.settings.must_run_alone(&suspect));

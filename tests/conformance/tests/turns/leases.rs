@@ -44,7 +44,7 @@ async fn return_is_retried_while_the_lease_lasts() {
         _ => at_once(),
     });
     let world = world.with_tasks(1).await;
-    let store = throttled(&world, "give_back", NOW.plus(Duration::from_secs(35)));
+    let store = throttled(&world, "return_task", NOW.plus(Duration::from_secs(35)));
     let summary = world.turn_on(store).await.unwrap();
     assert_eq!(
         (summary.retried, summary.succeeded, summary.store_errors),

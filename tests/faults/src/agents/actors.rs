@@ -36,8 +36,8 @@ impl Messages {
     /// Takes all remaining messages, each group in its order.
     fn take_all(&mut self) -> Vec<Delivery> {
         let hidden = std::mem::take(&mut self.hidden);
-        let waiting = self.groups.values_mut().flat_map(std::mem::take);
-        hidden.into_iter().chain(waiting).collect()
+        let pending = self.groups.values_mut().flat_map(std::mem::take);
+        hidden.into_iter().chain(pending).collect()
     }
 }
 
@@ -81,7 +81,7 @@ async fn changed_answers(stage: &Stage, ended: &mut BTreeMap<CallId, CallState>)
             Some(before) => {
                 wrong.push(format!("{id}: was {before:?} and became {state:?}"));
             }
-            None if state != CallState::Waiting => {
+            None if state != CallState::Pending => {
                 ended.insert(id, state);
             }
             _ => {}
@@ -95,7 +95,7 @@ async fn changed_answers(stage: &Stage, ended: &mut BTreeMap<CallId, CallState>)
 fn may_follow(before: &CallState, state: &CallState) -> bool {
     match (before, state) {
         (CallState::Assigned(before), CallState::Assigned(now)) => now.number > before.number,
-        (CallState::Assigned(_) | CallState::Waiting, _) => true,
+        (CallState::Assigned(_) | CallState::Pending, _) => true,
         _ => false,
     }
 }

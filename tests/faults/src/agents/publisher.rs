@@ -96,7 +96,7 @@ impl DeadLetters for World {
     async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), PublishError> {
         Err(PublishError {
             call: letter.deduplication.clone(),
-            reason: format!("refused: {reason}"),
+            reason: format!("rejected: {reason}"),
         })
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Storm {
     /// The ticks at which an operator pauses the queue, and ends the pause.
     pause: Option<(u32, u32)>,
     /// Percentage of the requests to the shed queue that fail.
-    refuses: u32,
+    rejects: u32,
     seed: u64,
     /// Tasks that were not admitted, once it was played.
     pub(super) shed: Arc<AtomicU64>,
@@ -70,7 +70,7 @@ impl Schedule {
                 let from = rng.u32(0..ticks);
                 (from, rng.u32(from..ticks))
             }),
-            refuses: rng.u32(0..3) * 10,
+            rejects: rng.u32(0..3) * 10,
             seed: rng.u64(..),
             shed: Arc::default(),
         });
@@ -182,7 +182,7 @@ impl Storm {
         let queue = Arc::new(Queue);
         let rng = Mutex::new(Rng::with_seed(self.seed ^ number));
         let sink = Arc::new(Sink {
-            refuses: self.refuses,
+            rejects: self.rejects,
             rng,
             taken: Mutex::default(),
         });
@@ -320,7 +320,7 @@ impl IngestQueue for Queue {
 
 /// The shed queue, which sometimes takes only the first tasks.
 struct Sink {
-    refuses: u32,
+    rejects: u32,
     rng: Mutex<Rng>,
     taken: Mutex<Vec<String>>,
 }
@@ -329,7 +329,7 @@ struct Sink {
 impl ShedSink for Sink {
     async fn hand_over(&self, tasks: &[ShedTask]) -> Vec<NotHandedOver> {
         let mut rng = lock(&self.rng);
-        let fits = match rng.u32(0..100) < self.refuses {
+        let fits = match rng.u32(0..100) < self.rejects {
             true => rng.usize(0..tasks.len()),
             false => tasks.len(),
         };

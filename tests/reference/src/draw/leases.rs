@@ -1,6 +1,6 @@
 //! Draws operations that end leases: by holders, late ones, forged ones, and the sweep.
 
-use lifo_queue::task::{GiveBack, Lease, LeaseToken, Reclaim, Settlement, TaskStatus};
+use lifo_queue::task::{Lease, LeaseToken, Reclaim, Return, Settlement, TaskStatus};
 use lifo_queue::time::Millis;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -120,7 +120,7 @@ pub(super) fn settle(machine: &Machine) -> BoxedStrategy<Operation> {
 }
 
 /// A return, due immediately or later.
-pub(super) fn give_back(machine: &Machine) -> BoxedStrategy<Operation> {
+pub(super) fn return_task(machine: &Machine) -> BoxedStrategy<Operation> {
     let back = (
         around(machine, 0..8_000),
         any::<bool>(),
@@ -129,22 +129,22 @@ pub(super) fn give_back(machine: &Machine) -> BoxedStrategy<Operation> {
     );
     let fresh = (lease(machine), back, moment(machine))
         .prop_map(
-            |(lease, (not_before, attempt_counts, lease_ran_out, reason), now)| {
-                let give_back = GiveBack {
+            |(lease, (not_before, attempt_counts, lease_expired, reason), now)| {
+                let returned = Return {
                     not_before,
                     attempt_counts,
-                    lease_ran_out,
+                    lease_expired,
                     reason,
                 };
-                Operation::GiveBack {
+                Operation::Return {
                     lease,
-                    give_back,
+                    returned,
                     now,
                 }
             },
         )
         .boxed();
-    or_again(&machine.give_backs, fresh)
+    or_again(&machine.returns, fresh)
 }
 
 /// A sweep of a lease: exactly at its expiry, later, or a millisecond too early.

@@ -175,7 +175,7 @@ fn candidate(machine: &Machine) -> BoxedStrategy<Candidate> {
                 ttl: Ttl::Seconds(EpochSeconds(0)),
                 not_before: None,
                 attempts: 0,
-                lease_ran_out: false,
+                lease_expired: false,
             });
             candidate.ttl = stale.unwrap_or(candidate.ttl);
             candidate

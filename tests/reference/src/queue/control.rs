@@ -55,7 +55,7 @@ impl ReferenceQueue {
     pub(super) fn acquire(&mut self, claim: &Claim, now: Millis) -> (Answer, Rule) {
         let mut rule = match self.control.lease {
             None => Rule::Acquire,
-            Some(_) => Rule::AcquireRanOut,
+            Some(_) => Rule::AcquireExpired,
         };
         if self.is_owner(claim.owner) {
             rule = Rule::AcquireAgain;

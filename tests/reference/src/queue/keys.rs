@@ -20,8 +20,8 @@ impl ReferenceQueue {
                 self.tasks.insert(task.id.clone(), record);
                 (Inserted::Created, Rule::KeyFirst)
             }
-            Some(there) => match refusal(there, task, keyed) {
-                Some(refused) => refused,
+            Some(there) => match rejection(there, task, keyed) {
+                Some(rejected) => rejected,
                 None => replace(there, task, keyed),
             },
         };
@@ -29,7 +29,7 @@ impl ReferenceQueue {
     }
 }
 
-fn refusal(there: &Record, task: &NewTask, keyed: &Keyed) -> Option<(Inserted, Rule)> {
+fn rejection(there: &Record, task: &NewTask, keyed: &Keyed) -> Option<(Inserted, Rule)> {
     let (old, new) = match (&there.version, keyed.version.as_str()) {
         _ if there.create_token == Some(task.create_token) => {
             return Some((Inserted::Created, Rule::KeyRepeated));

@@ -1,7 +1,7 @@
 //! Rows of the table that end a lease: settle, return, sweep.
 
 use lifo_queue::store::memory::Record;
-use lifo_queue::task::{GiveBack, Lease, Reclaim, Settlement, TaskStatus, Ttl};
+use lifo_queue::task::{Lease, Reclaim, Return, Settlement, TaskStatus, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
 
 use super::{ReferenceQueue, done, kept, lost, overtaken, seconds_after, stands};
@@ -98,34 +98,34 @@ impl ReferenceQueue {
 
     /// TAKEN → PENDING, return: own lease token, which the task keeps. The deadline is restored,
     /// and *busy* restores the attempt. The mark of an expired lease is kept.
-    pub(super) fn give_back(&mut self, lease: &Lease, give_back: &GiveBack) -> (Answer, Rule) {
+    pub(super) fn return_task(&mut self, lease: &Lease, returned: &Return) -> (Answer, Rule) {
         let Some(task) = self.tasks.get_mut(&lease.task) else {
-            return lost(Rule::GiveBackGone);
+            return lost(Rule::ReturnGone);
         };
         if stands(task, TaskStatus::Pending, lease) {
-            return done(Rule::GiveBackRepeated);
+            return done(Rule::ReturnRepeated);
         }
         if task.status != TaskStatus::Taken {
-            return lost(Rule::GiveBackNotTaken);
+            return lost(Rule::ReturnNotTaken);
         }
         if task.lease_token != Some(lease.token) {
-            return lost(Rule::GiveBackOtherLease);
+            return lost(Rule::ReturnOtherLease);
         }
-        wait_until(task, give_back.not_before);
-        task.last_error = Some(kept(&give_back.reason));
-        task.lease_ran_out = give_back.lease_ran_out;
+        wait_until(task, returned.not_before);
+        task.last_error = Some(kept(&returned.reason));
+        task.lease_expired = returned.lease_expired;
         if task.overtaken {
             leave_overtaken(task);
             task.superseded += 1;
-            return overtaken(Rule::GiveBackOvertaken);
+            return overtaken(Rule::ReturnOvertaken);
         }
         task.ttl = task.expires_at.map_or(task.ttl, Ttl::Seconds);
         leave_taken(task, TaskStatus::Pending);
-        if give_back.attempt_counts {
-            return done(Rule::GiveBack);
+        if returned.attempt_counts {
+            return done(Rule::Return);
         }
         task.attempts -= 1;
-        done(Rule::GiveBackFree)
+        done(Rule::ReturnFree)
     }
 
     /// TAKEN → PENDING or FAILURE, sweep: the lease that was read has expired. Only a task that ran
@@ -181,7 +181,7 @@ impl ReferenceQueue {
         };
         task.crashes = crashes;
         task.lease_token = None;
-        task.lease_ran_out = true;
+        task.lease_expired = true;
         task.last_error = Some(reclaim.reason().to_owned());
         match rule {
             Rule::ReclaimOvertaken | Rule::ReclaimCrashesOvertaken => overtaken(rule),

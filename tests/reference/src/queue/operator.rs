@@ -25,7 +25,7 @@ impl ReferenceQueue {
         task.attempts = 0;
         task.total_attempts = 0;
         task.lease_token = None;
-        task.lease_ran_out = false;
+        task.lease_expired = false;
         task.not_before = None;
         task.alone = false;
         task.crashes = 0;

@@ -62,7 +62,7 @@ impl ReferenceQueue {
             ttl: task.ttl,
             not_before: task.not_before,
             attempts: task.attempts,
-            lease_ran_out: task.status == TaskStatus::Pending && task.lease_ran_out,
+            lease_expired: task.status == TaskStatus::Pending && task.lease_expired,
         }
     }
 

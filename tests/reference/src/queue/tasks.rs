@@ -57,29 +57,29 @@ impl ReferenceQueue {
     /// lease. The take expects the kind of deadline that the index showed, and is lost if it
     /// changed. A deadline in milliseconds is corrected to the value that the index showed.
     pub(super) fn take(&mut self, request: &TakeRequest) -> (Answer, Rule) {
-        let refused = |rule| (Answer::Taken(TakeOutcome::Lost), rule);
+        let rejected = |rule| (Answer::Taken(TakeOutcome::Lost), rule);
         if request.candidate.ttl == Ttl::Malformed {
             let reason = String::new();
             let rejected = Answer::Taken(TakeOutcome::Rejected { reason });
             return (rejected, Rule::TakeMalformed);
         }
         let Some(task) = self.tasks.get_mut(&request.candidate.id) else {
-            return refused(Rule::TakeGone);
+            return rejected(Rule::TakeGone);
         };
         if task.status == TaskStatus::Taken && task.lease_token == Some(request.token) {
             return (won(task, request), Rule::TakeRepeated);
         }
         if task.status != TaskStatus::Pending {
-            return refused(Rule::TakeNotPending);
+            return rejected(Rule::TakeNotPending);
         }
         if task.lease_token == Some(request.token) {
-            return refused(Rule::TakeSpent);
+            return rejected(Rule::TakeSpent);
         }
         if task.not_before.is_some_and(|at| at > request.now) {
-            return refused(Rule::TakeTooEarly);
+            return rejected(Rule::TakeTooEarly);
         }
         if is_expired(task.ttl, request.now) {
-            return refused(Rule::TakeExpired);
+            return rejected(Rule::TakeExpired);
         }
         let (deadline, rule) = match (request.candidate.ttl, task.ttl) {
             (Ttl::Missing, Ttl::Missing) => (request.default_deadline, Rule::TakeWithoutTtl),
@@ -87,7 +87,7 @@ impl ReferenceQueue {
             (Ttl::Milliseconds(seen), Ttl::Milliseconds(_)) => {
                 (EpochSeconds(seen.0 / 1000), Rule::TakeMilliseconds)
             }
-            _ => return refused(Rule::TakeTtlChanged),
+            _ => return rejected(Rule::TakeTtlChanged),
         };
         task.status = TaskStatus::Taken;
         task.attempts += 1;
@@ -96,7 +96,7 @@ impl ReferenceQueue {
         task.lease_until = Some(request.lease_until);
         task.not_before = None;
         task.alone = request.alone;
-        task.lease_ran_out = false;
+        task.lease_expired = false;
         task.revived = None;
         task.expires_at = Some(deadline);
         task.ttl = Ttl::Seconds(request.taken_ttl);
@@ -124,7 +124,7 @@ impl ReferenceQueue {
         task.ttl = Ttl::Seconds(keep_until);
         task.last_error = Some(kept(reason));
         task.lease_token = None;
-        task.lease_ran_out = false;
+        task.lease_expired = false;
         task.not_before = None;
         done(Rule::Quarantine)
     }

@@ -65,7 +65,7 @@ impl Subject for Table {
         match put.send().await {
             Ok(_) => Ok(Inserted::Created),
             Err(error) => match error.as_service_error() {
-                Some(refused) if refused.is_conditional_check_failed_exception() => {
+                Some(rejected) if rejected.is_conditional_check_failed_exception() => {
                     Ok(Inserted::Duplicate)
                 }
                 _ => Err(error.into()),
@@ -146,7 +146,7 @@ fn record(mut item: Item) -> Result<Record, Failure> {
     let alone = flag(item, schema::ALONE)?;
     let payload = item.remove(schema::PAYLOAD);
     let stored = text(item, schema::LEASE_TOKEN)?.unwrap_or_default();
-    let (token, lease_ran_out) = match stored.strip_suffix("#suspect") {
+    let (token, lease_expired) = match stored.strip_suffix("#suspect") {
         Some(token) => (token, true),
         None => (stored.as_str(), false),
     };
@@ -163,7 +163,7 @@ fn record(mut item: Item) -> Result<Record, Failure> {
         lease_until: integer(item, schema::LEASE_UNTIL)?.map(Millis),
         not_before: integer(item, schema::NOT_BEFORE)?.map(Millis),
         alone,
-        lease_ran_out,
+        lease_expired,
         last_error: text(item, schema::LAST_ERROR)?,
         payload: payload
             .map(serde_dynamo::from_attribute_value)

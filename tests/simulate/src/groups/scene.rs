@@ -64,7 +64,9 @@ impl Played {
     pub(super) fn in_time(&self, kind: &str, from: Millis, to: Millis) -> f64 {
         let within = |at: Millis| from <= at && at < to;
         let created = self.created.iter();
-        let created = created.filter(|(of, at)| *of == kind && within(*at)).count();
+        let created = created
+            .filter(|(of, at)| *of == kind && within(*at))
+            .count();
         let in_time = self
             .starts
             .iter()
@@ -150,7 +152,7 @@ async fn create_all<D>(cloud: &Cloud, scene: &Scene<'_, D>) -> Vec<(&'static str
             for _ in 0..tasks.next().unwrap_or_default() {
                 let group = rng.usize(..tenants.groups);
                 let group = format!("{}-{group}", tenants.name);
-                let group = scene.process.groups.map(|_| group);
+                let group = scene.process.groups.then_some(group);
                 // Spread over the last tick: of tasks of the same millisecond, the index shows
                 // those of one kind first.
                 let created = now.minus(TICK.mul_f64(rng.f64()));

@@ -7,7 +7,7 @@ fn read(event: Json) -> Result<Command, CommandError> {
     Command::read(event, &Dimensions::default())
 }
 
-fn refused(event: Json) -> String {
+fn rejected(event: Json) -> String {
     let error = read(event).unwrap_err();
     error.to_string()
 }
@@ -78,28 +78,28 @@ fn every_command_is_read() {
 
 #[test]
 fn invalid_command_error_names_field_and_remedy() {
-    assert!(refused(json!([])).starts_with("the event is not an object; send {\"command\""));
-    assert!(refused(json!({})).starts_with("field command is missing; send"));
-    assert!(refused(json!({"command": "fly"})).starts_with("field command is \"fly\"; send"));
+    assert!(rejected(json!([])).starts_with("the event is not an object; send {\"command\""));
+    assert!(rejected(json!({})).starts_with("field command is missing; send"));
+    assert!(rejected(json!({"command": "fly"})).starts_with("field command is \"fly\"; send"));
     assert_eq!(
-        refused(json!({"command": "available"})),
+        rejected(json!({"command": "available"})),
         "command available: the command's fields: missing field `agentId`"
     );
     assert_eq!(
-        refused(json!({"command": "available", "agentId": "a b"})),
+        rejected(json!({"command": "available", "agentId": "a b"})),
         "command available: field agentId: \"a b\" holds ' '; use A-Z a-z 0-9 _ . + - only"
     );
     assert_eq!(
-        refused(json!({"command": "finish", "agentId": "a", "callId": "c", "ticket": 1})),
+        rejected(json!({"command": "finish", "agentId": "a", "callId": "c", "ticket": 1})),
         "command finish: field ticket: invalid type: integer `1`, expected a formatted UUID string"
     );
     assert_eq!(
-        refused(json!({"command": "match", "criteria": {"gender": 1}})),
+        rejected(json!({"command": "match", "criteria": {"gender": 1}})),
         "command match: field criteria.gender is 1; give one text"
     );
-    let text = refused(json!({"command": "queues", "verbose": true}));
+    let text = rejected(json!({"command": "queues", "verbose": true}));
     assert!(text.contains("unknown field `verbose`"), "{text}");
-    let text = refused(json!({"command": "seed", "count": 501}));
+    let text = rejected(json!({"command": "seed", "count": 501}));
     assert_eq!(
         text,
         "command seed: field count: is 501; give a whole number from 1 to 500"
@@ -111,17 +111,17 @@ fn invalid_command_error_names_field_and_remedy() {
         ("A\na", "000A"),
     ] {
         let event = json!({"command": "register", "name": name, "attributes": attributes});
-        let text = refused(event);
+        let text = rejected(event);
         let fault = format!("field name: has U+{code}; give printable characters");
         assert!(text.contains(&fault), "{text}");
     }
     let event = json!({"command": "register", "name": " ", "attributes": attributes});
     assert!(
-        refused(event).contains("field name: has 1 characters"),
+        rejected(event).contains("field name: has 1 characters"),
         "name"
     );
-    assert!(refused(json!({"command": "agents", "limit": 0})).contains("from 1 to 1000"));
-    assert!(refused(json!({"command": "calls", "limit": 101})).contains("from 1 to 100"));
+    assert!(rejected(json!({"command": "agents", "limit": 0})).contains("from 1 to 1000"));
+    assert!(rejected(json!({"command": "calls", "limit": 101})).contains("from 1 to 100"));
 }
 
 fn any_json() -> impl Strategy<Value = Json> {

@@ -120,7 +120,7 @@ pub(super) fn call_item(call: &Call) -> Vec<(&'static str, AttributeValue)> {
 
 pub(super) fn record_item(record: &CallRecord) -> Vec<(&'static str, AttributeValue)> {
     let mut item = call_item(&record.call);
-    item.push((schema::CALL_STATUS, string(record.state.as_str())));
+    item.push((schema::CALL_STATUS, string(record.state.stored())));
     item.extend(record.ttl.map(|ttl| (schema::TTL, number(ttl))));
     if let CallState::Assigned(assignment) = &record.state {
         item.retain(|(name, _)| *name != schema::ASSIGNMENT);

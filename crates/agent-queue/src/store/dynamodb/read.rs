@@ -16,11 +16,11 @@ use crate::criteria::{Criteria, QueueName};
 use crate::name::{AgentId, CallId};
 use crate::schema;
 use crate::store::{
-    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
+    AgentPage, AgentStore, Committed, Line, LineDepth, Order, QueueCounters, StoreError,
 };
 use crate::time::Micros;
 use crate::transaction::{
-    CallLease, Change, Key, QueueEntry, call_key, lease_key, striped, waiting_partition,
+    CallLease, Change, Key, QueueEntry, call_key, lease_key, pending_partition, striped,
 };
 
 pub(super) const GET: &str = "GetItem";
@@ -233,23 +233,23 @@ impl AgentStore for DynamoStore {
         self.delete_line(line).await
     }
 
-    async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {
+    async fn pending(&self) -> Result<Vec<LineDepth>, StoreError> {
         let lines = self.all_lines().await?.into_iter();
         let counts: Vec<_> = lines
             .map(|Line { criteria, .. }| async move {
-                let depth = self.count(&waiting_partition(&criteria)).await?;
-                Ok(WaitingCount { criteria, depth })
+                let depth = self.count(&pending_partition(&criteria)).await?;
+                Ok(LineDepth { criteria, depth })
             })
             .collect();
         stream::iter(counts).buffered(AT_ONCE).try_collect().await
     }
 
-    async fn waiting_calls(
+    async fn calls_in_line(
         &self,
         criteria: &Criteria,
         limit: u16,
     ) -> Result<Vec<Call>, StoreError> {
-        let query = self.whole(&waiting_partition(criteria));
+        let query = self.whole(&pending_partition(criteria));
         self.first(query, limit, |attributes| attributes.call())
             .await
     }

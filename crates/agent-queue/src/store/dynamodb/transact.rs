@@ -105,12 +105,12 @@ impl Composer<'_> {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let put = match before {
             Before::New => put.condition_expression("attribute_not_exists(pk)"),
-            Before::Waiting if record.call.unanswered == 0 => put
-                .condition_expression("CallStatus = :waiting AND attribute_not_exists(Assignment)")
-                .expression_attribute_values(":waiting", string("waiting")),
-            Before::Waiting => put
-                .condition_expression("CallStatus = :waiting AND Assignment = :unanswered")
-                .expression_attribute_values(":waiting", string("waiting"))
+            Before::Pending if record.call.unanswered == 0 => put
+                .condition_expression("CallStatus = :pending AND attribute_not_exists(Assignment)")
+                .expression_attribute_values(":pending", string(schema::PENDING)),
+            Before::Pending => put
+                .condition_expression("CallStatus = :pending AND Assignment = :unanswered")
+                .expression_attribute_values(":pending", string(schema::PENDING))
                 .expression_attribute_values(":unanswered", number(record.call.unanswered)),
             Before::Assigned(ticket) => put
                 .condition_expression("CallStatus = :assigned AND Ticket = :by")

@@ -3,7 +3,7 @@
 use super::State;
 use crate::agent::{Agent, AgentChange};
 use crate::call::CallState;
-use crate::store::{Committed, Refusal, There};
+use crate::store::{Committed, Rejection, There};
 use crate::transaction::{Before, Change, Step};
 
 impl State {
@@ -11,13 +11,13 @@ impl State {
         if self.committed.contains(&change.token) {
             return Committed::Done;
         }
-        let refused = change.steps.iter().enumerate().filter_map(|(step, what)| {
+        let rejected = change.steps.iter().enumerate().filter_map(|(step, what)| {
             let (met, there) = self.check(what);
-            (!met).then_some(Refusal { step, there })
+            (!met).then_some(Rejection { step, there })
         });
-        let refused: Vec<_> = refused.collect();
-        if !refused.is_empty() {
-            return Committed::Refused(refused);
+        let rejected: Vec<_> = rejected.collect();
+        if !rejected.is_empty() {
+            return Committed::Rejected(rejected);
         }
         for step in &change.steps {
             self.apply(step);
@@ -54,8 +54,8 @@ impl State {
                 let there = self.calls.get(&record.call.id);
                 let met = match before {
                     Before::New => there.is_none(),
-                    Before::Waiting => there.is_some_and(|is| {
-                        is.state == CallState::Waiting
+                    Before::Pending => there.is_some_and(|is| {
+                        is.state == CallState::Pending
                             && is.call.unanswered == record.call.unanswered
                     }),
                     Before::Assigned(ticket) => there.is_some_and(|is| {
@@ -97,11 +97,11 @@ impl State {
             }
             Step::Wait(call) => {
                 let key = (call.criteria.clone(), call.sort_key());
-                self.waiting.insert(key, call.clone());
+                self.pending.insert(key, call.clone());
             }
             Step::Unwait(call) => {
                 let key = (call.criteria.clone(), call.sort_key());
-                self.waiting.remove(&key);
+                self.pending.remove(&key);
             }
             Step::Lease(lease) => {
                 self.leases

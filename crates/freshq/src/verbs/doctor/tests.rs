@@ -356,7 +356,7 @@ async fn pending_calls_without_a_queued_agent_are_a_finding() {
         async fn send(&self, _: &Value) -> Result<Value, Failure> {
             Ok(json!({
                 "queues": [{ "queue": "Q#Spanish#M", "depth": 2 }, { "queue": "Q#Basque#F", "depth": 0 }],
-                "waiting": [
+                "pending": [
                     { "criteria": "Spanish#*", "depth": 4 },
                     { "criteria": "Basque#F", "depth": 3, "oldest": { "callId": "c1", "criteria": "Basque#F", "pendingMs": 61_000 } },
                     { "criteria": "Latin#F", "depth": 1 },

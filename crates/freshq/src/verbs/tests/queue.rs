@@ -210,7 +210,7 @@ async fn status_names_tasks_that_may_have_crashed_their_process() {
     world.store.put(TaskId::from_stored("fine"), record);
     world.put("marked", TaskStatus::Pending, 50);
     let mut record = world.task("marked").unwrap();
-    record.lease_ran_out = true;
+    record.lease_expired = true;
     world.store.put(TaskId::from_stored("marked"), record);
     world.put("runs", TaskStatus::Taken, 40);
     let mut record = world.task("runs").unwrap();

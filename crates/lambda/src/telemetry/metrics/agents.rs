@@ -14,7 +14,7 @@ counters! {
     CALLS_QUEUED = "CallsQueued": "Calls that found no agent and became pending.",
     CALLS_CANCELLED = "CallsCancelled": "Pending calls cancelled by their caller.",
     CALLS_EXPIRED = "CallsExpired": "Calls that expired.",
-    CALLS_REFUSED = "CallsRefused": "Invalid messages, sent to the dead-letter queue: an alarm.",
+    CALLS_REJECTED = "CallsRejected": "Invalid messages, sent to the dead-letter queue: an alarm.",
     AGENTS_QUEUED = "AgentsQueued": "Agents queued.",
     AGENT_LEASES_RETURNED = "AgentLeasesReturned": "Agents made available because their call lease expired.",
     ASSIGNMENTS_PUBLISHED = "AssignmentsPublished": "Assignments published.",
@@ -22,8 +22,8 @@ counters! {
     LOST_MATCHES = "LostMatches": "Matches whose agent another process assigned first.",
     AGENT_SWEEPS = "AgentSweeps": "Completed sweeps: an alarm if there are none.",
     QUEUED_AGENTS = "QueuedAgents": "Queued agents.",
-    WAITING_CALLS = "WaitingCalls": "Pending calls.",
-    OLDEST_WAITING_CALL_SECONDS = "OldestWaitingCallSeconds": "How long the oldest call has waited, in seconds: an alarm.",
+    PENDING_CALLS = "PendingCalls": "Pending calls.",
+    OLDEST_PENDING_CALL_SECONDS = "OldestPendingCallSeconds": "How long the oldest call has waited, in seconds: an alarm.",
     UNPUBLISHED_ASSIGNMENTS = "UnpublishedAssignments": "Events that a sweep could not publish: an alarm.",
 }
 
@@ -31,10 +31,10 @@ pub(super) fn describe() {
     for name in AGENT_NAMES {
         metrics::describe_counter!(*name, Unit::Count, "");
     }
-    for name in [QUEUED_AGENTS, WAITING_CALLS, UNPUBLISHED_ASSIGNMENTS] {
+    for name in [QUEUED_AGENTS, PENDING_CALLS, UNPUBLISHED_ASSIGNMENTS] {
         metrics::describe_gauge!(name, Unit::Count, "");
     }
-    metrics::describe_gauge!(OLDEST_WAITING_CALL_SECONDS, Unit::Seconds, "");
+    metrics::describe_gauge!(OLDEST_PENDING_CALL_SECONDS, Unit::Seconds, "");
 }
 
 impl Counted for BatchReport {
@@ -43,7 +43,7 @@ impl Counted for BatchReport {
             (CALLS_ASSIGNED, self.assigned.into()),
             (CALLS_QUEUED, self.queued.into()),
             (CALLS_EXPIRED, self.expired.into()),
-            (CALLS_REFUSED, self.refused.into()),
+            (CALLS_REJECTED, self.rejected.into()),
             (ASSIGNMENTS_PUBLISHED, self.published.published.into()),
         ]
     }
@@ -78,10 +78,10 @@ impl Counted for SweepReport {
         let number = |count: u64| count as f64;
         vec![
             (QUEUED_AGENTS, number(self.queued_agents)),
-            (WAITING_CALLS, number(self.waiting_calls)),
+            (PENDING_CALLS, number(self.pending_calls)),
             (
-                OLDEST_WAITING_CALL_SECONDS,
-                number(self.oldest_waiting_micros) / 1e6,
+                OLDEST_PENDING_CALL_SECONDS,
+                number(self.oldest_pending_micros) / 1e6,
             ),
             (UNPUBLISHED_ASSIGNMENTS, self.untold.into()),
         ]

@@ -83,7 +83,7 @@ fn empty_array_has_no_tasks_and_no_errors() {
 }
 
 /// The dead-letter message of a body that is invalid as a whole.
-fn refused(body: &str) -> DeadLetter {
+fn rejected(body: &str) -> DeadLetter {
     let message = delivery(body);
     let contents = read(&message, &settings(), crate::time::Millis(0));
     assert!(contents.tasks.is_empty(), "{contents:?}");
@@ -95,18 +95,22 @@ fn refused(body: &str) -> DeadLetter {
 #[test]
 fn invalid_body_is_kept_unchanged_with_the_field_and_the_remedy() {
     assert!(
-        refused("hello")
+        rejected("hello")
             .reason
             .contains("send one task or an array")
     );
-    assert!(refused("").reason.contains("the body is not valid JSON"));
-    assert!(refused("[{}").reason.contains("the body is not valid JSON"));
-    assert!(refused("7").reason.contains("the task is a number"));
-    assert!(refused(r#"{"ttl": 5}"#).reason.contains("field \"ttl\""));
-    let seconds = refused(r#"{"taskCreated": 1800000000}"#).reason;
+    assert!(rejected("").reason.contains("the body is not valid JSON"));
+    assert!(
+        rejected("[{}")
+            .reason
+            .contains("the body is not valid JSON")
+    );
+    assert!(rejected("7").reason.contains("the task is a number"));
+    assert!(rejected(r#"{"ttl": 5}"#).reason.contains("field \"ttl\""));
+    let seconds = rejected(r#"{"taskCreated": 1800000000}"#).reason;
     assert!(seconds.contains("taskCreated is 1800000000"), "{seconds}");
     let many = format!("[{}]", vec!["{}"; MAX_TASKS + 1].join(","));
-    assert!(refused(&many).reason.contains("the array has 10001 tasks"));
+    assert!(rejected(&many).reason.contains("the array has 10001 tasks"));
 }
 
 #[test]
@@ -114,7 +118,7 @@ fn reason_for_an_sns_envelope_names_raw_message_delivery() {
     let envelope = json!({
         "Type": "Notification", "TopicArn": "arn:aws:sns:eu-west-1:1:t", "Message": "{}",
     });
-    let reason = refused(&envelope.to_string()).reason;
+    let reason = rejected(&envelope.to_string()).reason;
     assert!(reason.contains("raw message delivery"), "{reason}");
 }
 

@@ -23,10 +23,10 @@ fn queue(answers: impl IntoIterator<Item = Prepared>) -> (SqsIngestQueue, FakeAw
 }
 
 /// An answer that accepts all entries of a batch except these.
-fn refusing(refused: &[usize]) -> Prepared {
+fn rejecting(rejected: &[usize]) -> Prepared {
     let entry = |id: &usize| json!({"Id": id.to_string(), "SenderFault": true, "Code": "InvalidMessageContents", "Message": "because"});
-    let failed: Vec<_> = refused.iter().map(entry).collect();
-    let taken = (0..10).filter(|id| !refused.contains(id));
+    let failed: Vec<_> = rejected.iter().map(entry).collect();
+    let taken = (0..10).filter(|id| !rejected.contains(id));
     let taken =
         taken.map(|id| json!({"Id": id.to_string(), "MessageId": "m", "MD5OfMessageBody": "0"}));
     let taken: Vec<_> = taken.collect();
@@ -57,7 +57,7 @@ fn entries(made: &Made) -> Vec<Value> {
 
 #[tokio::test]
 async fn dead_letter_queue_message_has_its_reason_and_source() {
-    let (queue, aws) = queue([refusing(&[])]);
+    let (queue, aws) = queue([rejecting(&[])]);
     let answers = queue.bury(&[letter(1, 5)]).await;
     assert!(answers[0].is_ok());
     let made = aws.made();
@@ -75,7 +75,7 @@ async fn dead_letter_queue_message_has_its_reason_and_source() {
 #[tokio::test]
 async fn each_dead_letter_queue_message_has_its_own_result_across_batches() {
     let letters: Vec<_> = (0..12).map(|id| letter(id, 5)).collect();
-    let (queue, aws) = queue([refusing(&[3]), refusing(&[])]);
+    let (queue, aws) = queue([rejecting(&[3]), rejecting(&[])]);
     let answers = queue.bury(&letters).await;
     let failed: Vec<_> = (0..12).filter(|n| answers[*n].is_err()).collect();
     assert_eq!(failed, [3]);
@@ -97,7 +97,7 @@ async fn dead_letter_queue_message_missing_from_the_response_counts_as_failed() 
 #[tokio::test]
 async fn oversized_batch_is_sent_one_by_one_and_only_the_long_message_fails() {
     let letters = [letter(0, 5), letter(1, 5)];
-    let (queue, aws) = queue([too_long(), refusing(&[]), too_long()]);
+    let (queue, aws) = queue([too_long(), rejecting(&[]), too_long()]);
     let answers = queue.bury(&letters).await;
     assert!(answers[0].is_ok());
     assert!(answers[1].is_err());
@@ -126,7 +126,7 @@ async fn postponed_messages_become_visible_after_whole_seconds() {
     let messages: Vec<_> = (0..11)
         .map(|n| message(n, Duration::from_millis(1_001)))
         .collect();
-    let (queue, aws) = queue([refusing(&[2]), refusing(&[])]);
+    let (queue, aws) = queue([rejecting(&[2]), rejecting(&[])]);
     let failed = queue.postpone(&messages).await;
     assert_eq!(failed.len(), 1);
     let made = aws.made();

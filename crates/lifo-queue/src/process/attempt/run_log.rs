@@ -39,7 +39,7 @@ pub(super) fn write(
     ended: Millis,
 ) {
     let due_ms = match end {
-        Some(End::GivenBack { not_before, .. }) => Some(not_before.0),
+        Some(End::Returned { not_before, .. }) => Some(not_before.0),
         _ => None,
     };
     tracing::info!(
@@ -66,7 +66,7 @@ fn outcome(end: Option<&End>) -> &'static str {
     match end {
         Some(End::Succeeded) => "succeeded",
         Some(End::Failed | End::Quarantined) => "failed",
-        Some(End::GivenBack { why, .. }) => match why {
+        Some(End::Returned { why, .. }) => match why {
             Why::Retry => "retry",
             Why::Busy => "busy",
             Why::Unavailable => "unavailable",

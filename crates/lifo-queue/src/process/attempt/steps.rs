@@ -6,7 +6,7 @@ use backon::{BackoffBuilder, ExponentialBuilder, Retryable};
 
 use super::{Attempts, End, Why};
 use crate::store::{Candidate, StoreError, Written};
-use crate::task::{GiveBack, Lease, Settlement};
+use crate::task::{Lease, Return, Settlement};
 
 /// How an attempt ended, and whether the task is PENDING with a newer state of its key.
 pub(super) struct Ended {
@@ -47,13 +47,13 @@ impl Attempts {
         self.while_leased(lease, settle).await
     }
 
-    pub(super) async fn give_back(
+    pub(super) async fn return_task(
         &self,
         lease: &Lease,
-        back: &GiveBack,
+        back: &Return,
     ) -> Result<Written, StoreError> {
-        let give_back = || self.store.give_back(lease, back, self.clock.now());
-        self.while_leased(lease, give_back).await
+        let written = || self.store.return_task(lease, back, self.clock.now());
+        self.while_leased(lease, written).await
     }
 
     /// Returns a task that did not start. It is due at once.
@@ -62,17 +62,17 @@ impl Attempts {
         lease: &Lease,
         suspect: bool,
     ) -> Result<Ended, StoreError> {
-        let back = GiveBack {
+        let back = Return {
             not_before: self.clock.now(),
             attempt_counts: false,
-            lease_ran_out: suspect,
+            lease_expired: suspect,
             reason: "not started: too little of its lease was left".to_owned(),
         };
-        let end = End::GivenBack {
+        let end = End::Returned {
             not_before: back.not_before,
             why: Why::CutOff,
         };
-        Ok(after(self.give_back(lease, &back).await?, end))
+        Ok(after(self.return_task(lease, &back).await?, end))
     }
 
     pub(super) async fn quarantine(

@@ -6,7 +6,7 @@ use super::{Attempts, Why};
 use crate::backoff::Backoff;
 use crate::process::downstream::{LONGEST_PROBE, Ruling, Spared, is_last_start};
 use crate::runner::{MAX_RETRY_AFTER, Outcome};
-use crate::task::{GiveBack, Settlement, TakenTask};
+use crate::task::{Return, Settlement, TakenTask};
 use crate::time::Millis;
 
 /// The least wait of a task after a busy response, whatever wait the downstream asked for.
@@ -27,7 +27,7 @@ const MAX_ERROR_RETURNS: u32 = 30;
 /// The next state of a task after an outcome.
 pub(super) enum Verdict {
     Settle(Settlement),
-    GiveBack(GiveBack, Why),
+    Return(Return, Why),
 }
 
 impl Attempts {
@@ -78,11 +78,11 @@ impl Attempts {
             .clock
             .now()
             .plus(settings.backoff.draw(taken.task.attempt));
-        Verdict::GiveBack(
-            GiveBack {
+        Verdict::Return(
+            Return {
                 not_before,
                 attempt_counts: true,
-                lease_ran_out: false,
+                lease_expired: false,
                 reason,
             },
             why,
@@ -100,11 +100,11 @@ impl Attempts {
         // The downstream may ask for no wait, or name a past time. So `jitter` is the least wait.
         let wait = retry_after.map_or(jitter, |asked| asked.min(MAX_RETRY_AFTER).max(jitter));
         let not_before = self.clock.now().plus(wait);
-        Verdict::GiveBack(
-            GiveBack {
+        Verdict::Return(
+            Return {
                 not_before,
                 attempt_counts: false,
-                lease_ran_out: false,
+                lease_expired: false,
                 reason,
             },
             Why::Busy,
@@ -154,11 +154,11 @@ impl Attempts {
             let reason = format!("start {starts} was the last before the task expires: {reason}");
             return Verdict::Settle(Settlement::Failure { reason });
         }
-        Verdict::GiveBack(
-            GiveBack {
+        Verdict::Return(
+            Return {
                 not_before,
                 attempt_counts: false,
-                lease_ran_out: false,
+                lease_expired: false,
                 reason,
             },
             Why::Unavailable,

@@ -11,7 +11,7 @@ fn task(group: &str, created: i64) -> Candidate {
         ttl: Ttl::Missing,
         not_before: None,
         attempts: 0,
-        lease_ran_out: false,
+        lease_expired: false,
     }
 }
 

@@ -8,7 +8,7 @@ fn task(created: i64, not_before: Option<i64>) -> Candidate {
         ttl: Ttl::Missing,
         not_before: not_before.map(Millis),
         attempts: 0,
-        lease_ran_out: false,
+        lease_expired: false,
     }
 }
 

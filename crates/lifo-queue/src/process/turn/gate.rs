@@ -28,7 +28,7 @@ impl Turn<'_> {
             LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),
             // Possibly no other processor is active: publish a tail call, as when the time is up
             // (rule 6).
-            LeaseState::RanOut => return Gate::End(TurnEnd::TimeUp),
+            LeaseState::Expired => return Gate::End(TurnEnd::TimeUp),
         }
         let kept = self.gap.is_kept(now);
         if now >= self.stop_taking && !kept {

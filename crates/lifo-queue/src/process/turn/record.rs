@@ -29,8 +29,8 @@ impl Turn<'_> {
         }
         if attempted.overtaken {
             // The task is PENDING, as after a return: another processor may have missed it.
-            self.gave_back = true;
-            let unfinished = matches!(attempted.end, End::GivenBack { .. });
+            self.returned = true;
+            let unfinished = matches!(attempted.end, End::Returned { .. });
             self.summary.superseded += u32::from(unfinished);
         }
         self.observations.record(&attempted, now);
@@ -41,9 +41,9 @@ impl Turn<'_> {
                 self.summary.quarantined += 1;
                 self.summary.failed += 1;
             }
-            End::GivenBack { not_before, why } => {
+            End::Returned { not_before, why } => {
                 leave_alone = not_before;
-                self.given_back(why);
+                self.note_return(why);
             }
             End::LostRace => self.summary.lost_races += 1,
             End::StoreFailed => {
@@ -60,8 +60,8 @@ impl Turn<'_> {
             .ended(attempted.task, attempted.ran, leave_alone, now);
     }
 
-    fn given_back(&mut self, why: Why) {
-        self.gave_back = true;
+    fn note_return(&mut self, why: Why) {
+        self.returned = true;
         match why {
             Why::Retry => self.summary.retried += 1,
             Why::Busy => self.summary.busy += 1,

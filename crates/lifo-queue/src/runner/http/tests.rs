@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::http::Response;
 use serde_json::json;
 
-use self::server::{After, Server, nobody, raw};
+use self::server::{After, Server, closed_port, raw};
 use super::super::samples::task;
 use super::*;
 
@@ -180,7 +180,7 @@ async fn redirects_are_not_followed_and_mean_rejecting() {
 
 #[tokio::test]
 async fn missing_or_malformed_answer_means_unavailable() {
-    let closed = nobody();
+    let closed = closed_port();
     let hanging = raw(b"", After::Hang).await;
     let rude = raw(b"", After::Close).await;
     let garbage = raw(b"220 mail.example.com ESMTP\r\n", After::Close).await;

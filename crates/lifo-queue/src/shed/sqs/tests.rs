@@ -10,12 +10,12 @@ use crate::shed::ShedReason;
 const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/shed";
 
 /// An answer that accepts some entries and rejects others: (id, sender's fault, code).
-fn answers(taken: &[usize], refused: &[(usize, bool, &str)]) -> Prepared {
+fn answers(taken: &[usize], rejected: &[(usize, bool, &str)]) -> Prepared {
     let taken: Vec<_> = taken
         .iter()
         .map(|id| json!({"Id": id.to_string(), "MessageId": "m", "MD5OfMessageBody": "d"}))
         .collect();
-    let refused: Vec<_> = refused
+    let rejected: Vec<_> = rejected
         .iter()
         .map(|(id, ours, code)| {
             json!({"Id": id.to_string(), "SenderFault": ours, "Code": code, "Message": "because"})
@@ -23,7 +23,7 @@ fn answers(taken: &[usize], refused: &[(usize, bool, &str)]) -> Prepared {
         .collect();
     answer(
         200,
-        json!({"Successful": taken, "Failed": refused}).to_string(),
+        json!({"Successful": taken, "Failed": rejected}).to_string(),
     )
 }
 
@@ -202,8 +202,8 @@ async fn message_missing_from_the_response_counts_as_failed() {
 
 #[tokio::test(start_paused = true)]
 async fn rejected_message_is_sent_again_without_its_payload() {
-    let refused = answers(&[0], &[(1, true, "InvalidParameterValue")]);
-    let (left, made) = hand_over([refused, answers(&[0], &[])], &tasks(2)).await;
+    let rejected = answers(&[0], &[(1, true, "InvalidParameterValue")]);
+    let (left, made) = hand_over([rejected, answers(&[0], &[])], &tasks(2)).await;
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(made.len(), 2);
     let again = bodies(&made[1]);
@@ -216,9 +216,9 @@ async fn rejected_message_is_sent_again_without_its_payload() {
 
 #[tokio::test(start_paused = true)]
 async fn only_the_message_that_is_rejected_twice_is_an_error() {
-    let refused = answers(&[0, 2], &[(1, true, "InvalidMessageContents")]);
+    let rejected = answers(&[0, 2], &[(1, true, "InvalidMessageContents")]);
     let again = answers(&[], &[(0, true, "InvalidMessageContents")]);
-    let (left, made) = hand_over([refused, again], &tasks(3)).await;
+    let (left, made) = hand_over([rejected, again], &tasks(3)).await;
     assert_eq!(indices(&left), [1]);
     assert_eq!(
         left[0].error.to_string(),
@@ -230,11 +230,11 @@ async fn only_the_message_that_is_rejected_twice_is_an_error() {
 #[tokio::test(start_paused = true)]
 async fn after_a_message_that_failed_no_further_batch_is_sent() {
     let all: Vec<_> = (0..10).collect();
-    let refuses = answers(&all[..9], &[(9, false, "InternalError")]);
+    let rejects = answers(&all[..9], &[(9, false, "InternalError")]);
     let failing = answers(&[], &[(0, false, "InternalError")]);
-    let (left, made) = hand_over([answers(&all, &[]), refuses, failing], &tasks(35)).await;
+    let (left, made) = hand_over([answers(&all, &[]), rejects, failing], &tasks(35)).await;
     assert_eq!(indices(&left), (19..35).collect::<Vec<_>>());
-    assert!(matches!(left[0].error, HandOverError::Refused(_)));
+    assert!(matches!(left[0].error, HandOverError::Rejected(_)));
     for untried in &left[1..] {
         assert!(matches!(untried.error, HandOverError::NotTried));
     }
@@ -280,12 +280,12 @@ async fn permanent_errors_of_a_call_are_not_retried() {
 /// A rejection of the whole request, with or without the header that has the older protocol's
 /// code. SQS sends the header.
 fn too_long(header: bool) -> Prepared {
-    let mut refusal = error(400, "BatchRequestTooLong");
+    let mut rejection = error(400, "BatchRequestTooLong");
     if header {
         let code = "AWS.SimpleQueueService.BatchRequestTooLong;Sender";
-        refusal.1.push(("x-amzn-query-error", code));
+        rejection.1.push(("x-amzn-query-error", code));
     }
-    refusal
+    rejection
 }
 
 #[tokio::test(start_paused = true)]

@@ -31,7 +31,7 @@ impl AdmissionStore for DynamoStore {
             update = update.expression_attribute_values(":mark", mark);
         }
         let (updated, control) = tokio::join!(send(update), self.control());
-        let (Updated::Done(item) | Updated::Refused(item)) = updated?;
+        let (Updated::Done(item) | Updated::Rejected(item)) = updated?;
         Ok((item::meter(&item), control?))
     }
 }

@@ -82,7 +82,7 @@ impl ControlStore for DynamoStore {
             .return_values(ReturnValue::AllNew)
             .expression_attribute_values(":one", number(1));
         match send(update).await? {
-            Updated::Done(item) | Updated::Refused(item) => Ok(item::control(&item)),
+            Updated::Done(item) | Updated::Rejected(item) => Ok(item::control(&item)),
         }
     }
 
@@ -104,7 +104,7 @@ impl ControlStore for DynamoStore {
             .expression_attribute_values(":now", number(now.0));
         Ok(match send(update).await? {
             Updated::Done(_) => Written::Done,
-            Updated::Refused(_) => Written::Lost,
+            Updated::Rejected(_) => Written::Lost,
         })
     }
 
@@ -140,15 +140,15 @@ impl ControlStore for DynamoStore {
         if let Some(at) = claim.rate_full_at {
             update = update.expression_attribute_values(":rateFullAt", number(at.0));
         }
-        let refused = match send(update).await? {
+        let rejected = match send(update).await? {
             Updated::Done(item) => return Ok(Acquired::Ours(item::control(&item))),
-            Updated::Refused(item) => item::control(&item),
+            Updated::Rejected(item) => item::control(&item),
         };
         // The owner's own live lease does not reject its claim; only a pause can.
-        let others = refused
+        let others = rejected
             .live_lease(now)
             .filter(|lease| lease.owner != claim.owner);
-        match (others, refused.paused_until) {
+        match (others, rejected.paused_until) {
             (Some(lease), _) => Ok(Acquired::Held(lease.clone())),
             (None, Some(until)) if until > now => Ok(Acquired::Paused(until)),
             _ => Err(StoreError::Undecodable {
@@ -187,7 +187,7 @@ impl ControlStore for DynamoStore {
         }
         Ok(match send(load.fill(update)?).await? {
             Updated::Done(item) => Renewed::Ours(item::control(&item)),
-            Updated::Refused(_) => Renewed::Lost,
+            Updated::Rejected(_) => Renewed::Lost,
         })
     }
 
@@ -245,7 +245,7 @@ impl ControlStore for DynamoStore {
             Updated::Done(item) => Released::Done {
                 idle_turns: item::idle_turns(&item),
             },
-            Updated::Refused(item) => {
+            Updated::Rejected(item) => {
                 let control = item::control(&item);
                 let owner = control.lease.as_ref().map(|lease| lease.owner);
                 match owner == Some(release.owner) {
@@ -283,7 +283,7 @@ impl ControlStore for DynamoStore {
         }
         Ok(match send(update).await? {
             Updated::Done(_) => Written::Done,
-            Updated::Refused(_) => Written::Lost,
+            Updated::Rejected(_) => Written::Lost,
         })
     }
 }

@@ -153,7 +153,7 @@ pub(super) fn candidate(item: &Item) -> Result<Candidate, StoreError> {
         attempts: count(item, schema::ATTEMPTS).unwrap_or(0),
         // The sweep replaces the token by the mark. A later return adds the mark to the new
         // token. Earlier releases deleted the token and wrote no mark.
-        lease_ran_out: token_text(item).lease_ran_out
+        lease_expired: token_text(item).lease_expired
             || count(item, schema::ATTEMPTS).is_some_and(|attempts| attempts > 0)
                 && !item.contains_key(schema::LEASE_TOKEN),
     })

@@ -116,7 +116,7 @@ impl DynamoStore {
             let update = self.state_update(task, keyed, payload.clone(), found);
             let there = match send(update).await? {
                 Updated::Done(before) => return Ok(found.answer(&before)),
-                Updated::Refused(there) => there,
+                Updated::Rejected(there) => there,
             };
             found = match Found::sort(&there, task, keyed) {
                 Ok(found) => found,
@@ -259,13 +259,13 @@ impl DynamoStore {
         Ok(match send_fitting(update, reason, &lease.task).await? {
             Updated::Done(_) => Written::Overtaken,
             // An earlier attempt succeeded. The sweep removes the token, so it cannot know this.
-            Updated::Refused(item)
+            Updated::Rejected(item)
                 if end.swept.is_none()
                     && item::is_ours(&item, TaskStatus::Pending, lease.token) =>
             {
                 Written::Overtaken
             }
-            Updated::Refused(_) => Written::Lost,
+            Updated::Rejected(_) => Written::Lost,
         })
     }
 }

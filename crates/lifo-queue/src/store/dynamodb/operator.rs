@@ -34,7 +34,7 @@ impl OperatorStore for DynamoStore {
             self.widen_bound(created, redrive.expires_at, now).await?;
             match send(self.redrive_update(redrive, stored, now)).await? {
                 Updated::Done(_) => return Ok(Redriven::Done),
-                Updated::Refused(item) => there = item,
+                Updated::Rejected(item) => there = item,
             }
         }
         Err(contended(redrive.task.as_str()))
@@ -170,7 +170,7 @@ impl DynamoStore {
             }
             match send(self.redriven_update(there, wider)).await? {
                 Updated::Done(_) => return Ok(()),
-                Updated::Refused(item) => there = item::redriven(&item),
+                Updated::Rejected(item) => there = item::redriven(&item),
             }
         }
         Err(contended(schema::CONTROL_ITEM))

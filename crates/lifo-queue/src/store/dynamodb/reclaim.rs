@@ -30,7 +30,7 @@ impl DynamoStore {
         };
         let there = match answer? {
             Updated::Done(_) => return Ok(Written::Done),
-            Updated::Refused(there) => there,
+            Updated::Rejected(there) => there,
         };
         let is_overtaken =
             item::is_ours(&there, TaskStatus::Taken, lease.token) && item::is_overtaken(&there);

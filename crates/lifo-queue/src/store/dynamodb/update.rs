@@ -8,7 +8,7 @@ use super::item::{number, string};
 use crate::schema;
 use crate::store::{Candidate, TakeRequest};
 use crate::task::{
-    GiveBack, Lease, MAX_TTL_SECONDS, Reclaim, Retention, Settlement, StatusKey, TaskStatus,
+    Lease, MAX_TTL_SECONDS, Reclaim, Retention, Return, Settlement, StatusKey, TaskStatus,
     TokenText, Ttl, truncate_error,
 };
 use crate::time::{EpochSeconds, Millis};
@@ -155,19 +155,19 @@ impl DynamoStore {
     }
 
     /// TAKEN → PENDING, by the lease's token.
-    pub(super) fn give_back_update(
+    pub(super) fn return_update(
         &self,
         lease: &Lease,
-        give_back: &GiveBack,
+        returned: &Return,
         reason: LastError<'_>,
         now: Millis,
     ) -> UpdateItemFluentBuilder {
         let (set_error, remove_error) = reason.terms();
-        let attempts = match give_back.attempt_counts {
+        let attempts = match returned.attempt_counts {
             true => "",
             false => ", attempts = attempts - :one",
         };
-        let mark = match give_back.lease_ran_out {
+        let mark = match returned.lease_expired {
             true => ", leaseToken = :marked",
             false => "",
         };
@@ -181,14 +181,14 @@ impl DynamoStore {
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_values(":target", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":now", number(now.0))
-            .expression_attribute_values(":notBefore", number(give_back.not_before.0));
-        if !give_back.attempt_counts {
+            .expression_attribute_values(":notBefore", number(returned.not_before.0));
+        if !returned.attempt_counts {
             update = update.expression_attribute_values(":one", number(1));
         }
-        if give_back.lease_ran_out {
+        if returned.lease_expired {
             let marked = TokenText {
                 token: Some(lease.token),
-                lease_ran_out: true,
+                lease_expired: true,
             };
             update = update.expression_attribute_values(":marked", string(marked));
         }

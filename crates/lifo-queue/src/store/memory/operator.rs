@@ -43,7 +43,7 @@ impl OperatorStore for MemoryStore {
         record.attempts = 0;
         record.total_attempts = 0;
         record.lease_token = None;
-        record.lease_ran_out = false;
+        record.lease_expired = false;
         record.lease_until = None;
         record.not_before = None;
         record.alone = false;

@@ -32,7 +32,7 @@ pub struct Record {
     /// The last start had no other task beside it.
     pub alone: bool,
     /// A lease of the task expired, and no run has settled the task since.
-    pub lease_ran_out: bool,
+    pub lease_expired: bool,
     /// Why the last attempt did not succeed.
     pub last_error: Option<String>,
     pub payload: Option<serde_json::Value>,
@@ -69,7 +69,7 @@ impl Record {
             lease_until: None,
             not_before: None,
             alone: false,
-            lease_ran_out: false,
+            lease_expired: false,
             last_error: None,
             payload: None,
             create_token: None,
@@ -117,7 +117,7 @@ impl Record {
         let overtaken = self.overtaken;
         self.last_error = Some(reclaim.reason().to_owned());
         self.lease_token = None;
-        self.lease_ran_out = true;
+        self.lease_expired = true;
         self.superseded += u32::from(overtaken);
         self.crashes += 1;
         match reclaim {
@@ -156,7 +156,7 @@ impl Record {
         };
         let token = TokenText {
             token: self.lease_token,
-            lease_ran_out: self.lease_ran_out,
+            lease_expired: self.lease_expired,
         };
         let all = [
             (schema::TASK_ID, json!(task)),

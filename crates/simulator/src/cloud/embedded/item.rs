@@ -50,7 +50,7 @@ pub(super) fn decode(item: &Value) -> Option<Record> {
         lease_until: number(item, schema::LEASE_UNTIL).map(Millis),
         not_before: number(item, schema::NOT_BEFORE).map(Millis),
         alone: item[schema::ALONE]["BOOL"].as_bool().unwrap_or(false),
-        lease_ran_out: token.lease_ran_out,
+        lease_expired: token.lease_expired,
         last_error: text(item, schema::LAST_ERROR).map(str::to_owned),
         payload: None,
         create_token: uuid(item, schema::CREATE_TOKEN),
@@ -83,7 +83,7 @@ pub(super) fn encode(id: &TaskId, record: &Record) -> Value {
     let expires_at = record.expires_at.map(|at| at.0.to_string());
     let token = TokenText {
         token: record.lease_token,
-        lease_ran_out: record.lease_ran_out,
+        lease_expired: record.lease_expired,
     };
     set(schema::TASK_ID, "S", Some(id.to_string()));
     set(schema::TASK_STATUS, "S", Some(status));

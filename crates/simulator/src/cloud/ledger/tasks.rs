@@ -275,7 +275,7 @@ impl Ledger {
         {
             // Its settlement has had no answer for longer than its lease. Whatever the answer will
             // be, the task may run again.
-            self.gave_up.insert((take.process, take.task.clone()));
+            self.exhausted.insert((take.process, take.task.clone()));
         }
         let attempts = self.settings.process.max_attempts;
         // The newer states of a key reset its attempts, but not its crashes.
@@ -301,7 +301,7 @@ impl Ledger {
         }
         let failures = self.failures.entry(key.clone()).or_default();
         *failures += 1;
-        if *failures >= TRIES && self.gave_up.insert(key) {
+        if *failures >= TRIES && self.exhausted.insert(key) {
             self.setback(
                 now,
                 format!("{operation} of {task} failed after all retries"),

@@ -209,7 +209,7 @@ impl<'a> Attributes<'a> {
 
     pub(in crate::store::dynamodb) fn record(&self) -> Result<CallRecord, StoreError> {
         let state = match self.read(schema::CALL_STATUS, Some)? {
-            "waiting" => CallState::Waiting,
+            schema::PENDING => CallState::Pending,
             "assigned" => CallState::Assigned(self.assignment()?),
             "cancelled" => CallState::Cancelled,
             "expired" => CallState::Expired,

@@ -125,7 +125,7 @@ pub(super) async fn raw(answer: &'static [u8], after: After) -> Raw {
 }
 
 /// An address without a server, which no other process can bind.
-pub(super) fn nobody() -> Raw {
+pub(super) fn closed_port() -> Raw {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let address = socket.local_addr().unwrap();

@@ -24,7 +24,7 @@ class Message:
         return json.loads(self.body)
 
 
-class Mailbox:
+class QueueReader:
     """Keeps every message of a queue. Each call first reads the queue to its end."""
 
     def __init__(self, sqs: Any, url: str) -> None:
@@ -70,7 +70,7 @@ class Mailbox:
 
 
 @contextmanager
-def subscription(stack: DeployedStack, topic_arn: str) -> Iterator[Mailbox]:
+def subscription(stack: DeployedStack, topic_arn: str) -> Iterator[QueueReader]:
     """The messages of a topic, without SNS's envelope, in a queue that exists while the block runs."""
     sqs, sns = stack.client("sqs"), stack.client("sns")
     url = sqs.create_queue(QueueName=f"subscriber-of-{stack.stack}")["QueueUrl"]
@@ -95,7 +95,7 @@ def subscription(stack: DeployedStack, topic_arn: str) -> Iterator[Mailbox]:
             ReturnSubscriptionArn=True,
         )["SubscriptionArn"]
         try:
-            yield Mailbox(sqs, url)
+            yield QueueReader(sqs, url)
         finally:
             sns.unsubscribe(SubscriptionArn=subscribed)
     finally:

@@ -8,17 +8,17 @@ import { Synthesized } from './synthesis';
 
 const { seconds, minutes, millis, days } = Duration;
 
-function settingsRefused(settings: PartialQueueSettings): string[] {
+function settingsRejected(settings: PartialQueueSettings): string[] {
   return settingsProblems(resolveSettings(settings)).map(({ setting }) => setting);
 }
 
 test('the defaults are accepted', () => {
-  expect(settingsRefused({})).toEqual([]);
+  expect(settingsRejected({})).toEqual([]);
 });
 
 const codel = (target: Duration, interval: Duration) => ({ processing: { codel: { target, interval } } });
 
-const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][] = [
+const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][] = [
   ['no failed task at all', { alarms: { failedTasks: 0 } }, 'alarms.failedTasks'],
   ['more failed tasks than all', { alarms: { failedShare: 1 } }, 'alarms.failedShare'],
   ['a share that is no number', { alarms: { failedShare: Number.NaN } }, 'alarms.failedShare'],
@@ -195,8 +195,8 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
   ['negative busy returns', { tasks: { maxBusyReturns: -1 } }, 'tasks.maxBusyReturns'],
 ];
 
-test.each(REFUSED)('refused: %s', (_rule, settings, setting) => {
-  expect(settingsRefused(settings)).toContain(setting);
+test.each(REJECTED)('rejected: %s', (_rule, settings, setting) => {
+  expect(settingsRejected(settings)).toContain(setting);
 });
 
 const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
@@ -230,7 +230,7 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
 ];
 
 test.each(ACCEPTED)('accepted: %s', (_limit, settings) => {
-  expect(settingsRefused(settings)).toEqual([]);
+  expect(settingsRejected(settings)).toEqual([]);
 });
 
 test('the message says every rule and every remedy at once', () => {

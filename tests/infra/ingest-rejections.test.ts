@@ -20,10 +20,10 @@ test('the defaults are accepted', () => {
   expect(problems({})).toEqual([]);
 });
 
-type Refusal = [configuration: string, setting: string, ingest: IngestSettings, alarms?: AlarmSettings];
+type Rejection = [configuration: string, setting: string, ingest: IngestSettings, alarms?: AlarmSettings];
 
 /** Rejected settings, as in `docs/reference/ingest-rules.md`, each with exactly one problem. */
-const REFUSED: Refusal[] = [
+const REJECTED: Rejection[] = [
   [
     'visibilityTimeout: 179 s, functionTimeout: 30 s',
     'ingest.visibilityTimeout',
@@ -147,7 +147,7 @@ const REFUSED: Refusal[] = [
   ['alarms.ingestDeadLetters: -1', 'alarms.ingestDeadLetters', {}, { ingestDeadLetters: -1 }],
 ];
 
-test.each(REFUSED)('refused: %s', (...[, setting, ingest, alarms]: Refusal) => {
+test.each(REJECTED)('rejected: %s', (...[, setting, ingest, alarms]: Rejection) => {
   expect(problems(ingest, alarms).map((problem) => problem.setting)).toEqual([setting]);
 });
 
@@ -206,7 +206,7 @@ test('docs/reference/ingest-rules.md lists every rejection with its message', ()
 });
 
 function listed(): string {
-  const rows = REFUSED.flatMap(([configuration, , ingest, alarms]) =>
+  const rows = REJECTED.flatMap(([configuration, , ingest, alarms]) =>
     problems(ingest, alarms).map(
       ({ setting, rule, remedy }) => `| ${configuration} | \`${setting}\`: ${rule} | ${remedy} |`,
     ),
@@ -215,8 +215,8 @@ function listed(): string {
     '# What an ingest queue rejects',
     '',
     'Synthesis ends with one of these messages instead of deploying a configuration of `ingest` that cannot work. The',
-    'rules are in `infra/tasks/ingest/rules.ts`. `tests/infra/ingest-refusals.test.ts` tries each and writes this list:',
-    '`UPDATE_DOCS=1 npx jest tests/infra/ingest-refusals.test.ts`.',
+    'rules are in `infra/tasks/ingest/rules.ts`. `tests/infra/ingest-rejections.test.ts` tries each and writes this list:',
+    '`UPDATE_DOCS=1 npx jest tests/infra/ingest-rejections.test.ts`.',
     '',
     '| configuration, all else by default | message | remedy |',
     '|---|---|---|',

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_queue::agent::{Agent, IdleStatus, Ticket};
 use agent_queue::call::{Call, CallRecord, CallState};
-use agent_queue::store::{AgentStore, Committed, Refusal, There};
+use agent_queue::store::{AgentStore, Committed, Rejection, There};
 use agent_queue::transaction::{Before, Change, Step};
 use agents::*;
 
@@ -13,7 +13,7 @@ struct Scene {
     store: Arc<dyn AgentStore>,
     ana: Agent,
     bob: Agent,
-    waiting: Call,
+    pending: Call,
     new: Call,
 }
 
@@ -21,19 +21,19 @@ impl Scene {
     async fn set(store: Arc<dyn AgentStore>) -> Self {
         let ana = queued(&*store, agent("ana", &["Spanish", "English"], "M"), 3).await;
         let bob = available(&*store, agent("bob", &["French"], "F")).await;
-        let waiting = call("waiting", "Spanish#M", 4);
-        wait(&*store, &waiting).await;
+        let pending = call("pending", "Spanish#M", 4);
+        wait(&*store, &pending).await;
         Self {
             store,
             ana,
             bob,
-            waiting,
+            pending,
             new: call("new", "French#F", 5),
         }
     }
 
     async fn rows(&self) -> rows::Rows {
-        let calls = [self.waiting.id.clone(), self.new.id.clone()];
+        let calls = [self.pending.id.clone(), self.new.id.clone()];
         rows::stored(&*self.store, &calls).await.unwrap()
     }
 
@@ -41,11 +41,11 @@ impl Scene {
     fn assign(&self) -> Change {
         let entry = &entries(&self.ana)[0];
         let until = Some(at(90));
-        Change::assign(&self.waiting, Before::Waiting, entry, at(6), until).0
+        Change::assign(&self.pending, Before::Pending, entry, at(6), until).0
     }
 
     fn record(&self) -> CallRecord {
-        CallRecord::waiting(self.waiting.clone())
+        CallRecord::pending(self.pending.clone())
     }
 
     /// One step of every kind that has a condition, with the condition unmet.
@@ -57,7 +57,7 @@ impl Scene {
         let record = |call: &Call| CallRecord::ended(call.clone(), CallState::Cancelled, at(6));
         let unanswered = Call {
             unanswered: 1,
-            ..self.waiting.clone()
+            ..self.pending.clone()
         };
         let assigned = Before::Assigned(ana.ticket);
         let waits = || Some(There::Call(Box::new(self.record())));
@@ -68,11 +68,11 @@ impl Scene {
             at_bob(Step::NewAgent(bob.clone())),
             at_bob(Step::Agent(outdated)),
             (Step::Discard(absent), None),
-            (Step::Call(Before::Waiting, record(&self.new)), None),
-            (Step::Call(Before::Waiting, record(&unanswered)), waits()),
+            (Step::Call(Before::Pending, record(&self.new)), None),
+            (Step::Call(Before::Pending, record(&unanswered)), waits()),
             (Step::Call(assigned, self.record()), waits()),
             (Step::Join(entries(ana)[0].clone()), None),
-            (Step::Call(Before::New, record(&self.waiting)), Some(there)),
+            (Step::Call(Before::New, record(&self.pending)), Some(there)),
         ]
     }
 }
@@ -89,14 +89,14 @@ pub(crate) async fn one_unmet_condition_rejects_the_whole_change(store: Arc<dyn 
         for place in [0, others.len() / 2, others.len()] {
             let mut steps = others.clone();
             steps.insert(place, impossible.clone());
-            let refusal = Refusal {
+            let rejection = Rejection {
                 step: place,
                 there: there.clone(),
             };
             let committed = scene.store.commit(&Change::of(steps)).await.unwrap();
             assert_eq!(
                 committed,
-                Committed::Refused(vec![refusal]),
+                Committed::Rejected(vec![rejection]),
                 "{impossible:?}"
             );
             assert_eq!(scene.rows().await, before, "{impossible:?}");
@@ -111,7 +111,7 @@ pub(crate) async fn call_of_another_assignment_is_not_returned(store: Arc<dyn Ag
     let scene = Scene::set(store).await;
     let entry = &entries(&scene.ana)[0];
     let (assign, assignment) =
-        Change::assign(&scene.waiting, Before::Waiting, entry, at(6), Some(at(90)));
+        Change::assign(&scene.pending, Before::Pending, entry, at(6), Some(at(90)));
     done(&*scene.store, &assign).await;
     let returned = |by| Change::of(vec![Step::Call(Before::Assigned(by), scene.record())]);
     let committed = scene
@@ -119,28 +119,28 @@ pub(crate) async fn call_of_another_assignment_is_not_returned(store: Arc<dyn Ag
         .commit(&returned(Ticket::fresh()))
         .await
         .unwrap();
-    assert!(matches!(committed, Committed::Refused(_)), "{committed:?}");
+    assert!(matches!(committed, Committed::Rejected(_)), "{committed:?}");
     done(&*scene.store, &returned(assignment.ticket)).await;
 }
 
 pub(crate) async fn every_rejection_names_its_step(store: Arc<dyn AgentStore>) {
     let scene = Scene::set(store).await;
     let mut seen = std::collections::BTreeSet::new();
-    let (mut steps, mut refusals) = (vec![], vec![]);
+    let (mut steps, mut rejections) = (vec![], vec![]);
     for (step, there) in scene.impossible() {
         // A transaction has one step for each item.
         if seen.insert(step.key()) {
             steps.push(Step::OpenQueue(queue(&format!("l{}#F", steps.len()))));
-            refusals.push(Refusal {
+            rejections.push(Rejection {
                 step: steps.len(),
                 there,
             });
             steps.push(step);
         }
     }
-    assert!(refusals.len() >= 5, "{refusals:?}");
+    assert!(rejections.len() >= 5, "{rejections:?}");
     let before = scene.rows().await;
     let committed = scene.store.commit(&Change::of(steps)).await.unwrap();
-    assert_eq!(committed, Committed::Refused(refusals));
+    assert_eq!(committed, Committed::Rejected(rejections));
     assert_eq!(scene.rows().await, before);
 }

@@ -14,7 +14,7 @@ import { ROOT, Synthesized } from './synthesis';
 
 const { seconds, minutes, millis, hours } = Duration;
 
-function refused(settings: PartialAgentQueueSettings): string[] {
+function rejected(settings: PartialAgentQueueSettings): string[] {
   return agentSettingsProblems(resolveAgentSettings(settings)).map(({ setting }) => setting);
 }
 
@@ -24,7 +24,7 @@ const singles = (count: number) =>
   Array.from({ length: count }, (_, n) => ({ name: `d${n}`, attribute: `D${n}` }));
 
 test('the defaults are accepted', () => {
-  expect(refused({})).toEqual([]);
+  expect(rejected({})).toEqual([]);
 });
 
 test('an explicit undefined counts as not given', () => {
@@ -61,8 +61,8 @@ test.each<[string, PartialAgentQueueSettings, string]>([
     { calls: { visibilityTimeout: hours(12), maxReceiveCount: 28 }, alarms: { intakeDelay: hours(13) } },
     'calls.maxReceiveCount',
   ],
-  ['an alarm as late as the end', { alarms: { oldestWaiting: minutes(5) } }, 'alarms.oldestWaiting'],
-  ['an alarm at once', { alarms: { oldestWaiting: seconds(0) } }, 'alarms.oldestWaiting'],
+  ['an alarm as late as the end', { alarms: { oldestPending: minutes(5) } }, 'alarms.oldestPending'],
+  ['an alarm at once', { alarms: { oldestPending: seconds(0) } }, 'alarms.oldestPending'],
   ['an alarm that a retry fixes', { alarms: { intakeDelay: seconds(180) } }, 'alarms.intakeDelay'],
   ['an alarm before any error', { alarms: { deskErrors: -1 } }, 'alarms.deskErrors'],
   ['no dimension', { agents: { dimensions: [] } }, 'agents.dimensions'],
@@ -98,8 +98,8 @@ test.each<[string, PartialAgentQueueSettings, string]>([
     { agents: { dimensions: [LANGUAGE, { ...GENDER, attribute: 'Languages' }] } },
     'agents.dimensions',
   ],
-])('refused: %s', (_rule, settings, setting) => {
-  expect(refused(settings)).toContain(setting);
+])('rejected: %s', (_rule, settings, setting) => {
+  expect(rejected(settings)).toContain(setting);
 });
 
 test.each<[string, PartialAgentQueueSettings]>([
@@ -119,10 +119,10 @@ test.each<[string, PartialAgentQueueSettings]>([
     { calls: { functionTimeout: minutes(15) } },
   ],
   ['one call at a time', { calls: { batchSize: 1, maxConcurrency: 2, maxReceiveCount: 1 } }],
-  ['an alarm a second before the end', { alarms: { oldestWaiting: seconds(299) } }],
+  ['an alarm a second before the end', { alarms: { oldestPending: seconds(299) } }],
   ['an alarm at the first error', { alarms: { deskErrors: 0 } }],
 ])('accepted: %s', (_limit, settings) => {
-  expect(refused(settings)).toEqual([]);
+  expect(rejected(settings)).toEqual([]);
 });
 
 test('the message says every rule and every remedy at once', () => {
@@ -145,7 +145,7 @@ test('the message says every rule and every remedy at once', () => {
 });
 
 test('the least timeout of match-calls leaves it time to begin a call', () => {
-  expect(refused({ calls: { functionTimeout: seconds(MATCH_MARGIN_S + 1) } })).toEqual([]);
+  expect(rejected({ calls: { functionTimeout: seconds(MATCH_MARGIN_S + 1) } })).toEqual([]);
   const source = readFileSync(join(ROOT, 'crates', 'agent-queue', 'src', 'intake', 'batch.rs'), 'utf8');
   expect(source).toContain(`MARGIN: Duration = Duration::from_secs(${MATCH_MARGIN_S});`);
 });
