@@ -3,8 +3,19 @@
 
 use std::time::Duration;
 
-use super::select::{DEEP_PAGE, MAX_HEAD, MAX_PAGE_AGE};
 use crate::time::Millis;
+
+/// The greatest age of a page from which a task is taken (S5). It counts from the arrival of the
+/// page: otherwise a slow index would make every page too old.
+pub const MAX_PAGE_AGE: Duration = Duration::from_millis(100);
+
+/// Maximum number of tasks of a head, the newest page, which is read most often. In a queue with
+/// groups it is the least number, and [`DEEP_PAGE`] is the maximum.
+pub const MAX_HEAD: u16 = 100;
+
+/// Maximum number of tasks of a page beyond the head. A page of the index's small items is far below
+/// DynamoDB's limit of 1 MB for each answer.
+pub const DEEP_PAGE: u16 = 1_000;
 
 /// The longest time between two heads while no task may start.
 const LONGEST: Duration = Duration::from_secs(1);

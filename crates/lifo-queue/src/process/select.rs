@@ -16,21 +16,10 @@ use super::filter::Filter;
 pub(super) use super::filter::Pass;
 use super::groups::Groups;
 use super::heads::Heads;
+pub use super::heads::{DEEP_PAGE, MAX_HEAD, MAX_PAGE_AGE};
 use crate::store::{Candidate, Cursor, Order, Page};
 use crate::task::TaskId;
 use crate::time::Millis;
-
-/// The greatest age of a page from which a task is taken (S5). It counts from the arrival of the
-/// page: otherwise a slow index would make every page too old.
-pub const MAX_PAGE_AGE: Duration = Duration::from_millis(100);
-
-/// Maximum number of tasks of a head, the newest page, which is read most often. In a queue with
-/// groups it is the least number, and [`DEEP_PAGE`] is the maximum.
-pub const MAX_HEAD: u16 = 100;
-
-/// Maximum number of tasks of a page beyond the head. A page of the index's small items is far below
-/// DynamoDB's limit of 1 MB for each answer.
-pub const DEEP_PAGE: u16 = 1_000;
 
 /// The least time between two reads beyond the head, so that a backlog of tasks that are not due
 /// costs a bounded number of reads. An older task behind `n` of them waits at most
