@@ -1,4 +1,4 @@
-"""Storms of messages: many more than the table takes, and many more than can run.
+"""A burst of messages: many more than the table takes.
 
 The local AWS throttles the inserts of this stack, as DynamoDB does at the limit of a partition: see `local.throttling`.
 """
@@ -6,7 +6,6 @@ The local AWS throttles the inserts of this stack, as DynamoDB does at the limit
 from __future__ import annotations
 
 import functools
-import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,40 +15,31 @@ import commands
 import pytest
 
 from local import order
-from local.contract import CONTROL_ITEM
 from local.emulator import Emulator, local_environment
 from local.history import History
-from local.queue_reader import QueueReader
 from local.queue import DeployedQueue, chunks
-from local.waiting import now_ms, wait_until
+from local.waiting import wait_until
 
 STACK = "Storm"
 APP = """
-import { App, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { LifoQueue, ShedQueue, TaskRunner } from 'freshq';
+import { App, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { LifoQueue, TaskRunner } from 'freshq';
 
 const stack = new Stack(new App(), 'Storm');
 const removalPolicy = RemovalPolicy.DESTROY;
-const shed = new ShedQueue(stack, 'shed', { removalPolicy });
 const queue = new LifoQueue(stack, 'queue', {
   runner: TaskRunner.simulated({ capacity: 10, duration: Duration.millis(100) }),
   processing: { concurrency: 10, ratePerSecond: 20 },
-  ingest: { admission: {} },
-  shedTasksTo: shed,
+  ingest: {},
   deletionProtection: false,
   removalPolicy,
 });
 queue.exportOutputs();
-new CfnOutput(stack, 'ShedTasksQueueUrl', { value: shed.queueUrl });
 """
 #: The burst is of this many messages. Twenty a second can run.
 BURST = 5_000
 #: Messages that are sent after the burst.
 LATE = 10
-#: The overload: messages, each with this many tasks.
-MESSAGES, TASKS_EACH = 400, 5
-#: Admission holds no more tasks than this.
-MOST_HELD = 100
 
 
 @pytest.fixture(scope="module")
@@ -86,28 +76,6 @@ def test_messages_sent_after_a_burst_start_before_it(queue: DeployedQueue) -> No
     assert unwritten, "the table took the whole burst first"
 
 
-def test_created_and_shed_tasks_of_an_overload_are_all_tasks(queue: DeployedQueue) -> None:
-    soon = {"visibility": {"baseMs": 1000, "maxMs": 2000}}
-    queue.set_environment("ingest-tasks", settings={"ingest": {"admission": {"mostHeld": MOST_HELD}, **soon}})
-    shed_queue = QueueReader(queue.client("sqs"), queue.outputs["ShedTasksQueueUrl"])
-    # Admission begins when the downstream is known to be at its capacity.
-    queue.create([{"payload": {}} for _ in range(MOST_HELD)])
-    wait_until(lambda: capacity(queue) == 20, 60, "a measured capacity")
-    began, sent = now_ms(), unique("task", MESSAGES * TASKS_EACH)
-    for messages in chunks(list(chunks(sent, TASKS_EACH)), 10):
-        queue.send([[{"taskId": task_id} for task_id in ids] for ids in messages])
-        time.sleep(0.1)
-    wait_until(lambda: queue.messages_left() == 0, 240, "an empty ingest queue", every=1)
-
-    created = queue.statuses().keys() & set(sent)
-    shed = [message.json()["taskId"] for message in shed_queue.messages()]
-    returned = sum(line.get("returned", 0) for line in queue.log_messages("ingest-tasks", began))
-    print(f"{len(sent)} sent = {len(created)} created + {len(shed)} shed; {returned} messages returned to SQS")
-    assert created and shed and returned, "nothing was admitted, shed or redelivered"
-    assert len(created) + len(shed) == len(sent)
-    assert created | set(shed) == set(sent)
-
-
 def unique(prefix: str, count: int) -> list[str]:
     """As many unique task ids."""
     run = uuid.uuid4().hex[:8]
@@ -117,10 +85,3 @@ def unique(prefix: str, count: int) -> list[str]:
 def late_starts(history: History, late: list[str]) -> int:
     """How many of these tasks have started."""
     return len({start.task_id for start in order.starts(history.changes())} & set(late))
-
-
-def capacity(queue: DeployedQueue) -> float:
-    """The runs a second that the processor measured; 0 while they are unknown."""
-    observed = (queue.item(CONTROL_ITEM) or {}).get("observed", {"M": {}})["M"]
-    measured = observed.get("capacity", {"M": {"runsPer1000S": {"N": "0"}}})["M"]
-    return int(measured["runsPer1000S"]["N"]) / 1000

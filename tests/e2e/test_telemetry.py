@@ -115,10 +115,10 @@ def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
     wait_for(queue, [failed], "FAILURE")
     before = queue.set_environment("create-tasks", {"TASK_TABLE_NAME": NO_TABLE})
     try:
-        rejected = queue.create([{"payload": {}}])
+        uncreated = queue.create([{"payload": {}}])
     finally:
         queue.replace_environment("create-tasks", before)
-    assert len(rejected["failed"]) == 1, rejected
+    assert len(uncreated["failed"]) == 1, uncreated
 
     def again() -> None:
         queue.invoke("sweep-tasks", {})
