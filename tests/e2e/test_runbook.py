@@ -93,12 +93,12 @@ def test_an_operator_paused_the_queue(queue: DeployedQueue, tasks: Any) -> None:
 def test_the_downstream_is_slow(queue: DeployedQueue, tasks: Any) -> None:
     runner = {"kind": "simulated", "capacity": 2, "durationMs": 3000}
     queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)})
-    create(queue, 90)
+    # More than the tasks of earlier tests that ended in the same minute.
+    create(queue, 400)
     on_call = tasks("oldest-pending")
     slow = r"run time +median 3\.\ds"
     wait_until(lambda: bool(re.search(slow, on_call.first())), 40, "the run time in the first command")
     found = on_call.first()
-    # Tasks of earlier tests may have been created and have ended in the same minute.
     rates = re.search(r"created +([\d.]+)/s(?s:.*)ended +([\d.]+)/s succeeded, ([\d.]+)/s failed", found)
     assert rates, found
     created, succeeded, failed = map(float, rates.groups())
