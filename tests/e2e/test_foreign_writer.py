@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from expectations import number, put, takes, wait_for
 
-from local.history import History
+from local.history import Change, History
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
 
@@ -53,10 +53,13 @@ def test_a_ttl_in_either_unit_is_understood(
     wait_for(queue, [task_id])
     assert_settled_like_ours(queue, task_id)
     # During the run expiresAt had the expiry in seconds, and ttl was later than the lease, so DynamoDB kept the task.
-    is_its_take = lambda change: change.task_id == task_id and change.is_take  # noqa: E731
+
     # On a busy machine, the local AWS shows a change in the stream later than in the table.
-    wait_until(lambda: any(map(is_its_take, history.changes())), 60, "the take in the stream")
-    taken = next(filter(is_its_take, history.changes()))
+    def takes_of_it() -> list[Change]:
+        return [change for change in history.changes() if change.task_id == task_id and change.is_take]
+
+    wait_until(lambda: bool(takes_of_it()), 60, "the take in the stream")
+    (taken,) = takes_of_it()
     assert taken.number("expiresAt") == deadline
     ttl, lease_until = taken.number("ttl"), taken.number("leaseUntil")
     assert ttl is not None and lease_until is not None
