@@ -31,7 +31,12 @@ export { TaskRunner } from './tasks/runners/task-runner';
 export type { PartialQueueSettings } from './tasks/settings';
 export type { AlarmSettings } from './tasks/settings/alarms';
 export type { IngestSettings, ProvisionedPollers } from './tasks/settings/ingest';
-export type { BreakerSettings, CodelSettings, ProcessingSettings } from './tasks/settings/processing';
+export type {
+  BreakerSettings,
+  CodelSettings,
+  GroupSettings,
+  ProcessingSettings,
+} from './tasks/settings/processing';
 export { StreamBatching, type StreamSettings } from './tasks/settings/stream';
 export type { TaskSettings } from './tasks/settings/tasks';
 export type { TraceSettings } from './tasks/settings/traces';

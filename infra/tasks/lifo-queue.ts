@@ -174,7 +174,7 @@ export class LifoQueue extends Construct {
       const own = { ...wiring, ingest: settings.ingest, shedTasksTo };
       ingest = new TaskIngest(this, 'ingest', {
         settings: settings.ingest,
-        groups: settings.processing.groups ?? false,
+        groups: settings.processing.groups !== undefined,
         removalPolicy,
       });
       ingestTasks = new IngestTasks(this, 'ingest-tasks', { ...own, intake: ingest });

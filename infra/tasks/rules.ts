@@ -5,7 +5,7 @@ import { rangeProblems } from '../lambda/setting';
 import { ingestProblems } from './ingest/rules';
 import { keyTtl, type QueueSettings } from './settings';
 import { ALARMS } from './settings/alarms';
-import { BREAKER, CODEL, PROCESSING } from './settings/processing';
+import { BREAKER, CODEL, GROUPS, PROCESSING } from './settings/processing';
 import { STREAM } from './settings/stream';
 import { TASKS } from './settings/tasks';
 import { TRACES } from './settings/traces';
@@ -26,6 +26,7 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
     ...rangeProblems('processing', PROCESSING, settings.processing),
     ...rangeProblems('processing.breaker', BREAKER, settings.processing.breaker),
     ...rangeProblems('processing.codel', CODEL, settings.processing.codel ?? {}),
+    ...rangeProblems('processing.groups', GROUPS, settings.processing.groups ?? {}),
     ...rangeProblems('stream', STREAM, settings.stream),
     ...rangeProblems('alarms', ALARMS, settings.alarms),
     ...rangeProblems('traces', TRACES, settings.traces ?? {}),
@@ -167,7 +168,16 @@ function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): 
   ];
 }
 
-function breakerProblems({ processing: { breaker, turn, maxIdleTurns } }: QueueSettings): Problem[] {
+function breakerProblems({ processing: { breaker, groups, turn, maxIdleTurns } }: QueueSettings): Problem[] {
+  if (groups?.breaker && !breaker.enabled) {
+    return [
+      {
+        setting: 'processing.groups.breaker',
+        rule: 'each group would have its own circuit breaker, but processing.breaker.enabled is false',
+        remedy: 'leave processing.breaker.enabled out, or leave processing.groups.breaker out',
+      },
+    ];
+  }
   const idleBound = maxIdleTurns * ms(turn);
   if (!breaker.enabled || ms(breaker.pauseAfter) < idleBound) return [];
   return [

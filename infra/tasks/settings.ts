@@ -101,7 +101,7 @@ export function keyTtl({ successRetention, failureRetention }: QueueSettings['ta
 /** The settings that every function that creates tasks gets. */
 export function expiriesOf({ tasks, processing }: QueueSettings) {
   const { defaultTtl, maxTtl } = tasks;
-  const groups = processing.groups || undefined;
+  const groups = processing.groups === undefined ? undefined : true;
   return { defaultTtl, keyTtl: keyTtl(tasks), maxTtl, order: processing.order, groups };
 }
 

@@ -26,6 +26,9 @@ export const CONTROL_ITEM_ONLY = itemOnly(TABLE.controlItem);
 /** The condition of a policy statement that allows access to the meter of admission only. */
 export const INGEST_ITEM_ONLY = itemOnly(TABLE.ingestItem);
 
+/** The condition of a policy statement that allows access to the item of groups only. */
+export const GROUPS_ITEM_ONLY = itemOnly(TABLE.groupsItem);
+
 /** The prefix of the keys of the queue's own items. No task id has it: `crates/lifo-queue/src/schema.rs`. */
 export const RESERVED_PREFIX = '#';
 

@@ -19,6 +19,7 @@ const SECTIONS: readonly Section[] = [
   { title: 'processing', names: ['ProcessingSettings'], path: 'processing', queue: 'tasks' },
   { title: 'processing.breaker', names: ['BreakerSettings'], path: 'processing.breaker', queue: 'tasks' },
   { title: 'processing.codel', names: ['CodelSettings'] },
+  { title: 'processing.groups', names: ['GroupSettings'], path: 'processing.groups', queue: 'tasks' },
   { title: 'stream', names: ['StreamSettings'], path: 'stream', queue: 'tasks' },
   { title: 'ingest', names: ['IngestSettings'], path: 'ingest', queue: 'tasks' },
   {

@@ -22,6 +22,7 @@ _UPDATE = f"{_CORE}/store/dynamodb/update.rs"
 _RECLAIM = f"{_CORE}/store/dynamodb/reclaim.rs"
 _DYNAMODB_CONTROL = f"{_CORE}/store/dynamodb/control.rs"
 _BREAKER = f"{_CORE}/process/downstream/breaker.rs"
+_GROUPS = f"{_CORE}/process/downstream/groups.rs"
 _RECORD = f"{_CORE}/store/memory/record.rs"
 
 
@@ -288,5 +289,47 @@ GUARDS: tuple[Guard, ...] = (
         f"{_CORE}/process/downstream/breaker/hand.rs",
         "self.know(control, now);\n        if !self.is_held(now) {",
         "self.know(control, now);\n        if !self.is_held(now) && self.hand.commands == u64::MAX {",
+    ),
+    one_change(
+        "write what a former processor learned (DynamoDB)",
+        f"{_CORE}/store/dynamodb/groups.rs",
+        'Some(_) => "learnedBy = :seen",',
+        'Some(_) => "(learnedBy = :seen OR attribute_exists(learnedBy))",',
+    ),
+    one_change(
+        "overwrite another operator's override (DynamoDB)",
+        f"{_CORE}/store/dynamodb/groups.rs",
+        '.condition_expression("changes = :changes")',
+        '.condition_expression("changes = :changes OR attribute_exists(changes)")',
+    ),
+    one_change(
+        "release before the write of what was learned about groups",
+        f"{_CORE}/process/turn/empty.rs",
+        "if let Err(error) = self.learn().await {",
+        "if let (true, Err(error)) = (self.seen == u64::MAX, self.learn().await) {",
+    ),
+    one_change(
+        "start groups with full burst allowances after a crash",
+        _GROUPS,
+        "false => Some(now),",
+        "false => states.learned.empty_at,",
+    ),
+    one_change(
+        "start limited groups after a crash without a count",
+        _GROUPS,
+        "count_at: (!released).then(|| now.plus(lag)),",
+        "count_at: (!released && lag.is_zero()).then(|| now.plus(lag)),",
+    ),
+    one_change(
+        "forget a lease that the turn could not end",
+        _GROUPS,
+        "if !is_known {",
+        "if !is_known && until == Millis::MAX {",
+    ),
+    one_change(
+        "wake a processor for tasks of closed groups",
+        f"{_CORE}/sweep/pending.rs",
+        "task.not_before.max(closed).is_none_or(|at| at <= now)",
+        "task.not_before.max(closed.filter(|at| *at == Millis::MAX)).is_none_or(|at| at <= now)",
     ),
 )

@@ -132,18 +132,20 @@ describe('the environment of process-tasks', () => {
     });
   });
 
-  test('reads groups only where it is asked to, in every function that creates tasks', () => {
+  test('reads groups only where it is asked to, in every function that needs them', () => {
     const settings = (processing: ProcessingSettings) => {
       const synthesized = Synthesized.queue({ processing, ingest: {} });
       return [
         synthesized.settings('process-tasks').groups,
         synthesized.settings('create-tasks').create.groups,
         synthesized.settings('ingest-tasks').ingest.create.groups,
+        synthesized.settings('sweep-tasks').sweep.groups,
       ];
     };
-    expect(settings({})).toEqual([undefined, undefined, undefined]);
-    expect(settings({ groups: false })).toEqual([undefined, undefined, undefined]);
-    expect(settings({ groups: true })).toEqual([true, true, true]);
+    expect(settings({})).toEqual([undefined, undefined, undefined, undefined]);
+    expect(settings({ groups: {} })).toEqual([{}, true, true, true]);
+    const [limits] = settings({ groups: { maxConcurrency: 3, ratePerSecond: 2.5, breaker: true } });
+    expect(limits).toEqual({ maxConcurrency: 3, rate: { perSecond: 2.5, burst: 3 }, breaker: true });
   });
 
   test.each([

@@ -29,7 +29,7 @@ test('the rule matches every device that connects, even with a slash in its name
 test('in a queue with groups, all devices are one group', () => {
   const [grouped] = Synthesized.queue({
     ingest: { iotPresence: true },
-    processing: { groups: true },
+    processing: { groups: {} },
   }).all('AWS::IoT::TopicRule');
   expect(grouped?.Properties.TopicRulePayload.Sql).toBe(
     payload.Sql.replace('SELECT ', "SELECT 'iot-presence' AS group, "),

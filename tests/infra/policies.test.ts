@@ -5,7 +5,7 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { TABLE as TABLE_CONTRACT } from '../../infra/contract/tasks';
-import { LifoQueue } from '../../infra/tasks/lifo-queue';
+import { LifoQueue, type LifoQueueProps } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { RESERVED_PREFIX } from '../../infra/tasks/task-table';
 import { newApp, ROOT, type Statement, Synthesized } from './synthesis';
@@ -93,6 +93,22 @@ test('count-shed may use the KMS key of its queue, if there is one, and nothing 
     READ_STREAM,
   ]);
 });
+
+test.each(['process-tasks', 'sweep-tasks'])(
+  '%s may also read the item of groups if there are groups',
+  (name) => {
+    const policy = (props: Partial<LifoQueueProps>) => Synthesized.queue(props).policy(`${name}/role`);
+    const groupsItem = {
+      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['#groups'] },
+      Null: { 'dynamodb:LeadingKeys': 'false' },
+    };
+    const more = policy({ processing: { groups: {} } });
+    expect(
+      more.filter(({ conditions }) => JSON.stringify(conditions) === JSON.stringify(groupsItem)),
+    ).toEqual([allow(['dynamodb:GetItem'], [TABLE], groupsItem)]);
+    expect(more).toHaveLength(policy({}).length + 1);
+  },
+);
 
 test('the schedule of the sweep may invoke the sweep and nothing else', () => {
   expect(prod.policy('sweep-tasks/every-minute/role')).toEqual([

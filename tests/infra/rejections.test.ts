@@ -23,6 +23,21 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
   ['more failed tasks than all', { alarms: { failedShare: 1 } }, 'alarms.failedShare'],
   ['a share that is no number', { alarms: { failedShare: Number.NaN } }, 'alarms.failedShare'],
   ['more sampled tasks than there are', { traces: { sampledTasks: 1.01 } }, 'traces.sampledTasks'],
+  [
+    'a group that may run no task',
+    { processing: { groups: { maxConcurrency: 0 } } },
+    'processing.groups.maxConcurrency',
+  ],
+  [
+    'breakers of groups without a breaker',
+    { processing: { groups: { breaker: true }, breaker: { enabled: false } } },
+    'processing.groups.breaker',
+  ],
+  [
+    'a group that may start no task',
+    { processing: { groups: { ratePerSecond: 0 } } },
+    'processing.groups.ratePerSecond',
+  ],
   ['errors below none', { alarms: { createErrors: -1 } }, 'alarms.createErrors'],
   [
     'turn + task timeout + margin > function timeout',

@@ -177,6 +177,7 @@ fn the_table_has_the_names_of_the_contract() {
         "revived": schema::REVIVED,
         "controlItem": schema::CONTROL_ITEM,
         "ingestItem": schema::INGEST_ITEM,
+        "groupsItem": schema::GROUPS_ITEM,
         "statuses": statuses,
     });
     assert_eq!(ours, contract()["table"]);

@@ -1,6 +1,7 @@
 //! The control item: the processor lease, the number of requested wake-ups, and state of the queue
 //! that outlives a turn.
 
+mod groups;
 mod limit;
 
 use std::time::Duration;
@@ -8,6 +9,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use self::groups::{
+    GroupChange, GroupChanged, GroupOverride, GroupPause, GroupStates, LearnedGroup, LearnedGroups,
+    MAX_OVERRIDES,
+};
 pub use self::limit::{OperatorLimit, OperatorLimits, OperatorRate};
 
 use crate::observed::Observed;
@@ -97,7 +102,7 @@ pub struct BreakerHold {
 }
 
 /// An open circuit breaker, as a processor wrote it with its last renewal or release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenBreaker {
     /// Time at which it opened.
     pub since: Millis,

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use self::chains::{Chain, chains};
-pub use self::group::{InvalidGroup, MAX_GROUP_BYTES};
+pub use self::group::InvalidGroup;
 pub use self::payload::{InvalidPayload, MAX_DEPTH, MAX_ITEM_BYTES, MAX_PAYLOAD_BYTES};
 pub use self::spec::InvalidTask;
 use self::spec::Origin;

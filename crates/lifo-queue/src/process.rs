@@ -43,17 +43,18 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 pub use self::codel::CodelSettings;
+use self::downstream::GroupLimits;
 pub use self::downstream::{FIRST_PROBE, LONGEST_PROBE};
 pub use self::error::{FailedTurn, TurnError};
 pub use self::select::{DEEP_PAGE, DEEP_PAGE_PAUSE, MAX_HEAD, MAX_PAGE_AGE};
-pub use self::settings::{BreakerSettings, Invocation, ProcessSettings, RateLimit};
+pub use self::settings::{BreakerSettings, GroupSettings, Invocation, ProcessSettings, RateLimit};
 pub use self::summary::{Exit, TurnSummary};
 use self::turn::Turn;
-use crate::control::{Acquired, Claim};
+use crate::control::{Acquired, Claim, Control};
 use crate::notify::Notifier;
 use crate::runner::TaskRunner;
 use crate::store::QueueStore;
-use crate::time::Clock;
+use crate::time::{Clock, Millis};
 
 /// Runs turns of `process-tasks`.
 pub struct Processor {
@@ -121,7 +122,8 @@ impl Processor {
             Acquired::Held(_) => return Ok(self.exit_at_once(Exit::AlreadyActive)),
             Acquired::Paused(_) => return Ok(self.exit_at_once(Exit::Paused)),
         };
-        let mut turn = Turn::start(self, owner, control, until, invocation.deadline);
+        let groups = self.groups(&control, started).await?;
+        let mut turn = Turn::start(self, owner, control, groups, until, invocation.deadline);
         let end = turn.work().await;
         let end = turn.drain(end).await;
         let mut stopped = turn.stop().await;
@@ -136,6 +138,23 @@ impl Processor {
                 Err(FailedTurn { summary, error })
             }
         }
+    }
+
+    /// The groups of a turn; `None` for a queue without groups. If they cannot be read, the lease
+    /// expires, and Lambda retries the message.
+    async fn groups(
+        &self,
+        control: &Control,
+        now: Millis,
+    ) -> Result<Option<GroupLimits>, TurnError> {
+        let Some(limits) = self.settings.groups else {
+            return Ok(None);
+        };
+        let states = self.store.groups().await?;
+        // The processor before released its lease, if there is none.
+        let released = control.lease.is_none();
+        let groups = GroupLimits::new(&self.settings, limits, states, released, now);
+        Ok(Some(groups))
     }
 
     fn exit_at_once(&self, exit: Exit) -> TurnSummary {

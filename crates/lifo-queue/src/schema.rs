@@ -73,6 +73,19 @@ pub const RECEIVED: &str = "received";
 pub const ADMITTED: &str = "admitted";
 /// Item `#ingest`: the last estimate of the held tasks (M), a [`Mark`](crate::store::Mark).
 pub const MARK: &str = "mark";
+/// The item with the operators' overrides of groups and what processors learned about groups. It
+/// has no `taskStatus`, so it is in no index.
+pub const GROUPS_ITEM: &str = "#groups";
+/// Item `#groups`: the overrides by group (M), each a
+/// [`GroupOverride`](crate::control::GroupOverride).
+pub const OVERRIDES: &str = "overrides";
+/// Item `#groups`: how often operators changed the overrides (N). It never decreases.
+pub const CHANGES: &str = "changes";
+/// Item `#groups`: what processors learned (M), a
+/// [`LearnedGroups`](crate::control::LearnedGroups).
+pub const LEARNED: &str = "learned";
+/// Item `#groups`: the processor that wrote [`LEARNED`] (S).
+pub const LEARNED_BY: &str = "learnedBy";
 /// Control item: how many wake-ups were requested (N). It never decreases.
 pub const REQUESTED: &str = "requested";
 /// Control item: the invocation attempt that holds the processor lease (S).

@@ -7,6 +7,7 @@
 
 mod admission;
 pub mod dynamodb;
+mod groups;
 pub mod memory;
 mod operator;
 mod page;
@@ -21,6 +22,7 @@ use crate::task::{
 use crate::time::{EpochSeconds, Millis};
 
 pub use self::admission::{AdmissionStore, Counts, Mark, Meter};
+pub use self::groups::GroupStore;
 pub use self::operator::{Cancelled, OperatorStore, Redrive, Redriven};
 pub(crate) use self::page::parse_number;
 pub use self::page::{
@@ -28,9 +30,9 @@ pub use self::page::{
 };
 
 /// All operations that the queue needs.
-pub trait QueueStore: TaskStore + ControlStore + OperatorStore {}
+pub trait QueueStore: TaskStore + ControlStore + OperatorStore + GroupStore {}
 
-impl<S: TaskStore + ControlStore + OperatorStore> QueueStore for S {}
+impl<S: TaskStore + ControlStore + OperatorStore + GroupStore> QueueStore for S {}
 
 /// Tasks: each method is one transition of the state machine in [`task`](crate::task).
 #[async_trait]

@@ -63,6 +63,9 @@ pub struct SweepSettings {
     /// Retention of tasks that the sweep fails.
     #[serde(rename = "failureRetentionMs", deserialize_with = "ms")]
     pub failure_retention: Duration,
+    /// Whether the queue has groups. Tasks of closed groups are not due.
+    #[serde(default)]
+    pub groups: bool,
     /// Maximum difference between clocks. A lease counts as expired only this long after its end.
     #[serde(rename = "clockSkewMs", deserialize_with = "ms")]
     pub clock_skew: Duration,

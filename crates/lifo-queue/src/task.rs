@@ -16,6 +16,7 @@
 //! The types allow no other transition: [`Settlement`] has terminal targets only, and both it and
 //! [`Return`] need a [`Lease`], which only a take creates.
 
+mod group;
 mod id;
 mod status;
 mod token;
@@ -28,6 +29,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use self::group::{GroupName, InvalidGroupName, MAX_GROUP_BYTES};
 pub use self::id::{GROUP_END, InvalidTaskId, MAX_TASK_ID_BYTES, TaskId};
 pub use self::status::{StatusKey, TaskStatus, UnknownStatus};
 pub use self::token::TokenText;

@@ -156,7 +156,7 @@ impl Cloud {
                 Order::NewestFirst => Place::Moves,
                 Order::OldestFirst => Place::Stays,
             },
-            groups: self.world.settings.process.groups,
+            groups: self.world.settings.process.groups.is_some(),
         };
         let store = self.world.backend.store(&self.world, process);
         Creator::new(store, Arc::new(process.clock), settings)

@@ -4,7 +4,7 @@ import type { QueueTopic } from '../../lambda/queue-topic';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
 import type { RunnerBinding } from '../runners/binding';
 import { expiryBound, type QueueSettings } from '../settings';
-import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
+import { CONTROL_ITEM_ONLY, GROUPS_ITEM_ONLY, type TaskTable } from '../task-table';
 
 export interface ProcessTasksProps {
   readonly table: TaskTable;
@@ -45,12 +45,18 @@ export class ProcessTasks extends RustFunction<'process-tasks'> {
     this.allow(['dynamodb:Query'], [table.indexArn]);
     this.allow(['dynamodb:UpdateItem'], [table.table.tableArn]);
     this.allow(['dynamodb:GetItem'], [table.table.tableArn], CONTROL_ITEM_ONLY);
+    if (processing.groups) this.allow(['dynamodb:GetItem'], [table.table.tableArn], GROUPS_ITEM_ONLY);
     this.allow(['sns:Publish'], [processTasksTopic.topic.topicArn, triggerTopic.topic.topicArn]);
     for (const { actions, resources, conditions } of runner.permissions ?? []) {
       this.allow(actions, resources, conditions);
     }
     processTasksTopic.notify(this);
   }
+}
+
+/** A limit on starts per second. Its burst is by default the starts of one second. */
+function rateOf(perSecond: number | undefined, burst?: number) {
+  return perSecond === undefined ? undefined : { perSecond, burst: burst ?? Math.ceil(perSecond) };
 }
 
 /** The settings that `process-tasks` gets: those of `processing` that do not configure Lambda, and those of `tasks`. */
@@ -60,14 +66,15 @@ export function processTasksSettings(settings: QueueSettings) {
   const { ratePerSecond, burst, breaker, groups, ...same } = own;
   return {
     ...same,
-    groups: groups || undefined,
+    groups: groups && {
+      maxConcurrency: groups.maxConcurrency,
+      rate: rateOf(groups.ratePerSecond),
+      ...(groups.breaker && { breaker: true }),
+    },
     breaker: breaker.enabled
       ? { pauseAfter: breaker.pauseAfter, maxReturns: tasks.maxUnavailableReturns }
       : undefined,
-    rate:
-      ratePerSecond === undefined
-        ? undefined
-        : { perSecond: ratePerSecond, burst: burst ?? Math.ceil(ratePerSecond) },
+    rate: rateOf(ratePerSecond, burst),
     defaultTtl: tasks.defaultTtl,
     expiryBound: expiryBound(settings),
     maxAttempts: tasks.maxAttempts,

@@ -5,7 +5,7 @@ import { type LogSettings, RustFunction } from '../../lambda/rust-function';
 import { FunctionSchedule } from '../../lambda/schedule';
 import { SWEEP_INTERVAL } from '../rules';
 import { expiryBound, type QueueSettings } from '../settings';
-import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
+import { CONTROL_ITEM_ONLY, GROUPS_ITEM_ONLY, type TaskTable } from '../task-table';
 
 export interface SweepTasksProps {
   readonly table: TaskTable;
@@ -38,6 +38,8 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
     this.allow(['dynamodb:Query'], [table.indexArn]);
     this.allow(['dynamodb:UpdateItem'], [table.table.tableArn]);
     this.allow(['dynamodb:GetItem'], [table.table.tableArn], CONTROL_ITEM_ONLY);
+    if (settings.processing.groups)
+      this.allow(['dynamodb:GetItem'], [table.table.tableArn], GROUPS_ITEM_ONLY);
     this.allow(['sns:Publish'], [processTasksTopic.topic.topicArn]);
     this.schedule = new FunctionSchedule(this, 'every-minute', {
       target: this,
@@ -58,6 +60,7 @@ export function sweepTasksSettings(settings: QueueSettings) {
       defaultTtl: tasks.defaultTtl,
       expiryBound: expiryBound(settings),
       failureRetention: tasks.failureRetention,
+      groups: processing.groups && true,
       maxAttempts: tasks.maxAttempts,
       overloadReach: codel && Duration.millis(2 * codel.target.toMilliseconds()),
       retry: { base: tasks.retryBase, max: tasks.retryMax },

@@ -45,6 +45,34 @@ export interface CodelSettings {
 /** The order in which tasks start: see {@link ProcessingSettings.order}. */
 export type TaskOrder = 'newest-first' | 'oldest-key-first';
 
+/**
+ * Limits of each group of tasks. `freshq limit --group` replaces them for a single group. A group that reached a limit is
+ * closed: its tasks are not due, and tasks of other groups start. With a limit or a breaker, a busy response with
+ * `Retry-After` also closes only the group of its task, until that time.
+ */
+export interface GroupSettings {
+  /**
+   * Maximum number of tasks of a group that run at once, even across crashes. After a crash of the processor, groups
+   * with this limit wait until the tasks that may still run are counted.
+   * @default - no limit but {@link ProcessingSettings.concurrency}
+   */
+  readonly maxConcurrency?: number;
+  /**
+   * Maximum number of tasks of a group that start per second, on average. Decimals are allowed (0.5: one in two
+   * seconds). After a time without starts, as many may start at once as in one second, and at least one.
+   * @default - no limit but {@link ProcessingSettings.ratePerSecond}
+   */
+  readonly ratePerSecond?: number;
+  /**
+   * Whether each group has its own circuit breaker, for example because each tenant has its own endpoint. While the
+   * endpoint of a group is unavailable, only probes of this group start, and other groups are not affected. The breaker
+   * of a group opens after two runs of it in a row found the endpoint unavailable. Where {@link ProcessingSettings.breaker}
+   * or rejected requests would pause the queue, only the group is closed for {@link ProcessingSettings.pause}.
+   * @default false, one circuit breaker for the queue
+   */
+  readonly breaker?: boolean;
+}
+
 /** Settings of `process-tasks`. */
 export interface ProcessingSettings {
   /**
@@ -162,13 +190,14 @@ export interface ProcessingSettings {
    */
   readonly codel?: CodelSettings;
   /**
-   * Whether tasks have groups, for example one per tenant, that share the queue fairly. The group of a task is the part
-   * of its id before the first `/`; the field `group` of a task puts it there. For each start the queue takes the newest
-   * due task of the group with the least recent service. So a tenant with many tasks does not delay those of others. If
-   * tasks with a `/` in their id are pending when you switch groups on, see `docs/how-to/tenants.md` first.
+   * Groups of tasks, for example one per tenant, that share the queue fairly; `{}` for no limits of each group. The
+   * group of a task is the part of its id before the first `/`; the field `group` of a task puts it there. For each start
+   * the queue takes the newest due task of the group with the least recent service. So a tenant with many tasks does not
+   * delay those of others. If tasks with a `/` in their id are pending when you switch groups on, see
+   * `docs/how-to/tenants.md` first.
    * @default - no groups; a `/` in an id has no meaning, and a task with the field `group` is invalid
    */
-  readonly groups?: boolean;
+  readonly groups?: GroupSettings;
   /**
    * The longest time of a run while the downstream is healthy, in whole milliseconds. Slower runs lower the number of
    * tasks that run at once, faster runs raise it again up to {@link concurrency}. Choose a time that hardly any run
@@ -233,6 +262,13 @@ export const PROCESSING = {
   notificationMarker: setting.duration(Duration.seconds(10), 0),
   loggedSuccesses: setting.share(1),
 } as const satisfies setting.Declarations<ProcessingSettings>;
+
+/** The ranges of {@link GroupSettings}. */
+export const GROUPS = {
+  maxConcurrency: setting.integer(undefined, 1, 900, 'no queue runs more tasks at once'),
+  ratePerSecond: { fallback: undefined, bounds: [LOWEST_RATE, HIGHEST_RATE], problem: rateProblem },
+  breaker: setting.free<boolean>(false),
+} as const satisfies setting.Declarations<GroupSettings>;
 
 /** The defaults and the ranges of {@link BreakerSettings}. */
 export const BREAKER = {

@@ -1,6 +1,7 @@
 //! The schedule of a seed.
 
 mod downstream;
+mod groups;
 mod keys;
 mod limit;
 mod pages;
@@ -20,6 +21,7 @@ use simulator::cloud::{Cloud, CloudSettings, Deed, FaultKind, Rates};
 use tokio::time::Instant;
 
 use self::downstream::{Downstream, downstream};
+use self::groups::Grouped;
 use self::limit::Limited;
 use self::pages::Pages;
 use self::storm::Storm;
@@ -36,6 +38,7 @@ pub struct Schedule {
     pages: Option<Pages>,
     limited: Option<Limited>,
     storm: Option<Storm>,
+    grouped: Option<Grouped>,
 }
 
 struct Burst {
@@ -59,6 +62,7 @@ impl Schedule {
             pages: None,
             limited: None,
             storm: None,
+            grouped: None,
         };
         let schedule = match rng.u32(0..6) {
             0 => schedule.stalling(rng),
@@ -70,23 +74,6 @@ impl Schedule {
         let schedule = schedule.with_limit(&mut Rng::with_seed(seed ^ 0x5eed_0005));
         let schedule = schedule.with_groups(&mut Rng::with_seed(seed ^ 0x5eed_0006));
         schedule.with_storm(&mut Rng::with_seed(seed ^ 0x5eed_0007))
-    }
-
-    /// Adds groups to a quarter of the schedules.
-    fn with_groups(mut self, rng: &mut Rng) -> Self {
-        if self.pages.is_some() || rng.u32(0..4) != 0 {
-            return self;
-        }
-        self.settings.process.groups = true;
-        for burst in &mut self.load {
-            for spec in &mut burst.specs {
-                match *pick(rng, &["a", "a", "a", "b", "c", ""]) {
-                    "" => {}
-                    group => spec["group"] = json!(group),
-                }
-            }
-        }
-        self
     }
 
     /// Adds a circuit breaker to half of the schedules, an outage to a sixth, and CoDel and a
@@ -136,7 +123,11 @@ impl Schedule {
 
     pub fn script(&self) -> impl Fn(&Task) -> (Duration, Deed) + Send + Sync + 'static {
         let (downstream, limited) = (self.downstream, self.limited.clone());
+        let grouped = self.grouped.clone();
         move |task| {
+            if let Some(grouped) = &grouped {
+                grouped.start(task);
+            }
             if let Some(limited) = &limited {
                 limited.start();
             }
@@ -151,6 +142,9 @@ impl Schedule {
             Some(limited) => limited.set(cloud).await,
             None => Instant::now(),
         };
+        if let Some(grouped) = &self.grouped {
+            grouped.pause(cloud).await;
+        }
         if let Some(pages) = self.pages {
             pages.fill(cloud, self.settings.process.order);
         }
@@ -183,8 +177,10 @@ impl Schedule {
             (None, None) => None,
         };
         cloud.run_until_settled(MOST).await;
-        let limited = self.limited.as_ref();
-        broken.or_else(|| limited?.broken(began, self.settings.skew))
+        let (limited, grouped) = (self.limited.as_ref(), self.grouped.as_ref());
+        broken
+            .or_else(|| limited?.broken(began, self.settings.skew))
+            .or_else(|| grouped?.broken(began, &self.settings))
     }
 }
 

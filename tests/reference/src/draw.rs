@@ -2,6 +2,7 @@
 //! repeated, stale or forged.
 
 mod control;
+mod groups;
 mod leases;
 mod operator;
 mod pages;
@@ -69,6 +70,9 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
         (2, operator::hold_breaker(machine)),
         (2, Just(Operation::CloseBreaker).boxed()),
         (2, operator::limit(machine)),
+        (2, groups::change(machine)),
+        (2, groups::learn(machine)),
+        (1, Just(Operation::LookAtGroups).boxed()),
     ])
     .boxed()
 }

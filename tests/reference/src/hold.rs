@@ -69,6 +69,12 @@ fn same(machine: &Machine, stored: &Snapshot) -> Result<(), String> {
             "  expected control item {expected:?}\n  stored control item   {found:?}"
         ));
     }
+    if stored.groups != queue.groups {
+        let (expected, found) = (&queue.groups, &stored.groups);
+        return Err(format!(
+            "  expected item of groups {expected:?}\n  stored item of groups   {found:?}"
+        ));
+    }
     let ids = queue.tasks.keys().chain(stored.tasks.keys());
     for id in ids {
         let (expected, found) = (queue.tasks.get(id), stored.tasks.get(id));

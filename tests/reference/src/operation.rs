@@ -1,8 +1,8 @@
 //! Operations on a queue, and answers.
 
 use lifo_queue::control::{
-    Acquired, BreakerHold, Claim, Control, OperatorLimits, Pause, Release, Released, Renewal,
-    Renewed,
+    Acquired, BreakerHold, Claim, Control, GroupChange, GroupChanged, GroupStates, LearnedGroups,
+    OperatorLimits, Pause, Release, Released, Renewal, Renewed,
 };
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{
@@ -10,9 +10,10 @@ use lifo_queue::store::{
     TakeRequest, Written,
 };
 use lifo_queue::task::{
-    Lease, NewTask, Reclaim, Retention, Return, Settlement, TaskId, TaskStatus, Ttl,
+    GroupName, Lease, NewTask, Reclaim, Retention, Return, Settlement, TaskId, TaskStatus, Ttl,
 };
 use lifo_queue::time::{EpochSeconds, Millis};
+use uuid::Uuid;
 
 /// One operation with all its data, including the time. So a sequence keeps its meaning when
 /// shrinking removes some of its operations.
@@ -78,6 +79,20 @@ pub enum Operation {
     HoldBreaker(BreakerHold),
     CloseBreaker,
     Limit(OperatorLimits),
+    /// An operator changes the override of a group.
+    ChangeGroup {
+        group: GroupName,
+        change: GroupChange,
+        now: Millis,
+    },
+    /// A processor writes what it learned about groups.
+    Learn {
+        learned: LearnedGroups,
+        by: Uuid,
+        seen: Option<Uuid>,
+    },
+    /// A read of the item of groups.
+    LookAtGroups,
 }
 
 /// Time for which settled tasks are kept, in every sequence.
@@ -129,6 +144,8 @@ pub enum Answer {
     Acquired(Acquired),
     Renewed(Renewed),
     Released(Released),
+    GroupChanged(GroupChanged),
+    Groups(GroupStates),
     Nothing,
 }
 
@@ -145,7 +162,12 @@ impl Answer {
             Self::Acquired(answer) => !matches!(answer, Acquired::Ours(_)),
             Self::Renewed(answer) => *answer == Renewed::Lost,
             Self::Released(answer) => !matches!(answer, Released::Done { .. }),
-            Self::Waiting(_) | Self::Leases(_) | Self::Control(_) | Self::Nothing => false,
+            Self::GroupChanged(answer) => *answer != GroupChanged::Done,
+            Self::Waiting(_)
+            | Self::Leases(_)
+            | Self::Control(_)
+            | Self::Groups(_)
+            | Self::Nothing => false,
         }
     }
 }
@@ -176,6 +198,9 @@ impl Operation {
             Self::HoldBreaker(_) => "hold_breaker",
             Self::CloseBreaker => "close_breaker",
             Self::Limit(_) => "limit",
+            Self::ChangeGroup { .. } => "change_group",
+            Self::Learn { .. } => "learn_groups",
+            Self::LookAtGroups => "groups",
         }
     }
 
@@ -189,7 +214,8 @@ impl Operation {
             | Self::Quarantine { now, .. }
             | Self::Redrive { now, .. }
             | Self::Mark { now, .. }
-            | Self::Acquire { now, .. } => Some(*now),
+            | Self::Acquire { now, .. }
+            | Self::ChangeGroup { now, .. } => Some(*now),
             _ => None,
         }
     }

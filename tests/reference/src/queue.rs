@@ -1,6 +1,7 @@
 //! The reference queue: records, one control item, and the documented rules.
 
 mod control;
+mod groups;
 mod keys;
 mod leases;
 mod operator;
@@ -9,7 +10,7 @@ mod tasks;
 
 use std::collections::BTreeMap;
 
-use lifo_queue::control::Control;
+use lifo_queue::control::{Control, GroupStates};
 use lifo_queue::store::Written;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{Lease, TaskId, TaskStatus, Ttl};
@@ -23,6 +24,7 @@ use crate::rule::Rule;
 pub struct ReferenceQueue {
     pub tasks: BTreeMap<TaskId, Record>,
     pub control: Control,
+    pub groups: GroupStates,
 }
 
 impl ReferenceQueue {
@@ -66,6 +68,9 @@ impl ReferenceQueue {
             Operation::HoldBreaker(hold) => self.hold_breaker(hold),
             Operation::CloseBreaker => self.close_breaker(),
             Operation::Limit(limits) => self.limit(limits),
+            Operation::ChangeGroup { group, change, now } => self.change_group(group, change, *now),
+            Operation::Learn { learned, by, seen } => self.learn_groups(learned, *by, *seen),
+            Operation::LookAtGroups => (Answer::Groups(self.groups.clone()), Rule::LookAtGroups),
         }
     }
 }

@@ -121,4 +121,11 @@ rules! {
     HoldBreaker: "hold_breaker: the last hold counts, and processors' breakers stay";
     CloseBreaker: "close_breaker: no breaker and no hold is left";
     Limit: "limit: the last limits count";
+
+    ChangeGroup: "change_group: the last limit or pause of the group counts";
+    ChangeGroupSame: "change_group: the limit or the pause is as it was";
+    Learn: "learn_groups: the last writer is the one that was seen";
+    LearnAgain: "learn_groups: the last writer is the caller";
+    LearnLost: "learn_groups: lost, another process wrote since";
+    LookAtGroups: "groups: as they are";
 }

@@ -6,7 +6,7 @@ pub mod memory;
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use lifo_queue::control::{Acquired, Control};
+use lifo_queue::control::{Acquired, Control, GroupStates};
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{
     Candidate, Cursor, Inserted, Order, PageQuery, QueueStore, StandingLease, TakeOutcome,
@@ -26,6 +26,7 @@ const MOST_PAGES: usize = 20;
 pub struct Snapshot {
     pub tasks: BTreeMap<TaskId, Record>,
     pub control: Control,
+    pub groups: GroupStates,
 }
 
 /// A store, with access to its items that bypasses it.
@@ -45,6 +46,7 @@ pub async fn snapshot(subject: &impl Subject) -> Result<Snapshot, Failure> {
     Ok(Snapshot {
         tasks: subject.tasks().await?,
         control: subject.store().control().await?,
+        groups: subject.store().groups().await?,
     })
 }
 
@@ -125,6 +127,13 @@ async fn perform_control(store: &dyn QueueStore, operation: &Operation) -> Resul
             store.limit(limits).await?;
             Answer::Nothing
         }
+        Operation::ChangeGroup { group, change, now } => {
+            Answer::GroupChanged(store.change_group(group, change, *now).await?)
+        }
+        Operation::Learn { learned, by, seen } => {
+            Answer::Written(store.learn_groups(learned, *by, *seen).await?)
+        }
+        Operation::LookAtGroups => Answer::Groups(store.groups().await?),
         task => return Err(format!("{} is not about the control item", task.name()).into()),
     })
 }

@@ -90,7 +90,7 @@ impl Case {
                 interval: Duration::from_secs(1) / u32::from(rate),
                 burst: NonZeroU32::MIN,
             }),
-            groups,
+            groups: groups.then(Default::default),
             ..queue::settings()
         }
     }

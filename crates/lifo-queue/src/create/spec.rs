@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::CreateSettings;
-use super::group::{Group, InvalidGroup};
+use super::group::InvalidGroup;
 use super::payload::{self, InvalidPayload};
-use crate::task::{InvalidTaskId, Keyed, NewTask, TaskId, Version};
+use crate::task::{GroupName, InvalidTaskId, Keyed, NewTask, TaskId, Version};
 use crate::time::{EpochSeconds, Millis};
 use crate::trace;
 
@@ -160,18 +160,20 @@ pub(crate) fn parse(
 
 /// The task's group: its own, or else that of its message. A queue without groups ignores the
 /// latter, because producers may set it for fair delivery by SQS.
-fn group<'a>(
-    fields: &'a Map<String, Value>,
+fn group(
+    fields: &Map<String, Value>,
     settings: &CreateSettings,
-    origin: Origin<'a>,
-) -> Result<Option<Group<'a>>, InvalidTask> {
+    origin: Origin<'_>,
+) -> Result<Option<GroupName>, InvalidTask> {
     match (fields.get("group"), origin.group) {
         (Some(_), _) if !settings.groups => Err(InvalidGroup::Off.into()),
-        (Some(Value::String(group)), _) => Ok(Some(Group::new(group)?)),
-        (Some(other), _) => Err(InvalidGroup::Type(kind(other)).into()),
-        (None, Some(group)) if settings.groups => Group::new(group)
+        (Some(Value::String(group)), _) => GroupName::new(group.as_str())
             .map(Some)
-            .map_err(InvalidTask::MessageGroup),
+            .map_err(|error| InvalidGroup::from(error).into()),
+        (Some(other), _) => Err(InvalidGroup::Type(kind(other)).into()),
+        (None, Some(group)) if settings.groups => GroupName::new(group)
+            .map(Some)
+            .map_err(|error| InvalidTask::MessageGroup(error.into())),
         (None, _) => Ok(None),
     }
 }

@@ -219,7 +219,7 @@ async fn group_becomes_a_part_of_the_id_and_composes_with_a_key() {
     let store = Arc::new(MemoryStore::new());
     let mut creator = creator(&store);
     creator.settings.groups = true;
-    let long = "g".repeat(MAX_GROUP_BYTES + 1);
+    let long = "g".repeat(crate::task::MAX_GROUP_BYTES + 1);
     let specs = [
         json!({"group": "acme", "taskId": "1"}),
         json!({"group": "acme", "taskId": "1"}),

@@ -27,6 +27,11 @@ use crate::trace;
 /// only if the sweep fails for this long.
 const TAKEN_TTL_MARGIN: Duration = Duration::from_secs(86_400);
 
+/// In a queue with groups, time from the first to the last try of a take. With the time limit of a
+/// call, it is half of a processor lease, before which tasks of groups with a concurrency limit
+/// start.
+const LAST_TRY: Duration = Duration::from_secs(2);
+
 /// Shared by the attempts of a turn.
 pub(super) struct Attempts {
     pub(super) store: Arc<dyn QueueStore>,
@@ -97,7 +102,7 @@ impl Attempts {
                 );
                 let started = self.clock.now();
                 start_age = Some(started.since(taken.task.task_created));
-                let number = self.downstream.lock().of(&task).run_started();
+                let number = self.downstream.lock().run_started(&task);
                 let outcome = self.run(&taken).await;
                 let answer = run_log::answer(outcome.as_ref());
                 trace::answered(answer);
@@ -120,7 +125,6 @@ impl Attempts {
                 let ruling = self
                     .downstream
                     .lock()
-                    .of(&task)
                     .run_ended(&run, &task, signal, jitter);
                 let end = self.settle_by(&taken, outcome, suspect, ruling).await;
                 let result = end.as_ref().ok().map(|ended| &ended.end);
@@ -181,8 +185,13 @@ impl Attempts {
             };
             async move { self.store.take(&request).await }
         };
+        // In a queue with groups, no take arrives after the processor lease has expired.
+        let last = match settings.groups {
+            Some(_) => self.clock.now().plus(LAST_TRY),
+            None => Millis::MAX,
+        };
         take.retry(steps::patience())
-            .when(StoreError::is_transient)
+            .when(|error| error.is_transient() && self.clock.now() < last)
             .await
     }
 

@@ -9,13 +9,17 @@
 //! | `breaker` | the circuit breaker: whether only probes start |
 //! | `slots` | the limit on concurrent tasks |
 //! | `walls` | the reasons for an automatic pause |
+//! | `breakers` | the ledgers of single groups |
+//! | `groups` | the limits and the pauses of single groups |
 //! | `ending` | the last start of a task before it expires |
 //! | `limits` | the limits in effect |
 //! | `signal` | what a run says about the downstream, and the decisions |
-//! | `shared` | the handle that the parts of a turn share |
+//! | `shared` | all ledgers of a turn, which its parts share |
 
 mod breaker;
+mod breakers;
 mod ending;
+mod groups;
 mod limits;
 mod shared;
 mod signal;
@@ -26,8 +30,9 @@ use self::breaker::Breaker;
 pub use self::breaker::{FIRST_PROBE, LONGEST_PROBE};
 use self::ending::NEXT_START;
 pub(super) use self::ending::is_last_start;
+pub(super) use self::groups::{GroupLimits, Learning};
 pub(super) use self::limits::Limits;
-pub(super) use self::shared::SharedDownstream;
+pub(super) use self::shared::{Downstream, SharedDownstream};
 pub(super) use self::signal::{Ruling, Run, RunNumber, Signal, Spared, Start};
 use self::slots::Slots;
 use self::walls::Walls;
@@ -36,28 +41,6 @@ use crate::control::{Control, OpenBreaker};
 use crate::store::Candidate;
 use crate::task::TaskId;
 use crate::time::Millis;
-
-/// The ledgers of a turn. So far every task of a queue belongs to one group.
-#[derive(Debug)]
-pub(super) struct Downstream {
-    queue: Ledger,
-}
-
-impl Downstream {
-    pub(super) fn new(queue: Ledger) -> Self {
-        Self { queue }
-    }
-
-    /// The ledger of the task's group.
-    pub(super) fn of(&mut self, _task: &TaskId) -> &mut Ledger {
-        &mut self.queue
-    }
-
-    /// The ledger of the whole queue.
-    pub(super) fn queue(&mut self) -> &mut Ledger {
-        &mut self.queue
-    }
-}
 
 /// The ledger of one group of tasks.
 #[derive(Debug)]
@@ -233,6 +216,11 @@ impl Ledger {
             self.slots = Slots::new(self.limits.concurrency);
         }
         result
+    }
+
+    /// Whether nothing that happened has an effect any more.
+    fn is_at_rest(&self) -> bool {
+        self.breaker.is_at_rest() && self.walls.is_at_rest() && self.slots.is_at_rest()
     }
 
     /// The open breaker, for the control item; `None` while it is closed.

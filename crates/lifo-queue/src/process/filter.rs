@@ -42,23 +42,53 @@ impl<'a> Filter<'a> {
         }
     }
 
+    /// Notes that tasks of a closed group are not due before `until`.
+    pub(super) fn not_before(&mut self, until: Millis) {
+        // Until the end of a run, of which the time is not known.
+        if until < Millis::MAX {
+            let next_due = self.pass.next_due.map_or(until, |due| due.min(until));
+            self.pass.next_due = Some(next_due);
+        }
+    }
+
     /// Removes tasks up to the first eligible one, and returns that.
     pub(super) fn pop(&mut self, tasks: &mut VecDeque<Candidate>) -> Option<Candidate> {
         while let Some(task) = tasks.pop_front() {
-            if task.ttl.is_expired(self.now) {
-                continue;
-            }
-            let skipped_until = self.skip.get(&task.id).copied();
-            let not_before = task.not_before.max(skipped_until);
-            let pass = &mut *self.pass;
-            match not_before.filter(|at| *at > self.now) {
-                None if !(self.may_start)(&task) => pass.passed_over = true,
-                None => return Some(task),
-                // The task runs in this turn, so it is not known when it is due.
-                Some(Millis::MAX) => {}
-                Some(at) => pass.next_due = Some(pass.next_due.map_or(at, |due| due.min(at))),
+            if self.is_eligible(&task) {
+                return Some(task);
             }
         }
         None
+    }
+
+    /// Removes and returns the eligible task at the place that `choose` returns.
+    pub(super) fn pop_chosen(
+        &mut self,
+        tasks: &mut VecDeque<Candidate>,
+        choose: impl FnOnce(&[&Candidate]) -> Option<usize>,
+    ) -> Option<Candidate> {
+        let (places, due): (Vec<_>, Vec<_>) = tasks
+            .iter()
+            .enumerate()
+            .filter(|(_, task)| self.is_eligible(task))
+            .unzip();
+        let place = *places.get(choose(&due)?)?;
+        tasks.remove(place)
+    }
+
+    fn is_eligible(&mut self, task: &Candidate) -> bool {
+        if task.ttl.is_expired(self.now) {
+            return false;
+        }
+        let skipped_until = self.skip.get(&task.id).copied();
+        let not_before = task.not_before.max(skipped_until);
+        // MAX if the task runs in this turn, so that it is not known when it is due.
+        if let Some(at) = not_before.filter(|at| *at > self.now) {
+            self.not_before(at);
+            return false;
+        }
+        let may_start = (self.may_start)(task);
+        self.pass.passed_over |= !may_start;
+        may_start
     }
 }

@@ -3,13 +3,15 @@
 use aws::error_chain;
 use uuid::Uuid;
 
+use super::downstream::Learning;
 use super::rate::Rate;
 use super::summary::{Exit, TurnSummary};
 use super::{Processor, TurnError};
 use crate::control::{IdleTurns, OpenBreaker, Release, Released};
 use crate::notify::{Notification, WakeReason};
 use crate::observed::Observed;
-use crate::store::StoreError;
+use crate::schema;
+use crate::store::{StoreError, Written};
 use crate::time::Millis;
 use crate::trace;
 use crate::wake::Waker;
@@ -32,6 +34,8 @@ pub(super) enum TurnEnd {
 /// A turn whose runs and heartbeat have ended.
 pub(super) struct Stopped {
     pub(super) owner: Uuid,
+    /// What to write about groups before the release; `None` if the table has it.
+    pub(super) learning: Option<Learning>,
     pub(super) summary: TurnSummary,
     /// Whether a task of this turn became PENDING again.
     pub(super) returned: bool,
@@ -109,6 +113,7 @@ impl Processor {
         stopped: &mut Stopped,
     ) -> Result<(), TurnError> {
         let release = stopped.release(&end);
+        let learning = stopped.learning.take();
         let summary = &mut stopped.summary;
         match end {
             TurnEnd::Empty => summary.exit = Exit::Empty,
@@ -122,14 +127,14 @@ impl Processor {
             }
             TurnEnd::Paused => {
                 summary.exit = Exit::Paused;
-                self.release(&release, summary).await?;
+                self.release(&release, learning, summary).await?;
                 self.wake_if_resumed(stopped.owner).await?;
             }
-            TurnEnd::TimeUp => self.tail_call(&release, summary).await?,
+            TurnEnd::TimeUp => self.tail_call(&release, learning, summary).await?,
             TurnEnd::Failed(error) => {
                 // Lambda retries the message, which can then acquire the lease. An error of the
                 // release must not hide the reason of the failure.
-                if let Err(second) = self.release(&release, summary).await {
+                if let Err(second) = self.release(&release, learning, summary).await {
                     let second = error_chain::chain(&second);
                     tracing::error!(error = second, "lease not released; it will expire");
                 }
@@ -144,9 +149,10 @@ impl Processor {
     async fn tail_call(
         &self,
         release: &Release,
+        learning: Option<Learning>,
         summary: &mut TurnSummary,
     ) -> Result<(), TurnError> {
-        self.release(release, summary).await?;
+        self.release(release, learning, summary).await?;
         if summary.idle_turns >= self.settings.max_idle_turns {
             summary.exit = Exit::NoProgress;
             tracing::error!(
@@ -180,15 +186,34 @@ impl Processor {
         Ok(())
     }
 
+    /// Releases the lease, after the write of what the next processor needs to know about groups. If
+    /// that fails, the lease is not released, and the next processor assumes the worst.
     async fn release(
         &self,
         release: &Release,
+        learning: Option<Learning>,
         summary: &mut TurnSummary,
     ) -> Result<(), StoreError> {
+        if let Some(learning) = learning {
+            self.learn(release.owner, &learning).await?;
+        }
         if let Released::Done { idle_turns } = self.store.release(release).await? {
             summary.idle_turns = idle_turns;
         }
         Ok(())
+    }
+
+    /// Writes what a turn learned about groups.
+    pub(super) async fn learn(&self, owner: Uuid, learning: &Learning) -> Result<(), StoreError> {
+        let Learning { learned, seen } = learning;
+        match self.store.learn_groups(learned, owner, *seen).await? {
+            Written::Done | Written::Overtaken => Ok(()),
+            // A late write of a processor that lost its lease.
+            Written::Lost => Err(StoreError::Contended {
+                operation: "UpdateItem",
+                key: schema::GROUPS_ITEM.to_owned(),
+            }),
+        }
     }
 
     fn waker(&self) -> Waker {

@@ -59,6 +59,30 @@ struct Group {
     service: f64,
     at: Millis,
     running: u32,
+    /// When a task was last sought, no task of the group was due.
+    closed: bool,
+}
+
+/// Which groups may start tasks, and which tasks.
+pub(super) trait Gates {
+    /// Until when no task of the group is due; `None` if it is open.
+    fn closed_until(&self, group: &str) -> Option<Millis>;
+
+    /// Whether the next start of the group is a probe of its downstream.
+    fn is_probed(&self, _group: &str) -> bool {
+        false
+    }
+
+    /// The place of the probe among due tasks of the group, which are in the order of the index.
+    fn probe(&self, _group: &str, _due: &[&Candidate]) -> Option<usize> {
+        None
+    }
+}
+
+impl<F: Fn(&str) -> Option<Millis>> Gates for F {
+    fn closed_until(&self, group: &str) -> Option<Millis> {
+        self(group)
+    }
 }
 
 /// All services decay alike. So instead of decreasing them, later service weighs more.
@@ -124,7 +148,8 @@ impl Groups {
         let mut forgot = false;
         let forgotten = FORGOTTEN * self.decay.unit(now);
         self.groups.retain(|_, group| {
-            forgot |= group.tasks.len() > kept;
+            // A pass has seen that those of a closed group are not due.
+            forgot |= !group.closed && group.tasks.len() > kept;
             group.tasks.truncate(kept);
             !group.tasks.is_empty() || group.running > 0 || group.service > forgotten
         });
@@ -139,29 +164,52 @@ impl Groups {
     }
 
     /// Removes and returns the next task: the first eligible one of the least-served group. Of
-    /// groups with the same service, it is the group whose task is first in the index.
-    pub(super) fn pop(&mut self, now: Millis, filter: &mut Filter<'_>) -> Option<Candidate> {
+    /// groups with the same service, it is the group whose task is first in the index. The tasks of
+    /// closed groups stay.
+    pub(super) fn pop(
+        &mut self,
+        now: Millis,
+        filter: &mut Filter<'_>,
+        gates: &dyn Gates,
+    ) -> Option<Candidate> {
+        for (name, group) in &mut self.groups {
+            let waits = group.tasks.iter().any(|task| !task.ttl.is_expired(now));
+            let closed = waits.then(|| gates.closed_until(name)).flatten();
+            group.closed = closed.is_some();
+            if let Some(until) = closed {
+                filter.not_before(until);
+            }
+        }
         let unit = self.decay.unit(now);
         let mean = self.decay.mean();
         loop {
             let least = self
                 .groups
-                .values_mut()
-                .filter_map(|group| {
+                .iter_mut()
+                .filter(|(_, group)| !group.closed)
+                .filter_map(|(name, group)| {
                     let first = group.tasks.front()?.created;
-                    Some((group.service(now, mean, unit), first, group))
+                    Some((group.service(now, mean, unit), first, name, group))
                 })
                 .min_by(|a, b| a.0.total_cmp(&b.0).then(self.order.compare(a.1, b.1)));
-            let (_, _, group) = least?;
-            if let Some(task) = filter.pop(&mut group.tasks) {
-                return Some(task);
+            let (_, _, name, group) = least?;
+            let is_probed = gates.is_probed(name);
+            let task = match is_probed {
+                false => filter.pop(&mut group.tasks),
+                true => filter.pop_chosen(&mut group.tasks, |due| gates.probe(name, due)),
+            };
+            if task.is_some() {
+                return task;
             }
+            // The tasks of a group without a probe stay known.
+            group.closed = is_probed;
         }
     }
 
-    /// Whether no task is known.
+    /// Whether no task of an open group is known.
     pub(super) fn is_empty(&self) -> bool {
-        self.groups.values().all(|group| group.tasks.is_empty())
+        let mut groups = self.groups.values();
+        groups.all(|group| group.closed || group.tasks.is_empty())
     }
 
     /// Notes that an attempt at a task starts.

@@ -10,10 +10,10 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use super::downstream::{Ledger, Limits, SharedDownstream};
+use super::downstream::{GroupLimits, Ledger, Limits, SharedDownstream};
 use super::rate::RateLimit;
 use super::settings::ProcessSettings;
-use crate::control::{Control, Renewal, Renewed};
+use crate::control::{Control, GroupStates, Renewal, Renewed};
 use crate::observed::Observed;
 use crate::store::QueueStore;
 use crate::time::{Clock, Millis};
@@ -46,6 +46,7 @@ pub(super) enum LeaseState {
 pub(super) struct Heartbeat {
     tell: watch::Sender<Held>,
     held: watch::Receiver<Held>,
+    groups: watch::Receiver<Option<GroupStates>>,
     beats: JoinHandle<()>,
 }
 
@@ -66,6 +67,8 @@ pub(super) struct Beat {
     pub(super) limits: Limits,
     /// The turn starts no task after this time.
     pub(super) last_start: Millis,
+    /// Whether to read the operators' overrides of groups with each renewal.
+    pub(super) reads_groups: bool,
 }
 
 impl Heartbeat {
@@ -74,9 +77,15 @@ impl Heartbeat {
         let claimed = beat.limits.rate;
         let (tell, held) = watch::channel(Held::Until(until, control.clone(), claimed));
         let sender = tell.clone();
-        let beats = trace::inherited(async move { beat.run(control, &sender).await });
+        let (tell_groups, groups) = watch::channel(None);
+        let beats = trace::inherited(async move { beat.run(control, &sender, &tell_groups).await });
         let beats = tokio::spawn(beats.in_current_span());
-        Self { tell, held, beats }
+        Self {
+            tell,
+            held,
+            groups,
+            beats,
+        }
     }
 
     /// State of the lease at `now`. The next beat retries a failed renewal.
@@ -134,6 +143,17 @@ impl Heartbeat {
         }
     }
 
+    /// Passes the operators' overrides, as last read, and the last moment at which a task of a group
+    /// with a concurrency limit may be taken: half of the duration of the processor lease is left.
+    pub(super) fn update_groups(&self, groups: &mut GroupLimits, lease: Duration) {
+        if let Some(states) = &*self.groups.borrow() {
+            groups.change(states);
+        }
+        if let Held::Until(until, ..) = &*self.held.borrow() {
+            groups.take_until(until.minus(lease / 2));
+        }
+    }
+
     /// Stores the control item that another call returned.
     pub(super) fn learn(&self, control: Control) {
         self.tell.send_modify(|held| {
@@ -167,13 +187,32 @@ impl Drop for Heartbeat {
 }
 
 impl Beat {
+    /// Reads the operators' overrides of groups. The next beat retries a read that failed.
+    async fn read_groups(&self, tell: &watch::Sender<Option<GroupStates>>) {
+        match tokio::time::timeout(self.interval, self.store.groups()).await {
+            Ok(Ok(states)) => {
+                tell.send_replace(Some(states));
+            }
+            Ok(Err(error)) => {
+                let error = error_chain::chain(&error);
+                tracing::warn!(error, "overrides of groups not read, will try again");
+            }
+            Err(_) => tracing::warn!("overrides of groups not read in time, will try again"),
+        }
+    }
+
     /// The rate limit in effect.
     fn rate(&self, control: &Control) -> Option<RateLimit> {
         let limit = control.limit(self.clock.now());
         self.limits.under(limit).rate
     }
 
-    async fn run(&self, mut control: Control, tell: &watch::Sender<Held>) {
+    async fn run(
+        &self,
+        mut control: Control,
+        tell: &watch::Sender<Held>,
+        groups: &watch::Sender<Option<GroupStates>>,
+    ) {
         let mut claimed = self.limits.rate;
         // An operator's rate takes effect once its worst case is stored, so that is not delayed.
         let mut at_once = self.rate(&control) != claimed;
@@ -201,6 +240,9 @@ impl Beat {
                     at_once = self.rate(&after) != claimed;
                     tell.send_replace(Held::Until(until, after.clone(), claimed));
                     control = after;
+                    if self.reads_groups {
+                        self.read_groups(groups).await;
+                    }
                 }
                 Ok(Renewed::Lost) => {
                     tracing::warn!(

@@ -46,7 +46,7 @@ impl RateLimit {
     }
 
     /// Time in which an empty bucket becomes full.
-    fn refill(&self) -> Duration {
+    pub(super) fn refill(&self) -> Duration {
         self.interval.saturating_mul(self.burst.get())
     }
 
@@ -84,12 +84,12 @@ struct Epoch {
 /// A fixed time for the clock; `None` if the clock runs.
 type Hold = Arc<Mutex<Option<Duration>>>;
 
-fn since_epoch(moment: Millis) -> Duration {
+pub(super) fn since_epoch(moment: Millis) -> Duration {
     moment.since(Millis(0))
 }
 
 /// A time since the epoch, rounded up to a whole millisecond.
-fn whole_millis(since_epoch: Duration) -> Millis {
+pub(super) fn whole_millis(since_epoch: Duration) -> Millis {
     Millis(0).plus(since_epoch.saturating_add(Duration::from_nanos(999_999)))
 }
 

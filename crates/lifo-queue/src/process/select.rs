@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::filter::Filter;
 pub(super) use super::filter::Pass;
-use super::groups::Groups;
+use super::groups::{Gates, Groups};
 use super::heads::Heads;
 pub use super::heads::{DEEP_PAGE, MAX_HEAD, MAX_PAGE_AGE};
 use crate::store::{Candidate, Cursor, Order, Page};
@@ -99,13 +99,15 @@ impl Selector {
     }
 
     /// The next step. The caller answers a `Read` with [`Self::accept`]. If `may_start` rejects a
-    /// task, the task is passed over, and the next page shows it again.
+    /// task, the task is passed over, and the next page shows it again. Tasks of a closed group are
+    /// not due.
     pub(super) fn next(
         &mut self,
         now: Millis,
+        gates: &dyn Gates,
         mut may_start: impl FnMut(&Candidate) -> bool,
     ) -> Step {
-        if let Some(task) = self.pop(now, &mut may_start) {
+        if let Some(task) = self.pop(now, gates, &mut may_start) {
             self.used = self.used.saturating_add(1);
             return Step::Take(task);
         }
@@ -135,24 +137,24 @@ impl Selector {
     fn pop(
         &mut self,
         now: Millis,
+        gates: &dyn Gates,
         may_start: &mut dyn FnMut(&Candidate) -> bool,
     ) -> Option<Candidate> {
         let mut filter = Filter::new(&mut self.pass, &self.skip, now, may_start);
-        let pages = [&mut self.head, &mut self.deep].into_iter().flatten();
-        let mut fresh = pages.filter(|page| now.since(page.arrived) <= MAX_PAGE_AGE);
-        match &mut self.groups {
-            None => fresh.find_map(|page| {
+        let is_fresh = |page: &&mut Held| now.since(page.arrived) <= MAX_PAGE_AGE;
+        let Some(groups) = &mut self.groups else {
+            let pages = [&mut self.head, &mut self.deep].into_iter().flatten();
+            return pages.filter(is_fresh).find_map(|page| {
                 let task = filter.pop(&mut page.tasks);
                 page.fruitless &= task.is_none();
                 task
-            }),
-            Some(groups) => {
-                let page = fresh.next()?;
-                let task = groups.pop(now, &mut filter);
-                page.fruitless &= task.is_none();
-                task
-            }
-        }
+            });
+        };
+        // Tasks of earlier pages are known too. Newer ones of their groups would be in the head.
+        let head = self.head.as_mut().filter(is_fresh)?;
+        let task = groups.pop(now, &mut filter, gates);
+        head.fruitless &= task.is_none();
+        task
     }
 
     /// The head to read in advance, while tasks of the current head are still being taken, so that

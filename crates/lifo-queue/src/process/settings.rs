@@ -1,5 +1,6 @@
 //! The settings of `process-tasks`, and one invocation of it.
 
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -74,9 +75,9 @@ pub struct ProcessSettings {
     pub expiry_bound: Option<Duration>,
     /// The order in which tasks start.
     pub order: Order,
-    /// Whether the queue reads groups from ids.
+    /// The limits of each group; `None` if the queue has no groups, and does not read them from ids.
     #[serde(default)]
-    pub groups: bool,
+    pub groups: Option<GroupSettings>,
     /// Time for which the start marker of one notification suppresses others (rule 9).
     #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
     pub notification_marker: Duration,
@@ -129,6 +130,29 @@ pub struct BreakerSettings {
     /// How often an open breaker may return a task without counting an attempt, beyond
     /// `max_busy_returns`.
     pub max_returns: u32,
+}
+
+/// The limits of each group of tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupSettings {
+    /// Maximum number of concurrent tasks of a group; `None` for no limit.
+    #[serde(default)]
+    pub max_concurrency: Option<NonZeroU16>,
+    /// The limit on a group's starts per second; `None` for no limit.
+    #[serde(default)]
+    pub rate: Option<RateLimit>,
+    /// Whether each group has its own circuit breaker, instead of one for the queue.
+    #[serde(default)]
+    pub breaker: bool,
+}
+
+impl GroupSettings {
+    /// Whether a busy response with a time closes only the task's group: groups have limits, or
+    /// breakers.
+    pub(super) fn close_by_themselves(&self) -> bool {
+        self.max_concurrency.is_some() || self.rate.is_some() || self.breaker
+    }
 }
 
 /// One invocation of `process-tasks`.

@@ -3,6 +3,7 @@
 mod alone;
 mod empty;
 mod gate;
+mod groups;
 mod index;
 mod measure;
 mod probe;
@@ -23,7 +24,7 @@ use super::Processor;
 use super::attempt::{Attempted, Attempts};
 use super::capacity::FreeTime;
 use super::codel::Codel;
-use super::downstream::{Downstream, Ledger, Limits, SharedDownstream};
+use super::downstream::{Downstream, GroupLimits, Ledger, Limits, SharedDownstream};
 use super::finish::{Stopped, TurnEnd};
 use super::heartbeat::{Beat, Heartbeat};
 use super::observations::Observations;
@@ -83,6 +84,7 @@ impl<'a> Turn<'a> {
         processor: &'a Processor,
         owner: Uuid,
         control: Control,
+        groups: Option<GroupLimits>,
         lease_until: Millis,
         deadline: Option<Millis>,
     ) -> Self {
@@ -96,7 +98,7 @@ impl<'a> Turn<'a> {
             .min(hard_stop.minus(settings.task_timeout));
         let limits = settings.limits().under(control.limit(now));
         let ledger = Ledger::new(&settings, limits, &control, stop_taking, now);
-        let downstream = SharedDownstream::new(Downstream::new(ledger));
+        let downstream = SharedDownstream::new(Downstream::new(ledger, groups, now));
         let codel = Codel::new(settings.codel, control.overloaded_since, now);
         let left = control.observed.clone();
         let observations = Observations::new(left, settings.codel.is_some());
@@ -113,6 +115,7 @@ impl<'a> Turn<'a> {
             last_start: hard_stop
                 .minus(settings.task_timeout)
                 .max(now.plus(settings.turn)),
+            reads_groups: settings.groups.is_some(),
         };
         let clock = processor.clock.clone();
         Self {
@@ -122,7 +125,7 @@ impl<'a> Turn<'a> {
             rate: Rate::start(limits.rate, control.rate_full_at, clock),
             limits,
             heartbeat: Heartbeat::start(beat, lease_until, control),
-            selector: Selector::new(settings.slots, settings.order, settings.groups),
+            selector: Selector::new(settings.slots, settings.order, settings.groups.is_some()),
             reads: Reads::new(
                 processor.store.clone(),
                 processor.clock.clone(),
@@ -167,6 +170,7 @@ impl<'a> Turn<'a> {
             {
                 return end;
             }
+            self.count_taken().await;
             let now = self.now();
             match self.gate(now) {
                 Gate::Open => {}
@@ -217,7 +221,8 @@ impl<'a> Turn<'a> {
         }
         let settings = self.processor.settings;
         let (runs, gap) = (!self.running.is_empty(), &mut self.gap);
-        self.selector.next(now, |task| {
+        let downstream = self.downstream.lock();
+        self.selector.next(now, &downstream.gates(now), |task| {
             let passed_over = runs && settings.must_run_alone(task);
             if passed_over {
                 gap.want();
@@ -233,11 +238,7 @@ impl<'a> Turn<'a> {
         }
         self.alone = alone;
         self.rate.used();
-        let is_probe = self
-            .downstream
-            .lock()
-            .of(&task.id)
-            .attempt_started(&task.id);
+        let is_probe = self.downstream.lock().attempt_started(&task.id, now);
         self.summary.probes += u32::from(is_probe);
         self.selector.started(&task.id, now);
         let attempt = trace::attempt(self.attempts.clone().attempt(task, alone));
@@ -270,6 +271,7 @@ impl<'a> Turn<'a> {
 
     /// Stops the heartbeat, and returns what the end of the turn needs.
     pub(super) async fn stop(mut self) -> Stopped {
+        let learning = self.learning(self.now());
         self.heartbeat.stop().await;
         self.summary.queries = self.reads.queries;
         let breaker = self.downstream.lock().queue().open_breaker();
@@ -278,6 +280,7 @@ impl<'a> Turn<'a> {
         let overloaded = self.codel.overloaded_for(now);
         self.summary.overloaded_ms = u64::try_from(overloaded.as_millis()).unwrap_or(u64::MAX);
         Stopped {
+            learning,
             breaker,
             overloaded_since: self.codel.since(),
             observed: self.observations.observed(),
@@ -300,7 +303,7 @@ impl<'a> Turn<'a> {
             biased;
             Some(ended) = self.running.join_next() => self.record(ended),
             () = self.heartbeat.changed() => {}
-            () = self.reads.ready(), if self.processor.settings.groups => {}
+            () = self.reads.ready(), if self.processor.settings.groups.is_some() => {}
             () = tokio::time::sleep(pause) => {}
         }
     }

@@ -6,6 +6,7 @@
 
 mod admission;
 mod control;
+mod groups;
 mod index;
 mod item;
 mod keyed;

@@ -3,6 +3,7 @@
 
 mod admission;
 mod control;
+mod groups;
 mod index;
 mod keyed;
 mod operator;
@@ -18,7 +19,7 @@ use super::{
     Candidate, Conflict, Inserted, Meter, Page, PageQuery, StandingLease, StoreError, TakeOutcome,
     TakeRequest, TakenPage, TaskStore, Written,
 };
-use crate::control::Control;
+use crate::control::{Control, GroupStates};
 use crate::task::{
     Lease, NewTask, Reclaim, Retention, Return, Settlement, TakenTask, Task, TaskId, TaskStatus,
     Ttl, truncate_error,
@@ -36,6 +37,7 @@ struct State {
     tasks: BTreeMap<TaskId, Record>,
     control: Control,
     meter: Meter,
+    groups: GroupStates,
 }
 
 impl MemoryStore {

@@ -4,7 +4,7 @@ use super::{MAX_PAGES, PAGE, SweepError, SweepReport, Sweeper};
 use crate::control::Control;
 use crate::depth::{self, MAX_COUNT};
 use crate::notify::WakeReason;
-use crate::store::{Order, PageQuery};
+use crate::store::{Candidate, Order, PageQuery};
 use crate::task::TaskStatus;
 use crate::time::Millis;
 use crate::wake::Wake;
@@ -32,6 +32,10 @@ impl Sweeper {
             limit: PAGE,
             now: self.clock.now(),
         };
+        let groups = match settings.groups {
+            true => Some(self.store.groups().await?),
+            false => None,
+        };
         let mut oldest = None;
         let mut woken = Ok(());
         for _ in 0..MAX_PAGES {
@@ -46,7 +50,13 @@ impl Sweeper {
                     .filter(|task| visible_from.is_none_or(|from| task.created >= from));
                 visible.filter(|task| !task.ttl.is_expired(now))
             };
-            if !report.due && live().any(|task| task.not_before.is_none_or(|at| at <= now)) {
+            let is_due = |task: &Candidate| {
+                let closed = groups
+                    .as_ref()
+                    .and_then(|groups| groups.closed_until(task.id.group(), now));
+                task.not_before.max(closed).is_none_or(|at| at <= now)
+            };
+            if !report.due && live().any(is_due) {
                 report.due = true;
                 if !report.woke {
                     // If this fails, pending tasks are measured and corrected nevertheless.

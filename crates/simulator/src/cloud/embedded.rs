@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::Client;
 use aws_smithy_async::time::TimeSource;
 use dynoxide::Database;
-use lifo_queue::control::Control;
-use lifo_queue::schema::CONTROL_ITEM;
+use lifo_queue::control::{Control, GroupStates};
+use lifo_queue::schema::{CONTROL_ITEM, GROUPS_ITEM};
 use lifo_queue::store::QueueStore;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::memory::Record;
@@ -158,6 +158,11 @@ impl Backend for Embedded {
         let control = item.map(|item| item::control(&item)).unwrap_or_default();
         lock(&self.known).control = control.clone();
         control
+    }
+
+    fn groups(&self) -> GroupStates {
+        let item = self.read(GROUPS_ITEM);
+        item.map(|item| item::groups(&item)).unwrap_or_default()
     }
 
     fn put(&self, id: &TaskId, record: Option<&Record>) {

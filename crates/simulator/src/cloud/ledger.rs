@@ -67,6 +67,8 @@ pub(crate) struct Ledger {
     holder: Option<u32>,
     marks: Marks,
     waiting: Waiting,
+    /// End of the lease of each TAKEN task.
+    leases: BTreeMap<TaskId, Millis>,
     /// Whether the control item says that the circuit breaker is open.
     breaker_open: bool,
 }
@@ -90,6 +92,7 @@ impl Ledger {
             holder: None,
             marks: Marks::default(),
             waiting: Waiting::default(),
+            leases: BTreeMap::new(),
             breaker_open: false,
         }
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use lifo_queue::control::Control;
+use lifo_queue::control::{Control, GroupStates};
 use lifo_queue::store::memory::{MemoryStore, Record};
-use lifo_queue::store::{ControlStore, QueueStore};
+use lifo_queue::store::{ControlStore, GroupStore, QueueStore};
 use lifo_queue::task::TaskId;
 
 use super::memory_wire::at_once;
@@ -55,6 +55,10 @@ impl Backend for InMemory {
 
     fn read_control(&self) -> Control {
         self.control()
+    }
+
+    fn groups(&self) -> GroupStates {
+        at_once(self.truth.groups()).unwrap_or_default()
     }
 
     fn put(&self, id: &TaskId, record: Option<&Record>) {

@@ -106,6 +106,7 @@ impl CloudSettings {
             max_attempts: self.process.max_attempts,
             backoff: self.process.backoff,
             failure_retention: self.process.retention.failure,
+            groups: self.process.groups.is_some(),
             clock_skew: self.process.clock_skew,
         }
     }

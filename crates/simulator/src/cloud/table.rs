@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lifo_queue::schema::GROUPS_ITEM;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
@@ -40,6 +41,10 @@ impl Subject {
     }
 
     pub(crate) fn of(about: About<'_>) -> Self {
+        if let About::Groups = about {
+            // As in the embedded DynamoDB: an item that is not a task.
+            return Self::task(&TaskId::from_stored(GROUPS_ITEM));
+        }
         Self {
             tasks: about.task().cloned().into_iter().collect(),
             control: about.writes_control(),

@@ -6,6 +6,8 @@ use std::time::Duration;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{TaskId, TaskStatus};
 
+use lifo_queue::time::Millis;
+
 use super::clock::pause;
 use super::fault::lock;
 use super::ledger::Due;
@@ -39,15 +41,24 @@ fn look(world: &World) {
         return;
     }
     let tasks = world.backend.tasks();
+    let groups = world
+        .settings
+        .process
+        .groups
+        .map(|_| world.backend.groups());
     let mut ledger = lock(&world.ledger);
     let due = tasks.iter().filter_map(|(id, record)| {
         let waits = record.status == TaskStatus::Pending && !record.ttl.is_expired(now);
         let shows = table::shows_at(world, id)?;
         let since = record.not_before.map_or(shows, |from| shows.max(from));
+        // Since its group is open.
+        let groups = groups.as_ref();
+        let closed = groups.and_then(|groups| groups.closed_until(id.group(), Millis(0)));
+        let since = since.max(closed.unwrap_or(since));
         (waits && since <= now).then(|| Due {
             task: id.clone(),
             since,
-            fresh: record.not_before.is_none(),
+            fresh: record.not_before.max(closed).is_none(),
         })
     });
     match due.min_by_key(|due| due.since) {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use lifo_queue::control::Control;
+use lifo_queue::control::{Control, GroupStates};
 use lifo_queue::store::QueueStore;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::TaskId;
@@ -42,6 +42,8 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Reads the control item again.
     fn read_control(&self) -> Control;
+
+    fn groups(&self) -> GroupStates;
 
     fn put(&self, id: &TaskId, record: Option<&Record>);
 

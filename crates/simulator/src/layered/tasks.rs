@@ -5,16 +5,20 @@ use std::any::Any;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use lifo_queue::control::{
-    Acquired, BreakerHold, Claim, Control, OperatorLimits, Pause, Release, Released, Renewal,
-    Renewed,
+    Acquired, BreakerHold, Claim, Control, GroupChange, GroupChanged, GroupStates, LearnedGroups,
+    OperatorLimits, Pause, Release, Released, Renewal, Renewed,
 };
 use lifo_queue::store::{
-    Cancelled, Candidate, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore,
-    Redrive, Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
+    Cancelled, Candidate, ControlStore, GroupStore, Inserted, OperatorStore, Page, PageQuery,
+    QueueStore, Redrive, Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore,
+    Written,
 };
-use lifo_queue::task::{Lease, NewTask, Reclaim, Retention, Return, Settlement, TaskId, Ttl};
+use lifo_queue::task::{
+    GroupName, Lease, NewTask, Reclaim, Retention, Return, Settlement, TaskId, Ttl,
+};
 use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use super::{Call, layered};
 
@@ -28,6 +32,7 @@ pub trait Layer: Send + Sync {
 
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
+    /// A read of the control item or of the item of groups.
     Nothing,
     Index(&'a PageQuery),
     Insert(&'a NewTask),
@@ -38,6 +43,8 @@ pub enum About<'a> {
     Acquire(&'a Claim),
     Renew(&'a Renewal),
     Control,
+    /// A write of the item of groups.
+    Groups,
 }
 
 impl<'a> About<'a> {
@@ -88,5 +95,10 @@ layered! { QueueStore by Layer:
         hold_breaker(&hold: BreakerHold) -> () => About::Control;
         close_breaker() -> () => About::Control;
         limit(&limits: OperatorLimits) -> () => About::Control;
+    }
+    GroupStore {
+        groups() -> GroupStates => About::Nothing;
+        change_group(&group: GroupName, &change: GroupChange, now: Millis) -> GroupChanged => About::Groups;
+        learn_groups(&learned: LearnedGroups, by: Uuid, seen: Option<Uuid>) -> Written => About::Groups;
     }
 }

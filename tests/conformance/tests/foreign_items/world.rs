@@ -153,6 +153,7 @@ impl World {
                 max: Duration::ZERO,
             },
             failure_retention: RETENTION.failure,
+            groups: false,
             clock_skew: Duration::from_secs(2),
         };
         Sweeper::new(store, waker, clock, settings)

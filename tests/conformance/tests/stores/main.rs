@@ -3,6 +3,7 @@
 
 mod control;
 mod crashes;
+mod groups;
 mod keys;
 mod leases;
 mod names;
@@ -15,6 +16,7 @@ mod tasks;
 mod checks {
     pub(crate) use super::control::*;
     pub(crate) use super::crashes::*;
+    pub(crate) use super::groups::*;
     pub(crate) use super::keys::*;
     pub(crate) use super::leases::*;
     pub(crate) use super::operator::*;
@@ -74,6 +76,10 @@ on_every_store!(
     resume_ends_a_pause,
     an_operator_holds_the_breaker_open_and_closes_it,
     an_operator_limits_starts_and_ends_the_limit,
+    operator_limits_and_pauses_single_groups,
+    override_of_one_group_too_many_is_rejected,
+    overrides_of_concurrent_operators_are_all_kept,
+    only_one_processor_after_another_writes_what_it_learned,
     a_purge_deletes_all_but_taken_tasks,
     store_returns_the_attributes_of_a_task_as_in_the_table,
     latest_state_wins_in_any_order_of_arrival,

@@ -7,14 +7,17 @@ mod world;
 use std::time::Duration;
 
 use conformance::{NOW, claim, insert, new_task, take};
-use lifo_queue::control::Pause;
+use lifo_queue::control::{
+    Author, GroupChange, GroupChanged, GroupPause, LearnedGroup, LearnedGroups, Pause,
+};
 use lifo_queue::depth::Depth;
 use lifo_queue::notify::WakeReason;
-use lifo_queue::store::{ControlStore, TaskStore};
+use lifo_queue::store::{ControlStore, GroupStore, TaskStore, Written};
 use lifo_queue::sweep::SweepReport;
-use lifo_queue::task::TaskId;
+use lifo_queue::task::{GroupName, TaskId};
 use lifo_queue::time::Clock;
 use simulator::faulty::Fault;
+use uuid::Uuid;
 
 use self::world::World;
 
@@ -109,6 +112,52 @@ async fn sweep_sends_no_wake_up_for_a_task_that_is_not_due() {
     let report = world.sweep().await;
     assert_eq!((report.due, report.woke), (false, false), "{report:?}");
     assert_eq!(report.pending.count, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sweep_sends_no_wake_up_for_tasks_of_closed_groups_until_they_open() {
+    let world = World::start();
+    insert(&*world.store, &["acme/1", "globex/1", "/1"]).await;
+    let minute = Duration::from_secs(60);
+    let pause = GroupPause {
+        until: NOW.plus(2 * minute),
+        reason: "their host is down".to_owned(),
+        by: Author::processor(NOW),
+    };
+    let acme = GroupName::new("acme").unwrap();
+    let paused = world
+        .store
+        .change_group(&acme, &GroupChange::Pause(Some(pause)), NOW)
+        .await;
+    assert_eq!(paused.unwrap(), GroupChanged::Done);
+    let closed = |name: &str| LearnedGroup {
+        name: name.to_owned(),
+        next_start: Some(NOW.plus(minute)),
+        ..LearnedGroup::default()
+    };
+    let learned = LearnedGroups {
+        groups: vec![closed(""), closed("globex")],
+        ..LearnedGroups::default()
+    };
+    let learned = world
+        .store
+        .learn_groups(&learned, Uuid::from_u128(1), None)
+        .await;
+    assert_eq!(learned.unwrap(), Written::Done);
+    // A queue without groups does not read them from ids.
+    let without = world.sweep().await;
+    assert!(without.due && without.woke, "{without:?}");
+    let report = world.sweep_with_groups().await;
+    assert_eq!((report.due, report.woke), (false, false), "{report:?}");
+    assert_eq!(report.pending.count, 3);
+    tokio::time::sleep(minute).await;
+    let report = world.sweep_with_groups().await;
+    assert_eq!((report.due, report.woke), (true, true), "{report:?}");
+    let store = world.failing(|step, _| match step {
+        "groups" => Fault::Throttled,
+        _ => Fault::None,
+    });
+    assert!(world.sweep_of(store, true).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]

@@ -25,6 +25,7 @@ pub(crate) const SETTINGS: SweepSettings = SweepSettings {
         max: Duration::from_secs(60),
     },
     failure_retention: Duration::from_secs(600),
+    groups: false,
     clock_skew: Duration::from_secs(2),
 };
 
@@ -51,15 +52,29 @@ impl World {
         self.sweep_on(self.store.clone()).await.unwrap()
     }
 
+    /// Sweeps a queue with groups.
+    pub(crate) async fn sweep_with_groups(&self) -> SweepReport {
+        self.sweep_of(self.store.clone(), true).await.unwrap()
+    }
+
     pub(crate) async fn sweep_on(
         &self,
         store: Arc<dyn QueueStore>,
+    ) -> Result<SweepReport, FailedSweep> {
+        self.sweep_of(store, false).await
+    }
+
+    pub(crate) async fn sweep_of(
+        &self,
+        store: Arc<dyn QueueStore>,
+        groups: bool,
     ) -> Result<SweepReport, FailedSweep> {
         let marker = Duration::from_secs(10);
         let (topics, clock) = (self.topics.clone(), self.clock.clone());
         let waker = Waker::new(store.clone(), topics, clock.clone(), marker);
         let event = self.clock.now().0.to_string();
-        Sweeper::new(store, waker, clock, SETTINGS)
+        let settings = SweepSettings { groups, ..SETTINGS };
+        Sweeper::new(store, waker, clock, settings)
             .sweep(&event)
             .await
     }

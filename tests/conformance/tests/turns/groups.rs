@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use conformance::new_task;
+use lifo_queue::process::GroupSettings;
 use lifo_queue::runner::Outcome;
 use lifo_queue::store::TaskStore;
 use lifo_queue::task::{NewTask, TaskStatus};
@@ -13,7 +14,7 @@ use super::world::*;
 async fn starts(groups: bool) -> Vec<String> {
     let mut world = World::new(|_| (Duration::from_millis(400), Outcome::Success));
     world.settings.slots = 1;
-    world.settings.groups = groups;
+    world.settings.groups = groups.then(GroupSettings::default);
     for (group, tasks, from) in [("quiet", 3, -100), ("noisy", 20, -50)] {
         for n in 0..tasks {
             let task = new_task(&format!("{group}/{n}"), from + n);
@@ -45,7 +46,7 @@ async fn quiet_task_that_is_buried_while_no_slot_is_free_starts_next() {
     let second = Duration::from_secs(1);
     let mut world = World::new(move |_| (10 * second, Outcome::Success));
     world.settings.slots = 1;
-    world.settings.groups = true;
+    world.settings.groups = Some(GroupSettings::default());
     let insert = async |task: NewTask| world.store.insert(&task).await.unwrap();
     insert(new_task("noisy/first", -100)).await;
     let arrivals = async {

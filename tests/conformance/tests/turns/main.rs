@@ -10,6 +10,8 @@ mod defects;
 mod depths;
 mod ending;
 mod failing;
+mod group_breakers;
+mod group_limits;
 mod groups;
 mod keys;
 mod latency;

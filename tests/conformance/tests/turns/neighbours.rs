@@ -20,6 +20,7 @@ pub(crate) async fn sweep(world: &World) -> SweepReport {
         max_attempts: world.settings.max_attempts,
         backoff: world.settings.backoff,
         failure_retention: world.settings.retention.failure,
+        groups: false,
         clock_skew: world.settings.clock_skew,
     };
     let (store, clock) = (world.store.clone(), world.clock.clone());

@@ -85,7 +85,7 @@ fn settings(rng: &mut Rng, schedule: &Schedule) -> IngestSettings {
             max_ttl: EXPIRY,
             key_ttl: LONGEST_TTL,
             place: Place::Moves,
-            groups: schedule.settings.process.groups,
+            groups: schedule.settings.process.groups.is_some(),
         },
         parallel: 8,
         visibility: Backoff {

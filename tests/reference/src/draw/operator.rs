@@ -60,14 +60,22 @@ pub(super) fn pause(machine: &Machine) -> BoxedStrategy<Operation> {
 
 /// A limit that ends before or after the current one, or no limit.
 pub(super) fn limit(machine: &Machine) -> BoxedStrategy<Operation> {
+    option::of(one_limit(machine))
+        .prop_map(|queue| Operation::Limit(OperatorLimits { queue }))
+        .boxed()
+}
+
+/// A limit that ends before or after the current one.
+pub(super) fn one_limit(machine: &Machine) -> BoxedStrategy<OperatorLimit> {
     let rate = (1..10_000_000_000_u64).prop_map(|nanos| OperatorRate {
         interval: Duration::from_nanos(nanos),
     });
     let until = around(machine, 1_000..20_000);
     let at = around(machine, 0..1_000);
     let concurrency = option::of((1..200_u16).prop_map(|n| NonZeroU16::MIN.saturating_add(n)));
-    let limit = (until, reason(), at, concurrency, option::of(rate)).prop_map(
-        |(until, reason, at, concurrency, rate)| OperatorLimit {
+    let limit = (until, reason(), at, concurrency, option::of(rate));
+    limit
+        .prop_map(|(until, reason, at, concurrency, rate)| OperatorLimit {
             concurrency,
             rate,
             until,
@@ -76,10 +84,7 @@ pub(super) fn limit(machine: &Machine) -> BoxedStrategy<Operation> {
                 name: "an operator".to_owned(),
                 at,
             },
-        },
-    );
-    option::of(limit)
-        .prop_map(|queue| Operation::Limit(OperatorLimits { queue }))
+        })
         .boxed()
 }
 

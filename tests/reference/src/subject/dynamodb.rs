@@ -79,7 +79,7 @@ impl Subject for Table {
         let mut tasks = BTreeMap::new();
         for mut item in output.items.unwrap_or_default() {
             let id = required(text(&mut item, schema::TASK_ID)?, schema::TASK_ID)?;
-            if id != schema::CONTROL_ITEM {
+            if ![schema::CONTROL_ITEM, schema::GROUPS_ITEM].contains(&id.as_str()) {
                 tasks.insert(TaskId::from_stored(id), record(item)?);
             }
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use lifo_queue::process::ProcessSettings;
+use lifo_queue::process::{GroupSettings, ProcessSettings};
 use lifo_queue::time::Millis;
 use serde::Serialize;
 use simulator::cloud::{BEGIN, Deed};
@@ -81,7 +81,10 @@ where
     scene::play(&Scene {
         process: ProcessSettings {
             slots: SLOTS,
-            groups: true,
+            groups: Some(GroupSettings {
+                breaker: true,
+                ..GroupSettings::default()
+            }),
             ..queue::settings()
         },
         lasting: BEFORE + OUTAGE + AFTER,

@@ -152,7 +152,7 @@ async fn create_all<D>(cloud: &Cloud, scene: &Scene<'_, D>) -> Vec<(&'static str
             for _ in 0..tasks.next().unwrap_or_default() {
                 let group = rng.usize(..tenants.groups);
                 let group = format!("{}-{group}", tenants.name);
-                let group = scene.process.groups.then_some(group);
+                let group = scene.process.groups.map(|_| group);
                 // Spread over the last tick: of tasks of the same millisecond, the index shows
                 // those of one kind first.
                 let created = now.minus(TICK.mul_f64(rng.f64()));

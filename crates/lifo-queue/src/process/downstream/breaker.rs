@@ -38,6 +38,9 @@ const RUNS_PER_TASK: usize = 4;
 /// starts.
 const REPEATED_RUNS: usize = 2;
 
+/// The threshold of a group's own breaker.
+const RUNS_OF_A_GROUP: usize = 2;
+
 /// From this number of distinct tasks without a result on, hardly all of them are the cause
 /// themselves. Further runs of these tasks cost no attempt, even before the breaker opens.
 const FEWEST_TO_SPARE: usize = 3;
@@ -49,6 +52,8 @@ const AFTER_NO_ANSWER: Duration = Duration::from_millis(250);
 pub(super) struct Breaker {
     /// The threshold: the number of distinct tasks that opens it; `None` if there is no breaker.
     threshold: Option<usize>,
+    /// Two runs in a row without a result open it: the breaker of a group with few tasks.
+    opens_early: bool,
     /// Tasks that found the downstream unavailable since it last answered.
     unanswered: HashSet<TaskId>,
     /// Tasks that found it unavailable before it answered others. They may be the cause.
@@ -89,6 +94,7 @@ impl Breaker {
         });
         Self {
             threshold,
+            opens_early: false,
             unanswered: HashSet::new(),
             discounted: HashSet::new(),
             unanswered_runs: 0,
@@ -98,6 +104,20 @@ impl Breaker {
             open,
             hand: Hand::default(),
         }
+    }
+
+    /// Makes two runs in a row without a result open the breaker, unless their tasks are discounted.
+    /// A task of a group that starts one task in ten seconds would otherwise use up its attempts
+    /// alone.
+    pub(super) fn opens_early(&mut self) {
+        self.opens_early = true;
+        self.threshold = self.threshold.map(|_| RUNS_OF_A_GROUP);
+    }
+
+    /// Whether it knows of no run, and of no task without a result.
+    pub(super) fn is_at_rest(&self) -> bool {
+        let tasks = self.unanswered.len() + self.discounted.len();
+        self.open.is_none() && self.unanswered_runs + tasks + self.runs.len() == 0
     }
 
     /// Changes the limits, on which the threshold depends.
@@ -192,10 +212,15 @@ impl Breaker {
 
     /// Notes that a run starts, and returns its number.
     pub(super) fn run_starts(&mut self) -> RunNumber {
-        self.next_run += 1;
-        let run = RunNumber(self.next_run);
-        self.runs.insert(run);
+        let run = RunNumber(self.next_run + 1);
+        self.note_run(run);
         run
+    }
+
+    /// Notes that a run with this number starts.
+    pub(super) fn note_run(&mut self, run: RunNumber) {
+        self.next_run = run.0;
+        self.runs.insert(run);
     }
 
     /// The run that started last.
@@ -273,6 +298,7 @@ impl Breaker {
     fn opens_at(&self, most: usize) -> bool {
         let (tasks, runs) = (self.unanswered.len(), self.unanswered_runs);
         tasks >= most
+            || (self.opens_early && tasks > 0 && runs >= most)
             || (tasks >= FEWEST_TASKS && runs >= REPEATED_RUNS * most)
             || runs >= RUNS_PER_TASK * most
     }

@@ -1,8 +1,13 @@
-//! One ledger, shared by the parts of a turn.
+//! All ledgers of a turn, shared by its parts.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Downstream;
+use super::breakers::GroupBreakers;
+use super::{GroupLimits, Learning, Ledger, Ruling, Run, RunNumber, Signal, Start};
+use crate::process::groups::Gates;
+use crate::store::Candidate;
+use crate::task::TaskId;
+use crate::time::Millis;
 
 /// The ledger of a turn. The loop starts tasks by it, the attempts record the ends of their runs,
 /// and the heartbeat writes its state. An attempt needs the ruling at the end of its run, while the
@@ -15,8 +20,203 @@ impl SharedDownstream {
         Self(Arc::new(Mutex::new(downstream)))
     }
 
+    /// Whether tasks of this group may start.
+    pub(in crate::process) fn is_open(&self, group: &str, now: Millis) -> bool {
+        self.lock().closed_until(group, now).is_none()
+    }
+
     pub(in crate::process) fn lock(&self) -> MutexGuard<'_, Downstream> {
         // Nothing panics while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The ledgers of a turn, and the limits of its groups.
+#[derive(Debug)]
+pub(in crate::process) struct Downstream {
+    queue: Ledger,
+    /// `None` in a queue without groups.
+    groups: Option<GroupLimits>,
+    /// `None` if all groups have the breaker of the queue.
+    breakers: Option<GroupBreakers>,
+}
+
+impl Downstream {
+    /// The downstream at `now`, the start of a turn that starts tasks until `last_start`.
+    pub(in crate::process) fn new(queue: Ledger, groups: Option<GroupLimits>, now: Millis) -> Self {
+        let of_groups = groups.as_ref().filter(|groups| groups.have_breakers());
+        let breakers = of_groups.map(|groups| {
+            GroupBreakers::new(&queue.settings, groups.left(), queue.last_start, now)
+        });
+        Self {
+            queue,
+            groups,
+            breakers,
+        }
+    }
+
+    /// The limits of the groups; `None` in a queue without groups.
+    pub(in crate::process) fn groups(&mut self) -> Option<&mut GroupLimits> {
+        self.groups.as_mut()
+    }
+
+    /// Notes that an attempt at a task starts. Returns whether it is a probe.
+    pub(in crate::process) fn attempt_started(&mut self, task: &TaskId, now: Millis) -> bool {
+        if let Some(groups) = &mut self.groups {
+            groups.started(task, now);
+        }
+        let is_probe = self.queue.attempt_started(task);
+        match &mut self.breakers {
+            None => is_probe,
+            Some(breakers) => breakers.of(task).attempt_started(task) || is_probe,
+        }
+    }
+
+    /// Notes that the run of an attempt starts, and returns its number.
+    pub(in crate::process) fn run_started(&mut self, task: &TaskId) -> RunNumber {
+        let run = self.queue.run_started();
+        if let Some(breakers) = &mut self.breakers {
+            breakers.of(task).breaker.note_run(run);
+        }
+        run
+    }
+
+    /// Notes that an attempt ended, with a run if it `ran`. If the state of the task is unknown, its
+    /// lease counts as a run.
+    pub(in crate::process) fn attempt_ended(
+        &mut self,
+        task: &TaskId,
+        ran: bool,
+        is_known: bool,
+        now: Millis,
+    ) {
+        if !ran {
+            self.queue.attempt_without_run(task, now);
+        }
+        let Some(groups) = &mut self.groups else {
+            return;
+        };
+        groups.ended(task, is_known, now);
+        let Some(breakers) = &mut self.breakers else {
+            return;
+        };
+        if !ran {
+            breakers.of(task).attempt_without_run(task, now);
+        }
+        if groups.running(task.group()) == 0
+            && let Some(pause) = breakers.rest(task.group(), now)
+        {
+            groups.close(task, &pause);
+        }
+    }
+
+    /// Until when no task of this group is due; `None` if it is open.
+    pub(in crate::process) fn closed_until(&self, group: &str, now: Millis) -> Option<Millis> {
+        let limited = self.groups.as_ref()?.closed_until(group, now);
+        limited.max(self.waits_until(group, now))
+    }
+
+    /// Until when the group's own breaker allows no start.
+    fn waits_until(&self, group: &str, now: Millis) -> Option<Millis> {
+        let running = self.groups.as_ref()?.running(group);
+        match self.breakers.as_ref()?.start(group, running, now) {
+            Start::Wait(until) => Some(until),
+            _ => None,
+        }
+    }
+
+    /// The gates of the groups at `now`.
+    pub(in crate::process) fn gates(&self, now: Millis) -> impl Gates {
+        GatesAt {
+            downstream: self,
+            now,
+        }
+    }
+
+    /// What the next processor needs to know about groups; `None` if the table has it.
+    pub(in crate::process) fn learning(&self, now: Millis) -> Option<Learning> {
+        let breaker = |group: &str| {
+            let open = self.breakers.as_ref()?.get(group)?.open_breaker();
+            Some((open, self.waits_until(group, now)))
+        };
+        self.groups.as_ref()?.learning(now, breaker)
+    }
+
+    /// Closes the breakers of an empty queue, unless an operator holds its breaker open.
+    pub(in crate::process) fn end_outage(&mut self, now: Millis) {
+        self.queue.end_outage(now);
+        if let Some(breakers) = &mut self.breakers {
+            breakers.end_outage();
+        }
+    }
+
+    /// Notes that a run ended with this signal. `jitter` is a random number from 0 to 1. If groups
+    /// have limits, a busy response with a time is about the group.
+    pub(in crate::process) fn run_ended(
+        &mut self,
+        run: &Run,
+        task: &TaskId,
+        signal: Signal,
+        jitter: f64,
+    ) -> Ruling {
+        let asked = match (&mut self.groups, signal) {
+            (
+                Some(groups),
+                Signal::Busy {
+                    retry_after: Some(wait),
+                },
+            ) => groups.asked(task, wait, run.ended),
+            _ => false,
+        };
+        let signal = if asked { Signal::Nothing } else { signal };
+        let Some(breakers) = &mut self.breakers else {
+            return self.queue.run_ended(run, task, signal, jitter);
+        };
+        // The queue's own breaker opens only by an operator's command.
+        let is_open = self.queue.open_breaker().is_some();
+        let of_queue = if is_open { signal } else { Signal::Nothing };
+        let of_queue = self.queue.run_ended(run, task, of_queue, jitter);
+        let ruling = breakers.run_ended(run, task, signal, jitter);
+        Ruling {
+            spared: ruling.spared.or(of_queue.spared),
+            held: of_queue.held,
+            ..ruling
+        }
+    }
+
+    /// The ledger that the task's run changed.
+    pub(in crate::process) fn of(&mut self, task: &TaskId) -> &mut Ledger {
+        match &mut self.breakers {
+            None => &mut self.queue,
+            Some(breakers) => breakers.of(task),
+        }
+    }
+
+    /// The ledger of the whole queue.
+    pub(in crate::process) fn queue(&mut self) -> &mut Ledger {
+        &mut self.queue
+    }
+}
+
+/// The gates of the groups at a time.
+struct GatesAt<'a> {
+    downstream: &'a Downstream,
+    now: Millis,
+}
+
+impl Gates for GatesAt<'_> {
+    fn closed_until(&self, group: &str) -> Option<Millis> {
+        self.downstream.closed_until(group, self.now)
+    }
+
+    fn is_probed(&self, group: &str) -> bool {
+        let breakers = self.downstream.breakers.as_ref();
+        let ledger = breakers.and_then(|breakers| breakers.get(group));
+        ledger.is_some_and(|ledger| ledger.open_breaker().is_some())
+    }
+
+    fn probe(&self, group: &str, due: &[&Candidate]) -> Option<usize> {
+        let ledger = self.downstream.breakers.as_ref()?.get(group)?;
+        ledger.choose_probe(due, true, self.now)
     }
 }

@@ -90,6 +90,11 @@ impl Slots {
             .filter(|until| *until > now)
     }
 
+    /// Whether no earlier busy or slow run has an effect.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.limit >= self.max && self.busy_in_a_row == 0 && self.retry_after.is_none()
+    }
+
     /// Whether one more task may start beside `running` others.
     pub(super) fn is_open(&self, running: usize, now: Millis) -> bool {
         running < self.limit() && self.wait_until.is_none_or(|until| until <= now)

@@ -47,6 +47,11 @@ impl Walls {
         self.failed_probes += 1;
     }
 
+    /// Whether no run counts towards a pause.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.rejected.is_empty() && self.busy.is_empty() && self.failed_probes == 0
+    }
+
     /// Whether the downstream was busy for several tasks without a result in between.
     pub(super) fn is_busy(&self) -> bool {
         self.busy.len() >= TASKS_TO_PAUSE

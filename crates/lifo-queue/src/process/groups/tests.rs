@@ -28,5 +28,9 @@ fn forgotten_candidates_are_bounded() {
     let (mut pass, skip) = (Pass::default(), HashMap::new());
     let mut any = |_: &Candidate| true;
     let mut filter = Filter::new(&mut pass, &skip, Millis(0), &mut any);
-    assert!(groups.pop(Millis(200_000), &mut filter).is_some());
+    assert!(
+        groups
+            .pop(Millis(200_000), &mut filter, &|_: &str| None)
+            .is_some()
+    );
 }

@@ -24,6 +24,7 @@ struct World {
     selector: Selector,
     index: Vec<Candidate>,
     reads: Vec<Wanted>,
+    closed: HashMap<String, Millis>,
 }
 
 impl World {
@@ -32,6 +33,7 @@ impl World {
             selector: Selector::new(1, Order::NewestFirst, true),
             index: Vec::new(),
             reads: Vec::new(),
+            closed: HashMap::new(),
         };
         world.arrive(index);
         world
@@ -57,7 +59,11 @@ impl World {
     fn step(&mut self, now: i64) -> Step {
         let now = Millis(now);
         loop {
-            match self.selector.next(now, |_| true) {
+            match self
+                .selector
+                .next(now, &|group: &str| self.closed.get(group).copied(), |_| {
+                    true
+                }) {
                 Step::Read(wanted) => {
                     let page = self.page(&wanted);
                     self.reads.push(wanted.clone());
@@ -217,4 +223,41 @@ fn every_task_is_taken_once_whatever_is_forgotten_on_the_way() {
             .ended(task.id, Some(Duration::from_millis(40)), at, at);
     }
     assert_eq!((taken, world.index.len()), (all, 0));
+}
+
+#[test]
+fn tasks_of_a_closed_group_are_not_due_until_it_opens() {
+    let mut world = World::of([tasks("a", 100..1_400), tasks("b", 0..2)].concat());
+    world.closed.insert("a".to_owned(), Millis(5_000));
+    let mut now = 2_000;
+    // Below more than a page of tasks that are not due, although each head is too old at once.
+    assert_eq!(world.run(&mut now, 150), "b/1");
+    assert_eq!(world.run(&mut now, 150), "b/0");
+    let Step::Exhausted(pass) = world.step(now) else {
+        panic!("a task of a closed group starts");
+    };
+    assert_eq!(
+        (pass.passed_over, pass.next_due),
+        (false, Some(Millis(5_000)))
+    );
+    world.closed.clear();
+    assert_eq!(world.run(&mut now, 150), "a/1399");
+    // Until one of its runs ends, which is not known.
+    world.closed.insert("a".to_owned(), Millis::MAX);
+    let Step::Exhausted(pass) = world.step(now) else {
+        panic!("a task of a closed group starts");
+    };
+    assert_eq!((pass.passed_over, pass.next_due), (false, None));
+}
+
+#[test]
+fn closed_group_leaves_the_slots_to_the_others_and_keeps_its_newest_tasks() {
+    let mut world = World::of([tasks("a", 1_000..1_010), tasks("b", 0..500)].concat());
+    world.closed.insert("a".to_owned(), Millis(5_000));
+    let mut now = 2_000;
+    for at in (490..500).rev() {
+        assert_eq!(world.run(&mut now, 50), format!("b/{at}"));
+    }
+    world.closed.clear();
+    assert_eq!(world.run(&mut now, 50), "a/1009");
 }

@@ -33,7 +33,7 @@ fn page(index: &[Candidate], wanted: &Wanted) -> Page {
 /// The next step other than a read.
 fn answer(selector: &mut Selector, index: &[Candidate], now: Millis) -> Step {
     loop {
-        match selector.next(now, any) {
+        match selector.next(now, &|_: &str| None, any) {
             Step::Read(wanted) => {
                 selector.accept(wanted.clone(), page(index, &wanted), now, now);
             }
@@ -83,7 +83,7 @@ fn pass_continues_at_its_cursor_even_if_the_index_is_slow() {
     let mut selector = Selector::new(10, Order::NewestFirst, false);
     let (mut now, mut reads) = (Millis(10_000), Vec::new());
     let pass = loop {
-        match selector.next(now, any) {
+        match selector.next(now, &|_: &str| None, any) {
             Step::Read(wanted) => {
                 reads.push(wanted.after.as_ref().map(|cursor| cursor.created().0));
                 assert!(reads.len() < 100, "the pass never ends");
@@ -109,7 +109,7 @@ fn new_tasks_beyond_one_head_page_are_not_skipped() {
     let backlog: Vec<_> = (1..=300).rev().map(|n| task(n, Some(99_999))).collect();
     let mut selector = Selector::new(10, Order::NewestFirst, false);
     // The pass continues below the head ...
-    let Step::Read(head) = selector.next(Millis(1_000), any) else {
+    let Step::Read(head) = selector.next(Millis(1_000), &|_: &str| None, any) else {
         panic!("no head wanted")
     };
     let next = Some(Cursor {
@@ -126,7 +126,7 @@ fn new_tasks_beyond_one_head_page_are_not_skipped() {
         Millis(1_000),
     );
     assert!(matches!(
-        selector.next(Millis(1_000), any),
+        selector.next(Millis(1_000), &|_: &str| None, any),
         Step::Read(Wanted { after: Some(_), .. })
     ));
     // ... and in the meantime more tasks arrive than the next head shows.
@@ -160,7 +160,7 @@ fn page_size_adapts_to_the_number_of_taken_tasks() {
     let mut sizes = Vec::new();
     for turn in 0..8 {
         let now = Millis(1_000 + turn * 200);
-        match selector.next(now, any) {
+        match selector.next(now, &|_: &str| None, any) {
             Step::Read(wanted) => sizes.push(wanted.limit),
             step => panic!("{step:?}"),
         }
@@ -237,7 +237,7 @@ fn task_that_may_not_start_is_passed_over_and_offered_again() {
         limit: 10,
     };
     assert_eq!(
-        selector.next(Millis(100), not_9),
+        selector.next(Millis(100), &|_: &str| None, not_9),
         Step::Read(wanted.clone())
     );
     selector.accept(
@@ -246,8 +246,11 @@ fn task_that_may_not_start_is_passed_over_and_offered_again() {
         Millis(100),
         Millis(100),
     );
-    assert_eq!(taken(&selector.next(Millis(100), not_9)), 8);
-    let Step::Exhausted(pass) = selector.next(Millis(100), not_9) else {
+    assert_eq!(
+        taken(&selector.next(Millis(100), &|_: &str| None, not_9)),
+        8
+    );
+    let Step::Exhausted(pass) = selector.next(Millis(100), &|_: &str| None, not_9) else {
         panic!("the pass is not over");
     };
     assert!(pass.passed_over);
@@ -258,14 +261,14 @@ fn task_that_may_not_start_is_passed_over_and_offered_again() {
 fn after_a_probe_the_pass_restarts_at_the_newest_task() {
     let mut selector = Selector::new(2, Order::NewestFirst, false);
     let index = [task(9, Some(500)), task(8, Some(500)), task(7, None)];
-    let Step::Read(head) = selector.next(Millis(100), any) else {
+    let Step::Read(head) = selector.next(Millis(100), &|_: &str| None, any) else {
         panic!("no page is at hand");
     };
     selector.accept(head.clone(), page(&index, &head), Millis(100), Millis(100));
     // No task on the head is due, so the pass continues below it.
     let below = |step| matches!(step, Step::Read(Wanted { after: Some(_), .. }));
-    assert!(below(selector.next(Millis(100), any)));
-    assert!(below(selector.next(Millis(600), any)));
+    assert!(below(selector.next(Millis(100), &|_: &str| None, any)));
+    assert!(below(selector.next(Millis(600), &|_: &str| None, any)));
     selector.restart();
     assert_eq!(taken(&answer(&mut selector, &index, Millis(600))), 9);
 }

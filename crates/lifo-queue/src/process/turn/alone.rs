@@ -107,7 +107,10 @@ impl Turn<'_> {
         // The read took time.
         let now = self.now();
         let settings = self.processor.settings;
-        let due = |task: &&Candidate| self.selector.may_start(task, now);
+        let (selector, downstream) = (&self.selector, &self.downstream);
+        let due = |task: &&Candidate| {
+            selector.may_start(task, now) && downstream.is_open(task.id.group(), now)
+        };
         let mut due = page.candidates.iter().filter(due);
         let found = due.find(|task| {
             let alone = settings.must_run_alone(task);

@@ -37,12 +37,15 @@ impl Turn<'_> {
         if pass.next_due.is_none() {
             // No task is left that an outage could harm. Hours later, one failed run must not count
             // as a part of this outage.
-            self.downstream.lock().queue().end_outage(now);
+            self.downstream.lock().end_outage(now);
         }
         self.release().await
     }
 
     async fn release(&mut self) -> Option<TurnEnd> {
+        if let Err(error) = self.learn().await {
+            return Some(TurnEnd::Failed(error));
+        }
         let release = release(
             self.owner,
             &self.summary,
@@ -62,6 +65,10 @@ impl Turn<'_> {
                 // An operator may have redriven a task that is older than the bound on reads. The
                 // item lowers the bound.
                 self.heartbeat.learn(control);
+                // Or opened a group.
+                if let Err(error) = self.read_groups().await {
+                    return Some(TurnEnd::Failed(error));
+                }
                 self.empty_since = None;
                 None
             }

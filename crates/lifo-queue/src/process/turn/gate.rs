@@ -30,6 +30,7 @@ impl Turn<'_> {
             // (rule 6).
             LeaseState::Expired => return Gate::End(TurnEnd::TimeUp),
         }
+        self.update_groups();
         let kept = self.gap.is_kept(now);
         if now >= self.stop_taking && !kept {
             return Gate::End(TurnEnd::TimeUp);

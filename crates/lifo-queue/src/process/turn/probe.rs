@@ -21,7 +21,7 @@ impl Turn<'_> {
     pub(super) async fn probe(&mut self, now: Millis) -> Option<TurnEnd> {
         let step = match self.search {
             None => self.start_search(Search::Untried),
-            Some(search) => match self.selector.next(now, |_| false) {
+            Some(search) => match self.pass_over(now) {
                 Step::Exhausted(pass) if pass.passed_over && search == Search::Untried => {
                     self.start_search(Search::Any)
                 }
@@ -45,6 +45,12 @@ impl Turn<'_> {
             }
         }
         None
+    }
+
+    /// The next step of a pass that takes no task.
+    fn pass_over(&mut self, now: Millis) -> Step {
+        let downstream = self.downstream.lock();
+        self.selector.next(now, &downstream.gates(now), |_| false)
     }
 
     fn start_search(&mut self, search: Search) -> Step {
@@ -72,6 +78,7 @@ impl Turn<'_> {
             .candidates
             .iter()
             .filter(|task| self.selector.may_start(task, now))
+            .filter(|task| self.downstream.is_open(task.id.group(), now))
             .filter(|task| alone || !self.processor.settings.must_run_alone(task))
             .collect();
         let is_whole = read.wanted.after.is_none() && page.next.is_none();

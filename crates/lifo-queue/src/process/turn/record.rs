@@ -34,6 +34,7 @@ impl Turn<'_> {
             self.summary.superseded += u32::from(unfinished);
         }
         self.observations.record(&attempted, now);
+        let is_known = attempted.end != End::StoreFailed;
         match attempted.end {
             End::Succeeded => self.summary.succeeded += 1,
             End::Failed => self.summary.failed += 1,
@@ -51,11 +52,10 @@ impl Turn<'_> {
                 leave_alone = now.plus(AFTER_STORE_ERROR);
             }
         }
-        if attempted.start_age.is_none() {
-            let mut downstream = self.downstream.lock();
-            let ledger = downstream.of(&attempted.task);
-            ledger.attempt_without_run(&attempted.task, now);
-        }
+        let ran = attempted.start_age.is_some();
+        self.downstream
+            .lock()
+            .attempt_ended(&attempted.task, ran, is_known, now);
         self.selector
             .ended(attempted.task, attempted.ran, leave_alone, now);
     }

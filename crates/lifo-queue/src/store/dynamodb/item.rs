@@ -1,7 +1,7 @@
 //! Converts items to tasks and back. Reading is lenient, because a direct writer may have written
 //! the item.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Serialize;
@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::control::{
-    Author, BreakerByHand, BreakerHold, Control, OpenBreaker, ProcessorLease, RedrivenTasks,
+    Author, BreakerByHand, BreakerHold, Control, GroupStates, OpenBreaker, ProcessorLease,
+    RedrivenTasks,
 };
 use crate::schema;
 use crate::store::{Candidate, Cursor, Meter, StandingLease, StoreError, parse_number};
@@ -292,6 +293,22 @@ pub(super) fn meter(item: &Item) -> Meter {
         admitted: counter(item, schema::ADMITTED),
         mark: map_of(item, schema::MARK),
     }
+}
+
+/// The item `#groups`. Overrides that cannot be read are an error, because a change of one would
+/// delete the others.
+pub(super) fn groups(item: &Item) -> Result<GroupStates, StoreError> {
+    let overrides = match item.get(schema::OVERRIDES) {
+        None => Ok(BTreeMap::new()),
+        Some(map) => serde_dynamo::from_attribute_value(map.clone()),
+    };
+    Ok(GroupStates {
+        overrides: overrides
+            .map_err(|_: serde_dynamo::Error| undecodable(item, "GetItem", schema::OVERRIDES))?,
+        changes: counter(item, schema::CHANGES),
+        learned: map_of(item, schema::LEARNED),
+        learned_by: text(item, schema::LEARNED_BY).and_then(|owner| Uuid::parse_str(owner).ok()),
+    })
 }
 
 /// The author of the pause.

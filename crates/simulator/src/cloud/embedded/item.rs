@@ -2,7 +2,7 @@
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use lifo_queue::control::{
-    BreakerByHand, Control, OpenBreaker, OperatorLimits, ProcessorLease, RedrivenTasks,
+    BreakerByHand, Control, GroupStates, OpenBreaker, OperatorLimits, ProcessorLease, RedrivenTasks,
 };
 use lifo_queue::observed::Observed;
 use lifo_queue::schema;
@@ -152,6 +152,34 @@ pub(super) fn put_request(id: &TaskId, record: &Record) -> WriteRequest {
     // The builder fails only if the item is missing, and it is set.
     let put = PutRequest::builder().set_item(Some(item)).build().ok();
     WriteRequest::builder().set_put_request(put).build()
+}
+
+/// A value in DynamoDB's JSON as plain JSON: texts, numbers, maps and lists.
+fn plain(value: &Value) -> Value {
+    let Some((kind, value)) = value.as_object().and_then(|value| value.iter().next()) else {
+        return Value::Null;
+    };
+    match (kind.as_str(), value) {
+        ("N", Value::String(digits)) => digits.parse().unwrap_or(Value::Null),
+        ("M", Value::Object(fields)) => {
+            let fields = fields.iter();
+            fields
+                .map(|(name, field)| (name.clone(), plain(field)))
+                .collect()
+        }
+        ("L", Value::Array(values)) => values.iter().map(plain).collect(),
+        _ => value.clone(),
+    }
+}
+
+/// What the item of groups says about closed groups.
+pub(super) fn groups(item: &Value) -> GroupStates {
+    let read = |name: &str| plain(&item[name]);
+    GroupStates {
+        overrides: serde_json::from_value(read(schema::OVERRIDES)).unwrap_or_default(),
+        learned: serde_json::from_value(read(schema::LEARNED)).unwrap_or_default(),
+        ..GroupStates::default()
+    }
 }
 
 pub(super) fn control(item: &Value) -> Control {

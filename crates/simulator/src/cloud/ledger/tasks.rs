@@ -59,6 +59,12 @@ impl Ledger {
             .push(now, process.id, What::Task(id.clone(), glimpse));
         let history = self.histories.entry(id.clone()).or_default();
         history.changed = now;
+        match after.filter(|after| after.status == TaskStatus::Taken) {
+            Some(taken) => self
+                .leases
+                .insert(id.clone(), taken.lease_until.unwrap_or(now)),
+            None => self.leases.remove(id),
+        };
         let wrong = self.judge(now, process, id, before, after);
         if let Some(wrong) = wrong {
             let change = (before.map(|b| b.status), after.map(|a| a.status));
@@ -235,8 +241,24 @@ impl Ledger {
         if before.ttl.is_expired(now.minus(skew + self.slowest_take())) {
             return Some("taken though expired");
         }
+        if self.is_over_the_limit(now, id) {
+            return Some("S5.15: more live leases than the limit of the group");
+        }
         let counted = after.total_attempts == before.total_attempts + 1;
         (!counted).then_some("S4: a take did not increase totalAttempts by 1")
+    }
+
+    /// Whether more tasks of this task's group have a live lease than its limit allows.
+    fn is_over_the_limit(&self, now: Millis, id: &TaskId) -> bool {
+        let limit = self
+            .settings
+            .process
+            .groups
+            .and_then(|of| of.max_concurrency);
+        let live = self.leases.iter().filter(|(other, until)| {
+            other.group() == id.group() && **until > now.plus(self.settings.skew)
+        });
+        limit.is_some_and(|limit| live.count() > usize::from(limit.get()))
     }
 
     /// Longest time from the request of a take to its execution.

@@ -114,7 +114,7 @@ impl Ledger {
         // runs. S5 does not apply to it.
         let limits = &self.settings.process;
         // With groups, S5 holds within a group, and a task of an earlier page may start.
-        let groups = limits.groups;
+        let groups = limits.groups.is_some();
         let alone = |task: &Candidate| limits.must_run_alone(task);
         let newer = on_them.map(|(arrived, task)| (now.since(arrived), task));
         let newer = newer.map(|(age, task)| (by_its_clock.minus(age), task));
@@ -166,8 +166,12 @@ impl Ledger {
     /// Whether the processor's circuit breaker may be open: the control item says so, or enough
     /// runs ended without a success or failure. Only then may a task other than the newest
     /// be a probe, and start before a newer one. The ledger does not see the breaker itself, so
-    /// this allows a little more. `tests/conformance/tests/turns` checks the order of probes.
+    /// this allows a little more: with a breaker of each group, any order. `tests/conformance/tests/turns`
+    /// checks the order of probes.
     fn may_probe(&self, process: &Process) -> bool {
+        if self.settings.process.groups.is_some_and(|of| of.breaker) {
+            return true;
+        }
         let seen = self.seen.get(&process.id);
         let unanswered = seen.map_or(0, |seen| seen.unanswered.len());
         self.settings.process.breaker.is_some()

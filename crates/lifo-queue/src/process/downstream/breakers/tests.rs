@@ -1,0 +1,122 @@
+use serde_json::Value;
+
+use super::*;
+use crate::process::downstream::RunNumber;
+
+fn breakers(left: Option<OpenBreaker>, now: i64) -> GroupBreakers {
+    let contract = include_str!("../../../../../../tests/contract.json");
+    let contract: Value = serde_json::from_str(contract).unwrap();
+    let settings = contract["settings"]["defaults"]["process-tasks"].clone();
+    let settings = serde_json::from_value(settings).unwrap();
+    let left = left.map(|left| ("a", left)).into_iter();
+    GroupBreakers::new(&settings, left, Millis(100_000_000), Millis(now))
+}
+
+/// A group whose runs end one after another.
+struct Runs {
+    breakers: GroupBreakers,
+    runs: u64,
+}
+
+impl Runs {
+    fn new() -> Self {
+        let breakers = breakers(None, 0);
+        Self { breakers, runs: 0 }
+    }
+
+    /// A run that ends with this signal. Returns whether it costs no attempt, and the pause of the
+    /// group that follows.
+    fn end(&mut self, task: &str, signal: Signal, now: i64) -> (bool, Option<Pause>) {
+        let task = TaskId::from_stored(task);
+        self.runs += 1;
+        let (number, now) = (RunNumber(self.runs), Millis(now));
+        self.breakers.of(&task).attempt_started(&task);
+        self.breakers.of(&task).breaker.note_run(number);
+        let run = Run {
+            number,
+            started: now,
+            ended: now,
+        };
+        let ruling = self.breakers.run_ended(&run, &task, signal, 0.0);
+        self.breakers.of(&task).returned(&ruling);
+        let spared = ruling.spared.is_some();
+        (spared, self.breakers.rest(task.group(), now))
+    }
+
+    fn start(&self, group: &str, now: i64) -> Start {
+        self.breakers.start(group, 0, Millis(now))
+    }
+}
+
+#[test]
+fn lone_task_of_a_group_loses_one_attempt_and_other_groups_go_on() {
+    let mut runs = Runs::new();
+    assert_eq!(runs.end("a/1", Signal::Unavailable, 0), (false, None));
+    assert_eq!(runs.start("a", 10_000), Start::Any);
+    assert_eq!(runs.end("a/1", Signal::Unavailable, 10_000), (true, None));
+    assert_eq!(runs.start("a", 10_000), Start::Wait(Millis(11_000)));
+    assert_eq!(runs.start("a", 11_000), Start::Probe);
+    assert_eq!(runs.start("b", 10_000), Start::Any);
+    assert_eq!(runs.end("a/1", Signal::Unavailable, 11_000), (true, None));
+    assert_eq!(runs.end("a/2", Signal::Answered, 13_000), (false, None));
+    assert_eq!(runs.start("a", 13_000), Start::Any);
+}
+
+#[test]
+fn task_that_always_fails_costs_its_attempts_in_a_group_with_results() {
+    let mut runs = Runs::new();
+    let mut attempts = 0;
+    for second in 0..10 {
+        let (spared, _) = runs.end("a/poison", Signal::InternalError, second * 1_000);
+        attempts += u32::from(!spared);
+        runs.end("a/other", Signal::Answered, second * 1_000 + 1);
+    }
+    assert_eq!(attempts, 10);
+}
+
+#[test]
+fn rejections_and_a_long_outage_close_the_group_instead_of_the_queue() {
+    let mut runs = Runs::new();
+    assert_eq!(runs.end("a/1", Signal::Rejecting, 0).1, None);
+    assert_eq!(runs.end("a/2", Signal::Rejecting, 0).1, None);
+    let (_, pause) = runs.end("a/3", Signal::Rejecting, 0);
+    assert_eq!(pause.unwrap().until, Millis(300_000));
+    // Afterwards one task at a time starts.
+    assert_eq!(runs.start("a", 300_000), Start::Any);
+    let busy = runs.breakers.start("a", 1, Millis(300_000));
+    assert_eq!(busy, Start::Wait(Millis::MAX));
+
+    let mut paused_at = None;
+    for second in 0..600 {
+        let now = second * 1_000;
+        if matches!(runs.start("b", now), Start::Any | Start::Probe) {
+            let (_, pause) = runs.end("b/1", Signal::Unavailable, now);
+            paused_at = paused_at.or(pause.map(|pause| (second, pause.reason)));
+        }
+    }
+    let (second, reason) = paused_at.unwrap();
+    assert!((480..490).contains(&second), "{second} s: {reason}");
+    assert!(reason.contains("unavailable"), "{reason}");
+}
+
+#[test]
+fn ledger_at_rest_is_forgotten_and_one_in_trouble_is_kept() {
+    let mut runs = Runs::new();
+    runs.end("a/1", Signal::Answered, 0);
+    runs.end("b/1", Signal::Unavailable, 0);
+    let busy = Signal::Busy { retry_after: None };
+    runs.end("c/1", busy, 0);
+    let known = |name| runs.breakers.get(name).is_some();
+    assert_eq!([known("a"), known("b"), known("c")], [false, true, true]);
+}
+
+#[test]
+fn open_breaker_of_a_group_continues_in_the_next_turn_with_one_probe() {
+    let left = OpenBreaker {
+        since: Millis(0),
+        probes: 3,
+    };
+    let breakers = breakers(Some(left), 5_000);
+    assert_eq!(breakers.start("a", 0, Millis(5_000)), Start::Probe);
+    assert_eq!(breakers.get("a").unwrap().open_breaker(), Some(left));
+}

@@ -1,0 +1,379 @@
+//! The limits and the pauses of single groups: until when a group is closed.
+//!
+//! A task of a closed group is not due. The rate of a group is a bucket as that of the queue (GCRA),
+//! of which only the time is kept at which it is full again. After a processor lease that was not
+//! released, every bucket starts empty, and groups with a concurrency limit stay closed until the
+//! TAKEN tasks are counted. So a crash never exceeds a limit, and no start needs a write.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::control::{GroupOverride, GroupStates, LearnedGroup, LearnedGroups, OpenBreaker, Pause};
+use crate::process::rate::{RateLimit, since_epoch, whole_millis};
+use crate::process::settings::{GroupSettings, ProcessSettings};
+use crate::store::StandingLease;
+use crate::task::TaskId;
+use crate::time::Millis;
+
+/// Maximum number of groups that a processor remembers for the next one.
+const MAX_LEARNED: usize = 500;
+
+/// Shortest time for which a group is closed after a busy response with a time.
+const SHORTEST_CLOSED: Duration = Duration::from_secs(1);
+
+/// Time after which a group without a known end of its closure is checked again.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// The groups of a turn.
+#[derive(Debug)]
+pub(in crate::process) struct GroupLimits {
+    settings: GroupSettings,
+    overrides: BTreeMap<String, GroupOverride>,
+    /// Number of changes of the overrides.
+    changes: u64,
+    groups: BTreeMap<String, Group>,
+    /// What the previous turn left in the table, and who wrote it.
+    left: LearnedGroups,
+    left_by: Option<Uuid>,
+    /// The buckets of unknown groups were empty at this time.
+    empty_at: Option<Millis>,
+    /// Time at which TAKEN tasks are counted; `None` if that is not necessary, or done.
+    count_at: Option<Millis>,
+    /// Tasks that this turn started before the count.
+    started: HashSet<TaskId>,
+    /// From this time on, a take may reach the table after the processor lease has expired.
+    last_take: Millis,
+    task_lease: Duration,
+    clock_skew: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    running: BTreeSet<TaskId>,
+    /// Ends of leases that no run of this turn ends.
+    leases: Vec<Millis>,
+    /// Time since the epoch at which the bucket is full again; `None` before the first start.
+    full_at: Option<Duration>,
+    /// The downstream asked for no calls until this time, or the group is paused until then.
+    asked_until: Option<Millis>,
+    /// The reason of that pause.
+    reason: Option<String>,
+}
+
+/// What a processor writes before it releases its lease.
+#[derive(Debug)]
+pub(in crate::process) struct Learning {
+    pub(in crate::process) learned: LearnedGroups,
+    /// The last writer when the turn began.
+    pub(in crate::process) seen: Option<Uuid>,
+}
+
+/// The limits of one group that are in effect.
+struct Bounds {
+    concurrency: Option<usize>,
+    rate: Option<RateLimit>,
+}
+
+impl GroupLimits {
+    /// The groups of a turn that starts at `now`. `released` tells whether the processor before
+    /// released its lease.
+    pub(in crate::process) fn new(
+        settings: &ProcessSettings,
+        group: GroupSettings,
+        states: GroupStates,
+        released: bool,
+        now: Millis,
+    ) -> Self {
+        let known = |one: &LearnedGroup| {
+            let mut group = Group {
+                asked_until: one.asked_until,
+                reason: one.reason.clone(),
+                ..Group::default()
+            };
+            // Otherwise its starts are not known.
+            if released {
+                group.leases.clone_from(&one.leases);
+                group.full_at = one.rate_full_at.map(since_epoch);
+            }
+            (one.name.clone(), group)
+        };
+        let lag = settings.index_lag + settings.clock_skew;
+        // The turn before may have ended before its count. Later on, all those leases have expired.
+        let uncounted = states.learned.count_at;
+        let uncounted = uncounted.filter(|at| now < at.plus(settings.task_lease()));
+        let count_at = match released {
+            true => uncounted,
+            false => Some(now.plus(lag)),
+        };
+        Self {
+            settings: group,
+            overrides: states.overrides,
+            changes: states.changes,
+            groups: states.learned.groups.iter().map(known).collect(),
+            empty_at: match released {
+                true => states.learned.empty_at,
+                false => Some(now),
+            },
+            left: states.learned,
+            left_by: states.learned_by,
+            count_at,
+            started: HashSet::new(),
+            last_take: Millis::MAX,
+            task_lease: settings.task_lease(),
+            clock_skew: settings.clock_skew,
+        }
+    }
+
+    /// Whether each group has its own breaker.
+    pub(super) fn have_breakers(&self) -> bool {
+        self.settings.breaker
+    }
+
+    /// The open breakers that the turn before left.
+    pub(super) fn left(&self) -> impl Iterator<Item = (&str, OpenBreaker)> {
+        let groups = self.left.groups.iter();
+        groups.filter_map(|group| Some((group.name.as_str(), group.breaker?)))
+    }
+
+    /// Number of tasks of the group that this turn runs.
+    pub(super) fn running(&self, name: &str) -> usize {
+        self.groups.get(name).map_or(0, |group| group.running.len())
+    }
+
+    /// Closes the group of a task.
+    pub(super) fn close(&mut self, task: &TaskId, pause: &Pause) {
+        let group = self.group(task);
+        group.asked_until = group.asked_until.max(Some(pause.until));
+        group.reason = Some(pause.reason.clone());
+    }
+
+    /// Replaces the operators' overrides by newer ones.
+    pub(in crate::process) fn change(&mut self, states: &GroupStates) {
+        if self.changes < states.changes {
+            self.changes = states.changes;
+            self.overrides.clone_from(&states.overrides);
+        }
+    }
+
+    /// Notes the last moment at which a task of a group with a concurrency limit may be taken.
+    pub(in crate::process) fn take_until(&mut self, last_take: Millis) {
+        self.last_take = last_take;
+    }
+
+    /// Until when no task of the group is due; `None` if it is open. [`Millis::MAX`] means until one
+    /// of its runs ends.
+    pub(in crate::process) fn closed_until(&self, name: &str, now: Millis) -> Option<Millis> {
+        let overridden = self.overrides.get(name);
+        let pause = overridden.and_then(|one| one.pause.as_ref());
+        let group = self.groups.get(name);
+        let asked = group.and_then(|group| group.asked_until);
+        let bounds = self.bounds(name, now);
+        let rate = bounds.rate.map(|rate| self.next_start(name, rate, now));
+        let full = bounds
+            .concurrency
+            .and_then(|most| self.full_until(group, most, now));
+        let until = pause
+            .map(|pause| pause.until)
+            .max(asked)
+            .max(rate)
+            .max(full);
+        until.filter(|until| *until > now)
+    }
+
+    fn bounds(&self, name: &str, now: Millis) -> Bounds {
+        let limit = self.overrides.get(name).and_then(|one| one.limit.as_ref());
+        let limit = limit.filter(|limit| limit.until > now);
+        let concurrency = limit
+            .and_then(|limit| limit.concurrency)
+            .or(self.settings.max_concurrency);
+        let rate = limit.and_then(|limit| limit.rate);
+        Bounds {
+            concurrency: concurrency.map(|most| usize::from(most.get())),
+            rate: match rate {
+                Some(rate) => Some(RateLimit::lowered(None, rate.interval)),
+                None => self.settings.rate,
+            },
+        }
+    }
+
+    /// When the bucket of a group is full again, as time since the epoch.
+    fn full_at(&self, name: &str, rate: RateLimit, now: Millis) -> Duration {
+        let known = self.groups.get(name).and_then(|group| group.full_at);
+        let emptied = self.empty_at.map(|at| since_epoch(at) + rate.refill());
+        let full_at = known.or(emptied).unwrap_or_default();
+        // At most empty: a clock that was ahead must not stop the group.
+        full_at.min(since_epoch(now) + rate.refill())
+    }
+
+    /// When the rate allows the next start.
+    fn next_start(&self, name: &str, rate: RateLimit, now: Millis) -> Millis {
+        let all_but_one = rate.refill().saturating_sub(rate.interval);
+        whole_millis(self.full_at(name, rate, now).saturating_sub(all_but_one))
+    }
+
+    /// Until when `most` tasks of the group run, or may run.
+    fn full_until(&self, group: Option<&Group>, most: usize, now: Millis) -> Option<Millis> {
+        if let Some(at) = self.count_at {
+            return Some(at.max(now.plus(AGAIN)));
+        }
+        if now >= self.last_take {
+            return Some(now.plus(AGAIN));
+        }
+        let group = group?;
+        let live = group.leases.iter().filter(|until| **until > now);
+        if group.running.len() + live.clone().count() < most {
+            return None;
+        }
+        Some(live.min().copied().unwrap_or(Millis::MAX))
+    }
+
+    /// Notes that an attempt at a task starts.
+    pub(in crate::process) fn started(&mut self, task: &TaskId, now: Millis) {
+        let name = task.group();
+        let full_at = self.bounds(name, now).rate.map(|rate| {
+            let full_at = self.full_at(name, rate, now).max(since_epoch(now));
+            full_at + rate.interval
+        });
+        if self.count_at.is_some() {
+            self.started.insert(task.clone());
+        }
+        let group = self.group(task);
+        group.full_at = full_at.or(group.full_at);
+        group.running.insert(task.clone());
+    }
+
+    /// Notes that an attempt ended. If the state of the task is unknown, its lease counts as a run.
+    pub(super) fn ended(&mut self, task: &TaskId, is_known: bool, now: Millis) {
+        let until = now.plus(self.task_lease);
+        let group = self.group(task);
+        group.running.remove(task);
+        if !is_known {
+            group.leases.push(until);
+        }
+    }
+
+    /// Closes the group of a task for as long as the downstream asked. Returns whether that is how
+    /// the queue handles a busy response with a time.
+    pub(super) fn asked(&mut self, task: &TaskId, wait: Duration, now: Millis) -> bool {
+        if !self.settings.close_by_themselves() {
+            return false;
+        }
+        let until = now.plus(wait.max(SHORTEST_CLOSED));
+        let group = self.group(task);
+        group.asked_until = group.asked_until.max(Some(until));
+        group.reason = None;
+        true
+    }
+
+    /// Whether to count the TAKEN tasks now.
+    pub(in crate::process) fn must_count(&self, now: Millis) -> bool {
+        let limited = self.settings.max_concurrency.is_some();
+        let limit = |one: &GroupOverride| one.limit.as_ref().and_then(|limit| limit.concurrency);
+        self.count_at.is_some_and(|at| at <= now)
+            && (limited || self.overrides.values().any(|one| limit(one).is_some()))
+    }
+
+    /// Counts TAKEN tasks of former processors as running, until their leases expire.
+    pub(in crate::process) fn counted(&mut self, leases: &[StandingLease]) {
+        let started = std::mem::take(&mut self.started);
+        self.count_at = None;
+        for lease in leases.iter().map(|standing| &standing.lease) {
+            if !started.contains(&lease.task) {
+                let until = lease.until.plus(self.clock_skew);
+                self.group(&lease.task).leases.push(until);
+            }
+        }
+    }
+
+    /// Postpones the count, because the TAKEN tasks could not be read.
+    pub(in crate::process) fn count_later(&mut self, now: Millis) {
+        self.count_at = Some(now.plus(AGAIN));
+    }
+
+    /// What the next processor needs to know at `now`; `None` if the table has it already.
+    /// `breaker` has the open breaker of a group, and until when it allows no start.
+    pub(super) fn learning(
+        &self,
+        now: Millis,
+        breaker: impl Fn(&str) -> Option<(Option<OpenBreaker>, Option<Millis>)>,
+    ) -> Option<Learning> {
+        let learned = |(name, group): (&String, &Group)| {
+            let mut learned = self.learned_group(name, group, now);
+            if let Some((open, waits)) = breaker(name) {
+                learned.breaker = open;
+                let waits = waits.filter(|until| *until < Millis::MAX);
+                learned.next_start = learned.next_start.max(waits);
+            }
+            let nothing = LearnedGroup {
+                name: name.clone(),
+                ..LearnedGroup::default()
+            };
+            (learned != nothing).then_some(learned)
+        };
+        let mut groups: Vec<LearnedGroup> = self.groups.iter().filter_map(learned).collect();
+        let mut empty_at = self.empty_at;
+        if groups.len() > MAX_LEARNED {
+            let forgotten = groups.len() - MAX_LEARNED;
+            tracing::warn!(
+                forgotten,
+                "too many limited groups to remember; the rates of the others start empty"
+            );
+            // Those with leases first, then open breakers, then those that stay closed longest.
+            groups.sort_by_key(|one| {
+                let is_open = one.breaker.is_some();
+                std::cmp::Reverse((one.leases.len(), is_open, one.rate_full_at))
+            });
+            groups.truncate(MAX_LEARNED);
+            groups.sort_by(|a, b| a.name.cmp(&b.name));
+            empty_at = Some(now);
+        }
+        let learned = LearnedGroups {
+            groups,
+            empty_at,
+            count_at: self.count_at,
+        };
+        (learned != self.left).then_some(Learning {
+            learned,
+            seen: self.left_by,
+        })
+    }
+
+    /// Notes that the table has what this turn, the owner `by` of the processor lease, learned.
+    pub(in crate::process) fn has_learned(&mut self, learned: LearnedGroups, by: Uuid) {
+        self.left = learned;
+        self.left_by = Some(by);
+    }
+
+    fn learned_group(&self, name: &str, group: &Group, now: Millis) -> LearnedGroup {
+        let next_start = |rate| self.next_start(name, rate, now);
+        let next_start = self.bounds(name, now).rate.map(next_start);
+        let after = |until: &Millis| *until > now;
+        let lost = now.plus(self.task_lease);
+        let asked_until = group.asked_until.filter(after);
+        LearnedGroup {
+            name: name.to_owned(),
+            rate_full_at: group.full_at.map(whole_millis).filter(after),
+            next_start: next_start.filter(after),
+            asked_until,
+            reason: asked_until.and(group.reason.clone()),
+            breaker: None,
+            // After a panic of an attempt, its task still counts as running.
+            leases: group
+                .leases
+                .iter()
+                .copied()
+                .filter(after)
+                .chain(group.running.iter().map(|_| lost))
+                .collect(),
+        }
+    }
+
+    fn group(&mut self, task: &TaskId) -> &mut Group {
+        self.groups.entry(task.group().to_owned()).or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! The limits of single groups during a turn.
+
+use aws::error_chain;
+
+use super::Turn;
+use crate::process::downstream::{GroupLimits, Learning};
+use crate::store::{Order, PageQuery, StandingLease, StoreError};
+use crate::task::TaskStatus;
+use crate::time::Millis;
+
+/// Items of the index in one read of TAKEN tasks.
+const PAGE: u16 = 1_000;
+
+/// Maximum number of such reads.
+const MAX_PAGES: u32 = 100;
+
+impl Turn<'_> {
+    /// Applies the operators' overrides, as last read.
+    pub(super) fn update_groups(&mut self) {
+        let lease = self.processor.settings.processor_lease;
+        if let Some(groups) = self.downstream.lock().groups() {
+            self.heartbeat.update_groups(groups, lease);
+        }
+    }
+
+    /// Reads the operators' overrides now, after a wake-up request.
+    pub(super) async fn read_groups(&self) -> Result<(), StoreError> {
+        if self.processor.settings.groups.is_some() {
+            let states = self.processor.store.groups().await?;
+            if let Some(groups) = self.downstream.lock().groups() {
+                groups.change(&states);
+            }
+        }
+        Ok(())
+    }
+
+    /// After a processor lease that was not released, counts the tasks that run elsewhere, before
+    /// tasks of groups with a concurrency limit start.
+    pub(super) async fn count_taken(&mut self) {
+        let now = self.now();
+        let must_count = |groups: &mut GroupLimits| groups.must_count(now);
+        if !self.downstream.lock().groups().is_some_and(must_count) {
+            return;
+        }
+        let taken = self.taken(now).await;
+        let mut downstream = self.downstream.lock();
+        let Some(groups) = downstream.groups() else {
+            return;
+        };
+        match taken {
+            Ok(leases) => groups.counted(&leases),
+            Err(error) => {
+                self.summary.store_errors += 1;
+                let error = error_chain::chain(&error);
+                tracing::warn!(error, "TAKEN tasks not counted, will try again");
+                groups.count_later(self.processor.clock.now());
+            }
+        }
+    }
+
+    async fn taken(&self, now: Millis) -> Result<Vec<StandingLease>, StoreError> {
+        let (mut leases, mut after) = (Vec::new(), None);
+        for _ in 0..MAX_PAGES {
+            let query = PageQuery {
+                status: TaskStatus::Taken.into(),
+                order: Order::NewestFirst,
+                created_from: None,
+                after,
+                limit: PAGE,
+                now,
+            };
+            let page = self.processor.store.taken_page(&query).await?;
+            leases.extend(page.leases);
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        Ok(leases)
+    }
+
+    /// What the next processor needs to know about groups; `None` if the table has it.
+    pub(super) fn learning(&self, now: Millis) -> Option<Learning> {
+        self.downstream.lock().learning(now)
+    }
+
+    /// Writes what the next processor needs to know, before the lease is released.
+    pub(super) async fn learn(&self) -> Result<(), StoreError> {
+        let Some(learning) = self.learning(self.now()) else {
+            return Ok(());
+        };
+        self.processor.learn(self.owner, &learning).await?;
+        if let Some(groups) = self.downstream.lock().groups() {
+            groups.has_learned(learning.learned, self.owner);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,64 @@
+//! The name of a group of tasks, which is a part of their ids.
+
+use std::fmt;
+
+use super::{GROUP_END, InvalidTaskId, TaskId};
+
+/// Longest name of a group, in bytes: that of SQS's `MessageGroupId`.
+pub const MAX_GROUP_BYTES: usize = 128;
+
+/// The name of a group of tasks, for example of a tenant.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GroupName(String);
+
+/// Why a string cannot be the name of a group.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidGroupName {
+    /// Empty or too long.
+    #[error("has {0} bytes; give 1 to {MAX_GROUP_BYTES}, or leave it out for no group")]
+    Length(usize),
+    /// Contains the character that ends the group in a task id.
+    #[error("contains '{GROUP_END}', which ends the group in a task id; choose another name")]
+    Slash,
+    /// A task id cannot begin with it.
+    #[error(transparent)]
+    Id(InvalidTaskId),
+}
+
+impl GroupName {
+    /// Checks a name.
+    ///
+    /// # Errors
+    /// [`InvalidGroupName`] says what is wrong with it.
+    pub fn new(name: impl Into<String>) -> Result<Self, InvalidGroupName> {
+        let name = name.into();
+        if name.is_empty() || name.len() > MAX_GROUP_BYTES {
+            return Err(InvalidGroupName::Length(name.len()));
+        }
+        if name.contains(GROUP_END) {
+            return Err(InvalidGroupName::Slash);
+        }
+        TaskId::new(name.as_str()).map_err(InvalidGroupName::Id)?;
+        Ok(Self(name))
+    }
+
+    /// The id of a task of this group: `<group>/<id>`.
+    ///
+    /// # Errors
+    /// [`InvalidTaskId`] if the id is too long.
+    pub fn compose(&self, id: &TaskId) -> Result<TaskId, InvalidTaskId> {
+        TaskId::new(format!("{}{GROUP_END}{id}", self.0))
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for GroupName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
