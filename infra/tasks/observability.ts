@@ -16,7 +16,7 @@ import { type ProgressAlarms, progressAlarms } from './alarms/progress';
 import type { TaskIngest } from './ingest/task-ingest';
 import type { QueueSettings } from './settings';
 import { taskSections } from './telemetry/dashboard';
-import { TASK_QUERIES } from './telemetry/queries';
+import { GROUP_QUERIES, TASK_QUERIES } from './telemetry/queries';
 
 /** Props of {@link Observability}. */
 export interface ObservabilityProps {
@@ -92,7 +92,8 @@ export class Observability extends Construct implements IQueueObservability {
       ...(props.settings.ingest?.admission === undefined ? [] : [admissionAlarm(this, props.table)]),
     ];
     const { table, functions } = props;
-    this.queries = new SavedQueries(this, 'queries', { queries: TASK_QUERIES, functions });
+    const queries = { ...TASK_QUERIES, ...(props.settings.processing.groups && GROUP_QUERIES) };
+    this.queries = new SavedQueries(this, 'queries', { queries, functions });
     if (props.dashboard) {
       const sections = taskSections(this, table, functions);
       this.dashboard = new QueueDashboard(this, 'dashboard', { alarms: this.all, sections });

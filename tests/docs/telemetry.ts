@@ -7,7 +7,7 @@ import { METRICS } from '../../infra/contract/tasks';
 import { EVERY_LINE, type LogLine } from '../../infra/lambda/telemetry/log-line';
 import { type SavedQuery, textOf } from '../../infra/lambda/telemetry/saved-queries';
 import { TASK_LINES } from '../../infra/tasks/telemetry/log-lines';
-import { TASK_QUERIES } from '../../infra/tasks/telemetry/queries';
+import { GROUP_QUERIES, TASK_QUERIES } from '../../infra/tasks/telemetry/queries';
 import { markdownTable } from '../infra/generated';
 import { Synthesized } from '../infra/synthesis';
 
@@ -102,7 +102,10 @@ function section(
 export function telemetryPage(): string {
   const page = [
     INTRODUCTION,
-    section('Task queue', Synthesized.environment('prod'), TASK_METRICS, TASK_LINES, TASK_QUERIES),
+    section('Task queue', Synthesized.environment('prod'), TASK_METRICS, TASK_LINES, {
+      ...TASK_QUERIES,
+      ...GROUP_QUERIES,
+    }),
     section("Agents' queue", Synthesized.agents('prod'), AGENT_METRICS, AGENT_LINES, AGENT_QUERIES),
   ];
   return `${page.join('\n\n')}\n`;

@@ -11,8 +11,8 @@ use crate::queue::QueueArguments;
 use crate::report::Format;
 use crate::shell::{Completions, Man};
 use crate::verbs::{
-    Cancel, Close, Create, Doctor, Errors, Export, Limit, List, Logs, Messages, Open, Pause, Purge,
-    Redrive, Resume, Show, Status, VerbOnQueue, Wake, Watch,
+    Cancel, Close, Create, Doctor, Errors, Export, Groups, Limit, List, Logs, Messages, Open,
+    Pause, Purge, Redrive, Resume, Show, Status, VerbOnQueue, Wake, Watch,
 };
 
 /// Operates a newest-first task queue and an agents' queue.
@@ -53,13 +53,15 @@ pub(crate) enum Verb {
     List(On<List>),
     /// Group tasks by their last error
     Errors(On<Errors>),
+    /// Show the groups of a queue, for example its tenants: tasks, ages, limits, pauses
+    Groups(On<Groups>),
     /// Show a task: attributes, payload, last error, timeline
     Show(On<Show>),
     /// Create tasks from arguments, from a file of JSON lines, or simulated ones
     Create(On<Create>),
-    /// Pause the queue; running tasks finish
+    /// Pause the queue, or one group; running tasks finish
     Pause(On<Pause>),
-    /// End a pause, and wake the queue
+    /// End a pause of the queue, or of one group, and wake the queue
     Resume(On<Resume>),
     /// Limit the rate and the concurrency of starts for a while
     Limit(On<Limit>),
@@ -68,7 +70,7 @@ pub(crate) enum Verb {
     Breaker(BreakerVerb),
     /// Retry failed tasks: attempts from 0, a new expiry, the original age
     Redrive(On<Redrive>),
-    /// Delete pending tasks, by id, age, error or payload
+    /// Delete pending tasks, by id, group, age, error or payload
     Cancel(On<Cancel>),
     /// Wake a processor, unless one is active or the queue is paused
     Wake(On<Wake>),
@@ -148,6 +150,7 @@ impl Verb {
             Self::Watch(on) => on.parts(),
             Self::List(on) => on.parts(),
             Self::Errors(on) => on.parts(),
+            Self::Groups(on) => on.parts(),
             Self::Show(on) => on.parts(),
             Self::Create(on) => on.parts(),
             Self::Export(on) => on.parts(),

@@ -14,6 +14,7 @@ mod agents;
 mod changes;
 mod chart;
 mod failures;
+mod groups;
 mod overview;
 mod page;
 mod site;
@@ -158,6 +159,7 @@ fn router(site: Arc<Site>) -> Router {
         .route(&at(""), get(overview::overview))
         .route(&at("tasks"), get(tasks::tasks))
         .route(&at("task"), get(tasks::task))
+        .route(&at("groups"), get(groups::groups))
         .route(&at("failures"), get(failures::failures))
         .route(&at("agents"), get(agents::agents))
         .route(

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::time_format::exact;
+use crate::verbs::groups::Unusual;
 
 /// Maximum number of samples whose figures are kept.
 const REMEMBERED: usize = 200;
@@ -42,6 +43,7 @@ pub(crate) struct Sample {
     pub(crate) running: Vec<FoundTask>,
     /// Median age of the tasks in `running` when they started; `None` if no task runs.
     pub(crate) start_age: Option<Duration>,
+    pub(crate) groups: Unusual,
 }
 
 /// Tasks created within the window.
@@ -181,6 +183,7 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample, Failure> {
     let running = running(queue).await?;
     Ok(Sample {
         start_age: start_age(&running),
+        groups: Unusual::of(&queue.store.groups().await?, now),
         status,
         recent,
         more,

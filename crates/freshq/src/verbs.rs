@@ -7,6 +7,7 @@ mod doctor;
 mod errors;
 mod export;
 mod failed_changes;
+pub(crate) mod groups;
 pub(crate) mod limit;
 mod list;
 mod logs;
@@ -23,7 +24,7 @@ mod wake;
 mod watch;
 
 use async_trait::async_trait;
-use lifo_queue::task::TaskId;
+use lifo_queue::task::{GroupName, TaskId};
 
 pub(crate) use self::breaker::{Close, Open};
 pub(crate) use self::cancel::Cancel;
@@ -31,6 +32,7 @@ pub(crate) use self::create::Create;
 pub(crate) use self::doctor::{Doctor, check_agents};
 pub(crate) use self::errors::{Errors, Group};
 pub(crate) use self::export::Export;
+pub(crate) use self::groups::Groups;
 pub(crate) use self::limit::Limit;
 pub(crate) use self::list::{List, StatusName};
 pub(crate) use self::logs::Logs;
@@ -50,6 +52,10 @@ use crate::report::Report;
 
 pub(crate) fn task_id(text: &str) -> Result<TaskId, String> {
     TaskId::new(text).map_err(|error| format!("it {error}"))
+}
+
+pub(crate) fn group_name(text: &str) -> Result<GroupName, String> {
+    GroupName::new(text).map_err(|error| format!("it {error}"))
 }
 
 /// A verb with its arguments.

@@ -3,6 +3,7 @@
 
 mod bulk;
 mod find;
+mod groups;
 mod pattern;
 mod suspects;
 
@@ -13,14 +14,17 @@ use uuid::Uuid;
 
 pub use self::bulk::PurgeReport;
 pub use self::find::{Find, Found, FoundTask};
+pub use self::groups::{GroupDepth, GroupDepths};
 pub use self::pattern::error_pattern;
 pub use self::suspects::Suspect;
-use crate::control::{Author, BreakerHold, Control, OperatorLimit, OperatorLimits, Pause};
+use crate::control::{
+    Author, BreakerHold, Control, GroupChange, GroupChanged, OperatorLimit, OperatorLimits, Pause,
+};
 use crate::depth::{self, Depth};
 use crate::notify::WakeReason;
 use crate::schema;
 use crate::store::{Cancelled, QueueStore, Redrive, Redriven, StoreError, Written};
-use crate::task::{TaskId, TaskStatus, truncate_error};
+use crate::task::{GroupName, TaskId, TaskStatus, truncate_error};
 use crate::time::{Clock, Millis};
 use crate::wake::{Wake, WakeError, Waker};
 
@@ -204,6 +208,26 @@ impl Operator {
             ..limit
         });
         self.store.limit(&OperatorLimits { queue }).await
+    }
+
+    /// Changes the limit or the pause of one group, and wakes a processor: the group may start more
+    /// tasks than before.
+    ///
+    /// # Errors
+    /// [`OperateError`].
+    pub async fn change_group(
+        &self,
+        group: &GroupName,
+        change: &GroupChange,
+    ) -> Result<GroupChanged, OperateError> {
+        let changed = self
+            .store
+            .change_group(group, change, self.clock.now())
+            .await?;
+        if changed == GroupChanged::Done {
+            self.wake().await?;
+        }
+        Ok(changed)
     }
 
     /// Returns one failed task to PENDING, with an expiry after `ttl`, and wakes a processor.

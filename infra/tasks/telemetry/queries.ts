@@ -95,3 +95,19 @@ export const TASK_QUERIES = {
     ],
   },
 } as const satisfies Readonly<Record<string, SavedQuery>>;
+
+/** Further saved queries of a queue with groups. */
+export const GROUP_QUERIES = {
+  'busiest-groups': {
+    name: 'busiest groups',
+    answers: 'the ten groups with the most runs, and the time of their runs in seconds',
+    of: ['process-tasks'],
+    query: [
+      `filter ${isOneOf(run)}`,
+      `parse ${ran.task_id} /^(?<group>[^\\/]*)\\//`,
+      `stats count(*) as runs, sum(${ran.duration_ms}) / 1000 as seconds by group`,
+      'sort runs desc',
+      'limit 10',
+    ],
+  },
+} as const satisfies Readonly<Record<string, SavedQuery>>;

@@ -176,6 +176,7 @@ fn limit_requires_a_value_a_time_and_a_reason_or_off() {
     ] {
         assert_eq!(rejected(line), ErrorKind::MissingRequiredArgument, "{line}");
     }
+    assert!(parse("limit --env dev --off --group acme").is_ok());
     let both = "limit --env dev --off --rate 5";
     assert_eq!(rejected(both), ErrorKind::ArgumentConflict);
     for value in ["--rate=0", "--rate=-0", "--concurrency=0"] {
@@ -270,6 +271,21 @@ fn cancel_requires_ids_and_rejects_reserved_ids() {
 }
 
 #[test]
+fn name_of_a_group_is_checked() {
+    assert!(parse("cancel --env dev --group acme --dry-run").is_ok());
+    for verb in [
+        "limit --off",
+        "pause --for 1h --reason x",
+        "resume",
+        "list",
+        "cancel",
+    ] {
+        let line = format!("{verb} --env dev --group a/b");
+        assert_eq!(rejected(&line), ErrorKind::ValueValidation, "{line}");
+    }
+}
+
+#[test]
 fn missing_and_unknown_verbs_are_usage_errors() {
     assert_eq!(rejected("drain --env dev"), ErrorKind::InvalidSubcommand);
     let none = parse("").unwrap_err();
@@ -298,7 +314,7 @@ fn help_of_each_verb_matches_its_snapshot() {
     all.retain(|(path, _)| !path.contains("-help"));
     assert_eq!(
         all.len(),
-        40,
+        41,
         "{:?}",
         all.iter().map(|(path, _)| path).collect::<Vec<_>>()
     );

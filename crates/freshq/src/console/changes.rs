@@ -2,6 +2,8 @@
 //!
 //! The verbs of the command line make the changes, so their rules and messages apply here too.
 
+mod fields;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +13,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 
+use self::fields::{group, limit_of, redrive, text, time};
 use super::access::Rejected;
 use super::page::{Asked, Fields, OUTCOME, link, page, task_of};
 use super::site::Site;
 use crate::confirm::Prompt;
 use crate::failure::Failure;
-use crate::time_format::parse_duration;
-use crate::verbs::limit::{parse_concurrency, parse_rate};
 use crate::verbs::{Cancel, Close, Limit, Open, Pause, Redrive, Resume, VerbOnQueue, limit, pause};
 
 /// A change that the pages offer.
@@ -126,6 +127,7 @@ impl Change {
         match self {
             Self::Redrive if fields.contains_key("task") => "task",
             Self::Redrive => "failures",
+            _ if fields.contains_key("group") => "groups",
             _ => "./",
         }
     }
@@ -135,6 +137,7 @@ impl Change {
             Self::Pause => Box::new(Pause {
                 time: time(fields, "for")?,
                 reason: text(fields, "reason")?,
+                group: group(fields)?,
                 yes: true,
             }),
             Self::Limit => Box::new(limit_of(fields)?),
@@ -143,6 +146,7 @@ impl Change {
                 concurrency: None,
                 time: None,
                 reason: None,
+                group: group(fields)?,
                 off: true,
             }),
             Self::Open => Box::new(Open {
@@ -150,7 +154,9 @@ impl Change {
                 reason: text(fields, "reason")?,
             }),
             Self::Close => Box::new(Close {}),
-            Self::Resume => Box::new(Resume {}),
+            Self::Resume => Box::new(Resume {
+                group: group(fields)?,
+            }),
             Self::Redrive => Box::new(redrive(fields, time(fields, "ttl")?)?),
             Self::Cancel => Box::new(Cancel {
                 tasks: vec![task_of(fields, "task")?],
@@ -161,7 +167,17 @@ impl Change {
 
     /// The text of the confirmation, and a form that makes the change.
     async fn question(self, site: &Site, fields: &Fields) -> Result<Markup, Failure> {
-        let queue = site.queue.place().await;
+        let group = group(fields)?;
+        let queue = match &group {
+            None => site.queue.place().await,
+            Some(group) => format!("group {group} of {}", site.queue.place().await),
+        };
+        // The address has the fields, because browsers change line breaks in form inputs.
+        let which = fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let which = which.collect::<Vec<_>>();
+        let home = if group.is_some() { "groups" } else { "./" };
         let task = fields.get("task").map(String::as_str);
         let back = |otherwise: &str| match task {
             Some(task) => link("task", &[("id", task)]),
@@ -172,13 +188,8 @@ impl Change {
                 let question = format!(
                     "No task of {queue} will start in this time. Running tasks finish. Tasks that expire in this time never start: by default after 1 h."
                 );
-                form(
-                    "pause".to_owned(),
-                    &question,
-                    time_and_reason(),
-                    "Pause",
-                    "./",
-                )
+                let action = link("pause", &which);
+                form(action, &question, time_and_reason(), "Pause", home)
             }
             Self::Limit => {
                 let question = format!(
@@ -191,20 +202,19 @@ impl Change {
                     input #concurrency name="concurrency" inputmode="numeric";
                     (time_and_reason())
                 };
-                form("limit".to_owned(), &question, inputs, "Limit", "./")
+                form(link("limit", &which), &question, inputs, "Limit", home)
             }
             Self::Unlimit => {
-                let control = site.queue.store.control().await?;
-                let limit = limit::stands(&control, site.queue.clock.now());
-                let limit = limit.unwrap_or_else(|| "it is not limited".to_owned());
+                let limit = match group {
+                    None => {
+                        limit::stands(&site.queue.store.control().await?, site.queue.clock.now())
+                            .unwrap_or_else(|| "it is not limited".to_owned())
+                    }
+                    Some(_) => String::new(),
+                };
                 let question = format!("End the limit of {queue}?\n{limit}");
-                form(
-                    "unlimit".to_owned(),
-                    &question,
-                    html! {},
-                    "End the limit",
-                    "./",
-                )
+                let action = link("unlimit", &which);
+                form(action, &question, html! {}, "End the limit", home)
             }
             Self::Open => {
                 let question = format!("Only probes of {queue} will start in this time.");
@@ -221,11 +231,15 @@ impl Change {
                 form("close".to_owned(), &question, html! {}, "Close", "./")
             }
             Self::Resume => {
-                let control = site.queue.store.control().await?;
-                let pause = pause::stands(&control, site.queue.clock.now());
-                let pause = pause.unwrap_or_else(|| "it is not paused".to_owned());
+                let pause = match group {
+                    None => {
+                        pause::stands(&site.queue.store.control().await?, site.queue.clock.now())
+                            .unwrap_or_else(|| "it is not paused".to_owned())
+                    }
+                    Some(_) => String::new(),
+                };
                 let question = format!("End the pause of {queue} and wake the queue?\n{pause}");
-                form("resume".to_owned(), &question, html! {}, "Resume", "./")
+                form(link("resume", &which), &question, html! {}, "Resume", home)
             }
             Self::Redrive => {
                 let question = question_of_redrive(site, fields).await?;
@@ -233,11 +247,7 @@ impl Change {
                     label for="ttl" { "Time until the new expiry" }
                     input #ttl name="ttl" value="1h" required;
                 };
-                // The address has the fields, because browsers change line breaks in form inputs.
-                let which = fields
-                    .iter()
-                    .map(|(name, value)| (name.as_str(), value.as_str()));
-                let action = link("redrive", &which.collect::<Vec<_>>());
+                let action = link("redrive", &which);
                 form(action, &question, inputs, "Redrive", &back("failures"))
             }
             Self::Cancel => {
@@ -297,69 +307,4 @@ async fn question_of_redrive(site: &Site, fields: &Fields) -> Result<String, Fai
     Ok(format!(
         "Retry {which} of {queue}, with all their attempts and a new expiry?\n{text}"
     ))
-}
-
-fn redrive(fields: &Fields, ttl: Duration) -> Result<Redrive, Failure> {
-    let task = fields.contains_key("task");
-    let all = fields.contains_key("all");
-    let (task, error) = match (task, all) {
-        (true, _) => (Some(task_of(fields, "task")?), None),
-        (false, true) => (None, None),
-        (false, false) => (None, Some(text(fields, "error")?)),
-    };
-    Ok(Redrive {
-        all: task.is_none() && error.is_none(),
-        tasks: task.into_iter().collect(),
-        error,
-        dry_run: false,
-        yes: true,
-        ttl,
-    })
-}
-
-fn text(fields: &Fields, name: &str) -> Result<String, Failure> {
-    let text = fields.get(name).filter(|text| !text.trim().is_empty());
-    text.cloned().ok_or_else(|| Failure::Input {
-        place: name.to_owned(),
-        fault: "it must not be empty".to_owned(),
-    })
-}
-
-/// The limit in the fields.
-fn limit_of(fields: &Fields) -> Result<Limit, Failure> {
-    let limit = Limit {
-        rate: optional(fields, "rate", parse_rate)?,
-        concurrency: optional(fields, "concurrency", parse_concurrency)?,
-        time: Some(time(fields, "for")?),
-        reason: Some(text(fields, "reason")?),
-        off: false,
-    };
-    match (limit.rate, limit.concurrency) {
-        (None, None) => Err(Failure::Input {
-            place: "rate".to_owned(),
-            fault: "give it, or the concurrency".to_owned(),
-        }),
-        _ => Ok(limit),
-    }
-}
-
-/// A field that may be empty.
-fn optional<T>(
-    fields: &Fields,
-    name: &str,
-    parse: fn(&str) -> Result<T, String>,
-) -> Result<Option<T>, Failure> {
-    let text = fields.get(name).map(|text| text.trim());
-    let value = text.filter(|text| !text.is_empty()).map(parse);
-    value.transpose().map_err(|fault| Failure::Input {
-        place: name.to_owned(),
-        fault,
-    })
-}
-
-fn time(fields: &Fields, name: &str) -> Result<Duration, Failure> {
-    parse_duration(&text(fields, name)?).map_err(|fault| Failure::Input {
-        place: name.to_owned(),
-        fault,
-    })
 }

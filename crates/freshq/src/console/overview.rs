@@ -18,10 +18,11 @@ use crate::time_format::{exact, relative, rough, tenths};
 use crate::verbs::{StatusReport, limit, pause};
 
 /// The facts of `freshq status` that the page shows.
-const FACTS: [&str; 15] = [
+const FACTS: [&str; 16] = [
     "as of",
     "paused",
     "limited",
+    "groups",
     "processor",
     "circuit breaker",
     "PENDING",
@@ -87,6 +88,7 @@ fn state(site: &Site, sample: &Sample) -> Markup {
         account: site.account.clone(),
         created: sample.created(),
         next_start: None,
+        groups: sample.groups.clone(),
         status: status.clone(),
     };
     let (control, now) = (&status.control, status.now);

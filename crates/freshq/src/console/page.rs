@@ -26,9 +26,10 @@ pub(super) type Asked = Query<Fields>;
 /// The field with the number of the outcome that a page shows.
 pub(super) const OUTCOME: &str = "outcome";
 
-const MENU: [(&str, &str); 4] = [
+const MENU: [(&str, &str); 5] = [
     ("./", "Queue"),
     ("tasks", "Tasks"),
+    ("groups", "Groups"),
     ("failures", "Failures"),
     ("agents", "Agents"),
 ];

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use lifo_queue::operate::{Find, FoundTask};
 use lifo_queue::schema;
 use lifo_queue::store::Cursor;
-use lifo_queue::task::TaskStatus;
+use lifo_queue::task::{GroupName, TaskStatus};
 use lifo_queue::time::Millis;
 use maud::{Markup, html};
 
@@ -18,7 +18,7 @@ use super::page::{
 };
 use super::site::Site;
 use crate::failure::Failure;
-use crate::verbs::{Shown, StatusName};
+use crate::verbs::{Shown, StatusName, group_name};
 
 /// Maximum number of tasks on a page.
 const LISTED: usize = 50;
@@ -47,9 +47,17 @@ async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
         });
     };
     let error = fields.get("error").filter(|text| !text.is_empty());
+    let group = fields.get("group").filter(|text| !text.is_empty());
+    let group = group.map(|name| group_name(name)).transpose();
+    let group = group.map_err(|fault| Failure::Input {
+        place: "group".to_owned(),
+        fault,
+    })?;
+    let named = group.as_ref().map_or("", GroupName::as_str);
     let find = Find {
         after: fields.get("after").map(|place| cursor(place)).transpose()?,
         error: error.cloned(),
+        group: group.clone(),
         max_items: MOST_READ,
         ..Find::newest(status, LISTED)
     };
@@ -60,13 +68,14 @@ async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
     Ok(html! {
         nav aria-label="Status" {
             @for name in ["pending", "taken", "success", "failure"] {
-                a href=(link("tasks", &[("status", name)])) aria-current=[(name == wanted).then_some("page")] {
+                a href=(link("tasks", &of_group(&[("status", name)], named))) aria-current=[(name == wanted).then_some("page")] {
                     (name.to_uppercase())
                 }
             }
         }
         form.filter method="get" action="tasks" {
             input type="hidden" name="status" value=(wanted);
+            @if group.is_some() { input type="hidden" name="group" value=(named); }
             label for="error" { "Text or pattern in the last error" }
             input #error name="error" value=(error.map_or("", String::as_str));
             button { "Filter" }
@@ -76,16 +85,24 @@ async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
             input #id name="id" required;
             button { "Show" }
         }
+        @if let Some(group) = &group { p { "Only tasks of group " (group) "." } }
         (table("Tasks, newest first", ["Task", "Age", "Attempts", "Last error"], rows, "No such task was found."))
         p { "Tasks read: " (found.items) "." }
         @if let Some(next) = next {
             @let error = error.map_or("", String::as_str);
-            p { a href=(link("tasks", &[("status", wanted), ("error", error), ("after", &next)])) { "Older tasks" } }
+            @let place = [("status", wanted), ("error", error), ("after", next.as_str())];
+            p { a href=(link("tasks", &of_group(&place, named))) { "Older tasks" } }
         }
-        @if let (Some(error), TaskStatus::Failure) = (error, status) {
+        @if let (Some(error), None, TaskStatus::Failure) = (error, &group, status) {
             p.actions { (change(site, "Redrive all with this text…", "redrive", &[("error", error)])) }
         }
     })
+}
+
+/// The fields of a link, with the group if the page shows one.
+fn of_group<'a>(fields: &[(&'a str, &'a str)], group: &'a str) -> Vec<(&'a str, &'a str)> {
+    let group = (!group.is_empty()).then_some(("group", group));
+    fields.iter().copied().chain(group).collect()
 }
 
 fn cursor(place: &str) -> Result<Cursor, Failure> {

@@ -28,13 +28,13 @@ const POLL: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 16;
 
 /// Deletes pending tasks. Running and settled tasks are unchanged. Name the tasks, or choose them by
-/// age, last error or payload.
+/// group, age, last error or payload.
 #[derive(Debug, Default, Args)]
 #[command(group = ArgGroup::new("which").required(true).multiple(true)
-    .args(["tasks", "error", "payload", "older_than", "newer_than"]))]
+    .args(["tasks", "group", "error", "payload", "older_than", "newer_than"]))]
 pub(crate) struct Cancel {
     /// The pending tasks to delete
-    #[arg(value_name = "TASK_ID", value_parser = task_id, conflicts_with_all = ["error", "payload", "older_than", "newer_than"])]
+    #[arg(value_name = "TASK_ID", value_parser = task_id, conflicts_with_all = ["group", "error", "payload", "older_than", "newer_than"])]
     pub(crate) tasks: Vec<TaskId>,
     #[command(flatten)]
     pub(crate) filter: Filter,

@@ -6,11 +6,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args};
-use lifo_queue::control::{Author, Control, OperatorLimit, OperatorRate};
+use lifo_queue::control::{Author, Control, GroupChange, OperatorLimit, OperatorRate};
+use lifo_queue::task::GroupName;
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
-use super::VerbOnQueue;
+use super::{VerbOnQueue, group_name, groups};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -23,7 +24,8 @@ const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
 /// Limits the rate and the concurrency of starts for a while, or ends the limit. Running tasks
 /// finish. A processor applies it with its next heartbeat, within 5 s by default. A limit only
-/// lowers: a value above the deployed setting has no effect. Replaces an earlier limit.
+/// lowers: a value above the deployed setting has no effect. Replaces an earlier limit. With
+/// --group, limits one group of a queue with groups, instead of the limits of its settings.
 #[derive(Debug, Args)]
 #[command(group(
     ArgGroup::new("limits").args(["rate", "concurrency", "off"]).required(true).multiple(true)
@@ -35,6 +37,9 @@ pub(crate) struct Limit {
     /// Maximum number of concurrent tasks
     #[arg(long, value_name = "TASKS", value_parser = parse_concurrency)]
     pub(crate) concurrency: Option<NonZeroU16>,
+    /// Limits only this group
+    #[arg(long, value_parser = group_name)]
+    pub(crate) group: Option<GroupName>,
     /// The duration of the limit, for example 1h
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration, required_unless_present = "off")]
     pub(crate) time: Option<Duration>,
@@ -72,20 +77,28 @@ pub(crate) fn parse_concurrency(text: &str) -> Result<NonZeroU16, String> {
 #[async_trait]
 impl VerbOnQueue for Limit {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
-        let (Some(time), Some(reason)) = (self.time, &self.reason) else {
-            queue.operator.limit(None).await?;
+        let limit = match (self.time, &self.reason) {
+            (Some(time), Some(reason)) => {
+                let name = queue.caller.principal().await.to_owned();
+                let at = queue.clock.now();
+                Some(OperatorLimit {
+                    concurrency: self.concurrency,
+                    rate: self.rate,
+                    until: at.plus(time),
+                    reason: reason.clone(),
+                    by: Author { name, at },
+                })
+            }
+            _ => None,
+        };
+        if let Some(group) = &self.group {
+            return groups::change(queue, group, GroupChange::Limit(limit)).await;
+        }
+        let is_off = limit.is_none();
+        queue.operator.limit(limit).await?;
+        if is_off {
             return Ok(Box::new(Ended));
-        };
-        let name = queue.caller.principal().await.to_owned();
-        let at = queue.clock.now();
-        let limit = OperatorLimit {
-            concurrency: self.concurrency,
-            rate: self.rate,
-            until: at.plus(time),
-            reason: reason.clone(),
-            by: Author { name, at },
-        };
-        queue.operator.limit(Some(limit)).await?;
+        }
         // Reports the stored limit, because operators and processors act on it.
         let control = queue.store.control().await?;
         let now = queue.clock.now();
@@ -143,17 +156,21 @@ impl Report for Ended {
 
 /// The operator's limit, for people: its values, end, reason and author.
 pub(crate) fn stands(control: &Control, now: Millis) -> Option<String> {
-    let limit = control.limit(now)?;
+    control.limit(now).map(|limit| described(limit, now))
+}
+
+/// A limit, for people: its values, end, reason and author.
+pub(crate) fn described(limit: &OperatorLimit, now: Millis) -> String {
     let left = rough(limit.until.since(now));
     let until = exact(limit.until);
     let by = &limit.by;
-    Some(format!(
+    format!(
         "{} until {until}, {left} left: {} (by {} at {})",
         values(limit),
         limit.reason,
         by.name,
         exact(by.at)
-    ))
+    )
 }
 
 /// The values of the limit, for people.
@@ -180,15 +197,18 @@ fn rounded(rate: f64) -> f64 {
 
 /// The operator's limit, for programs.
 pub(crate) fn as_json(control: &Control, now: Millis) -> Option<Value> {
-    control.limit(now).map(|limit| {
-        json!({
-            "ratePerSecond": limit.rate.map(|rate| rounded(rate.per_second())),
-            "concurrency": limit.concurrency,
-            "until": exact(limit.until),
-            "remainingMs": limit.until.since(now).as_millis(),
-            "reason": limit.reason,
-            "by": limit.by.name,
-            "since": exact(limit.by.at),
-        })
+    control.limit(now).map(|limit| described_json(limit, now))
+}
+
+/// A limit, for programs.
+pub(crate) fn described_json(limit: &OperatorLimit, now: Millis) -> Value {
+    json!({
+        "ratePerSecond": limit.rate.map(|rate| rounded(rate.per_second())),
+        "concurrency": limit.concurrency,
+        "until": exact(limit.until),
+        "remainingMs": limit.until.since(now).as_millis(),
+        "reason": limit.reason,
+        "by": limit.by.name,
+        "since": exact(limit.by.at),
     })
 }

@@ -10,11 +10,11 @@ use indicatif::ProgressBar;
 use lifo_queue::operate::{Find, Found, FoundTask};
 use lifo_queue::schema;
 use lifo_queue::store::Cursor;
-use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::task::{GroupName, TaskId, TaskStatus};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
-use super::VerbOnQueue;
+use super::{VerbOnQueue, group_name};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -57,6 +57,9 @@ pub(crate) struct List {
 /// Which tasks of a status.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Filter {
+    /// Only tasks of this group, in a queue with groups
+    #[arg(long, value_parser = group_name)]
+    pub(crate) group: Option<GroupName>,
     /// Only tasks with this text, or a pattern of freshq errors, in their last error
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) error: Option<String>,
@@ -100,6 +103,7 @@ impl Filter {
     pub(super) fn find(&self, status: TaskStatus, after: Option<Cursor>, now: Millis) -> Find {
         let oldest = |time| Cursor::at(now.minus(time), TaskId::from_stored("~"));
         Find {
+            group: self.group.clone(),
             payload: self.payload.clone(),
             status,
             created_from: self.newer_than.map(|time| now.minus(time)),

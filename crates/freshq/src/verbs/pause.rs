@@ -5,15 +5,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use lifo_queue::control::Control;
+use lifo_queue::control::{Author, Control, GroupChange, GroupPause};
 use lifo_queue::depth;
 use lifo_queue::observed::LastResponse;
 use lifo_queue::store::Written;
-use lifo_queue::task::TaskStatus;
+use lifo_queue::task::{GroupName, TaskStatus};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
-use super::VerbOnQueue;
+use super::{VerbOnQueue, group_name, groups};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -26,7 +26,8 @@ use crate::time_format::{exact, parse_duration, rough};
 const UNASKED: Duration = Duration::from_secs(3_600);
 
 /// Pauses the queue for a while; running tasks finish. A longer pause is kept. Asks before a pause
-/// of more than 1 h, the default time until a task expires.
+/// of more than 1 h, the default time until a task expires. With --group, pauses one group of a queue
+/// with groups; the new pause replaces an earlier one.
 #[derive(Debug, Args)]
 pub(crate) struct Pause {
     /// The duration of the pause, for example 30m
@@ -35,6 +36,9 @@ pub(crate) struct Pause {
     /// The reason, for other operators
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) reason: String,
+    /// Pauses only this group
+    #[arg(long, value_parser = group_name)]
+    pub(crate) group: Option<GroupName>,
     /// Skips the confirmation of a long pause
     #[arg(long)]
     pub(crate) yes: bool,
@@ -48,8 +52,15 @@ impl Pause {
         }
         let now = queue.clock.now();
         let pending = depth::measure(&*queue.store, TaskStatus::Pending, None, now).await?;
+        let (pending, which) = match &self.group {
+            None => (format!("{pending}"), String::new()),
+            Some(group) => (
+                format!("{pending} of all groups"),
+                format!("group {group} of "),
+            ),
+        };
         let question = format!(
-            "In a pause of {}, tasks that expire earlier never start: by default tasks expire after {}, and {pending} are pending. Pause {}?",
+            "In a pause of {}, tasks that expire earlier never start: by default tasks expire after {}, and {pending} are pending. Pause {which}{}?",
             rough(self.time),
             rough(UNASKED),
             queue.place().await,
@@ -72,6 +83,18 @@ impl VerbOnQueue for Pause {
             }));
         }
         let author = queue.caller.principal().await;
+        if let Some(group) = &self.group {
+            let at = queue.clock.now();
+            let pause = GroupPause {
+                until: at.plus(self.time),
+                reason: self.reason.clone(),
+                by: Author {
+                    name: author.to_owned(),
+                    at,
+                },
+            };
+            return groups::change(queue, group, GroupChange::Pause(Some(pause))).await;
+        }
         let earliest = queue.clock.now().plus(self.time);
         let written = queue
             .operator

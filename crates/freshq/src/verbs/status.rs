@@ -9,6 +9,7 @@ use lifo_queue::operate::{self, Keys};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
+use super::groups::Unusual;
 use super::{VerbOnQueue, breaker, limit, pause};
 use crate::account::Account;
 use crate::confirm::Prompt;
@@ -40,6 +41,7 @@ impl VerbOnQueue for Status {
             account: account.clone(),
             created: sample::created(queue, status.now).await?,
             next_start: sample::next_start(queue, status.now).await?,
+            groups: Unusual::of(&queue.store.groups().await?, status.now),
             status,
         }))
     }
@@ -61,6 +63,7 @@ pub(crate) struct StatusReport {
     pub(crate) created: Created,
     /// As [`sample::next_start`].
     pub(crate) next_start: Option<Millis>,
+    pub(crate) groups: Unusual,
     pub(crate) status: operate::Status,
 }
 
@@ -243,7 +246,7 @@ impl StatusReport {
     }
 
     /// The name and the value of each fact.
-    pub(crate) fn rows(&self) -> [(&'static str, String); 25] {
+    pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let operate::Status {
             now,
             control,
@@ -251,13 +254,16 @@ impl StatusReport {
             failed,
             ..
         } = &self.status;
-        [
+        let groups = self.groups.text().map(|text| ("groups", text));
+        let first = [
             ("queue", self.queue.clone()),
             ("account", self.account.id().to_owned()),
             ("region", self.account.region.clone()),
             ("as of", exact(*now)),
             ("paused", self.paused()),
             ("limited", self.limited()),
+        ];
+        let rest = [
             ("processor", self.processor()),
             ("PENDING", self.pending()),
             ("oldest PENDING", self.oldest()),
@@ -277,7 +283,8 @@ impl StatusReport {
             ("overloaded", self.overload()),
             ("rate limit's bucket", self.rate()),
             ("redriven tasks", self.redriven()),
-        ]
+        ];
+        first.into_iter().chain(groups).chain(rest).collect()
     }
 }
 
@@ -314,6 +321,7 @@ impl Report for StatusReport {
                 "since": control.paused_by.as_ref().map(|author| exact(author.at)),
             })),
             "limit": limit::as_json(control, now),
+            "groups": self.groups.json(),
             "processor": control.lease.as_ref().map(|lease| json!({
                 "active": lease.until > now,
                 "leaseUntil": exact(lease.until),

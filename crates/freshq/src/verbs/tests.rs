@@ -3,6 +3,7 @@
 
 mod creating;
 mod finding;
+mod groups;
 mod many;
 mod queue;
 mod tasks;

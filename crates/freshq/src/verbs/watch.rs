@@ -104,11 +104,12 @@ async fn carry_out(queue: &Queue, action: Action) -> String {
     let outcome = match action {
         Action::Draw | Action::Quit => return String::new(),
         Action::Show(task) => Show { task }.run(queue, &mut Asked).await,
-        Action::Resume => Resume {}.run(queue, &mut Asked).await,
+        Action::Resume => Resume::default().run(queue, &mut Asked).await,
         Action::Pause(reason) => {
             let pause = Pause {
                 time: keys::PAUSE,
                 reason,
+                group: None,
                 yes: false,
             };
             pause.run(queue, &mut Asked).await

@@ -5,14 +5,20 @@ use serde_json::{Map, Value};
 
 use super::{Operator, error_pattern};
 use crate::schema;
-use crate::store::{Candidate, Cursor, Order, PageQuery, StoreError};
-use crate::task::{TaskId, TaskStatus};
+use crate::store::{Candidate, Cursor, Order, Page, PageQuery, StoreError};
+use crate::task::{GroupName, TaskId, TaskStatus};
 use crate::time::Millis;
 
 const READS_AT_ONCE: usize = 16;
 
 /// Maximum number of index entries in one read. Each entry costs the read of its item.
 const PAGE: usize = 100;
+
+/// Maximum number of index entries in one read for a group, of which each costs no read of its item.
+const GROUP_PAGE: usize = 1_000;
+
+/// Maximum number of index reads in one search for a group.
+const GROUP_PAGES: u32 = 20;
 
 /// Maximum number of index reads in one search. A page of expired tasks is empty.
 const MAX_PAGES: u32 = 200;
@@ -24,6 +30,8 @@ pub struct Find {
     pub created_from: Option<Millis>,
     /// Place in the index to start after; `None` starts with the newest task.
     pub after: Option<Cursor>,
+    /// The group of the tasks, which the index shows; `None` for all groups.
+    pub group: Option<GroupName>,
     /// Text that the last error or its [pattern](error_pattern) contains; `None` for all tasks.
     pub error: Option<String>,
     /// Text that the payload as JSON contains; `None` for all tasks.
@@ -40,11 +48,34 @@ impl Find {
             status,
             created_from: None,
             after: None,
+            group: None,
             error: None,
             payload: None,
             limit,
             max_items: limit,
         }
+    }
+
+    fn most_pages(&self) -> u32 {
+        match self.group {
+            Some(_) => GROUP_PAGES,
+            None => MAX_PAGES,
+        }
+    }
+
+    /// The tasks of the wanted group on a page, at most `most`. The search continues after the last.
+    fn of_group(&self, mut page: Page, most: usize) -> Page {
+        let Some(group) = &self.group else {
+            return page;
+        };
+        page.candidates
+            .retain(|task| task.id.group() == group.as_str());
+        if page.candidates.len() > most {
+            page.candidates.truncate(most);
+            let last = page.candidates.last();
+            page.next = last.map(|task| Cursor::at(task.created, task.id.clone()));
+        }
+        page
     }
 
     /// Whether the item decides if a task matches.
@@ -81,24 +112,28 @@ impl Operator {
         };
         loop {
             let (results, items) = (find.limit - found.tasks.len(), find.max_items - found.items);
-            if results.min(items) == 0 || found.pages == MAX_PAGES {
+            if results.min(items) == 0 || found.pages == find.most_pages() {
                 return Ok(found);
             }
             // A page has no more entries than the result needs, so that each is used. If items
             // decide, few may match, so the page is as large as possible.
-            let page = match find.reads_items() {
+            let read = match find.reads_items() {
                 true => items,
                 false => results.min(items),
+            };
+            let limit = match find.group {
+                Some(_) => GROUP_PAGE,
+                None => read.min(PAGE),
             };
             let query = PageQuery {
                 status: find.status.into(),
                 order: Order::NewestFirst,
                 created_from: find.created_from,
                 after: found.next.take(),
-                limit: u16::try_from(page.min(PAGE)).unwrap_or(u16::MAX),
+                limit: u16::try_from(limit).unwrap_or(u16::MAX),
                 now: self.clock.now(),
             };
-            let page = self.store.pending_page(&query).await?;
+            let page = find.of_group(self.store.pending_page(&query).await?, read);
             found.pages += 1;
             found.items += page.candidates.len();
             let tasks: Vec<Option<FoundTask>> = stream::iter(page.candidates)

@@ -369,3 +369,66 @@ async fn the_console_samples_without_an_open_page() {
     // The clock of the test stands, so that later samples are fresh.
     assert!(site.looks().await.last.is_some(), "sampled at the start");
 }
+
+#[tokio::test]
+async fn groups_are_shown_and_changed_one_by_one() {
+    let world = World::start(true).await;
+    world.put("acme/1", TaskStatus::Pending, 90, None);
+    world.put("globex/1", TaskStatus::Failure, 30, Some("HTTP 500"));
+    let page = world.get("groups").await;
+    page.expect(
+        200,
+        &[
+            "<a href=\"tasks?group=acme\">acme</a>",
+            "<a class=\"button\" href=\"pause?group=acme\">Pause…</a>",
+            "entries of the index read: 1, all pending and running tasks.",
+        ],
+    );
+    assert!(!page.text.contains("globex"), "it has failed tasks only");
+    let question = world.get("limit?group=acme").await;
+    question.expect(
+        200,
+        &[
+            "of group acme of LifoQueue-dev",
+            "action=\"limit?group=acme\"",
+        ],
+    );
+    let form = "concurrency=3&rate=&for=30m&reason=theirs";
+    let done = world.post("limit?group=acme", form).await;
+    assert_eq!(done.header("location"), Some("groups?outcome=0"));
+    let done = world
+        .post("pause?group=acme", "for=30m&reason=theirs")
+        .await;
+    done.expect(303, &[]);
+    let page = world.get("groups").await;
+    page.expect(
+        200,
+        &[
+            "paused until",
+            "limited to 3 tasks at once",
+            "Resume…",
+            "End the limit…",
+        ],
+    );
+    let first = world.get("").await;
+    first.expect(
+        200,
+        &[
+            "<dt>groups</dt><dd>paused: acme; limited: acme",
+            "<title>Queue",
+        ],
+    );
+    world.post("resume?group=acme", "").await.expect(303, &[]);
+    world.post("unlimit?group=acme", "").await.expect(303, &[]);
+    let page = world.get("groups").await;
+    page.expect(200, &["<td>open</td>"]);
+
+    let tasks = world.get("tasks?status=failure&group=globex").await;
+    tasks.expect(200, &["globex/1", "Only tasks of group globex."]);
+    let none = world.get("tasks?status=failure&group=acme").await;
+    none.expect(200, &["No such task was found."]);
+    world
+        .get("tasks?group=a/b")
+        .await
+        .expect(400, &["contains"]);
+}

@@ -32,6 +32,7 @@ fn report(control: Control) -> StatusReport {
             more: false,
         },
         next_start: None,
+        groups: Unusual::default(),
         status: operate::Status {
             now: NOW,
             control,
@@ -238,6 +239,7 @@ fn json_status_has_exact_figures() {
             "text": "HTTP 401 Unauthorized: who are you" },
         "suspects": [{ "taskId": "order-1", "status": "TAKEN", "attempts": 2 }],
         "superseded": { "states": 37, "pendingKeys": 12, "exact": false },
+        "groups": { "paused": [], "limited": [], "closed": [] },
         "limit": { "ratePerSecond": 7.0, "concurrency": 3, "until": "2027-01-15T08:01:00.000Z",
             "remainingMs": 60_000, "reason": "a migration", "by": "user/ana",
             "since": "2027-01-15T07:59:30.000Z" },

@@ -12,7 +12,12 @@ use super::*;
 fn pause(time: Duration) -> Pause {
     let reason = "maintenance".to_owned();
     let yes = false;
-    Pause { time, reason, yes }
+    Pause {
+        time,
+        reason,
+        group: None,
+        yes,
+    }
 }
 
 async fn hold(world: &World, seconds: u64) {
@@ -83,7 +88,11 @@ async fn resume_ends_a_pause_and_notifies_a_processor() {
     let mut world = World::start();
     world.run(&pause(HOUR)).await.unwrap();
     world
-        .expect(&Resume {}, "resumed: a processor was notified", Exit::Done)
+        .expect(
+            &Resume::default(),
+            "resumed: a processor was notified",
+            Exit::Done,
+        )
         .await;
     assert_eq!(world.store.control().await.unwrap().paused_until, None);
     let published = world.topics.process_tasks();
@@ -98,7 +107,7 @@ async fn resume_without_notification_ends_the_pause_and_reports_an_error() {
     let mut world = World::start();
     world.run(&pause(HOUR)).await.unwrap();
     world.topics.set_broken(true);
-    let failure = world.run(&Resume {}).await.unwrap_err();
+    let failure = world.run(&Resume::default()).await.unwrap_err();
     assert!(
         matches!(failure, Failure::Operate(OperateError::Wake(_))),
         "{failure:?}"
@@ -194,7 +203,7 @@ async fn a_long_pause_needs_a_confirmation_that_names_the_pending_tasks() {
     let yes = Pause { yes: true, ..long };
     let line = "paused until 2027-01-15T10:00:00.000Z, 2h left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
     world.expect(&yes, line, Exit::Done).await;
-    let ended = world.run(&Resume {}).await.unwrap().text();
+    let ended = world.run(&Resume::default()).await.unwrap().text();
     assert!(
         ended.contains("the ended pause: until 2027-01-15T10"),
         "{ended}"

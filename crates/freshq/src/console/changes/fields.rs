@@ -1,0 +1,82 @@
+//! Changes from the fields of a request.
+
+use std::time::Duration;
+
+use lifo_queue::task::GroupName;
+
+use crate::console::page::{Fields, task_of};
+use crate::failure::Failure;
+use crate::time_format::parse_duration;
+use crate::verbs::limit::{parse_concurrency, parse_rate};
+use crate::verbs::{Limit, Redrive, group_name};
+
+pub(super) fn redrive(fields: &Fields, ttl: Duration) -> Result<Redrive, Failure> {
+    let task = fields.contains_key("task");
+    let all = fields.contains_key("all");
+    let (task, error) = match (task, all) {
+        (true, _) => (Some(task_of(fields, "task")?), None),
+        (false, true) => (None, None),
+        (false, false) => (None, Some(text(fields, "error")?)),
+    };
+    Ok(Redrive {
+        all: task.is_none() && error.is_none(),
+        tasks: task.into_iter().collect(),
+        error,
+        dry_run: false,
+        yes: true,
+        ttl,
+    })
+}
+
+pub(super) fn text(fields: &Fields, name: &str) -> Result<String, Failure> {
+    let text = fields.get(name).filter(|text| !text.trim().is_empty());
+    text.cloned().ok_or_else(|| Failure::Input {
+        place: name.to_owned(),
+        fault: "it must not be empty".to_owned(),
+    })
+}
+
+/// The limit in the fields.
+pub(super) fn limit_of(fields: &Fields) -> Result<Limit, Failure> {
+    let limit = Limit {
+        rate: optional(fields, "rate", parse_rate)?,
+        concurrency: optional(fields, "concurrency", parse_concurrency)?,
+        time: Some(time(fields, "for")?),
+        reason: Some(text(fields, "reason")?),
+        group: group(fields)?,
+        off: false,
+    };
+    match (limit.rate, limit.concurrency) {
+        (None, None) => Err(Failure::Input {
+            place: "rate".to_owned(),
+            fault: "give it, or the concurrency".to_owned(),
+        }),
+        _ => Ok(limit),
+    }
+}
+
+/// A field that may be empty.
+fn optional<T>(
+    fields: &Fields,
+    name: &str,
+    parse: fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, Failure> {
+    let text = fields.get(name).map(|text| text.trim());
+    let value = text.filter(|text| !text.is_empty()).map(parse);
+    value.transpose().map_err(|fault| Failure::Input {
+        place: name.to_owned(),
+        fault,
+    })
+}
+
+pub(super) fn time(fields: &Fields, name: &str) -> Result<Duration, Failure> {
+    parse_duration(&text(fields, name)?).map_err(|fault| Failure::Input {
+        place: name.to_owned(),
+        fault,
+    })
+}
+
+/// The group that is to be changed; `None` for the whole queue.
+pub(super) fn group(fields: &Fields) -> Result<Option<GroupName>, Failure> {
+    optional(fields, "group", group_name)
+}

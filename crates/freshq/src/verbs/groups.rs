@@ -1,0 +1,329 @@
+//! `freshq groups`: shows the groups of a queue.
+
+mod change;
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use clap::Args;
+use lifo_queue::control::{
+    GroupOverride, GroupPause, GroupStates, LearnedGroup, OpenBreaker, OperatorLimit,
+};
+use lifo_queue::operate::{GroupDepth, GroupDepths};
+use lifo_queue::time::Millis;
+use serde_json::{Value, json};
+
+pub(super) use self::change::change;
+use super::{VerbOnQueue, limit};
+use crate::confirm::Prompt;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::{Report, columns};
+use crate::time_format::{age, exact, rough};
+
+/// Maximum number of groups of a kind that `freshq status` names.
+const NAMED: usize = 5;
+
+/// Shows the groups of a queue with groups, for example its tenants: those with a pause or a limit
+/// first, then those with the most pending tasks.
+///
+/// Reads the newest entries of the index, about 30 per read unit, and prints how many. A group is
+/// closed while it is paused, while its rate allows no start, and while its downstream asks for no
+/// calls. Rates, closures and open circuit breakers are shown as the last turn left them.
+#[derive(Debug, Args)]
+pub(crate) struct Groups {
+    /// Maximum number of groups to show
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) limit: u32,
+    /// Maximum number of pending tasks, and of running ones, to read from the index
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) max_reads: u32,
+}
+
+#[async_trait]
+impl VerbOnQueue for Groups {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+        let (reads, limit) = (self.max_reads as usize, self.limit as usize);
+        Ok(Box::new(
+            GroupsReport::read_from(queue, reads, limit).await?,
+        ))
+    }
+
+    fn changes(&self) -> bool {
+        false
+    }
+}
+
+/// The groups of a queue.
+#[derive(Debug)]
+pub(crate) struct GroupsReport {
+    pub(crate) now: Millis,
+    pub(crate) depths: GroupDepths,
+    pub(crate) states: GroupStates,
+    /// Maximum number of groups to show.
+    pub(crate) limit: usize,
+}
+
+/// One group.
+pub(crate) struct Row<'a> {
+    /// Empty for tasks without a group.
+    pub(crate) name: &'a str,
+    pub(crate) depth: GroupDepth,
+    pub(crate) limit: Option<&'a OperatorLimit>,
+    pub(crate) pause: Option<&'a GroupPause>,
+    /// Until when none of its tasks is due; `None` if it is open.
+    pub(crate) closed_until: Option<Millis>,
+    /// Why the processor closed it.
+    reason: Option<&'a str>,
+    /// The open circuit breaker, as the last turn left it.
+    breaker: Option<OpenBreaker>,
+}
+
+impl GroupsReport {
+    /// Reads the groups: at most `most` entries of the index per status.
+    pub(crate) async fn read_from(
+        queue: &Queue,
+        most: usize,
+        limit: usize,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            depths: queue.operator.group_depths(most).await?,
+            states: queue.store.groups().await?,
+            now: queue.clock.now(),
+            limit,
+        })
+    }
+
+    /// The groups to show, and the number of all that are known.
+    pub(crate) fn rows(&self) -> (Vec<Row<'_>>, usize) {
+        let Self { depths, states, .. } = self;
+        let is_closed = |group: &&LearnedGroup| {
+            group.breaker.is_some() || states.closed_until(&group.name, self.now).is_some()
+        };
+        let closed = states.learned.groups.iter().filter(is_closed);
+        let closed = closed.map(|group| &group.name);
+        let names: BTreeSet<&String> = depths
+            .groups
+            .keys()
+            .chain(states.overrides.keys())
+            .chain(closed)
+            .collect();
+        let mut rows: Vec<_> = names.into_iter().map(|name| self.row(name)).collect();
+        rows.sort_by_key(|row| {
+            let is_closed = row.closed_until.is_some() || row.breaker.is_some();
+            let is_changed = row.limit.is_some() || is_closed;
+            std::cmp::Reverse((is_changed, row.depth.pending, row.depth.taken))
+        });
+        let all = rows.len();
+        rows.truncate(self.limit);
+        (rows, all)
+    }
+
+    fn row<'a>(&'a self, name: &'a str) -> Row<'a> {
+        let overridden = self.states.overrides.get(name);
+        let mut learned = self.states.learned.groups.iter();
+        let learned = learned.find(|group| group.name == name);
+        Row {
+            name,
+            depth: self.depths.groups.get(name).copied().unwrap_or_default(),
+            limit: overridden.and_then(|one| limit_of(one, self.now)),
+            pause: overridden.and_then(|one| pause_of(one, self.now)),
+            closed_until: self.states.closed_until(name, self.now),
+            reason: learned.and_then(|group| group.reason.as_deref()),
+            breaker: learned.and_then(|group| group.breaker),
+        }
+    }
+
+    /// How much was read, for people.
+    pub(crate) fn read(&self) -> String {
+        let all = match self.depths.exact {
+            true => "all pending and running tasks",
+            false => "the newest tasks; older ones are not counted",
+        };
+        format!("entries of the index read: {}, {all}", self.depths.read)
+    }
+}
+
+impl Row<'_> {
+    /// The pause, the limit and other reasons for which no task of the group is due, for people.
+    pub(crate) fn state(&self, now: Millis) -> String {
+        let paused = self.pause.map(|pause| described(pause, now));
+        let closed = self.closed_until.filter(|_| paused.is_none());
+        let reason = self
+            .reason
+            .map_or(String::new(), |reason| format!(": {reason}"));
+        let closed = closed.map(|until| format!("closed until {}{reason}", exact(until)));
+        let breaker = self.breaker.map(|open| {
+            let (since, probes) = (age(open.since, now), open.probes);
+            format!("circuit breaker open for {since}, failed probes: {probes}")
+        });
+        let limited = self
+            .limit
+            .map(|limit| format!("limited to {}", limit::described(limit, now)));
+        let parts: Vec<_> = [paused, closed, breaker, limited]
+            .into_iter()
+            .flatten()
+            .collect();
+        match parts.is_empty() {
+            true => "open".to_owned(),
+            false => parts.join("; "),
+        }
+    }
+
+    fn json(&self, now: Millis) -> Value {
+        let GroupDepth {
+            pending,
+            newest,
+            oldest,
+            taken,
+        } = self.depth;
+        let age = |created: Option<Millis>| created.map(|at| now.since(at).as_millis());
+        json!({
+            "group": self.name,
+            "pending": pending,
+            "running": taken,
+            "newestMs": age(newest),
+            "oldestMs": age(oldest),
+            "closedUntil": self.closed_until.map(exact),
+            "closedBecause": self.closed_until.and(self.reason),
+            "breaker": self.breaker.map(|open| json!({
+                "since": exact(open.since),
+                "failedProbes": open.probes,
+            })),
+            "limit": self.limit.map(|limit| limit::described_json(limit, now)),
+            "paused": self.pause.map(|pause| pause_json(pause, now)),
+        })
+    }
+}
+
+impl Report for GroupsReport {
+    fn exit(&self) -> Exit {
+        Exit::Done
+    }
+
+    fn text(&self) -> String {
+        let now = self.now;
+        let (rows, all) = self.rows();
+        let head = ["GROUP", "PENDING", "RUNNING", "NEWEST", "OLDEST", "STATE"].map(str::to_owned);
+        let aged = |created: Option<Millis>| created.map_or("-".to_owned(), |at| age(at, now));
+        let lines = rows.iter().map(|row| {
+            [
+                shown(row.name).to_owned(),
+                row.depth.pending.to_string(),
+                row.depth.taken.to_string(),
+                aged(row.depth.newest),
+                aged(row.depth.oldest),
+                row.state(now),
+            ]
+        });
+        let mut text = match rows.is_empty() {
+            true => "no task is pending or running, and no group has a limit or a pause".to_owned(),
+            false => columns(std::iter::once(head).chain(lines)),
+        };
+        text += &format!("\n{}", self.read());
+        if all > rows.len() {
+            text += &format!("; groups not shown: {}", all - rows.len());
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        let (rows, all) = self.rows();
+        json!({
+            "groups": rows.iter().map(|row| row.json(self.now)).collect::<Vec<_>>(),
+            "notShown": all - rows.len(),
+            "read": { "entries": self.depths.read, "exact": self.depths.exact },
+        })
+    }
+}
+
+/// The name of a group, for people.
+pub(crate) fn shown(name: &str) -> &str {
+    match name {
+        "" => "(no group)",
+        name => name,
+    }
+}
+
+fn limit_of(one: &GroupOverride, now: Millis) -> Option<&OperatorLimit> {
+    one.limit.as_ref().filter(|limit| limit.until > now)
+}
+
+fn pause_of(one: &GroupOverride, now: Millis) -> Option<&GroupPause> {
+    one.pause.as_ref().filter(|pause| pause.until > now)
+}
+
+/// A pause of a group, for people.
+fn described(pause: &GroupPause, now: Millis) -> String {
+    format!(
+        "paused until {}, {} left: {} (by {} at {})",
+        exact(pause.until),
+        rough(pause.until.since(now)),
+        pause.reason,
+        pause.by.name,
+        exact(pause.by.at)
+    )
+}
+
+fn pause_json(pause: &GroupPause, now: Millis) -> Value {
+    json!({
+        "until": exact(pause.until),
+        "remainingMs": pause.until.since(now).as_millis(),
+        "reason": pause.reason,
+        "by": pause.by.name,
+        "since": exact(pause.by.at),
+    })
+}
+
+/// Groups that do not start tasks as the settings say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unusual {
+    paused: Vec<String>,
+    limited: Vec<String>,
+    /// Closed by a processor.
+    closed: Vec<String>,
+}
+
+impl Unusual {
+    pub(crate) fn of(states: &GroupStates, now: Millis) -> Self {
+        let mut unusual = Self::default();
+        for (name, one) in &states.overrides {
+            unusual
+                .paused
+                .extend(pause_of(one, now).map(|_| name.clone()));
+            unusual
+                .limited
+                .extend(limit_of(one, now).map(|_| name.clone()));
+        }
+        let learned = states.learned.groups.iter().map(|group| &group.name);
+        let closed = learned.filter(|name| states.closed_until(name, now).is_some());
+        let closed = closed.filter(|name| !states.overrides.contains_key(*name));
+        unusual.closed = closed.map(|name| shown(name).to_owned()).collect();
+        unusual
+    }
+
+    /// For people; `None` if there are none.
+    pub(crate) fn text(&self) -> Option<String> {
+        let named = |what: &str, names: &[String]| {
+            let more = names.len().saturating_sub(NAMED);
+            let names = &names[..names.len() - more];
+            (!names.is_empty()).then(|| match more {
+                0 => format!("{what}: {}", names.join(", ")),
+                more => format!("{what}: {} and {more} more", names.join(", ")),
+            })
+        };
+        let parts = [
+            named("paused", &self.paused),
+            named("limited", &self.limited),
+            named("closed", &self.closed),
+        ];
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| format!("{}; see freshq groups", parts.join("; ")))
+    }
+
+    /// For programs.
+    pub(crate) fn json(&self) -> Value {
+        json!({ "paused": self.paused, "limited": self.limited, "closed": self.closed })
+    }
+}

@@ -1,0 +1,109 @@
+//! The outcome of a change of one group.
+
+use lifo_queue::control::{
+    GroupChange, GroupChanged, GroupPause, GroupStates, MAX_OVERRIDES, OperatorLimit,
+};
+use lifo_queue::task::GroupName;
+use lifo_queue::time::Millis;
+use serde_json::{Value, json};
+
+use super::{described, limit_of, pause_json, pause_of};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::Report;
+use crate::verbs::limit;
+
+/// Changes the limit or the pause of a group, and reports what is stored afterwards.
+pub(in crate::verbs) async fn change(
+    queue: &Queue,
+    group: &GroupName,
+    change: GroupChange,
+) -> Result<Box<dyn Report>, Failure> {
+    let changed = queue.operator.change_group(group, &change).await?;
+    // Reports the stored state, because operators and processors act on it.
+    let states = queue.store.groups().await?;
+    Ok(Box::new(Changed {
+        now: queue.clock.now(),
+        group: group.clone(),
+        change,
+        changed,
+        states,
+    }))
+}
+
+/// The outcome of a change of one group.
+#[derive(Debug)]
+struct Changed {
+    now: Millis,
+    group: GroupName,
+    change: GroupChange,
+    changed: GroupChanged,
+    states: GroupStates,
+}
+
+impl Changed {
+    fn row(&self) -> (Option<&OperatorLimit>, Option<&GroupPause>) {
+        let one = self.states.overrides.get(self.group.as_str());
+        (
+            one.and_then(|one| limit_of(one, self.now)),
+            one.and_then(|one| pause_of(one, self.now)),
+        )
+    }
+
+    /// Whether the change is in effect.
+    fn is_in_effect(&self) -> bool {
+        let (limit, pause) = self.row();
+        self.changed == GroupChanged::Done
+            && match &self.change {
+                GroupChange::Limit(wanted) => wanted.is_some() == limit.is_some(),
+                GroupChange::Pause(wanted) => wanted.is_some() == pause.is_some(),
+            }
+    }
+}
+
+impl Report for Changed {
+    fn exit(&self) -> Exit {
+        match self.is_in_effect() {
+            true => Exit::Done,
+            false => Exit::NotAll,
+        }
+    }
+
+    fn text(&self) -> String {
+        let Self { group, now, .. } = self;
+        if self.changed == GroupChanged::TooMany {
+            return format!(
+                "not changed: {MAX_OVERRIDES} other groups have a limit or a pause; freshq groups shows them, and freshq limit --off --group or freshq resume --group ends one"
+            );
+        }
+        if !self.is_in_effect() {
+            return "not changed: another operator changed the group at the same time".to_owned();
+        }
+        let without = "in a queue without processing.groups this has no effect";
+        match (&self.change, self.row()) {
+            (GroupChange::Limit(_), (Some(limit), _)) => format!(
+                "group {group} is limited to {}\n{without}; freshq limit --off --group {group} ends the limit",
+                limit::described(limit, *now)
+            ),
+            (GroupChange::Limit(_), (None, _)) => format!(
+                "the limit of group {group} is ended; an active processor applies the limits of the settings with its next heartbeat"
+            ),
+            (GroupChange::Pause(_), (_, Some(pause))) => format!(
+                "group {group} is {}\nrunning tasks finish; {without}; freshq resume --group {group} ends the pause",
+                described(pause, *now)
+            ),
+            (GroupChange::Pause(_), (_, None)) => format!("the pause of group {group} is ended"),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let (limit, pause) = self.row();
+        json!({
+            "group": self.group.as_str(),
+            "done": self.is_in_effect(),
+            "limit": limit.map(|limit| limit::described_json(limit, self.now)),
+            "paused": pause.map(|pause| pause_json(pause, self.now)),
+        })
+    }
+}

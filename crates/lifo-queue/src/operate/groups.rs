@@ -1,0 +1,98 @@
+//! The groups of a queue: their tasks, from a bounded read of the index.
+
+use std::collections::BTreeMap;
+
+use super::Operator;
+use crate::store::{Candidate, Order, PageQuery, StoreError};
+use crate::task::TaskStatus;
+use crate::time::Millis;
+
+/// Entries of the index in one read.
+const PAGE: usize = 1_000;
+
+/// The groups of the newest tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupDepths {
+    /// By name; the name of tasks without a group is empty.
+    pub groups: BTreeMap<String, GroupDepth>,
+    /// Number of entries of the index that were read.
+    pub read: usize,
+    /// Whether every pending and running task was read. Otherwise there may be more, and older ones.
+    pub exact: bool,
+}
+
+/// Tasks of one group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupDepth {
+    /// Pending tasks that have not expired.
+    pub pending: u32,
+    /// Creation time of the newest of them.
+    pub newest: Option<Millis>,
+    /// Creation time of the oldest of them.
+    pub oldest: Option<Millis>,
+    /// Running tasks, and tasks of crashed processes.
+    pub taken: u32,
+}
+
+impl Operator {
+    /// Counts the newest pending and running tasks of each group. Reads at most `most` entries of
+    /// the index per status.
+    ///
+    /// # Errors
+    /// [`StoreError`]: the index could not be read.
+    pub async fn group_depths(&self, most: usize) -> Result<GroupDepths, StoreError> {
+        let now = self.clock.now();
+        let mut depths = GroupDepths {
+            exact: true,
+            ..GroupDepths::default()
+        };
+        for status in [TaskStatus::Pending, TaskStatus::Taken] {
+            let mut query = PageQuery {
+                status: status.into(),
+                order: Order::NewestFirst,
+                created_from: None,
+                after: None,
+                limit: 0,
+                now,
+            };
+            let mut left = most;
+            loop {
+                query.limit = u16::try_from(left.min(PAGE)).unwrap_or(u16::MAX);
+                let page = self.store.pending_page(&query).await?;
+                depths.read += page.candidates.len();
+                // A page of expired tasks is empty. It counts as full, so that the read ends.
+                left = left.saturating_sub(usize::from(query.limit));
+                for task in page.candidates {
+                    depths.count(&task, status, now);
+                }
+                query.after = page.next;
+                if query.after.is_none() {
+                    break;
+                }
+                if left == 0 {
+                    depths.exact = false;
+                    break;
+                }
+            }
+        }
+        Ok(depths)
+    }
+}
+
+impl GroupDepths {
+    fn count(&mut self, task: &Candidate, status: TaskStatus, now: Millis) {
+        if status == TaskStatus::Pending && task.ttl.is_expired(now) {
+            return;
+        }
+        let group = self.groups.entry(task.id.group().to_owned()).or_default();
+        match status {
+            TaskStatus::Pending => {
+                group.pending += 1;
+                group.newest = group.newest.max(Some(task.created));
+                let oldest = group.oldest.unwrap_or(task.created);
+                group.oldest = Some(oldest.min(task.created));
+            }
+            _ => group.taken += 1,
+        }
+    }
+}
