@@ -37,6 +37,7 @@ mod dev;
 mod exit;
 mod failure;
 mod function;
+mod overrides;
 mod queue;
 mod report;
 mod sample;

@@ -12,9 +12,9 @@ use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::overrides::Unusual;
 use crate::queue::Queue;
 use crate::time_format::exact;
-use crate::verbs::groups::Unusual;
 
 /// Maximum number of samples whose figures are kept.
 const REMEMBERED: usize = 200;

@@ -10,7 +10,8 @@ use maud::{Markup, html};
 use super::page::{Asked, age, change, link, page, table};
 use super::site::Site;
 use crate::failure::Failure;
-use crate::verbs::groups::{GroupsReport, Row, shown};
+use crate::overrides::shown;
+use crate::verbs::groups::{GroupsReport, Row};
 
 /// Maximum number of groups on the page.
 const LISTED: usize = 50;

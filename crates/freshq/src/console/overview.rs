@@ -13,9 +13,10 @@ use maud::{Markup, html};
 use super::chart::chart;
 use super::page::{Asked, age, change, page, problem, table, task_link};
 use super::site::Site;
+use crate::overrides;
 use crate::sample::{Figures, History, Sample, WINDOW, started};
 use crate::time_format::{exact, relative, rough, tenths};
-use crate::verbs::{StatusReport, limit, pause};
+use crate::verbs::{StatusReport, pause};
 
 /// The facts of `freshq status` that the page shows.
 const FACTS: [&str; 16] = [
@@ -65,7 +66,7 @@ fn warnings(looks: &History) -> Markup {
             }
             @if let Some(limit) = control.limit(now) {
                 p.warning {
-                    "Starts are limited to " (limit::values(limit)) " until " (exact(limit.until)) ": "
+                    "Starts are limited to " (overrides::limit_values(limit)) " until " (exact(limit.until)) ": "
                     (limit.reason)
                 }
             }

@@ -6,24 +6,20 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use clap::Args;
-use lifo_queue::control::{
-    GroupOverride, GroupPause, GroupStates, LearnedGroup, OpenBreaker, OperatorLimit,
-};
+use lifo_queue::control::{GroupPause, GroupStates, LearnedGroup, OpenBreaker, OperatorLimit};
 use lifo_queue::operate::{GroupDepth, GroupDepths};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
 pub(super) use self::change::change;
-use super::{VerbOnQueue, limit};
+use super::VerbOnQueue;
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::overrides;
 use crate::queue::Queue;
 use crate::report::{Report, columns};
-use crate::time_format::{age, exact, rough};
-
-/// Maximum number of groups of a kind that `freshq status` names.
-const NAMED: usize = 5;
+use crate::time_format::{age, exact};
 
 /// Shows the groups of a queue with groups, for example its tenants: those with a pause or a limit
 /// first, then those with the most pending tasks.
@@ -127,8 +123,8 @@ impl GroupsReport {
         Row {
             name,
             depth: self.depths.groups.get(name).copied().unwrap_or_default(),
-            limit: overridden.and_then(|one| limit_of(one, self.now)),
-            pause: overridden.and_then(|one| pause_of(one, self.now)),
+            limit: overridden.and_then(|one| overrides::limit_of(one, self.now)),
+            pause: overridden.and_then(|one| overrides::pause_of(one, self.now)),
             closed_until: self.states.closed_until(name, self.now),
             reason: learned.and_then(|group| group.reason.as_deref()),
             breaker: learned.and_then(|group| group.breaker),
@@ -148,7 +144,7 @@ impl GroupsReport {
 impl Row<'_> {
     /// The pause, the limit and other reasons for which no task of the group is due, for people.
     pub(crate) fn state(&self, now: Millis) -> String {
-        let paused = self.pause.map(|pause| described(pause, now));
+        let paused = self.pause.map(|pause| overrides::pause(pause, now));
         let closed = self.closed_until.filter(|_| paused.is_none());
         let reason = self
             .reason
@@ -160,7 +156,7 @@ impl Row<'_> {
         });
         let limited = self
             .limit
-            .map(|limit| format!("limited to {}", limit::described(limit, now)));
+            .map(|limit| format!("limited to {}", overrides::limit(limit, now)));
         let parts: Vec<_> = [paused, closed, breaker, limited]
             .into_iter()
             .flatten()
@@ -191,8 +187,8 @@ impl Row<'_> {
                 "since": exact(open.since),
                 "failedProbes": open.probes,
             })),
-            "limit": self.limit.map(|limit| limit::described_json(limit, now)),
-            "paused": self.pause.map(|pause| pause_json(pause, now)),
+            "limit": self.limit.map(|limit| overrides::limit_json(limit, now)),
+            "paused": self.pause.map(|pause| overrides::pause_json(pause, now)),
         })
     }
 }
@@ -209,7 +205,7 @@ impl Report for GroupsReport {
         let aged = |created: Option<Millis>| created.map_or("-".to_owned(), |at| age(at, now));
         let lines = rows.iter().map(|row| {
             [
-                shown(row.name).to_owned(),
+                overrides::shown(row.name).to_owned(),
                 row.depth.pending.to_string(),
                 row.depth.taken.to_string(),
                 aged(row.depth.newest),
@@ -235,95 +231,5 @@ impl Report for GroupsReport {
             "notShown": all - rows.len(),
             "read": { "entries": self.depths.read, "exact": self.depths.exact },
         })
-    }
-}
-
-/// The name of a group, for people.
-pub(crate) fn shown(name: &str) -> &str {
-    match name {
-        "" => "(no group)",
-        name => name,
-    }
-}
-
-fn limit_of(one: &GroupOverride, now: Millis) -> Option<&OperatorLimit> {
-    one.limit.as_ref().filter(|limit| limit.until > now)
-}
-
-fn pause_of(one: &GroupOverride, now: Millis) -> Option<&GroupPause> {
-    one.pause.as_ref().filter(|pause| pause.until > now)
-}
-
-/// A pause of a group, for people.
-fn described(pause: &GroupPause, now: Millis) -> String {
-    format!(
-        "paused until {}, {} left: {} (by {} at {})",
-        exact(pause.until),
-        rough(pause.until.since(now)),
-        pause.reason,
-        pause.by.name,
-        exact(pause.by.at)
-    )
-}
-
-fn pause_json(pause: &GroupPause, now: Millis) -> Value {
-    json!({
-        "until": exact(pause.until),
-        "remainingMs": pause.until.since(now).as_millis(),
-        "reason": pause.reason,
-        "by": pause.by.name,
-        "since": exact(pause.by.at),
-    })
-}
-
-/// Groups that do not start tasks as the settings say.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Unusual {
-    paused: Vec<String>,
-    limited: Vec<String>,
-    /// Closed by a processor.
-    closed: Vec<String>,
-}
-
-impl Unusual {
-    pub(crate) fn of(states: &GroupStates, now: Millis) -> Self {
-        let mut unusual = Self::default();
-        for (name, one) in &states.overrides {
-            unusual
-                .paused
-                .extend(pause_of(one, now).map(|_| name.clone()));
-            unusual
-                .limited
-                .extend(limit_of(one, now).map(|_| name.clone()));
-        }
-        let learned = states.learned.groups.iter().map(|group| &group.name);
-        let closed = learned.filter(|name| states.closed_until(name, now).is_some());
-        let closed = closed.filter(|name| !states.overrides.contains_key(*name));
-        unusual.closed = closed.map(|name| shown(name).to_owned()).collect();
-        unusual
-    }
-
-    /// For people; `None` if there are none.
-    pub(crate) fn text(&self) -> Option<String> {
-        let named = |what: &str, names: &[String]| {
-            let more = names.len().saturating_sub(NAMED);
-            let names = &names[..names.len() - more];
-            (!names.is_empty()).then(|| match more {
-                0 => format!("{what}: {}", names.join(", ")),
-                more => format!("{what}: {} and {more} more", names.join(", ")),
-            })
-        };
-        let parts = [
-            named("paused", &self.paused),
-            named("limited", &self.limited),
-            named("closed", &self.closed),
-        ];
-        let parts: Vec<_> = parts.into_iter().flatten().collect();
-        (!parts.is_empty()).then(|| format!("{}; see freshq groups", parts.join("; ")))
-    }
-
-    /// For programs.
-    pub(crate) fn json(&self) -> Value {
-        json!({ "paused": self.paused, "limited": self.limited, "closed": self.closed })
     }
 }

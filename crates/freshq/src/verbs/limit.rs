@@ -15,9 +15,10 @@ use super::{VerbOnQueue, group_name, groups};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::overrides;
 use crate::queue::Queue;
 use crate::report::Report;
-use crate::time_format::{exact, parse_duration, rough};
+use crate::time_format::parse_duration;
 
 /// The longest time between two starts that an operator may enter.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 3600);
@@ -156,59 +157,12 @@ impl Report for Ended {
 
 /// The operator's limit, for people: its values, end, reason and author.
 pub(crate) fn stands(control: &Control, now: Millis) -> Option<String> {
-    control.limit(now).map(|limit| described(limit, now))
-}
-
-/// A limit, for people: its values, end, reason and author.
-pub(crate) fn described(limit: &OperatorLimit, now: Millis) -> String {
-    let left = rough(limit.until.since(now));
-    let until = exact(limit.until);
-    let by = &limit.by;
-    format!(
-        "{} until {until}, {left} left: {} (by {} at {})",
-        values(limit),
-        limit.reason,
-        by.name,
-        exact(by.at)
-    )
-}
-
-/// The values of the limit, for people.
-pub(crate) fn values(limit: &OperatorLimit) -> String {
-    let rate = limit.rate.map(|rate| match rate.interval.as_millis() {
-        0..=1_000 => format!("{} starts/s", rounded(rate.per_second())),
-        ms => {
-            let interval = Duration::from_millis(u64::try_from(ms).unwrap_or(u64::MAX));
-            format!("one start every {}", humantime::format_duration(interval))
-        }
-    });
-    let concurrency = limit.concurrency.map(|tasks| match tasks.get() {
-        1 => "1 task at once".to_owned(),
-        tasks => format!("{tasks} tasks at once"),
-    });
-    let values: Vec<_> = rate.into_iter().chain(concurrency).collect();
-    values.join(" and ")
-}
-
-/// A rate without the error of its interval in nanoseconds.
-fn rounded(rate: f64) -> f64 {
-    (rate * 1_000.0).round() / 1_000.0
+    control.limit(now).map(|limit| overrides::limit(limit, now))
 }
 
 /// The operator's limit, for programs.
 pub(crate) fn as_json(control: &Control, now: Millis) -> Option<Value> {
-    control.limit(now).map(|limit| described_json(limit, now))
-}
-
-/// A limit, for programs.
-pub(crate) fn described_json(limit: &OperatorLimit, now: Millis) -> Value {
-    json!({
-        "ratePerSecond": limit.rate.map(|rate| rounded(rate.per_second())),
-        "concurrency": limit.concurrency,
-        "until": exact(limit.until),
-        "remainingMs": limit.until.since(now).as_millis(),
-        "reason": limit.reason,
-        "by": limit.by.name,
-        "since": exact(limit.by.at),
-    })
+    control
+        .limit(now)
+        .map(|limit| overrides::limit_json(limit, now))
 }

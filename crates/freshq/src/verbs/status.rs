@@ -9,12 +9,12 @@ use lifo_queue::operate::{self, Keys};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
-use super::groups::Unusual;
 use super::{VerbOnQueue, breaker, limit, pause};
 use crate::account::Account;
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::overrides::Unusual;
 use crate::queue::Queue;
 use crate::report::{Report, two_columns};
 use crate::sample::{self, Created};

@@ -7,12 +7,11 @@ use lifo_queue::task::GroupName;
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
-use super::{described, limit_of, pause_json, pause_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::overrides::{self, limit_of, pause_of};
 use crate::queue::Queue;
 use crate::report::Report;
-use crate::verbs::limit;
 
 /// Changes the limit or the pause of a group, and reports what is stored afterwards.
 pub(in crate::verbs) async fn change(
@@ -84,14 +83,14 @@ impl Report for Changed {
         match (&self.change, self.row()) {
             (GroupChange::Limit(_), (Some(limit), _)) => format!(
                 "group {group} is limited to {}\n{without}; freshq limit --off --group {group} ends the limit",
-                limit::described(limit, *now)
+                overrides::limit(limit, *now)
             ),
             (GroupChange::Limit(_), (None, _)) => format!(
                 "the limit of group {group} is ended; an active processor applies the limits of the settings with its next heartbeat"
             ),
             (GroupChange::Pause(_), (_, Some(pause))) => format!(
                 "group {group} is {}\nrunning tasks finish; {without}; freshq resume --group {group} ends the pause",
-                described(pause, *now)
+                overrides::pause(pause, *now)
             ),
             (GroupChange::Pause(_), (_, None)) => format!("the pause of group {group} is ended"),
         }
@@ -102,8 +101,8 @@ impl Report for Changed {
         json!({
             "group": self.group.as_str(),
             "done": self.is_in_effect(),
-            "limit": limit.map(|limit| limit::described_json(limit, self.now)),
-            "paused": pause.map(|pause| pause_json(pause, self.now)),
+            "limit": limit.map(|limit| overrides::limit_json(limit, self.now)),
+            "paused": pause.map(|pause| overrides::pause_json(pause, self.now)),
         })
     }
 }

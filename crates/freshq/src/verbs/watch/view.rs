@@ -11,9 +11,10 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear, Paragraph, Sparkline, Wrap};
 
 use super::keys::{Field, HELP, Keys, Mode, PAUSE};
+use crate::overrides;
 use crate::sample::{History, Sample, WINDOW};
 use crate::time_format::{age, exact, relative, rough, tenths};
-use crate::verbs::{limit, pause};
+use crate::verbs::pause;
 
 /// Minimum height of the curves.
 const CURVES: u16 = 4;
@@ -189,7 +190,10 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
         },
     ];
     if let Some(limit) = control.limit(now) {
-        let (values, left) = (limit::values(limit), rough(limit.until.since(now)));
+        let (values, left) = (
+            overrides::limit_values(limit),
+            rough(limit.until.since(now)),
+        );
         let text = format!("limited    {values}, {left} left: {}", limit.reason);
         lines.insert(1, Line::from(text).yellow());
     }

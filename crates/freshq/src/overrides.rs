@@ -1,0 +1,155 @@
+//! The text and the JSON of what operators changed: limits and pauses.
+
+use std::time::Duration;
+
+use lifo_queue::control::{GroupOverride, GroupPause, GroupStates, OperatorLimit};
+use lifo_queue::time::Millis;
+use serde_json::{Value, json};
+
+use crate::time_format::{exact, rough};
+
+/// Maximum number of groups of a kind that `freshq status` names.
+const NAMED: usize = 5;
+
+/// A limit, for people: its values, end, reason and author.
+pub(crate) fn limit(limit: &OperatorLimit, now: Millis) -> String {
+    let left = rough(limit.until.since(now));
+    let until = exact(limit.until);
+    let by = &limit.by;
+    format!(
+        "{} until {until}, {left} left: {} (by {} at {})",
+        limit_values(limit),
+        limit.reason,
+        by.name,
+        exact(by.at)
+    )
+}
+
+/// The values of the limit, for people.
+pub(crate) fn limit_values(limit: &OperatorLimit) -> String {
+    let rate = limit.rate.map(|rate| match rate.interval.as_millis() {
+        0..=1_000 => format!("{} starts/s", rounded(rate.per_second())),
+        ms => {
+            let interval = Duration::from_millis(u64::try_from(ms).unwrap_or(u64::MAX));
+            format!("one start every {}", humantime::format_duration(interval))
+        }
+    });
+    let concurrency = limit.concurrency.map(|tasks| match tasks.get() {
+        1 => "1 task at once".to_owned(),
+        tasks => format!("{tasks} tasks at once"),
+    });
+    let values: Vec<_> = rate.into_iter().chain(concurrency).collect();
+    values.join(" and ")
+}
+
+/// A rate without the error of its interval in nanoseconds.
+fn rounded(rate: f64) -> f64 {
+    (rate * 1_000.0).round() / 1_000.0
+}
+
+/// A limit, for programs.
+pub(crate) fn limit_json(limit: &OperatorLimit, now: Millis) -> Value {
+    json!({
+        "ratePerSecond": limit.rate.map(|rate| rounded(rate.per_second())),
+        "concurrency": limit.concurrency,
+        "until": exact(limit.until),
+        "remainingMs": limit.until.since(now).as_millis(),
+        "reason": limit.reason,
+        "by": limit.by.name,
+        "since": exact(limit.by.at),
+    })
+}
+
+/// The name of a group, for people.
+pub(crate) fn shown(name: &str) -> &str {
+    match name {
+        "" => "(no group)",
+        name => name,
+    }
+}
+
+/// The live limit of a group.
+pub(crate) fn limit_of(one: &GroupOverride, now: Millis) -> Option<&OperatorLimit> {
+    one.limit.as_ref().filter(|limit| limit.until > now)
+}
+
+/// The live pause of a group.
+pub(crate) fn pause_of(one: &GroupOverride, now: Millis) -> Option<&GroupPause> {
+    one.pause.as_ref().filter(|pause| pause.until > now)
+}
+
+/// A pause of a group, for people.
+pub(crate) fn pause(pause: &GroupPause, now: Millis) -> String {
+    format!(
+        "paused until {}, {} left: {} (by {} at {})",
+        exact(pause.until),
+        rough(pause.until.since(now)),
+        pause.reason,
+        pause.by.name,
+        exact(pause.by.at)
+    )
+}
+
+/// A pause of a group, for programs.
+pub(crate) fn pause_json(pause: &GroupPause, now: Millis) -> Value {
+    json!({
+        "until": exact(pause.until),
+        "remainingMs": pause.until.since(now).as_millis(),
+        "reason": pause.reason,
+        "by": pause.by.name,
+        "since": exact(pause.by.at),
+    })
+}
+
+/// Groups that do not start tasks as the settings say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unusual {
+    paused: Vec<String>,
+    limited: Vec<String>,
+    /// Closed by a processor.
+    closed: Vec<String>,
+}
+
+impl Unusual {
+    pub(crate) fn of(states: &GroupStates, now: Millis) -> Self {
+        let mut unusual = Self::default();
+        for (name, one) in &states.overrides {
+            unusual
+                .paused
+                .extend(pause_of(one, now).map(|_| name.clone()));
+            unusual
+                .limited
+                .extend(limit_of(one, now).map(|_| name.clone()));
+        }
+        let closed = states.learned.groups.iter().filter(|group| {
+            !states.overrides.contains_key(&group.name)
+                && (group.breaker.is_some() || states.closed_until(&group.name, now).is_some())
+        });
+        unusual.closed = closed.map(|group| shown(&group.name).to_owned()).collect();
+        unusual
+    }
+
+    /// For people; `None` if there are none.
+    pub(crate) fn text(&self) -> Option<String> {
+        let named = |what: &str, names: &[String]| {
+            let more = names.len().saturating_sub(NAMED);
+            let names = &names[..names.len() - more];
+            (!names.is_empty()).then(|| match more {
+                0 => format!("{what}: {}", names.join(", ")),
+                more => format!("{what}: {} and {more} more", names.join(", ")),
+            })
+        };
+        let parts = [
+            named("paused", &self.paused),
+            named("limited", &self.limited),
+            named("closed", &self.closed),
+        ];
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| format!("{}; see freshq groups", parts.join("; ")))
+    }
+
+    /// For programs.
+    pub(crate) fn json(&self) -> Value {
+        json!({ "paused": self.paused, "limited": self.limited, "closed": self.closed })
+    }
+}
