@@ -92,7 +92,7 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "tail call before the release",
         f"{_CORE}/process/finish.rs",
-        "        self.release(release, summary).await?;\n        if summary.idle_turns",
+        "        self.release(release, learning, summary).await?;\n        if summary.idle_turns",
         """        let early = Notification {
             reason: WakeReason::TailCall,
             event: release.owner.to_string(),
@@ -100,7 +100,7 @@ GUARDS: tuple[Guard, ...] = (
         };
         self.notifier.tail_call(&early).await?;
         summary.tail_call = true;
-        self.release(release, summary).await?;
+        self.release(release, learning, summary).await?;
         if summary.tail_call {
             summary.exit = Exit::TimeUp;
             return Ok(());
@@ -317,8 +317,32 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "start limited groups after a crash without a count",
         _GROUPS,
-        "count_at: (!released).then(|| now.plus(lag)),",
-        "count_at: (!released && lag.is_zero()).then(|| now.plus(lag)),",
+        "false => Some(now.plus(lag)),",
+        "false => (lag.is_zero()).then(|| now.plus(lag)),",
+    ),
+    one_change(
+        "forget that the turn before did not count the tasks of a crashed processor",
+        _GROUPS,
+        "true => uncounted,",
+        "true => uncounted.filter(|at| *at == Millis::MAX),",
+    ),
+    one_change(
+        "open the breaker of a group as late as that of a queue",
+        f"{_CORE}/process/downstream/breakers.rs",
+        "ledger.breaker.opens_early();",
+        "if last_start == Millis::MAX {\n        ledger.breaker.opens_early();\n    }",
+    ),
+    one_change(
+        "probe with the newest task of a group each time",
+        f"{_CORE}/process/groups.rs",
+        "let is_probed = gates.is_probed(name);",
+        "let is_probed = gates.is_probed(name) && name.is_empty();",
+    ),
+    one_change(
+        "leave a breaker of a group out of what the turn learned",
+        f"{_CORE}/process/downstream/groups.rs",
+        "learned.breaker = open;",
+        "learned.breaker = open.filter(|open| open.probes == u32::MAX);",
     ),
     one_change(
         "forget a lease that the turn could not end",
