@@ -137,7 +137,7 @@ fn storm_of_messages(storm: &Storm) -> Markup {
     let shares = rows(&|name| Some(100.0 * storm.under_2s(ARRIVALS, name)?));
     let age = |seconds: f64| match seconds < 100.0 {
         true => format!("{seconds:.1} s"),
-        false => "over 100 s".to_owned(),
+        false => "> 100 s".to_owned(),
     };
     let body = html! {
         (text(LEFT, 104.0, "ink", "Age at the start of a task sent after the burst (95th percentile)"))
