@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { InvalidConfiguration, type Problem } from '../../infra/lambda/problem';
-import { REPORT_MARGIN_MS } from '../../infra/tasks/ingest/rules';
+import { POSTPONED_MS, REPORT_MARGIN_MS } from '../../infra/tasks/ingest/rules';
 import { settingsProblems } from '../../infra/tasks/rules';
 import { resolveSettings } from '../../infra/tasks/settings';
 import type { AlarmSettings } from '../../infra/tasks/settings/alarms';
@@ -124,7 +124,11 @@ const REJECTED: Rejection[] = [
     'ingest.retention',
     { retention: minutes(30) },
   ],
-  ['retention: 1 h, maxReceiveCount: 10, visibilityMax: 15 min', 'ingest.retention', { retention: hours(1) }],
+  [
+    'retention: 95 min, maxReceiveCount: 10, visibilityMax: 15 min',
+    'ingest.retention',
+    { retention: minutes(95) },
+  ],
   [
     'retention: 1 d, maxReceiveCount: 100, visibilityMax: 15 min',
     'ingest.retention',
@@ -174,21 +178,23 @@ test.each<Accepted>([
   ['the maximum of pollers', { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } }],
   ['five receives', { maxReceiveCount: 5 }],
   ['the longest timeout', { functionTimeout: minutes(15), batchWindow: minutes(5) }],
-  // Five times the visibility timeout, then five times 30 s for the function plus a backoff of 160, 320, 640, 900, 900
-  // s.
-  ['one second more than all receives take', { retention: seconds(900 + 190 + 350 + 670 + 930 + 930 + 1) }],
+  // Three times the visibility timeout, then 30 s for the function plus a backoff of 240, 480, and five times 900 s.
+  ['one second more than all receives take', { retention: seconds(540 + 270 + 510 + 5 * 930 + 1) }],
   ['an alarm a second beyond a failed attempt', {}, { ingestDelay: seconds(181) }],
 ])('accepted: %s', (...[, ingest, alarms]: Accepted) => {
   expect(problems(ingest, alarms)).toEqual([]);
 });
 
 test('exactly what all receives take is rejected', () => {
-  expect(problems({ retention: seconds(3_970) }).map(({ setting }) => setting)).toEqual(['ingest.retention']);
+  expect(problems({ retention: seconds(5_970) }).map(({ setting }) => setting)).toEqual(['ingest.retention']);
 });
 
-test('the margin for the report is the one of the function', () => {
-  const source = readFileSync(join(ROOT, 'crates', 'lambda', 'src', 'config', 'tasks.rs'), 'utf8');
-  expect(source).toContain(`REPORT_MARGIN: Duration = Duration::from_secs(${REPORT_MARGIN_MS / 1_000});`);
+test.each([
+  ['crates/lambda/src/config/tasks.rs', 'REPORT_MARGIN', REPORT_MARGIN_MS],
+  ['crates/lifo-queue/src/ingest/backpressure.rs', 'POSTPONED', POSTPONED_MS],
+])('%s has the same %s', (path, name, milliseconds) => {
+  const source = readFileSync(join(ROOT, path), 'utf8');
+  expect(source).toContain(`${name}: Duration = Duration::from_secs(${milliseconds / 1_000});`);
 });
 
 test('a queue is rejected with every rule and remedy at once', () => {

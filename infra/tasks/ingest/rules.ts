@@ -20,6 +20,12 @@ const FIRST_BATCHES = 5;
 /** Time from the report of `ingest-tasks` to its timeout: `REPORT_MARGIN` of `crates/lambda/src/config/tasks.rs`. */
 export const REPORT_MARGIN_MS = 1_000;
 
+/**
+ * Upper bound of the first visibility timeout of a message that was not written because the table throttles, in
+ * milliseconds: `POSTPONED` of `crates/lifo-queue/src/ingest/backpressure.rs`.
+ */
+export const POSTPONED_MS = 30_000;
+
 /** The rules that the settings of an ingest queue break; none if they are valid. */
 export function ingestProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSettings>): Problem[] {
   const problems = [
@@ -189,13 +195,14 @@ function retentionProblems(ingest: ResolvedIngestSettings): Problem[] {
 /**
  * The longest time for which its attempts hide a message before SQS moves it to the dead-letter queue, in milliseconds.
  * If the function fails, an attempt hides the message for the visibility timeout. If the function cannot write the
- * message, the attempt hides it during the invocation and the backoff, which doubles with each receive up to
- * visibilityMax.
+ * message, the attempt hides it during the invocation and the backoff. That doubles with each receive up to
+ * visibilityMax, and begins with 30 s if the table throttles.
  */
 function heldBeforeDeadLetter(ingest: ResolvedIngestSettings): number {
   const { visibilityTimeout, visibilityBase, visibilityMax, functionTimeout, maxReceiveCount } = ingest;
+  const first = Math.max(ms(visibilityBase), POSTPONED_MS);
   return Array.from({ length: maxReceiveCount }, (_, attempt) => {
-    const backoff = Math.min(ms(visibilityBase) * 2 ** attempt, ms(visibilityMax));
+    const backoff = Math.min(first * 2 ** attempt, ms(visibilityMax));
     return Math.max(ms(visibilityTimeout), ms(functionTimeout) + backoff);
   }).reduce((sum, each) => sum + each, 0);
 }

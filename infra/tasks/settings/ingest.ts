@@ -120,7 +120,9 @@ export interface IngestSettings {
    */
   readonly visibilityBase?: Duration;
   /**
-   * Limit of this upper bound, after any receive.
+   * Limit of this upper bound, after any receive. During a storm, a message that the table does not take uses up a receive
+   * within this time. So with a small limit, SQS soon moves it to the dead-letter queue, unless {@link maxReceiveCount} is
+   * large.
    * @default 15 minutes
    */
   readonly visibilityMax?: Duration;
