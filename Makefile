@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 # A verb's variables are read only from the command line, because ENV and NAME have other meanings in many environments.
 # E2E has no other meaning, so it is read from the environment too.
-SWITCHES := LOCAL YES IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE DRY
+SWITCHES := LOCAL YES IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE DRY STORM
 OPTIONS := $(SWITCHES) PLATFORM ENV NAME QUEUE REGION F EVENT N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
   HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER SINCE MINUTES RUNNER TEMPLATE DEPLOY
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
@@ -97,8 +97,8 @@ demo-agents: synth-local ## deploy to a local AWS and watch calls reach the agen
 	@$(BIN)/python -m local demo-agents
 
 .PHONY: demo-iot
-demo-iot: synth-local ## deploy to a local AWS and let more devices connect than the downstream can validate
-	@$(BIN)/python -m local demo-iot
+demo-iot: synth-local ## deploy to a local AWS and let more devices connect than the downstream can validate; STORM=1 lets 20,000 connect within two seconds [STORM]
+	@$(BIN)/python -m local demo-iot $(if $(STORM),--storm)
 
 .PHONY: local-up
 local-up: synth-local ## start a local AWS with both stacks; writes .local/env for your shell [UNRELIABLE]

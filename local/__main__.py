@@ -40,7 +40,7 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.command == "demo-agents":
         return demo_agents.run(_local_assembly(arguments), console)
     if arguments.command == "demo-iot":
-        return demo_iot.run(_local_assembly(arguments), console)
+        return demo_iot.run(_local_assembly(arguments), console, demo_iot.STORM if arguments.storm else demo_iot.USUAL)
     if arguments.command == "burst":
         return burst.run(_local_assembly(arguments), console)
     if arguments.command == "up":
@@ -89,6 +89,8 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=purpose)
         command.add_argument("--stack", default=_default_stack(name))
         command.add_argument("--assembly", type=Path, default=_default_assembly(name))
+        if name == "demo-iot":
+            command.add_argument("--storm", action="store_true", help="20,000 devices within two seconds")
         if name == "demo":
             command.add_argument("--console", metavar="FRESHQ", help="also serve the console of this freshq")
     return parser

@@ -95,7 +95,7 @@ def test_the_arrival_order_serves_the_oldest_first_and_drops_expired_tasks() -> 
 
 
 def test_an_outcome_computes_its_counts_and_percentiles() -> None:
-    outcome = Outcome("any", 10, [9.0, 1.0, 5.0, 5.1], calls=5, outdated=1)
+    outcome = Outcome("any", 10, [9.0, 1.0, 5.0, 5.1], outdated=1)
     assert (outcome.soon, outcome.shed) == (2, 6)
     assert (outcome.percentile(0.5), outcome.percentile(0.9)) == (5.0, 9.0)
 
