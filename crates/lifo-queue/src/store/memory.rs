@@ -9,11 +9,11 @@ mod keyed;
 mod operator;
 mod record;
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
+use self::index::Tasks;
 pub use self::record::Record;
 use super::{
     Candidate, Conflict, Inserted, Meter, Page, PageQuery, StandingLease, StoreError, TakeOutcome,
@@ -34,7 +34,7 @@ pub struct MemoryStore {
 
 #[derive(Debug, Default)]
 struct State {
-    tasks: BTreeMap<TaskId, Record>,
+    tasks: Tasks,
     control: Control,
     meter: Meter,
     groups: GroupStates,
@@ -86,12 +86,12 @@ impl MemoryStore {
         change: impl FnOnce(&mut Record, bool),
     ) -> Written {
         let mut state = self.lock();
-        let Some(record) = state.tasks.get_mut(&lease.task) else {
+        let Some(mut record) = state.tasks.get_mut(&lease.task) else {
             return Written::Lost;
         };
         if record.is_ours(TaskStatus::Taken, lease) {
             let overtaken = record.overtaken;
-            change(record, overtaken);
+            change(&mut record, overtaken);
             record.leave(target);
             return match overtaken {
                 true => Written::Overtaken,
@@ -132,7 +132,7 @@ impl TaskStore for MemoryStore {
     }
 
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError> {
-        let (evaluated, next) = self.lock().page(query)?;
+        let (evaluated, next) = self.lock().tasks.page(query)?;
         let visible = evaluated
             .into_iter()
             .filter(|(_, record)| match record.ttl {
@@ -157,7 +157,7 @@ impl TaskStore for MemoryStore {
     }
 
     async fn taken_page(&self, query: &PageQuery) -> Result<TakenPage, StoreError> {
-        let (evaluated, next) = self.lock().page(query)?;
+        let (evaluated, next) = self.lock().tasks.page(query)?;
         let leases = evaluated.into_iter().filter_map(|(task, record)| {
             let (token, until) = (record.lease_token?, record.lease_until?);
             let attempts = record.attempts;
@@ -184,7 +184,7 @@ impl TaskStore for MemoryStore {
             return Ok(TakeOutcome::Rejected { reason });
         }
         let mut state = self.lock();
-        let Some(record) = state.tasks.get_mut(&lease.task) else {
+        let Some(mut record) = state.tasks.get_mut(&lease.task) else {
             return Ok(TakeOutcome::Lost);
         };
         if !record.is_ours(TaskStatus::Taken, &lease) {
@@ -274,7 +274,9 @@ impl TaskStore for MemoryStore {
     ) -> Result<Written, StoreError> {
         let mut state = self.lock();
         let record = state.tasks.get_mut(&lease.task);
-        Ok(record.map_or(Written::Lost, |record| record.reclaim(lease, reclaim, now)))
+        Ok(record.map_or(Written::Lost, |mut record| {
+            record.reclaim(lease, reclaim, now)
+        }))
     }
 
     async fn quarantine(
@@ -290,7 +292,7 @@ impl TaskStore for MemoryStore {
             .get_mut(&seen.id)
             .filter(|r| r.status == TaskStatus::Pending)
             .filter(|r| (r.created, r.ttl) == (seen.created, seen.ttl));
-        let Some(record) = record else {
+        let Some(mut record) = record else {
             return Ok(Written::Lost);
         };
         record.status = TaskStatus::Failure;
@@ -313,7 +315,7 @@ impl TaskStore for MemoryStore {
             .tasks
             .get_mut(task)
             .filter(|r| r.status == TaskStatus::Pending);
-        let Some(record) = record else {
+        let Some(mut record) = record else {
             return Ok(Written::Lost);
         };
         match (seen, record.ttl) {

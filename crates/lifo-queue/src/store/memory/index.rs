@@ -1,40 +1,87 @@
-//! The index in memory: the tasks of a status, ordered by `taskCreated`.
+//! The tasks in memory, with their index: the ids of each status, ordered by `taskCreated`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Bound, Deref, DerefMut};
 
-use super::{Record, State};
+use super::Record;
 use crate::store::{Cursor, Order, PageQuery, StoreError};
-use crate::task::TaskId;
+use crate::task::{TaskId, TaskStatus};
 use crate::time::Millis;
 
 /// The entries of a page, and the cursor for the next page.
 type Entries = (Vec<(TaskId, Record)>, Option<Cursor>);
 
-impl State {
+type Index = BTreeMap<TaskStatus, BTreeSet<(Millis, TaskId)>>;
+
+/// The tasks by id, and their index.
+#[derive(Debug, Default)]
+pub(super) struct Tasks {
+    by_id: BTreeMap<TaskId, Record>,
+    index: Index,
+}
+
+impl Tasks {
+    pub(super) fn get(&self, id: &TaskId) -> Option<&Record> {
+        self.by_id.get(id)
+    }
+
+    /// A record to change. The index follows at the end of the change.
+    pub(super) fn get_mut(&mut self, id: &TaskId) -> Option<Change<'_>> {
+        let record = self.by_id.get_mut(id)?;
+        Some(Change {
+            before: (record.status, record.created),
+            id: id.clone(),
+            record,
+            index: &mut self.index,
+        })
+    }
+
+    pub(super) fn insert(&mut self, id: TaskId, record: Record) {
+        self.remove(&id);
+        let entries = self.index.entry(record.status).or_default();
+        entries.insert((record.created, id.clone()));
+        self.by_id.insert(id, record);
+    }
+
+    pub(super) fn remove(&mut self, id: &TaskId) -> Option<Record> {
+        let (id, record) = self.by_id.remove_entry(id)?;
+        if let Some(entries) = self.index.get_mut(&record.status) {
+            entries.remove(&(record.created, id));
+        }
+        Some(record)
+    }
+
+    /// All tasks, ordered by id.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&TaskId, &Record)> {
+        self.by_id.iter()
+    }
+
     pub(super) fn page(&self, query: &PageQuery) -> Result<Entries, StoreError> {
         query.check()?;
-        let partition = self
-            .tasks
-            .iter()
-            .filter(|(_, r)| r.status == query.status.status)
-            .filter(|(_, r)| query.created_from.is_none_or(|from| r.created >= from));
-        let index: BTreeMap<(Millis, &TaskId), &Record> = partition
-            .map(|(id, record)| ((record.created, id), record))
-            .collect();
-        let entries: Box<dyn Iterator<Item = _>> = match query.order {
-            Order::NewestFirst => Box::new(index.into_iter().rev()),
-            Order::OldestFirst => Box::new(index.into_iter()),
+        let Some(index) = self.index.get(&query.status.status) else {
+            return Ok((vec![], None));
         };
-        let after = query.after.as_ref().map(|at| (at.created(), &at.task));
-        let mut rest = entries.skip_while(|(key, _)| match (after, query.order) {
-            (None, _) => false,
-            (Some(after), Order::NewestFirst) => *key >= after,
-            (Some(after), Order::OldestFirst) => *key <= after,
-        });
+        let from = query
+            .created_from
+            .map(|from| (from, TaskId::from_stored("")));
+        let from = from.map_or(Bound::Unbounded, Bound::Included);
+        let after = query.after.as_ref();
+        let after = after.map(|at| Bound::Excluded((at.created(), at.task.clone())));
+        let entries: Box<dyn Iterator<Item = _>> = match query.order {
+            Order::NewestFirst => {
+                let range = (from, after.unwrap_or(Bound::Unbounded));
+                Box::new(index.range(range).rev())
+            }
+            Order::OldestFirst => {
+                let range = (after.unwrap_or(from), Bound::Unbounded);
+                Box::new(index.range(range))
+            }
+        };
+        let mut rest = entries.filter_map(|(_, id)| self.by_id.get_key_value(id));
         let evaluated: Vec<_> = rest
             .by_ref()
             .take(usize::from(query.limit))
-            .map(|((_, id), record)| (id.clone(), record.clone()))
+            .map(|(id, record)| (id.clone(), record.clone()))
             .collect();
         let more = rest.next().is_some();
         let next = evaluated
@@ -45,5 +92,42 @@ impl State {
                 task: id.clone(),
             });
         Ok((evaluated, next))
+    }
+}
+
+/// A record that is being changed.
+pub(super) struct Change<'a> {
+    id: TaskId,
+    record: &'a mut Record,
+    index: &'a mut Index,
+    /// Its entry of the index.
+    before: (TaskStatus, Millis),
+}
+
+impl Deref for Change<'_> {
+    type Target = Record;
+
+    fn deref(&self) -> &Record {
+        self.record
+    }
+}
+
+impl DerefMut for Change<'_> {
+    fn deref_mut(&mut self) -> &mut Record {
+        self.record
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        let (status, created) = self.before;
+        if (self.record.status, self.record.created) == self.before {
+            return;
+        }
+        if let Some(entries) = self.index.get_mut(&status) {
+            entries.remove(&(created, self.id.clone()));
+        }
+        let entries = self.index.entry(self.record.status).or_default();
+        entries.insert((self.record.created, self.id.clone()));
     }
 }

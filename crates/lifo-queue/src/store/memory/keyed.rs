@@ -7,20 +7,18 @@ use crate::task::{Keyed, NewTask, Place, TaskStatus, Ttl};
 impl MemoryStore {
     pub(super) fn insert_keyed(&self, task: &NewTask, keyed: &Keyed) -> Inserted {
         let mut state = self.lock();
-        match state.tasks.get_mut(&task.id) {
-            Some(there) => there.replace_by(task, keyed),
-            None => {
-                let mut record = Record::pending(task.created, Ttl::Seconds(task.expires_at));
-                record.version = Some(keyed.version.clone());
-                record.create_token = Some(task.create_token);
-                record.not_before = task.not_before;
-                record.payload.clone_from(&task.payload);
-                record.trace.clone_from(&task.trace);
-                record.state_created = keyed.state_created(task);
-                state.tasks.insert(task.id.clone(), record);
-                Inserted::Created
-            }
+        if let Some(mut there) = state.tasks.get_mut(&task.id) {
+            return there.replace_by(task, keyed);
         }
+        let mut record = Record::pending(task.created, Ttl::Seconds(task.expires_at));
+        record.version = Some(keyed.version.clone());
+        record.create_token = Some(task.create_token);
+        record.not_before = task.not_before;
+        record.payload.clone_from(&task.payload);
+        record.trace.clone_from(&task.trace);
+        record.state_created = keyed.state_created(task);
+        state.tasks.insert(task.id.clone(), record);
+        Inserted::Created
     }
 }
 

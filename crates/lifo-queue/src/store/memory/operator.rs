@@ -27,7 +27,7 @@ impl MemoryStore {
 impl OperatorStore for MemoryStore {
     async fn redrive(&self, redrive: &Redrive, now: Millis) -> Result<Redriven, StoreError> {
         let state = &mut *self.lock();
-        let Some(record) = state.tasks.get_mut(&redrive.task) else {
+        let Some(mut record) = state.tasks.get_mut(&redrive.task) else {
             return Ok(Redriven::NotFound);
         };
         if record.status != TaskStatus::Failure {
