@@ -130,9 +130,12 @@ fn ramps(storm: &Storm) -> String {
         ("alternating", "three times 15 s of storm and 30 s of quiet"),
         (
             "pause",
-            "300 arrivals/s for 12 minutes, with a pause of ten",
+            "600 arrivals/s for 11 minutes, the last ten in a pause, then 4 minutes of quiet",
         ),
-        ("outage", "120 s of storm, with an outage of 30 s"),
+        (
+            "outage",
+            "90 s of storm, the last 60 s in an outage, then 60 s of quiet",
+        ),
         (
             "runs_of_30s",
             "300 arrivals/s for 5 minutes, with runs of 30 s",

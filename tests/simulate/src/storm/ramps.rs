@@ -12,10 +12,13 @@ use crate::figures::rounded;
 use crate::parallel;
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// Arrivals a second in a quiet time, in a storm, and in a storm of at least ten minutes.
+/// Arrivals a second in a quiet time, in a storm, and in a storm of several minutes.
 const QUIET: usize = 20;
 const STORM: usize = 2_000;
 const LONG: usize = 300;
+/// Arrivals a second until the end of a pause. Admission sheds some of them, even with an expiry of
+/// an hour.
+const PAUSED: usize = 600;
 
 /// Figures of a ramp.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -82,14 +85,15 @@ fn loads() -> Vec<(&'static str, Load)> {
             "pause",
             Load {
                 pause: Some((MINUTE, 11 * MINUTE)),
-                ..rising(&[(LONG, 720)])
+                // Only tasks that arrived during the pause can fill the quiet time.
+                ..rising(&[(PAUSED, 660), (QUIET, 240)])
             },
         ),
         (
             "outage",
             Load {
-                downstream: Downstream::Outage(MINUTE / 2, MINUTE),
-                ..storm.clone()
+                downstream: Downstream::Outage(MINUTE / 2, 3 * MINUTE / 2),
+                ..rising(&[(STORM, 90), (QUIET, 60)])
             },
         ),
         (
