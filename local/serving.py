@@ -25,7 +25,7 @@ from ministack import app
 from ministack.core import lambda_runtime
 from ministack.services import scheduler
 
-from local import alarms, asynchronous, iam_emulator, saved_queries, schedules, throttling
+from local import alarms, asynchronous, cloud_control, iam_emulator, saved_queries, throttling
 
 _HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?", re.IGNORECASE)
 _BROWSER_HEADERS = ("origin", "sec-fetch-site")
@@ -95,7 +95,7 @@ def _runtime_api_without_web_pages(build: Callable[..., type]) -> Callable[..., 
 def main() -> None:
     alarms.install()
     saved_queries.install()
-    schedules.install()
+    cloud_control.install()
     asynchronous.install()
     if os.environ.get("FRESHQ_SCHEDULES") == "off":
         scheduler.start_scheduler = lambda: None

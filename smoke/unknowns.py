@@ -76,7 +76,10 @@ UNKNOWNS = (
         "tasks: the metric of failed tasks appears",
     ),
     Unknown("CloudWatch: alarms; missing data; metric math", "alarms are stored, but have no data", _ALARMS),
-    Unknown("Cloud Control: the format of numbers, which freshq doctor compares", "it knows no alarms, log groups or schedules"),
+    Unknown(
+        "Cloud Control: the format of numbers and policies, which freshq doctor compares",
+        "local/cloud_control.py describes schedules, inline policies and event buses",
+    ),
     Unknown(
         "CloudFormation: rollback on an alarm; protection from deletion",
         "both are accepted and ignored",

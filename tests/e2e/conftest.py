@@ -133,6 +133,17 @@ def queue(deployed: DeployedQueue) -> Iterator[DeployedQueue]:
 
 
 @pytest.fixture
+def unchanged(queue: DeployedQueue, template: Assembly) -> None:
+    """The queue has no setting that differs from its template."""
+    (settings,) = [
+        variables["SETTINGS_PROCESS_TASKS"]
+        for function in template.resources("AWS::Lambda::Function")
+        if "SETTINGS_PROCESS_TASKS" in (variables := function.properties["Environment"]["Variables"])
+    ]
+    queue.set_environment("process-tasks", {"SETTINGS_PROCESS_TASKS": settings})
+
+
+@pytest.fixture
 def tasks(queue: DeployedQueue, template: Assembly, command: str) -> Iterator[Any]:
     """On call for an alarm of the task queue. Before and after, the queue is idle and its failure queues are empty."""
 

@@ -71,6 +71,11 @@ class OnCall:
         assert ran.returncode in (0, 1), (line, ran.stdout, ran.stderr)
         return ran.stdout
 
+    def remedy(self, found: str, beginning: str, **values: str) -> None:
+        """Run the command of a finding of doctor that begins like this, with values for its placeholders."""
+        (remedy,) = set(re.findall(rf"({beginning} [^;\n]+)", found))
+        self.run(remedy, **values)
+
     def _aws(self, service: str, operation: str, *options: str) -> str:
         """Run a command of the AWS CLI with boto3."""
         given: dict[str, Any] = {}
@@ -87,7 +92,7 @@ def alarm(template: Assembly, name: str) -> str:
     (text,) = [
         alarm.properties["AlarmDescription"]
         for alarm in template.resources("AWS::CloudWatch::Alarm")
-        if alarm.attributes["Metadata"]["aws:cdk:path"].split("/")[-2] == f"{name}-alarm"
+        if f"observability{name.replace('-', '')}alarm" in alarm.logical_id
     ]
     return text
 

@@ -191,7 +191,7 @@ BREAKAGES: list[Breakage] = [
 
 
 def test_doctor_finds_each_of_many_broken_settings_and_none_in_a_healthy_queue(
-    queue: DeployedQueue, doctor: Callable[[int], Report]
+    queue: DeployedQueue, unchanged: None, doctor: Callable[[int], Report]
 ) -> None:
     queue.wait_until_idle()
     queue.empty_queues()

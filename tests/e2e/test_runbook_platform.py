@@ -56,12 +56,6 @@ def without_schedule(stack: DeployedStack, template: Assembly) -> Iterator[None]
         client.update_schedule(**settings, State="ENABLED")
 
 
-def run_remedy(on_call: OnCall, found: str, beginning: str) -> None:
-    """Run the command that a finding of doctor names."""
-    (remedy,) = set(re.findall(rf"remedy: ({beginning} [^;\n]+)", found))
-    on_call.run(remedy)
-
-
 @pytest.mark.skipif(not PROCESSES.is_dir(), reason="finds the function's process in /proc")
 def test_a_task_crashes_its_process(queue: DeployedQueue, tasks: Any) -> None:
     lease = {"taskTimeoutMs": 4000, "deadlineMarginMs": 1000, "clockSkewMs": 500, "processorLeaseMs": 4000, "heartbeatMs": 1000}
@@ -103,7 +97,7 @@ def test_a_stream_reader_is_switched_off(queue: DeployedQueue, tasks: Any) -> No
     with switched_off(queue, "count-shed"):
         found = on_call.first()
         assert re.search(r'event source mapping .*countshed.*State is "Disabled"', found, re.IGNORECASE), found
-        run_remedy(on_call, found, "aws lambda update-event-source-mapping")
+        on_call.remedy(found, "aws lambda update-event-source-mapping")
         assert "event source mapping" not in on_call.first()
 
 
@@ -125,7 +119,7 @@ def test_ingest_is_switched_off(queue: DeployedQueue, tasks: Any) -> None:
         found = on_call.first()
         assert re.search(r'event source mapping .*ingesttasks.*State is "Disabled"', found, re.IGNORECASE), found
         assert queue.status(task) is None
-        run_remedy(on_call, found, "aws lambda update-event-source-mapping")
+        on_call.remedy(found, "aws lambda update-event-source-mapping")
         wait_for(queue, [task])
         assert "event source mapping" not in on_call.first()
 
@@ -184,7 +178,7 @@ def test_the_call_intake_is_switched_off(
         crew.send(call)
         found = on_call.first()
         assert re.search(r'event source mapping .*matchcalls.*State is "Disabled"', found, re.IGNORECASE), found
-        run_remedy(on_call, found, "aws lambda update-event-source-mapping")
+        on_call.remedy(found, "aws lambda update-event-source-mapping")
         wait_for_call(agents, call, "pending")
         assert "event source mapping" not in on_call.first()
     agents.command("cancel-call", callId=call)

@@ -171,7 +171,7 @@ def for_the_shell(session: Session, folder: Path) -> None:
 
 
 def test_each_verb_prints_the_output_in_the_transcript(
-    queue: DeployedQueue, agents: DeployedAgents, command: str, tmp_path: Path
+    queue: DeployedQueue, unchanged: None, agents: DeployedAgents, command: str, tmp_path: Path
 ) -> None:
     """First empties the failure queues, because doctor reports messages that earlier tests left in them."""
     queue.wait_until_idle()

@@ -71,6 +71,14 @@ class Role:
         finally:
             self._put(self._document)
 
+    def delete(self) -> None:
+        """Delete the policy."""
+        self._iam.delete_role_policy(RoleName=self.name, PolicyName=self._policy)
+
+    def restore(self) -> None:
+        """Give the role the policy that it had at first."""
+        self._put(self._document)
+
     def _put(self, document: dict[str, Any]) -> None:
         self._iam.put_role_policy(
             RoleName=self.name, PolicyName=self._policy, PolicyDocument=json.dumps(document)

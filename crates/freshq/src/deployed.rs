@@ -1,6 +1,7 @@
 //! A deployed stack: its template, and the current settings of its resources.
 
 mod aws;
+mod compare;
 mod functions;
 mod message;
 mod messages;

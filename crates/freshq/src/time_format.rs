@@ -10,6 +10,9 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 /// The last millisecond that RFC 3339 can express: the end of the year 9999.
 const LAST: i64 = 253_402_300_799_999;
 
+/// The earliest creation time of a task (in the year 1973); a lower number is in seconds.
+pub(crate) const FIRST_MILLIS: Millis = Millis(100_000_000_000);
+
 /// A time in RFC 3339, with milliseconds. A time outside of the years 1970 to 9999, which only a
 /// direct writer can store, is printed as its number.
 pub(crate) fn exact(at: Millis) -> String {

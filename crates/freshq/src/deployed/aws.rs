@@ -22,6 +22,9 @@ const MISSING: [&str; 5] = [
     "QueueDoesNotExist",
 ];
 
+/// Error code of the Cloud Control API for a type of resource that it does not support.
+const UNKNOWN_TYPE: &str = "TypeNotFoundException";
+
 pub(crate) struct AwsStack {
     name: String,
     /// Whether this is a local AWS: it drops some settings, and its Cloud Control API knows few of
@@ -75,7 +78,8 @@ impl AwsStack {
         serde_json::from_str(body).map_err(|error| failed("GetTemplate", error))
     }
 
-    async fn status(&self) -> Result<String, Failure> {
+    /// The status and the ARN.
+    async fn status(&self) -> Result<(String, String), Failure> {
         let read = self.cloudformation.describe_stacks().stack_name(&self.name);
         let read = read
             .send()
@@ -83,7 +87,9 @@ impl AwsStack {
             .map_err(|error| failed("DescribeStacks", error))?;
         let stack = read.stacks().first();
         let status = stack.and_then(|stack| stack.stack_status());
-        Ok(status.map(ToString::to_string).unwrap_or_default())
+        let status = status.map(ToString::to_string).unwrap_or_default();
+        let arn = stack.and_then(|stack| stack.stack_id());
+        Ok((status, arn.unwrap_or_default().to_owned()))
     }
 
     /// Reads settings with the Cloud Control API, which names them as templates do. It replaces the
@@ -94,11 +100,14 @@ impl AwsStack {
             .get_resource()
             .type_name(kind)
             .identifier(id);
-        let Some(read) = found("GetResource", read.send().await)? else {
-            return match self.is_local {
-                true => Err(Failure::NotLocal),
-                false => Ok(None),
-            };
+        let read = match read.send().await {
+            Err(error) if self.is_local && error.code() == Some(UNKNOWN_TYPE) => {
+                return Err(Failure::NotLocal);
+            }
+            read => read,
+        };
+        let Some(read) = found("GetResource", read)? else {
+            return Ok(None);
         };
         let properties = read
             .resource_description()
@@ -114,7 +123,8 @@ impl AwsStack {
 impl Deployed for AwsStack {
     async fn stack(&self) -> Result<Stack, Failure> {
         let template = self.template().await?;
-        let stack = Stack::new(self.status().await?, &template, self.ids().await?);
+        let (status, arn) = self.status().await?;
+        let stack = Stack::new(status, &template, self.ids().await?).at(arn);
         Ok(Stack {
             is_local: self.is_local,
             ..stack
@@ -133,6 +143,9 @@ impl Deployed for AwsStack {
             Kind::Schedule => self.by_cloud_control("AWS::Scheduler::Schedule", id).await,
             Kind::LogGroup => self.by_cloud_control("AWS::Logs::LogGroup", id).await,
             Kind::Alarm => self.by_cloud_control("AWS::CloudWatch::Alarm", id).await,
+            // AWS::IAM::Policy cannot be read.
+            Kind::Policy => self.by_cloud_control("AWS::IAM::RolePolicy", id).await,
+            Kind::EventBus => self.by_cloud_control("AWS::Events::EventBus", id).await,
         }
     }
 

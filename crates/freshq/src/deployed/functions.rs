@@ -24,6 +24,11 @@ impl AwsStack {
         Ok(Some(json!({
             "Timeout": function.timeout(),
             "MemorySize": function.memory_size(),
+            "Environment": function
+                .environment()
+                // Lambda could not decrypt the variables for this operator.
+                .filter(|there| there.error().is_none())
+                .map(|there| json!({ "Variables": there.variables() })),
             // Only Failed is a fault: an idle function is Inactive until its next invocation.
             "State": match function.state() {
                 Some(State::Failed) => "Failed",

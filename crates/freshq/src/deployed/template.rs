@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     Schedule,
     LogGroup,
     Alarm,
+    Policy,
+    EventBus,
 }
 
 impl Kind {
@@ -33,6 +35,8 @@ impl Kind {
             "AWS::Scheduler::Schedule" => Self::Schedule,
             "AWS::Logs::LogGroup" => Self::LogGroup,
             "AWS::CloudWatch::Alarm" => Self::Alarm,
+            "AWS::IAM::Policy" => Self::Policy,
+            "AWS::Events::EventBus" => Self::EventBus,
             _ => return None,
         })
     }
@@ -49,6 +53,8 @@ impl Kind {
             Self::Schedule => "schedule",
             Self::LogGroup => "log group",
             Self::Alarm => "alarm",
+            Self::Policy => "policy",
+            Self::EventBus => "event bus",
         }
     }
 }
@@ -69,7 +75,7 @@ impl Resource {
         let (kind, logical) = (self.kind.name(), &self.logical);
         match self.id.as_str() {
             "" => format!("{kind} {logical}"),
-            id => format!("{kind} {id} ({logical})"),
+            id => format!("{kind} {} ({logical})", id.replace('|', " of role ")),
         }
     }
 }
@@ -81,6 +87,8 @@ pub(crate) struct Stack {
     pub(crate) resources: Vec<Resource>,
     /// The physical ids of the resources, by their logical ids.
     pub(crate) ids: BTreeMap<String, String>,
+    /// The ARN of the stack; empty if it is not known.
+    pub(super) arn: String,
     /// Whether the stack is on a local AWS, which drops some settings.
     pub(crate) is_local: bool,
 }
@@ -93,15 +101,20 @@ impl Stack {
         let resources = resources.iter().filter_map(|(logical, resource)| {
             let kind = Kind::of(resource["Type"].as_str()?)?;
             let wanted = completed(kind, resource["Properties"].clone());
-            // Lambda finds this configuration by its function, not by CloudFormation's id.
-            let named = match kind {
-                Kind::Invocation => wanted["FunctionName"]["Ref"].as_str()?,
-                _ => logical,
+            let id = match kind {
+                // Lambda finds this configuration by its function, not by CloudFormation's id.
+                Kind::Invocation => ids.get(wanted["FunctionName"]["Ref"].as_str()?).cloned(),
+                // The id of AWS::IAM::RolePolicy in the Cloud Control API.
+                Kind::Policy => {
+                    let role = ids.get(wanted["Roles"][0]["Ref"].as_str()?)?;
+                    Some(format!("{}|{role}", wanted["PolicyName"].as_str()?))
+                }
+                _ => ids.get(logical).cloned(),
             };
             Some(Resource {
                 kind,
                 logical: logical.clone(),
-                id: ids.get(named).cloned().unwrap_or_default(),
+                id: id.unwrap_or_default(),
                 wanted,
             })
         });
@@ -109,37 +122,33 @@ impl Stack {
             status,
             resources: resources.collect(),
             ids,
+            arn: String::new(),
             is_local: false,
         }
     }
 
-    /// Whether a setting has the value of the template. A value that only CloudFormation can
-    /// evaluate is not compared: the answer is true.
-    pub(crate) fn agrees(&self, wanted: &Value, now: &Value) -> bool {
-        let id_of = |logical: &Value| self.ids.get(logical.as_str().unwrap_or_default());
-        match wanted {
-            Value::Object(fields) if fields.len() == 1 => {
-                if let Some(logical) = fields.get("Ref") {
-                    return id_of(logical).is_none_or(|id| now.as_str() == Some(id));
-                }
-                if let Some(attribute) = fields.get("Fn::GetAtt") {
-                    // The ARN has the name, which is the last part of an id, also of a URL.
-                    let name = id_of(&attribute[0]).map(|id| last_part(id));
-                    return name
-                        .is_none_or(|name| now.as_str().is_some_and(|arn| arn.contains(name)));
-                }
-                fields.keys().all(|name| name.starts_with("Fn::")) || self.fields_agree(fields, now)
-            }
-            Value::Object(fields) => self.fields_agree(fields, now),
-            Value::Array(values) => now.as_array().is_some_and(|there| {
-                there.len() == values.len()
-                    && values
-                        .iter()
-                        .zip(there)
-                        .all(|(wanted, now)| self.agrees(wanted, now))
-            }),
-            _ => plain(wanted) == plain(now),
-        }
+    /// The stack with its ARN, from which the ARNs of its resources follow. It also has the custom
+    /// event buses of its account and region to which its functions publish.
+    pub(crate) fn at(mut self, arn: String) -> Self {
+        self.arn = arn;
+        let path = "/Environment/Variables/EVENT_BUS_ARN";
+        let functions = self.resources.iter();
+        let buses = functions.filter_map(|there| self.value(there.wanted.pointer(path)?));
+        let buses = buses.filter_map(|bus| {
+            let name = bus.as_str()?.strip_prefix(&self.prefix("events")?)?;
+            Some(name.strip_prefix("event-bus/")?.to_owned())
+        });
+        let foreign: Vec<_> = buses
+            .filter(|name| name != "default" && !self.ids.values().any(|id| id == name))
+            .collect();
+        self.resources
+            .extend(foreign.into_iter().map(|id| Resource {
+                kind: Kind::EventBus,
+                logical: "of count-shed".to_owned(),
+                id,
+                wanted: json!({}),
+            }));
+        self
     }
 
     /// Whether another resource sends its failed events or messages to this queue.
@@ -169,6 +178,17 @@ impl Stack {
         usize::try_from(settings["concurrency"].as_u64()?).ok()
     }
 
+    /// The ARN of the secret that the runner sends to the downstream.
+    pub(crate) fn secret(&self) -> Option<String> {
+        let path = "/Environment/Variables/TASK_RUNNER";
+        let functions = self.resources.iter();
+        let runner = functions
+            .filter_map(|there| self.value(there.wanted.pointer(path)?))
+            .next()?;
+        let runner: Value = serde_json::from_str(runner.as_str()?).ok()?;
+        Some(runner["auth"]["secretArn"].as_str()?.to_owned())
+    }
+
     /// The queue whose dead-letter queue this is.
     pub(crate) fn source(&self, queue: &str) -> Option<&Resource> {
         self.resources.iter().find(|resource| {
@@ -194,28 +214,6 @@ impl Stack {
             .find(|there| there.logical == function)?;
         function.wanted["Timeout"].as_u64()
     }
-
-    fn fields_agree(&self, fields: &Map<String, Value>, now: &Value) -> bool {
-        fields
-            .iter()
-            .all(|(name, wanted)| self.agrees(wanted, &now[name]))
-    }
-}
-
-/// The text of a value, because templates and services write numbers and booleans differently.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        // CloudWatch writes 0 as 0.0.
-        Value::Number(number) => number
-            .as_f64()
-            .map_or_else(|| number.to_string(), |number| number.to_string()),
-        other => other.to_string(),
-    }
-}
-
-fn last_part(id: &str) -> &str {
-    id.rsplit(['/', ':']).next().unwrap_or(id)
 }
 
 /// Completes the settings of a template with the defaults of AWS and the states of a healthy
@@ -249,7 +247,7 @@ fn completed(kind: Kind, mut wanted: Value) -> Value {
         Kind::Schedule => json!({ "State": "ENABLED" }),
         Kind::LogGroup => json!({ "RetentionInDays": null }),
         Kind::Alarm => json!({ "ActionsEnabled": true }),
-        Kind::Invocation | Kind::Topic => json!({}),
+        Kind::Invocation | Kind::Topic | Kind::Policy | Kind::EventBus => json!({}),
     };
     let mut complete = defaults;
     merge(&mut complete, wanted);
@@ -308,43 +306,5 @@ mod tests {
         let queue = Stack::new(String::new(), &template, BTreeMap::new());
         assert_eq!(queue.concurrency(), Some(12));
         assert_eq!(stack().concurrency(), None, "no task queue");
-    }
-
-    #[test]
-    fn setting_comparison_ignores_representation() {
-        let stack = stack();
-        for (wanted, now, agree) in [
-            (json!(30), json!("30"), true),
-            (json!(0), json!(0.0), true),
-            (json!("30"), json!(30.0), true),
-            (json!(0.5), json!(0), false),
-            (json!(86_400), json!(86_401.0), false),
-            (json!(true), json!("true"), true),
-            (json!(30), json!(31), false),
-            (json!(null), json!(null), true),
-            (json!(null), json!(5), false),
-            (json!({ "Ref": "fn1" }), json!("the-function"), true),
-            (json!({ "Ref": "fn1" }), json!("another"), false),
-            (
-                json!({ "Fn::GetAtt": ["queue1", "Arn"] }),
-                json!("arn:aws:sqs:eu:1:failures"),
-                true,
-            ),
-            (
-                json!({ "Fn::GetAtt": ["queue1", "Arn"] }),
-                json!(null),
-                false,
-            ),
-            (json!({ "Fn::Join": ["", ["a"]] }), json!("anything"), true),
-            (
-                json!({ "a": 1, "b": { "c": "x" } }),
-                json!({ "a": "1", "b": { "c": "x" }, "d": 1 }),
-                true,
-            ),
-            (json!({ "a": 1 }), json!({}), false),
-            (json!(["x"]), json!(["x", "y"]), false),
-        ] {
-            assert_eq!(stack.agrees(&wanted, &now), agree, "{wanted} and {now}");
-        }
     }
 }

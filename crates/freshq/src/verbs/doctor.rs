@@ -3,8 +3,11 @@
 
 mod flow;
 mod known;
+mod policies;
 mod settings;
 mod state;
+mod times;
+mod variables;
 
 use async_trait::async_trait;
 use clap::Args;
@@ -69,7 +72,7 @@ impl VerbOnQueue for Doctor {
         let deployed = queue.deployed.as_deref().ok_or(Failure::NoTemplate)?;
         let stack = deployed.stack().await?;
         let mut checkup = examine(queue.name.clone(), deployed, &stack).await;
-        match state(queue, stack.concurrency()).await {
+        match state(queue, &stack).await {
             Ok(state) => checkup.note(state),
             Err(failure) => {
                 let place = "the state of the queue".to_owned();
@@ -85,12 +88,8 @@ impl VerbOnQueue for Doctor {
 }
 
 /// Checks the state of the queue, and how many tasks were created and ended in the last minute.
-///
-/// `concurrency` is that of the template.
-async fn state(
-    queue: &Queue,
-    concurrency: Option<usize>,
-) -> Result<(usize, Vec<Finding>), Failure> {
+async fn state(queue: &Queue, stack: &Stack) -> Result<(usize, Vec<Finding>), Failure> {
+    let concurrency = stack.concurrency();
     let status = queue.operator.status().await?;
     let created = sample::created(queue, status.now).await?;
     let taken = match concurrency {
@@ -101,11 +100,13 @@ async fn state(
         }
         _ => Vec::new(),
     };
-    let (checked, mut findings) = state::control(&status);
+    let (checked, mut findings) = state::control(&status, stack.secret().as_deref());
     let (more, flow) = flow::flow(&status, created);
     findings.extend(flow);
+    let (times, wrong) = times::check(queue, &status).await?;
+    findings.extend(wrong);
     findings.extend(concurrency.and_then(|limit| flow::taken(&taken, limit, status.now)));
-    Ok((checked + more + 1, findings))
+    Ok((checked + more + times + 1, findings))
 }
 
 /// Checks the stack of an agents' queue.

@@ -18,7 +18,7 @@ use crate::overrides::Unusual;
 use crate::queue::Queue;
 use crate::report::{Report, two_columns};
 use crate::sample::{self, Created};
-use crate::time_format::{exact, relative, rough, tenths};
+use crate::time_format::{FIRST_MILLIS, exact, relative, rough, tenths};
 
 /// Shows pending, running and failed tasks, the processor, a pause, a limit and the circuit breaker.
 ///
@@ -93,15 +93,22 @@ impl StatusReport {
     }
 
     fn processor(&self) -> String {
+        match &self.status.control.lease {
+            None => self.lease(),
+            Some(lease) => format!("{} ({})", self.lease(), lease.owner),
+        }
+    }
+
+    /// The lease of the processor, without its owner.
+    pub(crate) fn lease(&self) -> String {
         let now = self.status.now;
         match &self.status.control.lease {
             None => "none".to_owned(),
             Some(lease) => format!(
-                "{} {}, {} ({})",
+                "{} {}, {}",
                 holder(lease, now),
                 exact(lease.until),
                 relative(lease.until, now),
-                lease.owner,
             ),
         }
     }
@@ -111,7 +118,11 @@ impl StatusReport {
             None => "-".to_owned(),
             Some(created) => {
                 let age = rough(self.status.now.since(created));
-                format!("{age}, created {}", exact(created))
+                let unit = match created < FIRST_MILLIS {
+                    true => "; its taskCreated is in seconds instead of milliseconds",
+                    false => "",
+                };
+                format!("{age}, created {}{unit}", exact(created))
             }
         }
     }

@@ -264,5 +264,6 @@ pub(super) fn settings(kind: Kind) -> &'static [Setting] {
         Kind::Schedule => &SCHEDULE,
         Kind::LogGroup => &LOG_GROUP,
         Kind::Alarm => &ALARM,
+        Kind::Policy | Kind::EventBus => &[],
     }
 }

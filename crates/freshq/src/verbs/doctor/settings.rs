@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Finding;
 use super::known::{Setting, settings};
-use crate::deployed::{Message, Resource, Stack};
+use crate::deployed::{Kind, Message, Resource, Stack};
 
 /// Compares a resource with the template. Returns the number of compared settings and the
 /// findings. `now` is `None` if the resource does not exist. `messages` are some of a failure queue.
@@ -14,15 +14,12 @@ pub(super) fn check(
     now: Option<&Value>,
     messages: &[Message],
 ) -> (usize, Vec<Finding>) {
+    if resource.kind == Kind::Policy {
+        let finding = super::policies::check(stack, resource, now);
+        return (1, finding.into_iter().collect());
+    }
     let Some(now) = now else {
-        let finding = Finding {
-            place: resource.place(),
-            what: "it does not exist".to_owned(),
-            why: "the template defines it, and the queue needs it".to_owned(),
-            remedy: "it was deleted by hand: remove it from the template, deploy, put it back and deploy again"
-                .to_owned(),
-        };
-        return (1, vec![finding]);
+        return (1, vec![missing(resource)]);
     };
     let compared = settings(resource.kind).iter().filter_map(|setting| {
         let wanted = resource.wanted.pointer(setting.0)?;
@@ -30,9 +27,35 @@ pub(super) fn check(
     });
     let compared: Vec<Option<Finding>> = compared.collect();
     let mut findings: Vec<Finding> = compared.iter().flatten().cloned().collect();
+    let (variables, changed) = super::variables::check(stack, resource, now);
+    findings.extend(changed);
     findings.extend(super::state::messages(stack, resource, now, messages));
     findings.extend(super::state::misspelled(resource, now));
-    (compared.len(), findings)
+    let exists = usize::from(resource.kind == Kind::EventBus);
+    (compared.len() + variables + exists, findings)
+}
+
+fn missing(resource: &Resource) -> Finding {
+    let (why, remedy) = match resource.kind {
+        Kind::EventBus => (
+            "the events of ended tasks are not published, and the count of shed tasks is late",
+            format!(
+                "aws events create-event-bus --name {}; then restore the rules of the bus. Lambda repeats what could not be published in the last 6 hours",
+                resource.id
+            ),
+        ),
+        _ => (
+            "the template defines it, and the queue needs it",
+            "it was deleted by hand: remove it from the template, deploy, put it back and deploy again"
+                .to_owned(),
+        ),
+    };
+    Finding {
+        place: resource.place(),
+        what: "it does not exist".to_owned(),
+        why: why.to_owned(),
+        remedy,
+    }
 }
 
 fn compare(

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lifo_queue::control::Control;
 use lifo_queue::operate::Status;
 use serde_json::Value;
 
@@ -110,8 +111,29 @@ pub(super) fn misspelled(resource: &Resource, now: &Value) -> Option<Finding> {
     })
 }
 
+/// What ends a pause. If the downstream rejected the credentials, it names the secret.
+fn pause_remedy(control: &Control, secret: Option<&str>) -> String {
+    let last = control.observed.last_response.as_ref();
+    let rejected = last.is_some_and(|last| {
+        let starts = ["HTTP 401", "HTTP 403", "secret "];
+        starts.iter().any(|start| last.text.starts_with(start))
+    });
+    let by_operator = control
+        .paused_by
+        .as_ref()
+        .is_some_and(|author| !author.is_processor());
+    match secret.filter(|_| rejected && !by_operator) {
+        Some(secret) => format!(
+            "if the secret is wrong or empty, aws secretsmanager put-secret-value --secret-id {secret} --secret-string '<value>'; then freshq resume"
+        ),
+        None => "fix the cause, then freshq resume".to_owned(),
+    }
+}
+
 /// Checks the control item for a stale lease, a pause, a limit, an open circuit breaker, and idle turns.
-pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
+///
+/// `secret` is the ARN of the runner's secret.
+pub(super) fn control(status: &Status, secret: Option<&str>) -> (usize, Vec<Finding>) {
     let (control, now) = (&status.control, status.now);
     let mut findings = Vec::new();
     let mut find = |place: &str, what: String, why: &str, remedy: &str| {
@@ -133,7 +155,7 @@ pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
             "the queue",
             what,
             "no task starts, and pending tasks expire",
-            "fix the cause, then freshq resume",
+            &pause_remedy(control, secret),
         );
     }
     if let Some(what) = limit::stands(control, now) {
@@ -201,4 +223,43 @@ pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
         );
     }
     (4, findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use lifo_queue::control::Author;
+    use lifo_queue::observed::LastResponse;
+    use lifo_queue::task::TaskId;
+    use lifo_queue::time::Millis;
+
+    use super::*;
+
+    #[test]
+    fn the_remedy_of_rejected_credentials_names_the_secret() {
+        let at = Millis(1_800_000_000_000);
+        let after = |text| {
+            let mut control = Control::default();
+            let last = LastResponse::new(at, &TaskId::from_stored("a"), text);
+            control.observed.last_response = Some(last);
+            control.paused_by = Some(Author::processor(at));
+            control
+        };
+        let other = "fix the cause, then freshq resume";
+        for (text, names) in [
+            ("HTTP 401 Unauthorized", true),
+            ("HTTP 403 Forbidden", true),
+            ("secret arn holds no text; store the header's value", true),
+            ("HTTP 404 Not Found", false),
+        ] {
+            let remedy = pause_remedy(&after(text), Some("the-secret"));
+            let command = "aws secretsmanager put-secret-value --secret-id the-secret ";
+            assert_eq!(remedy.contains(command), names, "{text}: {remedy}");
+            assert_eq!(remedy == other, !names, "{text}: {remedy}");
+            assert_eq!(pause_remedy(&after(text), None), other);
+        }
+        let mut control = after("HTTP 401");
+        let name = "an operator".to_owned();
+        control.paused_by = Some(Author { name, at });
+        assert_eq!(pause_remedy(&control, Some("the-secret")), other);
+    }
 }

@@ -1,6 +1,5 @@
 //! Tests on a small stack whose settings are broken one at a time.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,164 +14,13 @@ use uuid::Uuid;
 use super::*;
 use crate::account::Caller;
 use crate::deployed::{Kind, Message, Stack};
+use fake::Fake;
 
+mod drift;
+mod fake;
 mod messages;
 
 const NOW: Millis = Millis(1_800_000_000_000);
-
-/// At least one resource of each kind, with the settings of a queue.
-fn template() -> Value {
-    let failures = json!({ "Fn::GetAtt": ["failures", "Arn"] });
-    let function = json!({ "Ref": "process" });
-    let resource =
-        |kind: &str, properties: Value| json!({ "Type": kind, "Properties": properties });
-    json!({ "Resources": {
-        "table": resource("AWS::DynamoDB::Table", json!({
-            "GlobalSecondaryIndexes": [{ "IndexName": "by-age" }],
-            "StreamSpecification": { "StreamViewType": "NEW_AND_OLD_IMAGES" },
-            "TimeToLiveSpecification": { "Enabled": true, "AttributeName": "ttl" },
-            "PointInTimeRecoverySpecification": { "PointInTimeRecoveryEnabled": true },
-            "DeletionProtectionEnabled": true,
-            "SSESpecification": { "SSEEnabled": true },
-        })),
-        "process": resource("AWS::Lambda::Function", json!({
-            "Timeout": 120, "MemorySize": 256, "ReservedConcurrentExecutions": 2, "RecursiveLoop": "Allow",
-        })),
-        "stream": resource("AWS::Lambda::EventSourceMapping", json!({
-            "BatchSize": 10, "MaximumBatchingWindowInSeconds": 0, "BisectBatchOnFunctionError": true,
-            "MaximumRetryAttempts": 3, "MaximumRecordAgeInSeconds": 60, "ParallelizationFactor": 2,
-            "FunctionResponseTypes": ["ReportBatchItemFailures"],
-            "FilterCriteria": { "Filters": [{ "Pattern": "{}" }] },
-            "ScalingConfig": { "MaximumConcurrency": 10 },
-            "EventSourceArn": { "Fn::GetAtt": ["intake", "Arn"] }, "FunctionName": function,
-            "DestinationConfig": { "OnFailure": { "Destination": failures } },
-        })),
-        "invocation": resource("AWS::Lambda::EventInvokeConfig", json!({
-            "FunctionName": function, "MaximumRetryAttempts": 1, "MaximumEventAgeInSeconds": 300,
-            "DestinationConfig": { "OnFailure": { "Destination": failures } },
-        })),
-        "topic": resource("AWS::SNS::Topic", json!({ "KmsMasterKeyId": "alias/aws/sns" })),
-        "subscription": resource("AWS::SNS::Subscription", json!({
-            "Endpoint": { "Fn::GetAtt": ["process", "Arn"] },
-            "RedrivePolicy": { "deadLetterTargetArn": failures },
-        })),
-        "intake": resource("AWS::SQS::Queue", json!({
-            "VisibilityTimeout": 720, "MessageRetentionPeriod": 86_400, "SqsManagedSseEnabled": true,
-            "RedrivePolicy": { "deadLetterTargetArn": failures, "maxReceiveCount": 10 },
-        })),
-        "failures": resource("AWS::SQS::Queue", json!({})),
-        "schedule": resource("AWS::Scheduler::Schedule", json!({ "ScheduleExpression": "rate(1 minute)" })),
-        "logs": resource("AWS::Logs::LogGroup", json!({ "RetentionInDays": 7 })),
-        "alarm": resource("AWS::CloudWatch::Alarm", json!({
-            "AlarmActions": ["arn:aws:sns:x:1:alarms"], "Threshold": 0, "MetricName": "QueuePaused", "EvaluationPeriods": 1,
-        })),
-    }})
-}
-
-/// A stack whose settings are those of its template, except those that a test breaks.
-#[derive(Clone)]
-struct Fake {
-    stack: Stack,
-    now: BTreeMap<String, Option<Value>>,
-    /// The messages of the failure queue; `None` if IAM denies to read them.
-    messages: Option<Vec<Message>>,
-}
-
-impl Fake {
-    fn healthy() -> Self {
-        let names = [
-            "table",
-            "process",
-            "stream",
-            "topic",
-            "subscription",
-            "intake",
-            "failures",
-            "schedule",
-            "logs",
-            "alarm",
-            "invocation",
-        ];
-        let ids = names.map(|name| (name.to_owned(), format!("the-{name}")));
-        let stack = Stack::new("UPDATE_COMPLETE".to_owned(), &template(), ids.into());
-        let now = stack.resources.iter().map(|resource| {
-            (
-                resource.logical.clone(),
-                Some(evaluated(&resource.wanted, &stack.ids)),
-            )
-        });
-        let now = now.collect();
-        Self {
-            stack,
-            now,
-            messages: Some(vec![]),
-        }
-    }
-
-    fn set(&mut self, logical: &str, path: &str, value: Value) {
-        let resource = self.now.get_mut(logical).unwrap().as_mut().unwrap();
-        let (parents, last) = path.rsplit_once('/').unwrap();
-        resource.pointer_mut(parents).unwrap()[last] = value;
-    }
-}
-
-#[async_trait]
-impl Deployed for Fake {
-    async fn stack(&self) -> Result<Stack, Failure> {
-        Ok(self.stack.clone())
-    }
-
-    async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure> {
-        let is_it = |there: &&Resource| there.kind == kind && there.id == id;
-        let resource = self.stack.resources.iter().find(is_it).unwrap();
-        Ok(self.now[&resource.logical].clone())
-    }
-
-    async fn message(&self, _: &str, _: &str) -> Result<Option<Message>, Failure> {
-        panic!("doctor receives no message")
-    }
-
-    async fn delete_message(&self, _: &str, _: &Message) -> Result<(), Failure> {
-        panic!("doctor changes nothing")
-    }
-
-    async fn send_message(&self, _: &str, _: &Message) -> Result<(), Failure> {
-        panic!("doctor changes nothing")
-    }
-
-    async fn invoke(&self, _: &str, _: &Value) -> Result<(), Failure> {
-        panic!("doctor changes nothing")
-    }
-
-    async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure> {
-        assert_eq!(queue, "the-failures", "only failure queues are read");
-        self.messages.clone().ok_or(Failure::NoRegion)
-    }
-}
-
-/// The value that AWS would return for a setting.
-fn evaluated(wanted: &Value, ids: &BTreeMap<String, String>) -> Value {
-    match wanted {
-        Value::Object(fields) if fields.contains_key("Fn::GetAtt") => {
-            let logical = fields["Fn::GetAtt"][0].as_str().unwrap();
-            json!(format!("arn:aws:x:y:1:{}", ids[logical]))
-        }
-        Value::Object(fields) if fields.contains_key("Ref") => {
-            json!(ids[fields["Ref"].as_str().unwrap()])
-        }
-        Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(name, value)| (name.clone(), evaluated(value, ids)));
-            Value::Object(fields.collect())
-        }
-        Value::Array(values) => values.iter().map(|value| evaluated(value, ids)).collect(),
-        // AWS returns the attributes of queues and topics as text.
-        Value::Number(number) => json!(number.to_string()),
-        other => other.clone(),
-    }
-}
-
 struct Quiet;
 
 impl Prompt for Quiet {
@@ -214,7 +62,7 @@ async fn findings(fake: &Fake, store: &Arc<MemoryStore>) -> Vec<String> {
 async fn a_healthy_stack_has_no_finding() {
     let report = report_of(Fake::healthy(), Arc::default()).await;
     assert_eq!(report.exit(), Exit::Done, "{}", report.text());
-    let line = "LifoQueue-dev: settings checked: 53, findings: 0, not checked: 0";
+    let line = "LifoQueue-dev: settings checked: 61, findings: 0, not checked: 0";
     assert_eq!(report.text(), line);
 }
 

@@ -306,3 +306,12 @@ fn a_time_before_which_no_task_may_start_is_named() {
         "{pending}"
     );
 }
+
+#[test]
+fn a_creation_time_in_seconds_is_named() {
+    let mut report = report(Control::default());
+    report.status.oldest_pending = Some(Millis(1_800_000_000));
+    let line =
+        "created 1970-01-21T20:00:00.000Z; its taskCreated is in seconds instead of milliseconds";
+    assert!(report.text().contains(line), "{}", report.text());
+}

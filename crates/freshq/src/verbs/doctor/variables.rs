@@ -1,0 +1,117 @@
+//! Compares the environment variables of functions with the template.
+
+use serde_json::Value;
+
+use super::Finding;
+use crate::deployed::{Resource, Stack};
+
+/// Maximum number of different settings of a variable that a finding names.
+const NAMED: usize = 5;
+
+/// Beginning of a dynamic reference, which CloudFormation replaces by a secret or a parameter.
+const DYNAMIC: &str = "{{resolve:";
+
+/// Compares the variables of a function. Returns their number and a finding for each difference. A
+/// variable that only CloudFormation can evaluate, or that Lambda cannot decrypt, is not compared.
+pub(super) fn check(stack: &Stack, resource: &Resource, now: &Value) -> (usize, Vec<Finding>) {
+    let path = "/Environment/Variables";
+    let variables = resource.wanted.pointer(path).and_then(Value::as_object);
+    let compared = variables
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, wanted)| {
+            let wanted = stack.value(wanted)?;
+            let wanted = wanted.as_str().filter(|text| !text.contains(DYNAMIC))?;
+            let now = now.pointer(path)?[name].as_str();
+            Some(compare(resource, name, wanted, now))
+        });
+    let compared: Vec<_> = compared.collect();
+    (compared.len(), compared.into_iter().flatten().collect())
+}
+
+fn compare(resource: &Resource, name: &str, wanted: &str, now: Option<&str>) -> Option<Finding> {
+    (now != Some(wanted)).then(|| Finding {
+        place: resource.place(),
+        what: format!("the variable {name} {}", difference(wanted, now)),
+        why: "the function runs with settings that were not deployed; a higher rate or concurrency may overload the downstream".to_owned(),
+        remedy: format!(
+            "aws lambda get-function-configuration --function-name {id} --query Environment --output json | jq -c --arg v '{}' '.Variables.{name}=$v' | xargs -0 aws lambda update-function-configuration --function-name {id} --environment",
+            wanted.replace('\'', r"'\''"),
+            id = resource.id,
+        ),
+    })
+}
+
+/// The settings that differ, if the variable holds JSON. Other values may be secrets, so they are
+/// not named.
+fn difference(wanted: &str, now: Option<&str>) -> String {
+    let Some(now) = now else {
+        return "is not set, and it is in the template".to_owned();
+    };
+    let parsed = |text| serde_json::from_str::<Value>(text).ok();
+    let mut settings = Vec::new();
+    if let (Some(wanted), Some(now)) = (parsed(wanted), parsed(now)) {
+        different("", &wanted, &now, &mut settings);
+    }
+    let more = settings.len().saturating_sub(NAMED);
+    settings.truncate(NAMED);
+    if more > 0 {
+        settings.push(format!("{more} more settings differ"));
+    }
+    match settings.as_slice() {
+        [] => "has another value than in the template".to_owned(),
+        settings => format!("differs: {}", settings.join("; ")),
+    }
+}
+
+/// Adds each setting that differs, with both values.
+fn different(name: &str, wanted: &Value, now: &Value, settings: &mut Vec<String>) {
+    if let (Value::Object(wanted), Value::Object(now)) = (wanted, now) {
+        let added = now.keys().filter(|key| !wanted.contains_key(*key));
+        for key in wanted.keys().chain(added) {
+            let inner = match name {
+                "" => key.clone(),
+                outer => format!("{outer}.{key}"),
+            };
+            let [wanted, now] = [wanted, now].map(|of| of.get(key).unwrap_or(&Value::Null));
+            different(&inner, wanted, now, settings);
+        }
+    } else if wanted != now && !name.is_empty() {
+        settings.push(format!("{name} is {now}, and {wanted} in the template"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::difference;
+
+    #[test]
+    fn a_difference_names_the_settings_but_no_other_value() {
+        let wanted = r#"{"concurrency":10,"breaker":{"maxReturns":500},"order":"newest-first"}"#;
+        for (now, text) in [
+            (None, "is not set, and it is in the template"),
+            (Some("not JSON"), "has another value than in the template"),
+            (
+                Some(r#"{"concurrency":100,"breaker":{"maxReturns":500},"order":"newest-first"}"#),
+                "differs: concurrency is 100, and 10 in the template",
+            ),
+            (
+                Some(r#"{"concurrency":10,"breaker":{"maxReturns":5},"rate":1}"#),
+                "differs: breaker.maxReturns is 5, and 500 in the template; order is null, and \"newest-first\" in the template; rate is 1, and null in the template",
+            ),
+        ] {
+            assert_eq!(difference(wanted, now), text);
+        }
+        assert_eq!(
+            difference("a secret", Some("another")),
+            "has another value than in the template"
+        );
+        let many =
+            |n: i32| format!(r#"{{"a":{n},"b":{n},"c":{n},"d":{n},"e":{n},"f":{n},"g":{n}}}"#);
+        let many = difference(&many(1), Some(&many(2)));
+        assert!(
+            many.ends_with("; e is 2, and 1 in the template; 2 more settings differ"),
+            "{many}"
+        );
+    }
+}
