@@ -225,9 +225,12 @@ test('after resume the queue works, and the page shows it', async () => {
 test('screenshots for the documentation', { skip: !SCREENSHOTS }, async () => {
   // Two whole rows of charts.
   await page.setViewportSize({ width: 1180, height: 960 });
-  freshq('create', '--simulate', '120');
   await page.goto(CONSOLE);
-  await page.waitForTimeout(9_000);
+  // A minute of bursts, so that the charts are full.
+  for (const burst of [60, 20, 90, 20, 40, 120, 20, 60, 90]) {
+    freshq('create', '--simulate', `${burst}`);
+    await page.waitForTimeout(6_000);
+  }
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     await page.screenshot({ path: join(SCREENSHOTS ?? '', `console-${colorScheme}.png`) });

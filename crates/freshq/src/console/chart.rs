@@ -12,19 +12,20 @@ const SIZE: (u32, u32) = (380, 170);
 /// The shortest time span of a chart, in seconds.
 const SHORTEST: f64 = 60.0;
 
-/// A figure with the latest value as text, because some readers cannot see the drawing. The line
-/// breaks where more than `gap` lies between two points.
+/// A figure with the latest value as text, because some readers cannot see the drawing. It begins at
+/// `from`, so that all figures of a page have the same axis of time. The line breaks where more than
+/// `gap` lies between two points.
 pub(super) fn chart(
     name: &str,
     latest: &str,
     points: &[(Millis, f64)],
-    now: Millis,
+    (from, now): (Millis, Millis),
     gap: Duration,
 ) -> Markup {
     html! {
         figure {
             figcaption { (name) ": " strong { (latest) } }
-            @match svg(points, now, gap) {
+            @match svg(points, (from, now), gap) {
                 Ok(svg) => div.chart role="img" aria-label=(format!("{name}, the last samples; now {latest}")) { (PreEscaped(svg)) },
                 Err(error) => p.problem { "The chart could not be drawn: " (error) },
             }
@@ -32,11 +33,15 @@ pub(super) fn chart(
     }
 }
 
-fn svg(points: &[(Millis, f64)], now: Millis, gap: Duration) -> Result<String, Box<dyn Error>> {
+fn svg(
+    points: &[(Millis, f64)],
+    (from, now): (Millis, Millis),
+    gap: Duration,
+) -> Result<String, Box<dyn Error>> {
     let seconds = |at: Millis| -now.since(at).as_secs_f64();
     let points = points.iter().map(|(at, value)| (seconds(*at), *value));
     let points: Vec<(f64, f64)> = points.collect();
-    let from = points.iter().map(|(at, _)| *at).fold(-SHORTEST, f64::min);
+    let from = seconds(from).min(-SHORTEST);
     let highest = points.iter().map(|(_, value)| *value).fold(1.0, f64::max);
     let mut svg = String::new();
     {
@@ -87,7 +92,8 @@ mod tests {
             .iter()
             .map(|ago| (Millis(NOW.0 - ago * 1_000), 5.0))
             .collect();
-        let svg = svg(&points, NOW, Duration::from_secs(9)).unwrap();
+        let span = (Millis(NOW.0 - 349_000), NOW);
+        let svg = svg(&points, span, Duration::from_secs(9)).unwrap();
         svg.matches("<polyline fill=\"none\" opacity=\"1\" stroke=\"#0000FF\"")
             .count()
     }

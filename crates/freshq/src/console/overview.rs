@@ -97,6 +97,11 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     let open = control.breaker.is_some() || control.held_breaker(now).is_some();
     let facts = report.rows().into_iter();
     let facts = facts.filter(|(name, _)| FACTS.contains(name));
+    let facts = facts.map(|(name, value)| match name {
+        // The owner is an id that only logs have.
+        "processor" => (name, report.lease()),
+        _ => (name, value),
+    });
     html! {
         h2 #state-title { "State" }
         dl {
@@ -118,10 +123,11 @@ const MISSED: u32 = 3;
 
 fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
     let (now, gap) = (sample.status.now, MISSED * site.every);
+    let from = looks.figures.front().map_or(now, |first| first.at);
     let drawn = |name: &str, latest: &str, figure: fn(&Figures) -> Option<f64>| {
         let figures = looks.figures.iter();
         let points = figures.filter_map(|look| Some((look.at, figure(look)?)));
-        chart(name, latest, &points.collect::<Vec<_>>(), now, gap)
+        chart(name, latest, &points.collect::<Vec<_>>(), (from, now), gap)
     };
     let [pending, taken, success, failure] = sample.recent;
     let created = sample.created();
