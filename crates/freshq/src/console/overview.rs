@@ -72,9 +72,9 @@ fn warnings(looks: &History) -> Markup {
             }
             @if control.breaker.is_some() || control.held_breaker(now).is_some() {
                 p.warning {
-                    "The circuit breaker is open: only probes start."
+                    "The circuit breaker is open: only probes start"
                     @if let Some(last) = &control.observed.last_response {
-                        " It is " (pause::response(last))
+                        "; " (pause::response(last))
                     }
                 }
             }
@@ -97,9 +97,14 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     let open = control.breaker.is_some() || control.held_breaker(now).is_some();
     let facts = report.rows().into_iter();
     let facts = facts.filter(|(name, _)| FACTS.contains(name));
-    let facts = facts.map(|(name, value)| match name {
+    let facts = facts.map(|(name, value)| match (name, control.paused_until) {
         // The owner is an id that only logs have.
-        "processor" => (name, report.lease()),
+        ("processor", _) => (name, report.lease()),
+        // The warning above has the reason.
+        ("paused", Some(until)) if paused => {
+            let left = rough(until.since(now));
+            (name, format!("until {}, {left} left", exact(until)))
+        }
         _ => (name, value),
     });
     html! {

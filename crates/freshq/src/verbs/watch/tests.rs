@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lifo_queue::control::{BreakerHold, Claim, Pause};
+use lifo_queue::control::{Author, BreakerHold, Claim, Pause};
 use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::store::{ControlStore, OperatorStore};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
@@ -98,6 +98,28 @@ async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
 /// The view on a terminal of this size.
 fn on(size: (u16, u16), history: &History) -> String {
     printed("LifoQueue-dev", history, size, &Keys::default()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_by_a_processor_and_a_long_id_fit_eighty_columns() {
+    let store = Arc::<MemoryStore>::default();
+    put(&store, &"long-".repeat(10), TaskStatus::Pending, 5);
+    let pause = Pause {
+        until: NOW.plus(Duration::from_secs(290)),
+        reason: "the downstream rejected 12 tasks in a row".to_owned(),
+        busy: true,
+        by: Some(Author::processor(NOW)),
+    };
+    store.pause(&pause).await.unwrap();
+    let mut history = History::default();
+    history.add(sample::take(&queue(&store)).await.unwrap());
+    let text = on((80, 20), &history);
+    for line in [
+        "left: the downstream rejected 12 tasks in a row  ",
+        "5s  long-long-long-long-long-lo…│",
+    ] {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,7 +14,6 @@ use super::keys::{Field, HELP, Keys, Mode, PAUSE};
 use crate::overrides;
 use crate::sample::{History, Sample, WINDOW};
 use crate::time_format::{age, exact, relative, rough, tenths};
-use crate::verbs::pause;
 
 /// Minimum height of the curves.
 const CURVES: u16 = 4;
@@ -144,8 +143,12 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
     let paused = match control.paused_until.filter(|_| control.is_paused(now)) {
         None => Line::from("paused     no"),
         Some(until) => {
-            let (left, reason) = (rough(until.since(now)), pause::reason(control));
-            Line::from(format!("paused     {left} left: {reason}")).yellow()
+            let left = rough(until.since(now));
+            let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
+            // Of a pause by a processor, the last response is below.
+            let operator = control.paused_by.as_ref().filter(|by| !by.is_processor());
+            let by = operator.map_or(String::new(), |by| format!(" (by {})", by.name));
+            Line::from(format!("paused     {left} left: {reason}{by}")).yellow()
         }
     };
     let breaker = match (control.held_breaker(now), control.breaker) {
@@ -158,9 +161,9 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
             .red()
         }
         (None, Some(open)) => {
-            let since = relative(open.since, now);
+            let time = rough(now.since(open.since));
             Line::from(format!(
-                "breaker    open since {since}; failed probes: {}",
+                "breaker    open for {time}; failed probes: {}",
                 open.probes
             ))
             .red()
@@ -227,20 +230,31 @@ fn list(
     selected: Option<usize>,
     now: Millis,
 ) {
+    let width = usize::from(area.width.saturating_sub(2));
     let row = |(place, task)| match selected == Some(place) {
-        true => row(task, now).reversed(),
-        false => row(task, now),
+        true => row(task, now, width).reversed(),
+        false => row(task, now, width),
     };
     let lines: Vec<Line<'_>> = tasks.iter().enumerate().map(row).collect();
     let block = Block::bordered().title(title);
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-fn row(task: &Candidate, now: Millis) -> Line<'static> {
+/// The age and the id of a task. A row wider than the list ends with `…`.
+fn row(task: &Candidate, now: Millis, width: usize) -> Line<'static> {
     let age = age(task.created, now);
     let line = format!("{age:>8}  {}", task.id);
-    match task.not_before.filter(|at| *at > now) {
-        Some(at) => Line::from(format!("{line}, may start {}", relative(at, now))).dim(),
-        None => Line::from(line),
+    let later = task.not_before.filter(|at| *at > now);
+    let mut text = match later {
+        Some(at) => format!("{line}, may start {}", relative(at, now)),
+        None => line,
+    };
+    if text.chars().count() > width {
+        text = text.chars().take(width.saturating_sub(1)).collect();
+        text.push('…');
+    }
+    match later {
+        Some(_) => Line::from(text).dim(),
+        None => Line::from(text),
     }
 }
