@@ -54,7 +54,20 @@ pub(crate) struct Created {
     pub(crate) more: bool,
 }
 
+/// Minimum number of tasks by which the created exceed the ended in the last minute.
+const SURPLUS: u32 = 20;
+
 impl Created {
+    /// Whether the backlog grows, although neither a pause nor the circuit breaker stops the queue.
+    pub(crate) fn exceeds_ended(self, status: &Status) -> bool {
+        let (control, now) = (&status.control, status.now);
+        let stops = control.is_paused(now)
+            || control.breaker.is_some()
+            || control.held_breaker(now).is_some();
+        let (succeeded, failed) = control.observed.ended.within(now);
+        !stops && status.pending.count >= SURPLUS && self.count >= succeeded + failed + SURPLUS
+    }
+
     pub(crate) fn per_second(self) -> f64 {
         f64::from(self.count) / WINDOW.as_secs_f64()
     }

@@ -24,7 +24,8 @@ use crate::time_format::{FIRST_MILLIS, exact, relative, rough, tenths};
 ///
 /// "ended" counts tasks that succeeded or failed in the last minute, and "run time" is the median of
 /// the last runs; processors report both every few seconds. "suspects" are tasks that may have
-/// crashed their process. "overloaded" is measured only with the setting processing.codel.
+/// crashed their process. "overloaded" is measured only with the setting processing.codel; without
+/// it, created and ended tasks are compared.
 /// "last response" is the newest that was not a success. A notification suppresses others for 10 s.
 /// An idle turn is a run of the processor that settled no task, and a busy pause one that a
 /// processor started because the downstream was busy or rejected tasks.
@@ -178,6 +179,9 @@ impl StatusReport {
 
     fn overload(&self) -> String {
         match self.status.control.overloaded_since {
+            None if self.created.exceeds_ended(&self.status) => {
+                "probably: more tasks are created than end".to_owned()
+            }
             None if !self.status.control.observed.measures_overload => {
                 "not measured; compare created and ended".to_owned()
             }

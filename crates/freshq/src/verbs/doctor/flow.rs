@@ -12,9 +12,6 @@ use crate::verbs::pause;
 /// Minimum number of failed tasks in the last minute that is a finding.
 const FAILED: u32 = 5;
 
-/// Minimum number of tasks by which the created exceed the ended in the last minute.
-const SURPLUS: u32 = 20;
-
 /// Maximum number of tasks that a finding names.
 const NAMED: usize = 5;
 
@@ -79,8 +76,6 @@ pub(super) fn taken(taken: &[FoundTask], concurrency: usize, now: Millis) -> Opt
 
 fn surplus(status: &Status, created: Created) -> Option<Finding> {
     let (control, now) = (&status.control, status.now);
-    let stops =
-        control.is_paused(now) || control.breaker.is_some() || control.held_breaker(now).is_some();
     let (succeeded, failed) = control.observed.ended.within(now);
     let ended = succeeded + failed;
     let run_time = control.observed.median_run_ms;
@@ -91,8 +86,7 @@ fn surplus(status: &Status, created: Created) -> Option<Finding> {
             status.taken
         )
     });
-    let grows = created.count >= ended + SURPLUS && status.pending.count >= SURPLUS;
-    (grows && !stops).then(|| Finding {
+    created.exceeds_ended(status).then(|| Finding {
         place: "the tasks".to_owned(),
         what: format!(
             "{} were created and {ended} ended in the last {} s{}",

@@ -268,7 +268,7 @@ fn status_of_an_unused_queue_is_shown() {
         "processor             none",
         "wake-ups requested    0",
         "circuit breaker       closed",
-        "overloaded            not measured; compare created and ended",
+        "overloaded            probably: more tasks are created than end",
         "run time              not measured yet",
         "rate limit's bucket   no limit was applied yet",
     ] {
@@ -305,6 +305,17 @@ fn a_time_before_which_no_task_may_start_is_named() {
         pending.ends_with("; none may start before 2027-01-15T08:01:30.000Z, in 1m 30s"),
         "{pending}"
     );
+}
+
+#[test]
+fn more_created_than_ended_tasks_are_named_as_an_overload() {
+    let mut report = report(Control::default());
+    report.status.pending.count = 400;
+    report.created.count = 300;
+    let line = "overloaded            probably: more tasks are created than end";
+    assert!(report.text().contains(line), "{}", report.text());
+    report.status.control.paused_until = Some(report.status.now.plus(Duration::from_secs(9)));
+    assert!(!report.text().contains(line), "the pause is the cause");
 }
 
 #[test]

@@ -189,6 +189,7 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
         )),
         match failed > succeeded {
             true => Line::from(flow).red(),
+            false if created.exceeds_ended(status) => Line::from(flow).yellow(),
             false => Line::from(flow),
         },
     ];
