@@ -172,6 +172,7 @@ async fn task_page_offers_cancel_or_redrive_by_status() {
 #[tokio::test]
 async fn the_queue_is_paused_with_a_reason_and_resumed() {
     let world = World::start(true).await;
+    world.put("order-1", TaskStatus::Pending, 3, None);
     world
         .get("pause")
         .await
@@ -185,7 +186,8 @@ async fn the_queue_is_paused_with_a_reason_and_resumed() {
     let page = world.get("?outcome=0").await;
     let says = "The queue is paused until 2027-01-15T08:30:00.000Z: new release (by user/ana at";
     let title = "<title>paused – Queue – LifoQueue-dev – freshq</title>";
-    page.expect(200, &[says, "paused until 2027", "Resume…", title]);
+    let starts = "<td>after the pause</td>";
+    page.expect(200, &[says, "paused until 2027", "Resume…", title, starts]);
     world.get("resume").await.expect(
         200,
         &[
@@ -244,7 +246,15 @@ async fn next_page_continues_after_the_last_task() {
         world.put(&format!("t{n:02}"), TaskStatus::Pending, n, None);
     }
     let first = world.get("tasks").await;
-    first.expect(200, &["t00", "t49", "Older tasks"]);
+    first.expect(
+        200,
+        &[
+            "t00",
+            "t49",
+            "Older tasks",
+            "<label for=\"id\">Task id</label>",
+        ],
+    );
     assert!(!first.text.contains("t50"));
     let (_, next) = first.text.split_once("<p><a href=\"tasks").unwrap();
     let next = next.split_once('"').unwrap().0.replace("&amp;", "&");
