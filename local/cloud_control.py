@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from ministack.core.responses import error_response_json, json_response
@@ -40,7 +41,7 @@ def _role_policy(identifier: str) -> dict[str, Any] | None:
 
 
 #: How to read the properties of a resource with its identifier, by its type.
-READS = {
+READS: dict[str, Callable[[str], dict[str, Any] | None]] = {
     "AWS::Scheduler::Schedule": lambda name: scheduler._schedules.get(f"default/{name}"),
     "AWS::IAM::RolePolicy": _role_policy,
     "AWS::Events::EventBus": lambda name: eventbridge._event_buses.get(name),

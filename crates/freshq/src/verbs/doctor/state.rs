@@ -124,7 +124,7 @@ fn pause_remedy(control: &Control, secret: Option<&str>) -> String {
         .is_some_and(|author| !author.is_processor());
     match secret.filter(|_| rejected && !by_operator) {
         Some(secret) => format!(
-            "if the secret is wrong or empty, aws secretsmanager put-secret-value --secret-id {secret} --secret-string '<value>'; then freshq resume"
+            "if the secret is wrong or empty, aws secretsmanager put-secret-value --secret-id {secret} --secret-string '<value>'; 30 s after the last response, when the old value is no longer cached, freshq resume"
         ),
         None => "fix the cause, then freshq resume".to_owned(),
     }
