@@ -110,7 +110,7 @@ def test_messages_sent_after_a_burst_start_before_it(queue: DeployedQueue) -> No
     with History(queue) as history, ThreadPoolExecutor(4) as senders:
         list(senders.map(lambda ids: send(queue, ids, 2), chunks(burst, 200)))
         send(queue, late, 1)
-        wait_until(lambda: late_starts(history, late) == LATE, 240, "the start of the messages sent last", every=1)
+        wait_until(lambda: late_starts(history, late) == LATE, 400, "the start of the messages sent last", every=1)
         changes = history.changes()
     of_burst = set(burst)
     last = max(start.position for start in order.starts(changes) if start.task_id in set(late))
