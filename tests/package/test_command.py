@@ -58,6 +58,7 @@ def test_package_installs_without_a_command_and_the_launcher_names_what_is_missi
     assert "freshq: the package @freshq/cli-linux-" in finished.stderr
     assert "is missing. Remedy: install freshq again" in finished.stderr
     assert "needs glibc 2.28 or later" in finished.stderr
+    assert "run `make install-cli` in the clone" in finished.stderr
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,10 @@ function binary() {
     return require.resolve(`${name}/bin/freshq`);
   } catch {
     const libc = process.platform === 'linux' ? ' It needs glibc 2.28 or later, so it does not run on Alpine Linux.' : '';
-    fail(`the package ${name} is missing. Remedy: install freshq again on this machine, with optional dependencies.${libc}`);
+    const built = 'A package that you built with `make package` has no command: run `make install-cli` in the clone.';
+    fail(
+      `the package ${name} is missing. Remedy: install freshq again on this machine, with optional dependencies.${libc} ${built}`,
+    );
   }
 }
 
