@@ -26,6 +26,7 @@ ELSEWHERE = {
     "cost": "reads no queue; its own tests compare its output",
     "console": "serves a page until Ctrl-C; tests/console tests it in a browser",
     "dev": "serves a queue until Ctrl-C",
+    "groups": "shows more in a queue with groups; test_groups.py reads it",
     "logs": "starts the AWS CLI",
 }
 FAILS = {"simulate": {"outcome": "fail"}}
