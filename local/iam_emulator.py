@@ -99,7 +99,7 @@ def _with_record(enforce: Callable[..., Any], path: str) -> Callable[..., Any]:
 
 def install(decisions: str) -> None:
     """Patch ministack, which this process starts afterwards; its decisions go to the file `decisions`."""
-    iam_actions._lambda_action = _with_reads(iam_actions._lambda_action)
+    iam_actions._lambda_action = _with_reads(iam_actions._lambda_action)  # type: ignore[assignment]
     iam_actions.dynamodb_service_context = _with_leading_keys(iam_actions.dynamodb_service_context)  # type: ignore[assignment]
     iam_evaluator.enforce = _with_record(iam_evaluator.enforce, decisions)
     # With TLS, ministack would listen on port 443 too. No client of this project uses that port.

@@ -76,8 +76,7 @@ def deployed_groups(local_aws: Emulator) -> DeployedQueue:
 def tenants(deployed_groups: DeployedQueue) -> Iterator[Tenants]:
     """The downstream of the queue, which runs up to four tasks at once."""
     tenants = Tenants()
-    settings = {"concurrency": 4, "indexLagMs": 200, "heartbeatMs": 1000 * HEARTBEAT_SECONDS}
-    settings["groups"] = {"breaker": True}
+    settings = {"concurrency": 4, "indexLagMs": 200, "heartbeatMs": 1000 * HEARTBEAT_SECONDS, "groups": {"breaker": True}}
     with http_endpoint(tenants.answer) as url:
         runner = {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})}
         deployed_groups.set_environment("process-tasks", runner, settings)
