@@ -162,7 +162,7 @@ impl Row<'_> {
             .flatten()
             .collect();
         match parts.is_empty() {
-            true => "open".to_owned(),
+            true => "starts tasks".to_owned(),
             false => parts.join("; "),
         }
     }
