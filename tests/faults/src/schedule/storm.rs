@@ -55,7 +55,10 @@ impl Schedule {
         self.settings.process.slots = rng.u16(1..=2);
         self.settings.process.publish_capacity = true;
         self.settings.process.turn = Duration::from_secs(60);
-        // Every run succeeds, so that the tasks end within a schedule.
+        // Every run succeeds, and no rate delays it, so that the tasks end within a schedule.
+        if let Some(groups) = &mut self.settings.process.groups {
+            groups.rate = None;
+        }
         self.downstream = Downstream {
             seed: rng.u64(..),
             longest: Duration::from_millis(rng.u64(50..2_000)),
