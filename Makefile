@@ -355,11 +355,6 @@ synth-local: build-local
 	@mkdir -p .local
 	FRESHQ_SKIP_BUILD= FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --context env=dev --context iotPresence=true $(SIMULATION) --output $(LOCAL_ASSEMBLY)
 
-# For tests/e2e/test_groups.py, which deploys a copy of the task queue with groups.
-.PHONY: synth-groups
-synth-groups: build-local
-	@FRESHQ_SKIP_BUILD= FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --context env=dev --context name=groups --context groups=true --output .local/groups
-
 .PHONY: docs
 docs: setup $(PACKAGE_TOOLS) ## write the reference pages that are generated from the sources
 	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/contract.test.ts tests/infra/logical-ids.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-rejections.test.ts

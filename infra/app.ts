@@ -1,5 +1,5 @@
 import { App } from 'aws-cdk-lib';
-import { ENVIRONMENTS, withGroups, withIotPresence, withUnreliableRunner } from './environments/list';
+import { ENVIRONMENTS, withIotPresence, withUnreliableRunner } from './environments/list';
 import { chooseEnvironments } from './environments/rules';
 import { AgentQueueStack } from './stacks/agent-queue-stack';
 import { LifoQueueStack } from './stacks/lifo-queue-stack';
@@ -8,7 +8,6 @@ const app = new App();
 const context = (key: string) => app.node.tryGetContext(key);
 let environments = chooseEnvironments(context('env'), ENVIRONMENTS, context('name'));
 if (context('iotPresence') === 'true') environments = environments.map(withIotPresence);
-if (context('groups') === 'true') environments = environments.map(withGroups);
 if (context('unreliable') === 'true') environments = environments.map(withUnreliableRunner);
 for (const environment of environments) {
   new LifoQueueStack(app, { environment });

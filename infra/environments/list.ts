@@ -165,8 +165,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
     // once. With `-c unreliable=true` the capacity is less, and tasks are returned, retried and fail.
     runner: { kind: 'simulated', capacity: 10, durationSeconds: 0.25 },
     simulation: {},
-    // `-c iotPresence=true` creates a task for each device that connects to this account's IoT Core, and
-    // `-c groups=true` switches groups on.
+    // `-c iotPresence=true` creates a task for each device that connects to this account's IoT Core.
     settings: { ingest: {} },
     keepShedTasks: true,
     agentQueue: { seed: true },
@@ -208,12 +207,6 @@ export const ENVIRONMENTS: readonly Environment[] = [
 export function withIotPresence(environment: Environment): Environment {
   const { settings } = environment;
   return { ...environment, settings: { ...settings, ingest: { ...settings?.ingest, iotPresence: true } } };
-}
-
-/** The environment, with groups of tasks. */
-export function withGroups(environment: Environment): Environment {
-  const { settings } = environment;
-  return { ...environment, settings: { ...settings, processing: { ...settings?.processing, groups: {} } } };
 }
 
 /**

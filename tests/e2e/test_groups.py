@@ -1,4 +1,4 @@
-"""Groups on a deployed copy of the queue: a noisy tenant, an outage of one, a limit and a pause of one."""
+"""Groups of a deployed queue: a noisy tenant, an outage of one, a limit and a pause of one."""
 
 from __future__ import annotations
 
@@ -11,22 +11,34 @@ from collections.abc import Callable, Iterator
 from email.message import Message
 from typing import Any
 
+import apps
 import commands
 import pytest
 from expectations import wait_for
 
-from local import assembly, deployment
 from local.emulator import Emulator, local_environment
 from local.http_endpoint import http_endpoint
-from local.paths import STATE
 from local.queue import DeployedQueue, chunks
 from local.waiting import now_ms, wait_until
 
-STACK = "LifoQueue-dev-groups"
+STACK = "Tenants"
+APP = """
+import { App, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { LifoQueue, TaskRunner } from 'freshq';
+
+const stack = new Stack(new App(), 'Tenants');
+const queue = new LifoQueue(stack, 'queue', {
+  runner: TaskRunner.http({ url: 'https://api.example.com/orders' }),
+  processing: { concurrency: 4, groups: { breaker: true } },
+  ingest: {},
+  deletionProtection: false,
+  removalPolicy: RemovalPolicy.DESTROY,
+});
+queue.exportOutputs();
+"""
 QUIET = ("globex", "initech", "umbrella")
 #: SQS accepts this number of messages in one request.
 BATCH = 10
-HEARTBEAT_SECONDS = 1
 
 Freshq = Callable[..., Any]
 
@@ -66,17 +78,15 @@ class Tenants:
 
 @pytest.fixture(scope="module")
 def deployed_groups(local_aws: Emulator) -> DeployedQueue:
-    """A copy of the queue with groups, deployed for this module."""
-    made = commands.make("synth-groups")
-    assert made.returncode == 0, made.stderr
-    return deployment.deploy(local_aws, assembly.read(STATE / "groups", STACK), DeployedQueue)
+    """The queue of the app."""
+    return apps.deployed(local_aws, STACK, APP)
 
 
 @pytest.fixture
 def tenants(deployed_groups: DeployedQueue) -> Iterator[Tenants]:
     """The downstream of the queue, which runs up to four tasks at once."""
     tenants = Tenants()
-    settings = {"concurrency": 4, "indexLagMs": 200, "heartbeatMs": 1000 * HEARTBEAT_SECONDS, "groups": {"breaker": True}}
+    settings = {"concurrency": 4, "indexLagMs": 200, "heartbeatMs": 1000}
     with http_endpoint(tenants.answer) as url:
         runner = {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})}
         deployed_groups.set_environment("process-tasks", runner, settings)
@@ -86,7 +96,7 @@ def tenants(deployed_groups: DeployedQueue) -> Iterator[Tenants]:
 
 @pytest.fixture
 def freshq(deployed_groups: DeployedQueue, command: str) -> Freshq:
-    """Runs a verb on the copy; returns its JSON."""
+    """Runs a verb on the queue; returns its JSON."""
     run = functools.partial(commands.run, command, local_environment(deployed_groups.local_endpoint))
 
     def verb(*arguments: str) -> Any:

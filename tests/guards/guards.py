@@ -340,9 +340,9 @@ GUARDS: tuple[Guard, ...] = (
     ),
     one_change(
         "leave a breaker of a group out of what the turn learned",
-        f"{_CORE}/process/downstream/groups.rs",
-        "learned.breaker = open;",
-        "learned.breaker = open.filter(|open| open.probes == u32::MAX);",
+        f"{_CORE}/process/downstream/groups/learning.rs",
+        "learned.breaker = breakers.open(name);",
+        "learned.breaker = breakers.open(name).filter(|open| open.probes == u32::MAX);",
     ),
     one_change(
         "forget a lease that the turn could not end",

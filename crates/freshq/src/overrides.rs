@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lifo_queue::control::{GroupOverride, GroupPause, GroupStates, OperatorLimit};
+use lifo_queue::control::{Author, GroupOverride, GroupPause, GroupStates, OperatorLimit};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
@@ -13,15 +13,17 @@ const NAMED: usize = 5;
 
 /// A limit, for people: its values, end, reason and author.
 pub(crate) fn limit(limit: &OperatorLimit, now: Millis) -> String {
-    let left = rough(limit.until.since(now));
-    let until = exact(limit.until);
-    let by = &limit.by;
+    let stands = stands(limit.until, &limit.reason, &limit.by, now);
+    format!("{} {stands}", limit_values(limit))
+}
+
+/// The end of a limit or a pause, its reason and its author.
+fn stands(until: Millis, reason: &str, by: &Author, now: Millis) -> String {
+    let left = rough(until.since(now));
+    let (name, at) = (&by.name, exact(by.at));
     format!(
-        "{} until {until}, {left} left: {} (by {} at {})",
-        limit_values(limit),
-        limit.reason,
-        by.name,
-        exact(by.at)
+        "until {}, {left} left: {reason} (by {name} at {at})",
+        exact(until)
     )
 }
 
@@ -80,14 +82,8 @@ pub(crate) fn pause_of(one: &GroupOverride, now: Millis) -> Option<&GroupPause> 
 
 /// A pause of a group, for people.
 pub(crate) fn pause(pause: &GroupPause, now: Millis) -> String {
-    format!(
-        "paused until {}, {} left: {} (by {} at {})",
-        exact(pause.until),
-        rough(pause.until.since(now)),
-        pause.reason,
-        pause.by.name,
-        exact(pause.by.at)
-    )
+    let stands = stands(pause.until, &pause.reason, &pause.by, now);
+    format!("paused {stands}")
 }
 
 /// A pause of a group, for programs.

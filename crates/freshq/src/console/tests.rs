@@ -1,6 +1,7 @@
 //! Tests of the console over real connections, on the in-memory store.
 
 mod access;
+mod changes;
 mod pages;
 
 use std::sync::Arc;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{TaskId, TaskStatus};
-
 use lifo_queue::time::Millis;
 
 use super::clock::pause;

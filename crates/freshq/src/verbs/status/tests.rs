@@ -9,6 +9,7 @@ use lifo_queue::observed::{LastResponse, Observed};
 use lifo_queue::operate::Suspect;
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::EpochSeconds;
+use serde_json::json;
 use uuid::Uuid;
 
 use super::*;

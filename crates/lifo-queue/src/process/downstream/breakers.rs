@@ -55,15 +55,22 @@ impl GroupBreakers {
         self.ledgers.get(name)
     }
 
-    /// Whether one more task of the group may start beside `running` others.
-    pub(super) fn start(&self, name: &str, running: usize, now: Millis) -> Start {
-        let Some(ledger) = self.ledgers.get(name) else {
-            return Start::Any;
-        };
-        match ledger.start(running, now) {
+    /// The open breaker of a group; `None` while it is closed.
+    pub(super) fn open(&self, name: &str) -> Option<OpenBreaker> {
+        self.get(name)?.open_breaker()
+    }
+
+    /// Until when no further task of the group may start beside `running` others; `None` if one may.
+    pub(super) fn waits_until(&self, name: &str, running: usize, now: Millis) -> Option<Millis> {
+        let ledger = self.get(name)?;
+        let start = match ledger.start(running, now) {
             // Due by the time alone: the next probe that fails closes the group.
             Start::Pause(_) => ledger.breaker.start(running, now),
             start => start,
+        };
+        match start {
+            Start::Wait(until) => Some(until),
+            _ => None,
         }
     }
 

@@ -5,20 +5,20 @@
 //! released, every bucket starts empty, and groups with a concurrency limit stay closed until the
 //! TAKEN tasks are counted. So a crash never exceeds a limit, and no start needs a write.
 
+mod learning;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use uuid::Uuid;
 
+pub(in crate::process) use self::learning::Learning;
 use crate::control::{GroupOverride, GroupStates, LearnedGroup, LearnedGroups, OpenBreaker, Pause};
 use crate::process::rate::{RateLimit, since_epoch, whole_millis};
 use crate::process::settings::{GroupSettings, ProcessSettings};
 use crate::store::StandingLease;
 use crate::task::TaskId;
 use crate::time::Millis;
-
-/// Maximum number of groups that a processor remembers for the next one.
-const MAX_LEARNED: usize = 500;
 
 /// Shortest time for which a group is closed after a busy response with a time.
 const SHORTEST_CLOSED: Duration = Duration::from_secs(1);
@@ -60,14 +60,6 @@ struct Group {
     asked_until: Option<Millis>,
     /// The reason of that pause.
     reason: Option<String>,
-}
-
-/// What a processor writes before it releases its lease.
-#[derive(Debug)]
-pub(in crate::process) struct Learning {
-    pub(in crate::process) learned: LearnedGroups,
-    /// The last writer when the turn began.
-    pub(in crate::process) seen: Option<Uuid>,
 }
 
 /// The limits of one group that are in effect.
@@ -290,84 +282,6 @@ impl GroupLimits {
     /// Postpones the count, because the TAKEN tasks could not be read.
     pub(in crate::process) fn count_later(&mut self, now: Millis) {
         self.count_at = Some(now.plus(AGAIN));
-    }
-
-    /// What the next processor needs to know at `now`; `None` if the table has it already.
-    /// `breaker` has the open breaker of a group, and until when it allows no start.
-    pub(super) fn learning(
-        &self,
-        now: Millis,
-        breaker: impl Fn(&str) -> Option<(Option<OpenBreaker>, Option<Millis>)>,
-    ) -> Option<Learning> {
-        let learned = |(name, group): (&String, &Group)| {
-            let mut learned = self.learned_group(name, group, now);
-            if let Some((open, waits)) = breaker(name) {
-                learned.breaker = open;
-                let waits = waits.filter(|until| *until < Millis::MAX);
-                learned.next_start = learned.next_start.max(waits);
-            }
-            let nothing = LearnedGroup {
-                name: name.clone(),
-                ..LearnedGroup::default()
-            };
-            (learned != nothing).then_some(learned)
-        };
-        let mut groups: Vec<LearnedGroup> = self.groups.iter().filter_map(learned).collect();
-        let mut empty_at = self.empty_at;
-        if groups.len() > MAX_LEARNED {
-            let forgotten = groups.len() - MAX_LEARNED;
-            tracing::warn!(
-                forgotten,
-                "too many limited groups to remember; the rates of the others start empty"
-            );
-            // Those with leases first, then open breakers, then those that stay closed longest.
-            groups.sort_by_key(|one| {
-                let is_open = one.breaker.is_some();
-                std::cmp::Reverse((one.leases.len(), is_open, one.rate_full_at))
-            });
-            groups.truncate(MAX_LEARNED);
-            groups.sort_by(|a, b| a.name.cmp(&b.name));
-            empty_at = Some(now);
-        }
-        let learned = LearnedGroups {
-            groups,
-            empty_at,
-            count_at: self.count_at,
-        };
-        (learned != self.left).then_some(Learning {
-            learned,
-            seen: self.left_by,
-        })
-    }
-
-    /// Notes that the table has what this turn, the owner `by` of the processor lease, learned.
-    pub(in crate::process) fn has_learned(&mut self, learned: LearnedGroups, by: Uuid) {
-        self.left = learned;
-        self.left_by = Some(by);
-    }
-
-    fn learned_group(&self, name: &str, group: &Group, now: Millis) -> LearnedGroup {
-        let next_start = |rate| self.next_start(name, rate, now);
-        let next_start = self.bounds(name, now).rate.map(next_start);
-        let after = |until: &Millis| *until > now;
-        let lost = now.plus(self.task_lease);
-        let asked_until = group.asked_until.filter(after);
-        LearnedGroup {
-            name: name.to_owned(),
-            rate_full_at: group.full_at.map(whole_millis).filter(after),
-            next_start: next_start.filter(after),
-            asked_until,
-            reason: asked_until.and(group.reason.clone()),
-            breaker: None,
-            // After a panic of an attempt, its task still counts as running.
-            leases: group
-                .leases
-                .iter()
-                .copied()
-                .filter(after)
-                .chain(group.running.iter().map(|_| lost))
-                .collect(),
-        }
     }
 
     fn group(&mut self, task: &TaskId) -> &mut Group {

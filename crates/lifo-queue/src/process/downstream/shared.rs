@@ -3,15 +3,15 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::breakers::GroupBreakers;
-use super::{GroupLimits, Learning, Ledger, Ruling, Run, RunNumber, Signal, Start};
+use super::{GroupLimits, Learning, Ledger, Ruling, Run, RunNumber, Signal};
 use crate::process::groups::Gates;
 use crate::store::Candidate;
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// The ledger of a turn. The loop starts tasks by it, the attempts record the ends of their runs,
-/// and the heartbeat writes its state. An attempt needs the ruling at the end of its run, while the
-/// loop may be waiting for a page of the index. So the ledger does not belong to the loop alone.
+/// The ledgers of a turn. The loop starts tasks by them, the attempts record the ends of their runs,
+/// and the heartbeat writes their state. An attempt needs the ruling at the end of its run, while the
+/// loop may be waiting for a page of the index. So the ledgers do not belong to the loop alone.
 #[derive(Clone, Debug)]
 pub(in crate::process) struct SharedDownstream(Arc<Mutex<Downstream>>);
 
@@ -112,17 +112,10 @@ impl Downstream {
 
     /// Until when no task of this group is due; `None` if it is open.
     pub(in crate::process) fn closed_until(&self, group: &str, now: Millis) -> Option<Millis> {
-        let limited = self.groups.as_ref()?.closed_until(group, now);
-        limited.max(self.waits_until(group, now))
-    }
-
-    /// Until when the group's own breaker allows no start.
-    fn waits_until(&self, group: &str, now: Millis) -> Option<Millis> {
-        let running = self.groups.as_ref()?.running(group);
-        match self.breakers.as_ref()?.start(group, running, now) {
-            Start::Wait(until) => Some(until),
-            _ => None,
-        }
+        let groups = self.groups.as_ref()?;
+        let breakers = self.breakers.as_ref();
+        let waits = breakers.and_then(|of| of.waits_until(group, groups.running(group), now));
+        groups.closed_until(group, now).max(waits)
     }
 
     /// The gates of the groups at `now`.
@@ -135,11 +128,8 @@ impl Downstream {
 
     /// What the next processor needs to know about groups; `None` if the table has it.
     pub(in crate::process) fn learning(&self, now: Millis) -> Option<Learning> {
-        let breaker = |group: &str| {
-            let open = self.breakers.as_ref()?.get(group)?.open_breaker();
-            Some((open, self.waits_until(group, now)))
-        };
-        self.groups.as_ref()?.learning(now, breaker)
+        let groups = self.groups.as_ref()?;
+        groups.learning(self.breakers.as_ref(), now)
     }
 
     /// Closes the breakers of an empty queue, unless an operator holds its breaker open.
@@ -211,8 +201,7 @@ impl Gates for GatesAt<'_> {
 
     fn is_probed(&self, group: &str) -> bool {
         let breakers = self.downstream.breakers.as_ref();
-        let ledger = breakers.and_then(|breakers| breakers.get(group));
-        ledger.is_some_and(|ledger| ledger.open_breaker().is_some())
+        breakers.is_some_and(|breakers| breakers.open(group).is_some())
     }
 
     fn probe(&self, group: &str, due: &[&Candidate]) -> Option<usize> {

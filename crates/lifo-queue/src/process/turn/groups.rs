@@ -4,14 +4,12 @@ use aws::error_chain;
 
 use super::Turn;
 use crate::process::downstream::{GroupLimits, Learning};
+use crate::process::select::DEEP_PAGE;
 use crate::store::{Order, PageQuery, StandingLease, StoreError};
 use crate::task::TaskStatus;
 use crate::time::Millis;
 
-/// Items of the index in one read of TAKEN tasks.
-const PAGE: u16 = 1_000;
-
-/// Maximum number of such reads.
+/// Maximum number of reads of TAKEN tasks.
 const MAX_PAGES: u32 = 100;
 
 impl Turn<'_> {
@@ -66,7 +64,7 @@ impl Turn<'_> {
                 order: Order::NewestFirst,
                 created_from: None,
                 after,
-                limit: PAGE,
+                limit: DEEP_PAGE,
                 now,
             };
             let page = self.processor.store.taken_page(&query).await?;

@@ -43,8 +43,9 @@ impl Runs {
         (spared, self.breakers.rest(task.group(), now))
     }
 
-    fn start(&self, group: &str, now: i64) -> Start {
-        self.breakers.start(group, 0, Millis(now))
+    /// Until when the group, of which no task runs, may start none.
+    fn waits_until(&self, group: &str, now: i64) -> Option<Millis> {
+        self.breakers.waits_until(group, 0, Millis(now))
     }
 }
 
@@ -52,14 +53,14 @@ impl Runs {
 fn lone_task_of_a_group_loses_one_attempt_and_other_groups_go_on() {
     let mut runs = Runs::new();
     assert_eq!(runs.end("a/1", Signal::Unavailable, 0), (false, None));
-    assert_eq!(runs.start("a", 10_000), Start::Any);
+    assert_eq!(runs.waits_until("a", 10_000), None);
     assert_eq!(runs.end("a/1", Signal::Unavailable, 10_000), (true, None));
-    assert_eq!(runs.start("a", 10_000), Start::Wait(Millis(11_000)));
-    assert_eq!(runs.start("a", 11_000), Start::Probe);
-    assert_eq!(runs.start("b", 10_000), Start::Any);
+    assert_eq!(runs.waits_until("a", 10_000), Some(Millis(11_000)));
+    assert_eq!(runs.waits_until("a", 11_000), None);
+    assert_eq!(runs.waits_until("b", 10_000), None);
     assert_eq!(runs.end("a/1", Signal::Unavailable, 11_000), (true, None));
     assert_eq!(runs.end("a/2", Signal::Answered, 13_000), (false, None));
-    assert_eq!(runs.start("a", 13_000), Start::Any);
+    assert_eq!(runs.waits_until("a", 13_000), None);
 }
 
 #[test]
@@ -82,14 +83,14 @@ fn rejections_and_a_long_outage_close_the_group_instead_of_the_queue() {
     let (_, pause) = runs.end("a/3", Signal::Rejecting, 0);
     assert_eq!(pause.unwrap().until, Millis(300_000));
     // Afterwards one task at a time starts.
-    assert_eq!(runs.start("a", 300_000), Start::Any);
-    let busy = runs.breakers.start("a", 1, Millis(300_000));
-    assert_eq!(busy, Start::Wait(Millis::MAX));
+    assert_eq!(runs.waits_until("a", 300_000), None);
+    let busy = runs.breakers.waits_until("a", 1, Millis(300_000));
+    assert_eq!(busy, Some(Millis::MAX));
 
     let mut paused_at = None;
     for second in 0..600 {
         let now = second * 1_000;
-        if matches!(runs.start("b", now), Start::Any | Start::Probe) {
+        if runs.waits_until("b", now).is_none() {
             let (_, pause) = runs.end("b/1", Signal::Unavailable, now);
             paused_at = paused_at.or(pause.map(|pause| (second, pause.reason)));
         }
@@ -117,6 +118,7 @@ fn open_breaker_of_a_group_continues_in_the_next_turn_with_one_probe() {
         probes: 3,
     };
     let breakers = breakers(Some(left), 5_000);
-    assert_eq!(breakers.start("a", 0, Millis(5_000)), Start::Probe);
-    assert_eq!(breakers.get("a").unwrap().open_breaker(), Some(left));
+    let ledger = breakers.get("a").unwrap();
+    assert_eq!(ledger.start(0, Millis(5_000)), Start::Probe);
+    assert_eq!(breakers.open("a"), Some(left));
 }

@@ -2,6 +2,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 
 use serde_json::Value;
 
+use super::learning::MAX_LEARNED;
 use super::*;
 use crate::control::{Author, GroupPause, OperatorLimit, OperatorRate};
 use crate::task::{Lease, LeaseToken};
@@ -41,9 +42,7 @@ fn at(seconds: i64) -> Millis {
 
 /// The state that a turn left in the table.
 fn left(groups: &GroupLimits, now: Millis) -> GroupStates {
-    let learned = groups
-        .learning(now, |_| None)
-        .map(|learning| learning.learned);
+    let learned = groups.learning(None, now).map(|learning| learning.learned);
     GroupStates {
         learned: learned.unwrap_or_default(),
         ..GroupStates::default()
@@ -75,12 +74,12 @@ fn group_runs_as_many_tasks_as_its_limit() {
     groups.ended(&task("a/1"), true, at(1));
     assert_eq!(groups.closed_until("a", at(1)), None);
     assert!(
-        groups.learning(at(1), |_| None).is_some(),
+        groups.learning(None, at(1)).is_some(),
         "a/2 and b/1 did not end"
     );
     groups.ended(&task("a/2"), true, at(1));
     groups.ended(&task("b/1"), true, at(1));
-    assert!(groups.learning(at(1), |_| None).is_none());
+    assert!(groups.learning(None, at(1)).is_none());
 }
 
 #[test]

@@ -1,0 +1,100 @@
+//! What a turn learned about groups, for the next one.
+
+use uuid::Uuid;
+
+use super::{Group, GroupLimits};
+use crate::control::{LearnedGroup, LearnedGroups};
+use crate::process::downstream::breakers::GroupBreakers;
+use crate::process::rate::whole_millis;
+use crate::time::Millis;
+
+/// Maximum number of groups that a processor remembers for the next one.
+pub(super) const MAX_LEARNED: usize = 500;
+
+/// What a processor writes before it releases its lease.
+#[derive(Debug)]
+pub(in crate::process) struct Learning {
+    pub(in crate::process) learned: LearnedGroups,
+    /// The last writer when the turn began.
+    pub(in crate::process) seen: Option<Uuid>,
+}
+
+impl GroupLimits {
+    /// What the next processor needs to know at `now`; `None` if the table has it already.
+    pub(in crate::process::downstream) fn learning(
+        &self,
+        breakers: Option<&GroupBreakers>,
+        now: Millis,
+    ) -> Option<Learning> {
+        let learned = |(name, group): (&String, &Group)| {
+            let mut learned = self.learned_group(name, group, now);
+            if let Some(breakers) = breakers {
+                learned.breaker = breakers.open(name);
+                let waits = breakers.waits_until(name, group.running.len(), now);
+                let waits = waits.filter(|until| *until < Millis::MAX);
+                learned.next_start = learned.next_start.max(waits);
+            }
+            let nothing = LearnedGroup {
+                name: name.clone(),
+                ..LearnedGroup::default()
+            };
+            (learned != nothing).then_some(learned)
+        };
+        let mut groups: Vec<LearnedGroup> = self.groups.iter().filter_map(learned).collect();
+        let mut empty_at = self.empty_at;
+        if groups.len() > MAX_LEARNED {
+            let forgotten = groups.len() - MAX_LEARNED;
+            tracing::warn!(
+                forgotten,
+                "too many limited groups to remember; the rates of the others start empty"
+            );
+            // Those with leases first, then open breakers, then those that stay closed longest.
+            groups.sort_by_key(|one| {
+                let is_open = one.breaker.is_some();
+                std::cmp::Reverse((one.leases.len(), is_open, one.rate_full_at))
+            });
+            groups.truncate(MAX_LEARNED);
+            groups.sort_by(|a, b| a.name.cmp(&b.name));
+            empty_at = Some(now);
+        }
+        let learned = LearnedGroups {
+            groups,
+            empty_at,
+            count_at: self.count_at,
+        };
+        (learned != self.left).then_some(Learning {
+            learned,
+            seen: self.left_by,
+        })
+    }
+
+    /// Notes that the table has what this turn, the owner `by` of the processor lease, learned.
+    pub(in crate::process) fn has_learned(&mut self, learned: LearnedGroups, by: Uuid) {
+        self.left = learned;
+        self.left_by = Some(by);
+    }
+
+    fn learned_group(&self, name: &str, group: &Group, now: Millis) -> LearnedGroup {
+        let next_start = |rate| self.next_start(name, rate, now);
+        let next_start = self.bounds(name, now).rate.map(next_start);
+        let after = |until: &Millis| *until > now;
+        let lost = now.plus(self.task_lease);
+        let asked_until = group.asked_until.filter(after);
+        LearnedGroup {
+            name: name.to_owned(),
+            rate_full_at: group.full_at.map(whole_millis).filter(after),
+            next_start: next_start.filter(after),
+            asked_until,
+            reason: asked_until.and(group.reason.clone()),
+            breaker: None,
+            // After a panic of an attempt, its task still counts as running.
+            leases: group
+                .leases
+                .iter()
+                .copied()
+                .filter(after)
+                .chain(group.running.iter().map(|_| lost))
+                .collect(),
+        }
+    }
+}
