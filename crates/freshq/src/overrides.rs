@@ -86,6 +86,16 @@ pub(crate) fn pause(pause: &GroupPause, now: Millis) -> String {
     format!("paused {stands}")
 }
 
+/// The live limit of a group, for people.
+pub(crate) fn limit_of_group(one: &GroupOverride, now: Millis) -> Option<String> {
+    limit_of(one, now).map(|there| limit(there, now))
+}
+
+/// The live pause of a group, for people.
+pub(crate) fn pause_of_group(one: &GroupOverride, now: Millis) -> Option<String> {
+    pause_of(one, now).map(|there| pause(there, now))
+}
+
 /// A pause of a group, for programs.
 pub(crate) fn pause_json(pause: &GroupPause, now: Millis) -> Value {
     json!({
@@ -118,7 +128,8 @@ impl Unusual {
                 .extend(limit_of(one, now).map(|_| name.clone()));
         }
         let closed = states.learned.groups.iter().filter(|group| {
-            !states.overrides.contains_key(&group.name)
+            let overridden = states.overrides.get(&group.name);
+            overridden.and_then(|one| pause_of(one, now)).is_none()
                 && (group.breaker.is_some() || states.closed_until(&group.name, now).is_some())
         });
         unusual.closed = closed.map(|group| shown(&group.name).to_owned()).collect();
@@ -147,5 +158,51 @@ impl Unusual {
     /// For programs.
     pub(crate) fn json(&self) -> Value {
         json!({ "paused": self.paused, "limited": self.limited, "closed": self.closed })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU16;
+
+    use lifo_queue::control::{LearnedGroup, LearnedGroups};
+
+    use super::*;
+
+    #[test]
+    fn a_group_that_is_limited_and_closed_is_named_as_both() {
+        let limit = OperatorLimit {
+            concurrency: NonZeroU16::new(3),
+            rate: None,
+            until: Millis(50),
+            reason: "migration".to_owned(),
+            by: Author {
+                name: "ana".to_owned(),
+                at: Millis(0),
+            },
+        };
+        let overridden = GroupOverride {
+            limit: Some(limit),
+            pause: None,
+        };
+        let closed = LearnedGroup {
+            name: "acme".to_owned(),
+            next_start: Some(Millis(100)),
+            ..LearnedGroup::default()
+        };
+        let states = GroupStates {
+            overrides: [("acme".to_owned(), overridden)].into(),
+            learned: LearnedGroups {
+                groups: vec![closed],
+                ..LearnedGroups::default()
+            },
+            ..GroupStates::default()
+        };
+        let text = |now| Unusual::of(&states, Millis(now)).text();
+        let both = "limited: acme; closed: acme; see freshq groups";
+        assert_eq!(text(0).as_deref(), Some(both));
+        let closed = "closed: acme; see freshq groups";
+        assert_eq!(text(50).as_deref(), Some(closed));
+        assert_eq!(text(100), None);
     }
 }

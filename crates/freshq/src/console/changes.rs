@@ -11,6 +11,9 @@ use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
+use lifo_queue::control::{Control, GroupOverride};
+use lifo_queue::task::GroupName;
+use lifo_queue::time::Millis;
 use maud::{Markup, html};
 
 use self::fields::{group, limit_of, redrive, text, time};
@@ -19,6 +22,7 @@ use super::page::{Asked, Fields, OUTCOME, link, page, task_of};
 use super::site::Site;
 use crate::confirm::Prompt;
 use crate::failure::Failure;
+use crate::overrides;
 use crate::verbs::{Cancel, Close, Limit, Open, Pause, Redrive, Resume, VerbOnQueue, limit, pause};
 
 /// A change that the pages offer.
@@ -205,13 +209,8 @@ impl Change {
                 form(link("limit", &which), &question, inputs, "Limit", home)
             }
             Self::Unlimit => {
-                let limit = match group {
-                    None => {
-                        limit::stands(&site.queue.store.control().await?, site.queue.clock.now())
-                            .unwrap_or_else(|| "it is not limited".to_owned())
-                    }
-                    Some(_) => String::new(),
-                };
+                let limit = standing(site, group, limit::stands, overrides::limit_of_group).await?;
+                let limit = limit.unwrap_or_else(|| "it is not limited".to_owned());
                 let question = format!("End the limit of {queue}?\n{limit}");
                 let action = link("unlimit", &which);
                 form(action, &question, html! {}, "End the limit", home)
@@ -231,13 +230,8 @@ impl Change {
                 form("close".to_owned(), &question, html! {}, "Close", "./")
             }
             Self::Resume => {
-                let pause = match group {
-                    None => {
-                        pause::stands(&site.queue.store.control().await?, site.queue.clock.now())
-                            .unwrap_or_else(|| "it is not paused".to_owned())
-                    }
-                    Some(_) => String::new(),
-                };
+                let pause = standing(site, group, pause::stands, overrides::pause_of_group).await?;
+                let pause = pause.unwrap_or_else(|| "it is not paused".to_owned());
                 let question = format!("End the pause of {queue} and wake the queue?\n{pause}");
                 form(link("resume", &which), &question, html! {}, "Resume", home)
             }
@@ -259,6 +253,23 @@ impl Change {
             }
         })
     }
+}
+
+/// The stored change of the queue or of one of its groups, for people.
+async fn standing(
+    site: &Site,
+    group: Option<GroupName>,
+    of_queue: fn(&Control, Millis) -> Option<String>,
+    of_group: fn(&GroupOverride, Millis) -> Option<String>,
+) -> Result<Option<String>, Failure> {
+    let (store, now) = (&site.queue.store, site.queue.clock.now());
+    let Some(group) = group else {
+        return Ok(of_queue(&store.control().await?, now));
+    };
+    let overrides = store.groups().await?.overrides;
+    Ok(overrides
+        .get(group.as_str())
+        .and_then(|one| of_group(one, now)))
 }
 
 /// The inputs of a pause, a limit and the circuit breaker.

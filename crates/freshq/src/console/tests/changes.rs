@@ -169,6 +169,18 @@ async fn groups_are_shown_and_changed_one_by_one() {
             "<title>Queue",
         ],
     );
+    let question = world.get("resume?group=acme").await;
+    question.expect(
+        200,
+        &["End the pause of group acme", "30m left: theirs (by"],
+    );
+    let question = world.get("unlimit?group=acme").await;
+    question.expect(
+        200,
+        &["End the limit of group acme", "3 tasks at once until"],
+    );
+    let question = world.get("unlimit?group=globex").await;
+    question.expect(200, &["it is not limited"]);
     world.post("resume?group=acme", "").await.expect(303, &[]);
     world.post("unlimit?group=acme", "").await.expect(303, &[]);
     let page = world.get("groups").await;
