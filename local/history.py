@@ -7,6 +7,7 @@ this order is total.
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,9 @@ from local.waiting import now_ms
 
 _POLL_SECONDS = 0.1
 _PAGE = 1000
+#: A page also ends before a record with which it would exceed 1 MB. A record has two images of at most 400 KB. So a page
+#: is the stream's end if it is smaller than this, as JSON, and has fewer than `_PAGE` records.
+_SMALL = 200_000
 _PATIENCE_SECONDS = 30
 
 
@@ -98,13 +102,13 @@ class History:
 
     def _follow(self) -> None:
         try:
-            iterator = self._first_iterator()
-            while not self._stop.wait(_POLL_SECONDS):
+            iterator, pause = self._first_iterator(), 0.0
+            while not self._stop.wait(pause):
                 with self._progress:
                     self._began += 1
-                answer = self._streams.get_records(ShardIterator=iterator, Limit=_PAGE)
-                self._add(answer["Records"])
-                iterator = answer["NextShardIterator"]
+                page = self._streams.get_records(ShardIterator=iterator, Limit=_PAGE)
+                at_end = self._add(page["Records"])
+                iterator, pause = page["NextShardIterator"], _POLL_SECONDS if at_end else 0.0
         except Exception as error:  # noqa: BLE001 - changes() raises it
             self._error = error
         finally:
@@ -120,16 +124,19 @@ class History:
             StreamArn=self._arn, ShardId=shards[0]["ShardId"], ShardIteratorType="TRIM_HORIZON"
         )["ShardIterator"]
 
-    def _add(self, records: list[dict[str, Any]]) -> None:
+    def _add(self, records: list[dict[str, Any]]) -> bool:
+        """Add the changes of a page; returns whether it is the stream's end."""
         seen = now_ms()
+        at_end = len(records) < _PAGE and len(json.dumps(records, default=str)) < _SMALL
         with self._progress:
             for record in records:
                 change = _change(len(self._changes), seen, record["dynamodb"])
                 if change is not None:
                     self._changes.append(change)
-            if len(records) < _PAGE:
+            if at_end:
                 self._reached_end = self._began
                 self._progress.notify_all()
+        return at_end
 
 
 def _change(position: int, seen: int, record: dict[str, Any]) -> Change | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import Any, cast
 
@@ -35,15 +36,21 @@ class Stream:
         return {"ShardIterator": 0}
 
     def get_records(self, *, ShardIterator: int, Limit: int) -> dict[str, Any]:
-        records = self.records[ShardIterator : ShardIterator + Limit]
+        records: list[dict[str, Any]] = []
+        size = 0
+        for record in self.records[ShardIterator : ShardIterator + Limit]:
+            size += len(json.dumps(record))
+            if records and size > 1024 * 1024:
+                break
+            records.append(record)
         self.reading.set()
         assert self.reads.acquire(timeout=10)
         if self.failure is not None:
             raise self.failure
         return {"Records": records, "NextShardIterator": ShardIterator + len(records)}
 
-    def insert(self, task_id: str) -> None:
-        image = {"taskStatus": {"S": "PENDING"}}
+    def insert(self, task_id: str, payload: str = "") -> None:
+        image = {"taskStatus": {"S": "PENDING"}, "payload": {"S": payload}}
         self.records.append({"dynamodb": {"Keys": {"taskId": {"S": task_id}}, "NewImage": image}})
 
 
@@ -67,6 +74,15 @@ def test_changes_beyond_one_page_are_in_the_answer() -> None:
     stream.reads.release(100)
     with opened(stream) as history:
         assert len(history.changes()) == 2500
+
+
+def test_changes_beyond_a_page_of_a_megabyte_are_in_the_answer() -> None:
+    stream = Stream()
+    for number in range(5):
+        stream.insert(f"task-{number}", payload="x" * 400_000)
+    stream.reads.release(100)
+    with opened(stream) as history:
+        assert len(history.changes()) == 5
 
 
 def test_a_read_that_failed_fails_the_answer() -> None:
