@@ -6,7 +6,7 @@ import type { IConstruct } from 'constructs';
 import { packagedZip } from './packaged';
 
 /** Root folder of the repository, or of the published package. */
-const PACKAGE_ROOT = resolve(__dirname, '..', '..');
+export const PACKAGE_ROOT = resolve(__dirname, '..', '..');
 
 /** Id of the warning that the functions of a stack contain placeholders. */
 export const PLACEHOLDER_WARNING = 'freshq:placeholders';

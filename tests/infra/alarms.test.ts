@@ -4,7 +4,7 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { METRICS } from '../../infra/contract/tasks';
 import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
-import { RUNBOOK } from '../../infra/lambda/alarms/queue-alarm';
+import { RUNBOOK, runbookPlace } from '../../infra/lambda/alarms/queue-alarm';
 import { LifoQueue } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { KINDS, newApp, ROOT, Synthesized } from './synthesis';
@@ -168,6 +168,12 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
   test('have no action without a topic', () => {
     for (const { Properties } of alarms) expect(Properties.AlarmActions).toBeUndefined();
   });
+});
+
+test('an alarm of a released package has the address of its section', () => {
+  const page = 'https://github.com/owner/freshq/blob/HEAD/docs/how-to/runbook-agents.md';
+  const home = 'https://github.com/owner/freshq#readme';
+  expect(runbookPlace('agentSweepMissed', home)).toBe(`${page}#the-agents-sweep-is-missing`);
 });
 
 test('alarms follow their typed settings', () => {

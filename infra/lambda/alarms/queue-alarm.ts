@@ -1,6 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
+import { PACKAGE_ROOT } from '../artifacts';
+
+const { homepage }: { homepage?: string } = JSON.parse(
+  readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'),
+);
 
 /** Pages of `docs/how-to` with the sections to which alarms refer. A test compares them with the pages. */
 export const RUNBOOK = {
@@ -25,6 +32,21 @@ export const RUNBOOK = {
   agentFailures: 'runbook-agents.md, "Messages in a failure queue"',
   functionErrors: 'runbook-agents.md, "A function of the agents\' queue fails"',
 } as const;
+
+/**
+ * Where to read a section of the runbook: its address, so that an email has a link.
+ * @param home the home page in package.json, which only a released package has; without it, the path in the sources
+ */
+export function runbookPlace(section: keyof typeof RUNBOOK, home?: string): string {
+  const path = `docs/how-to/${RUNBOOK[section]}`;
+  if (home === undefined) return `${path}.`;
+  const [file, title = ''] = path.split(/, "|"$/);
+  const anchor = title
+    .toLowerCase()
+    .replace(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+  return `${home.replace(/#.*$/, '')}/blob/HEAD/${file}#${anchor}`;
+}
 
 /** Command line of `freshq` for the stack of a construct. */
 export function freshq(scope: Construct, verb: string): string {
@@ -71,7 +93,8 @@ export class QueueAlarm extends Alarm {
       evaluationPeriods: periods + late,
       datapointsToAlarm: late === 0 ? undefined : periods,
       treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
-      alarmDescription: `${says} More: docs/how-to/${RUNBOOK[section]}.`,
+      // Without a full stop, which programs would take for a part of the address.
+      alarmDescription: `${says} More: ${runbookPlace(section, homepage)}`,
     });
   }
 }
