@@ -221,6 +221,16 @@ def test_every_supported_version_of_node_is_tested() -> None:
     assert parsed(GITHUB / "actions" / "setup" / "action.yml")["inputs"]["node"]["default"] == "24"
 
 
+def test_a_deployment_does_not_fail_for_alarms_that_fired_before_it() -> None:
+    steps = parsed(GITHUB / "workflows" / "deploy-environment.yml")["jobs"]["deploy"]["steps"]
+    runs = [step["run"] for step in steps if "run" in step]
+    (began,) = [at for at, run in enumerate(runs) if run.startswith('echo "BEGAN=')]
+    (deployed,) = [at for at, run in enumerate(runs) if run.startswith("make deploy-assembly ")]
+    (smoke,) = [run for run in runs if run.startswith("make smoke ")]
+    assert began < deployed
+    assert 'SINCE="$BEGAN"' in smoke
+
+
 def test_advisories_are_checked_daily_and_block_no_deployment() -> None:
     advisories = parsed(GITHUB / "workflows" / "advisories.yml")
     assert [list(trigger) for trigger in advisories[True]["schedule"]] == [["cron"]]
