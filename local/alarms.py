@@ -1,7 +1,6 @@
 """Alarms on metric math for the emulator, whose CloudFormation rejects them.
 
-The emulator publishes no metric that an alarm of this project watches. So such an alarm is only recorded, with its
-expression and without data.
+The emulator evaluates no metric math. So such an alarm is only recorded, with its expression.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Evaluates the alarms of a template on what the local AWS has: the metrics in log lines, and the depth of queues."""
+"""Evaluates the alarms of a template on what the local AWS has: log lines, the depth of queues, errors of functions."""
 
 from __future__ import annotations
 
@@ -61,13 +61,27 @@ class Watch:
                 self._deep.add(name)
 
     def fired(self, ended_ms: int) -> set[str]:
-        """The alarms that fired, on queues and on metrics of log lines."""
+        """The alarms that fired, on queues, on metrics of log lines and on errors of functions."""
         points = self._points()
+        watched = [(name, alarm, points.get(alarm["MetricName"], [])) for name, alarm in self._alarms("freshq")]
+        watched += [(name, alarm, self._errors(alarm, ended_ms)) for name, alarm in self._alarms("AWS/Lambda", "Errors")]
         return self._deep | {
-            name
-            for name, alarm in self._alarms("freshq")
-            if fired(alarm, points.get(alarm["MetricName"], []), self.began_ms, ended_ms)
+            name for name, alarm, values in watched if fired(alarm, values, self.began_ms, ended_ms)
         }
+
+    def _errors(self, alarm: dict[str, Any], ended_ms: int) -> list[Point]:
+        (dimension,) = alarm["Dimensions"]
+        function = self.queue.physical_id(dimension["Value"]["Ref"])
+        found = self.queue.client("cloudwatch").get_metric_statistics(
+            Namespace=alarm["Namespace"],
+            MetricName=alarm["MetricName"],
+            Dimensions=[{"Name": dimension["Name"], "Value": function}],
+            StartTime=self.began_ms / 1000,
+            EndTime=ended_ms / 1000 + 60,
+            Period=60,
+            Statistics=["Sum"],
+        )
+        return [(int(1000 * point["Timestamp"].timestamp()), point["Sum"]) for point in found["Datapoints"]]
 
     def _alarms(self, namespace: str, *metrics: str) -> Iterable[tuple[str, dict[str, Any]]]:
         for resource in self.template.resources("AWS::CloudWatch::Alarm"):
