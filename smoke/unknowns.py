@@ -39,7 +39,7 @@ _ALARMS = "alarms are on, and none fires"
 
 UNKNOWNS = (
     Unknown("throughput: 200 to 500 tasks/s per queue", "its speed is not that of AWS", _RATE),
-    Unknown("DynamoDB: throttling; the partitions of the index", "it throttles no request", _RATE),
+    Unknown("DynamoDB: throttling; the partitions of the index", "it throttles nothing but the inserts of one test", _RATE),
     Unknown(
         "DynamoDB: the lag of the index",
         "the index is always current",
@@ -87,6 +87,7 @@ UNKNOWNS = (
     ),
     Unknown("X-Ray: traces", "only tests receive segments"),
     Unknown("IAM: the evaluation of policies", "an evaluation of its own"),
+    Unknown("IAM: the claim job_workflow_ref of GitHub's tokens", "no role is assumed with a token"),
 )
 
 

@@ -95,7 +95,7 @@ fn surplus(status: &Status, created: Created) -> Option<Finding> {
             run_time.unwrap_or_default()
         ),
         why: "the backlog grows: new tasks start first, and the oldest expire".to_owned(),
-        remedy: "if runs take longer than usual, the downstream is slow: contact its owner; otherwise raise processing.concurrency, or let the producers create fewer tasks".to_owned(),
+        remedy: "if runs take longer than usual, the downstream is slow: contact its owner; otherwise raise processing.concurrency, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit".to_owned(),
     })
 }
 
