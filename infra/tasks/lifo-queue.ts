@@ -21,6 +21,7 @@ import { IngestTasks } from './functions/ingest-tasks';
 import { ProcessTasks } from './functions/process-tasks';
 import { SweepTasks } from './functions/sweep-tasks';
 import { Trigger } from './functions/trigger';
+import { groupWarnings } from './group-rules';
 import { TaskIngest } from './ingest/task-ingest';
 import { loadProblems, loadWarnings, simulationProblems } from './load-rules';
 import { Observability } from './observability';
@@ -140,7 +141,8 @@ export class LifoQueue extends Construct {
       ...shedQueueProblems(props.shedTasksTo),
       ...eventBusProblems(props.taskEventsTo, Stack.of(this).region),
     ]);
-    for (const { id, text } of loadWarnings(props.expectedTasksPerSecond, settings)) {
+    const warnings = [...loadWarnings(props.expectedTasksPerSecond, settings), ...groupWarnings(settings)];
+    for (const { id, text } of warnings) {
       Annotations.of(this).addWarningV2(id, text);
     }
     warnWithoutAlarmTopic(this, props.alarmTopic);

@@ -1,0 +1,32 @@
+import type { LoadWarning } from './load-rules';
+import type { QueueSettings } from './settings';
+
+/** The warnings about limits of groups that never act, or act on other tasks than intended; none without groups. */
+export function groupWarnings({ processing, ingest }: QueueSettings): LoadWarning[] {
+  const { concurrency, ratePerSecond, burst, groups } = processing;
+  if (groups === undefined) return [];
+  const warnings: LoadWarning[] = [];
+  if (groups.maxConcurrency !== undefined && groups.maxConcurrency >= concurrency) {
+    warnings.push({
+      id: 'freshq:group-concurrency',
+      text: `processing.groups.maxConcurrency = ${groups.maxConcurrency} limits no group, because the whole queue runs at most processing.concurrency = ${concurrency} tasks at once. Lower it below ${concurrency}, or leave it out.`,
+    });
+  }
+  // At the same rate the limit of a group still acts if the queue may start more at once.
+  const acts =
+    ratePerSecond === undefined || Math.ceil(groups.ratePerSecond ?? 0) < (burst ?? Math.ceil(ratePerSecond));
+  if (groups.ratePerSecond !== undefined && !acts && groups.ratePerSecond >= ratePerSecond) {
+    warnings.push({
+      id: 'freshq:group-rate',
+      text: `processing.groups.ratePerSecond = ${groups.ratePerSecond} limits no group, because the whole queue starts at most processing.ratePerSecond = ${ratePerSecond} tasks per second. Lower it below ${ratePerSecond}, or leave it out.`,
+    });
+  }
+  const isLimited = groups.maxConcurrency !== undefined || groups.ratePerSecond !== undefined;
+  if (ingest?.iotPresence && isLimited) {
+    warnings.push({
+      id: 'freshq:group-of-devices',
+      text: 'processing.groups limits each group, and ingest.iotPresence puts all devices into the one group iot-presence, so the limit is for all devices together. If they need more, leave the limits out and limit single groups with freshq limit --group, or give the devices a queue of their own.',
+    });
+  }
+  return warnings;
+}
