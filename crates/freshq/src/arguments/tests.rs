@@ -325,7 +325,11 @@ fn help_of_each_verb_matches_its_snapshot() {
 
 #[test]
 fn create_takes_one_source_of_tasks() {
-    for line in ["create --env dev", "create --env dev --ttl 1h"] {
+    for line in [
+        "create --env dev",
+        "create --env dev --ttl 1h",
+        "create --env dev --group acme",
+    ] {
         assert_eq!(rejected(line), ErrorKind::MissingRequiredArgument, "{line}");
     }
     let error = parse("create --env dev").unwrap_err().to_string();
@@ -335,6 +339,8 @@ fn create_takes_one_source_of_tasks() {
         "create --env dev --simulate 3 --file a",
         "create --env dev --id a --key b",
         "create --env dev --file a --ttl 1h",
+        "create --env dev --file a --group acme",
+        "create --env dev --simulate 3 --group acme",
     ] {
         assert_eq!(rejected(line), ErrorKind::ArgumentConflict, "{line}");
     }
@@ -342,6 +348,8 @@ fn create_takes_one_source_of_tasks() {
         "--payload {}",
         "--id a",
         "--key a --sequence 1",
+        "--group acme --id a",
+        "--group acme --key a",
         "--file -",
         "--simulate 3",
     ] {

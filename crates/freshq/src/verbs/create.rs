@@ -8,10 +8,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use clap::{ArgGroup, Args};
 use indicatif::{ProgressBar, ProgressStyle};
+use lifo_queue::task::GroupName;
 use serde_json::{Value, json};
 
 use self::input::Line;
-use super::VerbOnQueue;
+use super::{VerbOnQueue, group_name};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -41,6 +42,9 @@ pub(crate) struct Create {
     /// The id of the task; a new one by default
     #[arg(long, value_name = "TASK_ID", conflicts_with_all = ["file", "simulate", "key"])]
     pub(crate) id: Option<String>,
+    /// The group of the task, in a queue with groups
+    #[arg(long, value_parser = group_name, conflicts_with_all = ["file", "simulate"])]
+    pub(crate) group: Option<GroupName>,
     /// The key of the task, which supersedes an older state of the key
     #[arg(long, conflicts_with_all = ["file", "simulate"])]
     pub(crate) key: Option<String>,
@@ -90,6 +94,8 @@ impl Create {
             }
         };
         give("payload", payload);
+        let group = self.group.as_ref().map(GroupName::as_str);
+        give("group", group.map(Value::from));
         give("taskId", self.id.clone().map(Value::String));
         give("key", self.key.clone().map(Value::String));
         give("sequence", self.sequence.map(Value::from));

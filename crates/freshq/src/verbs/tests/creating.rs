@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use lifo_queue::task::GroupName;
 use serde_json::{Value, json};
 
 use super::*;
@@ -50,6 +51,7 @@ fn create() -> Create {
     Create {
         payload: None,
         id: None,
+        group: None,
         key: None,
         sequence: None,
         ttl: None,
@@ -85,6 +87,15 @@ async fn one_task_is_created_from_the_arguments() {
         *function.events.lock().unwrap(),
         [json!({ "tasks": [task] })]
     );
+    let of_tenant = Create {
+        payload: Some("1".to_owned()),
+        group: Some(GroupName::new("acme").unwrap()),
+        ..create()
+    };
+    world.run(&of_tenant).await.unwrap();
+    let sent = function.events.lock().unwrap().pop().unwrap();
+    assert_eq!(sent["tasks"][0]["group"], json!("acme"));
+    assert!(sent["tasks"][0]["taskId"].is_string(), "{sent}");
     let malformed = Create {
         payload: Some("{a}".to_owned()),
         ..create()
