@@ -164,12 +164,12 @@ def test_outage_of_one_tenant_fails_no_task_and_stops_no_other(
     others = send(deployed_groups, dict.fromkeys(QUIET, 8), "outage")
     wait_for(deployed_groups, others)
     assert {deployed_groups.status(task) for task in theirs} <= {"PENDING", "TAKEN"}
-    assert group(freshq, "acme")["pending"] + group(freshq, "acme")["running"] == len(theirs)
 
     paused = freshq("pause", "--group", "acme", "--for", "10m", "--reason", "their host is down")
     assert paused["done"] and paused["paused"]["reason"] == "their host is down"
     # A task of a closed group is not due, so the processor ends.
     deployed_groups.wait_until_idle()
+    assert group(freshq, "acme")["pending"] == len(theirs)
     calls = tenants.of("acme")
     wait_for(deployed_groups, send(deployed_groups, {"globex": 3}, "during"))
     deployed_groups.wait_until_idle()
