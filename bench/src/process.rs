@@ -11,7 +11,7 @@ use crate::{Arguments, Error};
 /// The figures of a turn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Figures {
-    /// Time from the first call to the last answer, in seconds.
+    /// Time from the first call to the last response, in seconds.
     pub(crate) seconds: f64,
     pub(crate) calls: std::collections::BTreeMap<String, u32>,
     /// Largest resident memory of the process, in KiB; 0 if the system does not report it.

@@ -59,7 +59,7 @@ export class CallIntake extends Construct implements IQueueIntake {
   }
 
   /**
-   * Invokes `target` with batches of calls. Its answer names the failed messages, so only their groups are delayed.
+   * Invokes `target` with batches of calls. Its response names the failed messages, so only their groups are delayed.
    * @internal
    */
   _feed(target: RustFunction): void {

@@ -15,7 +15,7 @@ import type { CfnTemplate } from './templates';
 export const MARKER = '<!-- freshq:diff -->';
 
 /**
- * Largest size of a comment, in bytes. GitHub's limit is 65,536 characters, and answers 422 to more
+ * Largest size of a comment, in bytes. GitHub's limit is 65,536 characters. It returns 422 for more
  * (https://docs.github.com/rest/issues/comments). A text never has more characters than bytes.
  */
 export const MOST_BYTES = 65_536;

@@ -12,7 +12,7 @@ export interface QueueSourceOptions
   readonly also?: readonly string[];
 }
 
-/** Invokes `target` with batches of `queue`. SQS redelivers only the messages that the function's answer names. */
+/** Invokes `target` with batches of `queue`. SQS redelivers only the messages that the function's response names. */
 export function readQueue(
   target: RustFunction,
   id: string,

@@ -139,7 +139,7 @@ pub fn wish(candidate: Candidate) -> TakeRequest {
     reason = "a test without its task cannot go on"
 )]
 pub async fn take(store: &dyn QueueStore, id: &str) -> TakenTask {
-    match store.take(&wish(candidate(id))).await.expect("an answer") {
+    match store.take(&wish(candidate(id))).await.expect("a result") {
         TakeOutcome::Won(taken) => *taken,
         outcome => panic!("{id} was not taken: {outcome:?}"),
     }

@@ -8,7 +8,7 @@ type Means = 'Success' | 'Busy' | 'Rejecting' | 'Failure' | 'InternalError';
 
 /** The table of status codes in the HTTP runner: the codes of each outcome, the first match first. */
 function table(): Map<string, string[]> {
-  const source = readFileSync(join(ROOT, RUNNER, 'answer.rs'), 'utf8');
+  const source = readFileSync(join(ROOT, RUNNER, 'response.rs'), 'utf8');
   const rows = /STATUS_CODES[\s\S]*?= \[([\s\S]*?)\n\];/.exec(source)?.[1] ?? '';
   return new Map(
     [...rows.matchAll(/\(&\[([^\]]*)\], Means::(\w+)\)/g)].map(([, codes = '', means = '']) => [
@@ -26,7 +26,7 @@ function codes(means: Means): string {
   const named = (code: string) =>
     code.endsWith('xx') && earlier.some((other) => other[0] === code[0]) ? `other ${code}` : code;
   const [, found = []] = rows[place] ?? [];
-  if (found.length === 0) throw new Error(`${RUNNER}/answer.rs has no codes of ${means}`);
+  if (found.length === 0) throw new Error(`${RUNNER}/response.rs has no codes of ${means}`);
   return found.map(named).join(', ');
 }
 

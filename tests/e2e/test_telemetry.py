@@ -72,8 +72,8 @@ def expect_fields(
 def test_successful_runs_can_be_left_out_of_the_log(queue: DeployedQueue) -> None:
     began = now_ms()
     queue.set_environment("process-tasks", settings={"loggedSuccesses": 0})
-    answer = queue.create([{"payload": {}}, {"payload": {"simulate": {"outcome": "fail"}}}])
-    done, failed = [task["taskId"] for task in answer["created"]]
+    response = queue.create([{"payload": {}}, {"payload": {"simulate": {"outcome": "fail"}}}])
+    done, failed = [task["taskId"] for task in response["created"]]
     wait_for(queue, [done])
     wait_for(queue, [failed], "FAILURE")
     wait_for_last_turn(queue, began)
@@ -99,14 +99,14 @@ def rejected_by_http(queue: DeployedQueue) -> str:
 def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
     began = now_ms()
     rejected = rejected_by_http(queue)
-    answer = queue.create(
+    response = queue.create(
         [
             {"payload": {}},
             {"payload": {"simulate": {"outcome": "retry", "attempts": 1}}},
             {"payload": {"simulate": {"outcome": "fail"}}},
         ]
     )
-    done, retried, failed = [task["taskId"] for task in answer["created"]]
+    done, retried, failed = [task["taskId"] for task in response["created"]]
     expired = lose_a_lease(queue)
     later = not_due(queue)
     queue.client("sqs").send_message(
@@ -136,7 +136,7 @@ def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
     expect_fields(queue, LOG_LINES, began, again)
 
     runs = logged(queue, LOG_LINES["run ended"], "run ended", began)
-    ended = {(run["task_id"], run["attempt"]): (run["outcome"], run["answer"]) for run in runs}
+    ended = {(run["task_id"], run["attempt"]): (run["outcome"], run["response"]) for run in runs}
     assert ended[done, 1] == ("succeeded", "success")
     assert ended[retried, 1] == ("retry", "retry")
     assert ended[retried, 2] == ("succeeded", "success")
@@ -229,10 +229,10 @@ def test_agents_queue_logs_the_documented_lines(agents: DeployedAgents) -> None:
 
 def test_the_output_has_the_url_of_the_deployed_dashboard(deployed: DeployedQueue) -> None:
     name = deployed.outputs["DashboardUrl"].rpartition("/")[2]
-    answer = deployed.client("cloudwatch").get_dashboard(DashboardName=name)
+    response = deployed.client("cloudwatch").get_dashboard(DashboardName=name)
     (graph,) = [
         widget["properties"]
-        for widget in json.loads(answer["DashboardBody"])["widgets"]
+        for widget in json.loads(response["DashboardBody"])["widgets"]
         if widget["properties"].get("title") == "Oldest pending task (s)"
     ]
     assert graph["metrics"][0][:4] == ["freshq", "OldestPendingSeconds", "Queue", deployed.table]

@@ -42,11 +42,11 @@ def test_a_sampled_task_is_one_trace_from_its_creation_to_the_endpoint(queue: De
     queue.wait_until_idle()
     headers: list[str | None] = []
 
-    def answer(_: bytes, sent: Message) -> tuple[int, dict[str, str]]:
+    def respond(_: bytes, sent: Message) -> tuple[int, dict[str, str]]:
         headers.append(sent["X-Amzn-Trace-Id"])
         return 200, {}
 
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as daemon, http_endpoint(answer) as url:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as daemon, http_endpoint(respond) as url:
         daemon.bind(("127.0.0.1", 0))
         daemon.settimeout(60)
         host, port = daemon.getsockname()
@@ -68,7 +68,7 @@ def test_a_sampled_task_is_one_trace_from_its_creation_to_the_endpoint(queue: De
     assert item["traceHeader"]["S"] == f"Root={created['trace_id']};Parent={created['id']};Sampled=1"
     assert [call["aws"]["operation"] for call in created["subsegments"]] == ["PutItem"]
     assert (run["trace_id"], run["parent_id"]) == (created["trace_id"], created["id"])
-    assert run["annotations"] == {"task_id": task_id, "attempt": 1, "answer": "success"}
+    assert run["annotations"] == {"task_id": task_id, "attempt": 1, "response": "success"}
     take, call, settle = run["subsegments"]
     assert take["aws"]["operation"] == settle["aws"]["operation"] == "UpdateItem"
     assert call["namespace"] == "remote"

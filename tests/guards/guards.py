@@ -199,7 +199,7 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "end the sweep at the first task that it cannot change",
         f"{_CORE}/sweep.rs",
-        "while report.unanswered < MAX_UNANSWERED",
+        "while report.transient_errors < MAX_TRANSIENT_ERRORS",
         "while report.errors == 0",
     ),
     one_change(
@@ -257,13 +257,13 @@ GUARDS: tuple[Guard, ...] = (
         "let breaker = self.downstream.lock().queue().open_breaker().filter(|open| open.probes == u32::MAX);",
     ),
     Guard(
-        "keep the circuit breaker open after an answer",
-        (Change(_BREAKER, "Signal::Answered => self.answered(now),", "Signal::Answered => self.unanswered.clear(),"),),
+        "keep the circuit breaker open after a result",
+        (Change(_BREAKER, "Signal::Result => self.got_result(now),", "Signal::Result => self.without_result.clear(),"),),
     ),
     one_change(
-        "pause the queue although the downstream answered",
+        "pause the queue although a run got a result",
         f"{_CORE}/process/downstream.rs",
-        "self.walls.answered(self.breaker.newest_run());",
+        "self.walls.got_result(self.breaker.newest_run());",
         "let _ = self.breaker.newest_run();",
     ),
     one_change(

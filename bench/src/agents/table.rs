@@ -60,8 +60,8 @@ fn print_rates(report: &Report) {
     println!("{table}");
     println!(
         "Latency: {} ms a request, {} ms a transaction, on a virtual clock. Conflicts are the \
-         share of all transactions. Units are DynamoDB's, as its answers say; rejected \
-         transactions are billed too, but no answer says so.",
+         share of all transactions. Units are DynamoDB's, as its responses say; rejected \
+         transactions are billed too, but no response says so.",
         LATENCY.plain.as_millis(),
         LATENCY.transaction.as_millis()
     );

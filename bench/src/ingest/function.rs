@@ -97,9 +97,9 @@ impl Function {
 
     async fn work(&mut self, events: &[String]) -> Result<(), Error> {
         for event in events {
-            let answer = timeout(PATIENCE, self.api.invoke(event.clone())).await??;
-            if answer != json!({"batchItemFailures": []}) {
-                return Err(format!("not all was written: {answer}").into());
+            let response = timeout(PATIENCE, self.api.invoke(event.clone())).await??;
+            if response != json!({"batchItemFailures": []}) {
+                return Err(format!("not all was written: {response}").into());
             }
         }
         Ok(())

@@ -18,17 +18,17 @@ use crate::Error;
 
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-type Answer = Result<Value, String>;
+type Response = Result<Value, String>;
 
 pub(crate) struct RuntimeApi {
     pub(crate) address: String,
     events: mpsc::Sender<String>,
-    answers: mpsc::Receiver<Answer>,
+    responses: mpsc::Receiver<Response>,
 }
 
 struct Shared {
     events: Mutex<mpsc::Receiver<String>>,
-    answers: mpsc::Sender<Answer>,
+    responses: mpsc::Sender<Response>,
 }
 
 impl RuntimeApi {
@@ -36,10 +36,10 @@ impl RuntimeApi {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?.to_string();
         let (events, queued) = mpsc::channel(1);
-        let (answer, answers) = mpsc::channel(1);
+        let (response, responses) = mpsc::channel(1);
         let shared = Arc::new(Shared {
             events: Mutex::new(queued),
-            answers: answer,
+            responses: response,
         });
         let invocation = "/2018-06-01/runtime/invocation";
         let routes = Router::new()
@@ -51,14 +51,14 @@ impl RuntimeApi {
         Ok(Self {
             address,
             events,
-            answers,
+            responses,
         })
     }
 
     pub(crate) async fn invoke(&mut self, event: String) -> Result<Value, Error> {
         self.events.send(event).await?;
-        let answer = self.answers.recv().await;
-        Ok(answer.ok_or("the Runtime API ended")??)
+        let response = self.responses.recv().await;
+        Ok(response.ok_or("the Runtime API ended")??)
     }
 }
 
@@ -87,11 +87,11 @@ async fn done(
     body: Bytes,
 ) -> StatusCode {
     let text = || String::from_utf8_lossy(&body).into_owned();
-    let answer = match how.as_str() {
+    let response = match how.as_str() {
         "response" => serde_json::from_slice(&body).map_err(|_| text()),
         _ => Err(text()),
     };
-    match shared.answers.send(answer).await {
+    match shared.responses.send(response).await {
         Ok(()) => StatusCode::ACCEPTED,
         Err(_) => StatusCode::GONE,
     }

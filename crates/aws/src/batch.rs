@@ -19,7 +19,7 @@ pub const MAX_BYTES: usize = 1_048_576;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct Rejected {
-    /// The service's error code; `NoAnswer` if its answer does not mention the entry.
+    /// The service's error code; `NoResult` if its response does not mention the entry.
     pub code: String,
     pub message: String,
     /// Whether the service blames the sender, so that changed content may help.
@@ -36,7 +36,7 @@ impl Rejected {
     }
 }
 
-/// An entry of an answer's list of failures.
+/// An entry of a response's list of failures.
 pub trait Failure {
     fn id(&self) -> &str;
     fn rejected(&self) -> Rejected;
@@ -64,14 +64,14 @@ impl Failure for sns::BatchResultErrorEntry {
 
 /// The outcome of each entry of a batch, whose ids are 0, 1, and so on.
 ///
-/// The service answers for each entry separately. An entry that the answer does not mention was not
+/// The service has a result for each entry. An entry that the response does not mention was not
 /// taken.
 pub fn outcomes<'a>(
     entries: usize,
     taken: impl IntoIterator<Item = &'a str>,
     failed: &[impl Failure],
 ) -> Vec<Result<(), Rejected>> {
-    let mut outcomes = vec![Err(Rejected::new("NoAnswer", None, false)); entries];
+    let mut outcomes = vec![Err(Rejected::new("NoResult", None, false)); entries];
     let mut set = |id: &str, outcome| {
         let place = id.parse().ok().and_then(|id: usize| outcomes.get_mut(id));
         if let Some(place) = place {
@@ -125,6 +125,6 @@ mod tests {
             .iter()
             .map(|outcome| outcome.as_ref().err().map(|error| error.code.as_str()))
             .collect();
-        assert_eq!(codes, [None, Some("InternalError"), Some("NoAnswer")]);
+        assert_eq!(codes, [None, Some("InternalError"), Some("NoResult")]);
     }
 }

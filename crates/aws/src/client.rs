@@ -14,7 +14,7 @@ pub const MAX_ATTEMPTS: u32 = 4;
 /// Time limit for making a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Time limit for one try. DynamoDB and SNS answer in milliseconds, so after this time the answer
+/// Time limit for one try. DynamoDB and SNS respond in milliseconds, so after this time the response
 /// is lost.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 

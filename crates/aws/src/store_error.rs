@@ -25,8 +25,8 @@ pub enum StoreError {
         code: String,
         source: Source,
     },
-    /// No usable answer: a timeout, a network failure or a fault in DynamoDB.
-    #[error("{operation}: no answer from DynamoDB, so it may or may not have happened")]
+    /// No usable response: a timeout, a network failure or a fault in DynamoDB.
+    #[error("{operation}: no response from DynamoDB, so it may or may not have happened")]
     Unanswered {
         operation: &'static str,
         source: Source,

@@ -21,7 +21,7 @@ use crate::telemetry;
     reason = "the runtime loop neither boxes handlers nor sends them"
 )]
 pub trait Handler {
-    /// The answer, sent as JSON.
+    /// The response, sent as JSON.
     type Response: Serialize;
 
     /// Handles one event. An error is reported to Lambda with its type and all its sources, and
@@ -42,7 +42,7 @@ pub trait Handler {
 /// threads.
 ///
 /// `start` runs once, before the first event. It creates the configuration and the clients, nothing
-/// else. If it fails, every invocation is answered with its failure. So the failure reaches the
+/// else. If it fails, every invocation fails with its error. So the failure reaches the
 /// caller, the on-failure destination and the alarms. If the process ended instead, they would see
 /// only its exit status.
 ///

@@ -75,7 +75,7 @@ pub fn deadline(context: &Context, margin: Duration) -> Instant {
     Instant::now() + left.saturating_sub(margin)
 }
 
-/// The answer to a batch. SQS redelivers exactly the failed messages
+/// The response to a batch. SQS redelivers exactly the failed messages
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>).
 pub fn response(failed: Vec<String>) -> SqsBatchResponse {
     let mut response = SqsBatchResponse::default();

@@ -95,7 +95,7 @@ pub struct BreakerByHand {
 /// A circuit breaker that an operator holds open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BreakerHold {
-    /// Until this time no answer closes the breaker.
+    /// Until this time no result closes the breaker.
     pub until: Millis,
     /// The reason, for operators.
     pub reason: String,
@@ -225,7 +225,7 @@ pub struct Claim {
     pub rate_full_at: Option<Millis>,
 }
 
-/// The answer to a claim.
+/// The result of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one value a turn, moved once")]
 pub enum Acquired {
@@ -255,7 +255,7 @@ pub struct Renewal {
     pub observed: Observed,
 }
 
-/// The answer to a renewal.
+/// The result of a renewal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::large_enum_variant,
@@ -302,7 +302,7 @@ pub enum IdleTurns {
     Keep,
 }
 
-/// The answer to a release.
+/// The result of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::large_enum_variant,

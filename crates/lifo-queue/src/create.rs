@@ -28,7 +28,7 @@ use crate::time::Clock;
 use crate::trace;
 
 /// Maximum number of tasks in one event or message. One invocation inserts them within seconds, and
-/// their report fits into Lambda's answer of at most 6 MB
+/// their report fits into Lambda's response of at most 6 MB
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>).
 pub const MAX_TASKS: usize = 10_000;
 

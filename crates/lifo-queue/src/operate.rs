@@ -149,7 +149,7 @@ impl Operator {
     }
 
     /// Pauses the queue for `time` in the name of `author`; running tasks finish. A longer pause is
-    /// kept: the answer is then [`Written::Lost`].
+    /// kept: the result is then [`Written::Lost`].
     ///
     /// # Errors
     /// [`StoreError`]: the queue may be paused or not.
@@ -178,8 +178,8 @@ impl Operator {
         Ok(self.wake().await?)
     }
 
-    /// Holds the circuit breaker open for `time`: only probes start, and no answer closes it.
-    /// Afterwards the next answer closes it. Replaces an earlier hold.
+    /// Holds the circuit breaker open for `time`: only probes start, and no result closes it.
+    /// Afterwards the next result closes it. Replaces an earlier hold.
     ///
     /// # Errors
     /// [`StoreError`]: the breaker may be held open or not.

@@ -60,7 +60,7 @@ pub enum ShedReason {
 #[async_trait]
 pub trait ShedSink: Send + Sync {
     /// Takes the tasks, oldest deletion first. Returns those that it did not take, in ascending
-    /// order of their index. The sink itself retries; its answer is final for this call.
+    /// order of their index. The sink itself retries; its result is final for this call.
     ///
     /// The caller later repeats all tasks from the first failed one on. So a sink should stop at
     /// that task, and report the rest as [`HandOverError::NotTried`]. Otherwise it takes some of

@@ -35,10 +35,10 @@ const MAX_PAGES: u32 = 100;
 
 const PARALLEL: usize = 16;
 
-/// After this many changes that DynamoDB throttled or did not answer, the sweep leaves the
+/// After this many changes that DynamoDB throttled or did not respond, the sweep leaves the
 /// remaining changes to the next sweep. Each may take 8 s, and this sweep must still wake the queue
 /// and report.
-const MAX_UNANSWERED: u32 = 32;
+const MAX_TRANSIENT_ERRORS: u32 = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -97,8 +97,8 @@ pub struct SweepReport {
     pub quarantined: u32,
     /// Tasks that could not be changed; the log names each.
     pub errors: u32,
-    /// Of these, tasks whose change DynamoDB throttled or did not answer.
-    pub unanswered: u32,
+    /// Of these, tasks whose change DynamoDB throttled or did not respond.
+    pub transient_errors: u32,
     pub paused: bool,
     /// Whether both counts below are exact, and no change failed.
     pub complete: bool,
@@ -202,14 +202,14 @@ impl Sweeper {
     ) -> Vec<T> {
         let mut changes = futures::stream::iter(changes).buffer_unordered(PARALLEL);
         let mut made = Vec::new();
-        while report.unanswered < MAX_UNANSWERED
+        while report.transient_errors < MAX_TRANSIENT_ERRORS
             && let Some((task_id, change)) = changes.next().await
         {
             match change {
                 Ok(change) => made.push(change),
                 Err(error) => {
                     report.errors += 1;
-                    report.unanswered += u32::from(error.is_transient());
+                    report.transient_errors += u32::from(error.is_transient());
                     let error = error_chain::chain(&error);
                     tracing::error!(%task_id, error, "task not changed; the next sweep tries again");
                 }

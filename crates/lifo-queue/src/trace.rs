@@ -196,10 +196,10 @@ pub(crate) fn taken(task: &str, attempt: u32, header: Option<&TraceHeader>) {
     }
 }
 
-/// Records the runner's answer.
-pub(crate) fn answered(answer: &'static str) {
+/// Records the runner's response.
+pub(crate) fn responded(response: &'static str) {
     if let Some(context) = current() {
-        context.span.annotate("answer", answer.into());
+        context.span.annotate("response", response.into());
     }
 }
 

@@ -1,5 +1,5 @@
 //! The agents' queue over an unreliable network, on a virtual clock. Requests are late, lost or
-//! rejected, answers are lost, and transactions conflict as on DynamoDB.
+//! rejected, responses are lost, and transactions conflict as on DynamoDB.
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -218,7 +218,7 @@ impl Cloud {
     }
 
     /// Kills `process-tasks` after its `nth` call of `operation` from now on was executed, before
-    /// it reads the answer.
+    /// it reads the response.
     pub fn kill_processor_after(&self, operation: &str, nth: u32) {
         let chance = &self.world.chance;
         chance.script(format!("after {operation}"), nth, FaultKind::KilledAtCall);

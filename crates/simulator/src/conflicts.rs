@@ -16,11 +16,11 @@
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html>).
 //! Of two conflicting transactions, the earlier one continues. DynamoDB may reject both:
 //! [`Model::both_rejected`] does so in a share of the conflicts. Items are held from the
-//! request to its answer, which is a little longer than on DynamoDB.
+//! request to its response, which is a little longer than on DynamoDB.
 //!
 //! With [`Model::write_limit`], each partition has a write limit, too.
 //!
-//! Each call is counted, with the capacity units that its answer reports
+//! Each call is counted, with the capacity units that its response reports
 //! (`ReturnConsumedCapacity`). A rejected request reports no units, so these figures omit them
 //! although DynamoDB bills them.
 
@@ -57,7 +57,7 @@ pub use self::partitions::WriteLimit;
 pub use self::request::Key;
 use crate::agents::embedded::Embedded;
 use crate::dynamodb;
-use crate::protocol::{self, Answer};
+use crate::protocol::{self, Response};
 
 /// Latency of requests, in addition to the time of the embedded database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl Conflicts {
                 conflicts: conflicts.clone(),
                 inner: http.http_connector(settings, components),
             };
-            protocol::connector(move |request| connector.clone().answer(request))
+            protocol::connector(move |request| connector.clone().respond(request))
         });
         let plain = dynamodb::client(address);
         Client::from_conf(plain.config().to_builder().http_client(through).build())
@@ -157,7 +157,7 @@ impl Conflicts {
             conflicts: self.clone(),
             inner: embedded.direct(),
         };
-        let connector = protocol::connector(move |request| connector.clone().answer(request));
+        let connector = protocol::connector(move |request| connector.clone().respond(request));
         let through = http_client_fn(move |_, _| connector.clone());
         let config = protocol::config().retry_config(RetryConfig::disabled());
         Client::from_conf(config.http_client(through).build())
@@ -202,11 +202,11 @@ impl Conflicts {
         if let Some(overlaps) = held.doomed() {
             return conflict(overlaps);
         }
-        let answer = work.await;
+        let done = work.await;
         pause(half).await;
         match held.disturbed() {
             Some(overlaps) => conflict(overlaps),
-            None => Ok(answer),
+            None => Ok(done),
         }
     }
 
@@ -231,7 +231,7 @@ struct Connector {
 }
 
 impl Connector {
-    async fn answer(self, request: HttpRequest) -> Answer {
+    async fn respond(self, request: HttpRequest) -> Response {
         let operation = protocol::operation(&request).to_owned();
         let body = request.body().bytes();
         let body = body.ok_or_else(|| {
@@ -241,13 +241,18 @@ impl Connector {
         let keys = request::keys(&operation, &body);
         let work = self.forward(&operation, request, body);
         match self.conflicts.carry_out(&operation, keys, work).await {
-            Ok(answer) => answer,
+            Ok(response) => response,
             Err(rejected) => rejection(Access::of(&operation), &rejected),
         }
     }
 
     /// Sends the request to the database, asks for the consumed capacity, and counts it.
-    async fn forward(&self, operation: &str, mut request: HttpRequest, mut body: Value) -> Answer {
+    async fn forward(
+        &self,
+        operation: &str,
+        mut request: HttpRequest,
+        mut body: Value,
+    ) -> Response {
         if request::consumes(operation) {
             body["ReturnConsumedCapacity"] = json!("TOTAL");
             let body = body.to_string();
@@ -255,18 +260,18 @@ impl Connector {
             headers.insert("content-length", body.len().to_string());
             *request.body_mut() = SdkBody::from(body);
         }
-        let mut answer = self.inner.call(request).await?;
-        let whole = ByteStream::new(answer.take_body()).collect().await;
+        let mut response = self.inner.call(request).await?;
+        let whole = ByteStream::new(response.take_body()).collect().await;
         let whole = whole.map_err(|error| ConnectorError::io(error.into()))?;
         let whole = whole.into_bytes();
-        if answer.status().is_success() {
+        if response.status().is_success() {
             let units = consumed(&whole).map_err(|e| ConnectorError::other(e.into(), None))?;
             self.conflicts.figures().add_units(operation, units);
         } else {
             self.conflicts.figures().count_rejected(operation);
         }
-        *answer.body_mut() = SdkBody::from(whole);
-        Ok(answer)
+        *response.body_mut() = SdkBody::from(whole);
+        Ok(response)
     }
 }
 
@@ -277,7 +282,7 @@ async fn pause(duration: Duration) {
     }
 }
 
-fn rejection(access: Access, rejected: &Rejected) -> Answer {
+fn rejection(access: Access, rejected: &Rejected) -> Response {
     let (flags, code, exception, message) = match rejected {
         Rejected::Conflict(flags) => (
             flags,

@@ -12,7 +12,7 @@
 //! | [`dynamodb`] | an embedded DynamoDB with the queue's table, behind the real SDK client |
 //! | [`faulty`] | a store whose calls fail according to a script |
 //! | [`layered`] | one place to step in between a queue and its store |
-//! | [`protocol`] | SDK connectors that answer requests with a function |
+//! | [`protocol`] | SDK connectors that respond to requests with a function |
 //! | [`scripted`] | the real client over an embedded DynamoDB, with scripted failures |
 //! | [`seeds`] | the seeds of a test with random inputs |
 //! | [`topics`] | topics that record what was published, and can be made to fail |

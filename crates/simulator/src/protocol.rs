@@ -14,7 +14,7 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 
-pub type Answer = Result<HttpResponse, ConnectorError>;
+pub type Response = Result<HttpResponse, ConnectorError>;
 
 /// The configuration of the functions' clients, without their network. The address and the
 /// credentials are fixed.
@@ -29,27 +29,27 @@ pub fn config() -> Builder {
         .sleep_impl(TokioSleep::new())
 }
 
-/// A connector that answers each request with a function.
-pub fn connector<F, A>(answer: F) -> SharedHttpConnector
+/// A connector that responds to each request with a function.
+pub fn connector<F, A>(respond: F) -> SharedHttpConnector
 where
     F: Fn(HttpRequest) -> A + Send + Sync + 'static,
-    A: Future<Output = Answer> + Send + 'static,
+    A: Future<Output = Response> + Send + 'static,
 {
-    SharedHttpConnector::new(Answering(answer))
+    SharedHttpConnector::new(Responding(respond))
 }
 
-struct Answering<F>(F);
+struct Responding<F>(F);
 
-impl<F> fmt::Debug for Answering<F> {
+impl<F> fmt::Debug for Responding<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Answering")
+        f.write_str("Responding")
     }
 }
 
-impl<F, A> HttpConnector for Answering<F>
+impl<F, A> HttpConnector for Responding<F>
 where
     F: Fn(HttpRequest) -> A + Send + Sync + 'static,
-    A: Future<Output = Answer> + Send + 'static,
+    A: Future<Output = Response> + Send + 'static,
 {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         HttpConnectorFuture::new((self.0)(request))
@@ -81,8 +81,8 @@ pub fn operation(request: &HttpRequest) -> &str {
     target.rsplit('.').next().unwrap_or_default()
 }
 
-/// An answer with this status and body.
-pub fn respond(status: u16, body: impl Into<String>) -> Answer {
+/// A response with this status and body.
+pub fn respond(status: u16, body: impl Into<String>) -> Response {
     let status = status
         .try_into()
         .map_err(|error| ConnectorError::other(Box::new(error), None))?;

@@ -1,4 +1,4 @@
-//! The real SDK client over an embedded DynamoDB. A script throttles requests or loses answers,
+//! The real SDK client over an embedded DynamoDB. A script throttles requests or loses responses,
 //! which the embedded database itself never does.
 
 use std::net::SocketAddr;
@@ -14,15 +14,15 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use serde_json::{Value, json};
 
 use crate::dynamodb;
-use crate::protocol::{self, Answer};
+use crate::protocol::{self, Response};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The request is executed and answered.
-    Answered,
+    /// The request is executed, and its response arrives.
+    Done,
     /// The request is not executed, because DynamoDB throttles it.
     Throttled,
-    /// The request is executed, and its answer is lost.
+    /// The request is executed, and its response is lost.
     LostAck,
 }
 
@@ -40,17 +40,21 @@ pub fn client(
     let through = http_client_fn(move |settings, components| {
         let script = script.clone();
         let below = http.http_connector(settings, components);
-        protocol::connector(move |request| answer(script.clone(), below.clone(), request))
+        protocol::connector(move |request| respond(script.clone(), below.clone(), request))
     });
     let plain = dynamodb::client(address);
     Client::from_conf(plain.config().to_builder().http_client(through).build())
 }
 
-async fn answer(script: Arc<Script>, below: SharedHttpConnector, request: HttpRequest) -> Answer {
+async fn respond(
+    script: Arc<Script>,
+    below: SharedHttpConnector,
+    request: HttpRequest,
+) -> Response {
     let body = request.body().bytes().unwrap_or_default();
     let body = serde_json::from_slice(body).map_err(|e| ConnectorError::user(e.into()))?;
     match script(protocol::operation(&request), &body) {
-        Fate::Answered => below.call(request).await,
+        Fate::Done => below.call(request).await,
         Fate::Throttled => {
             let error = json!({
                 "__type": protocol::type_of("ThrottlingException"),
@@ -60,7 +64,7 @@ async fn answer(script: Arc<Script>, below: SharedHttpConnector, request: HttpRe
         }
         Fate::LostAck => {
             below.call(request).await?;
-            Err(ConnectorError::io("the answer was lost".into()))
+            Err(ConnectorError::io("the response was lost".into()))
         }
     }
 }

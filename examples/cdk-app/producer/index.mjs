@@ -2,7 +2,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 
 const lambda = new LambdaClient();
 
-/** Creates one task for each symbol of `{"symbols":["ABC", …]}`, and returns the answer of create-tasks. */
+/** Creates one task for each symbol of `{"symbols":["ABC", …]}`, and returns the response of create-tasks. */
 export async function handler({ symbols }) {
   const tasks = symbols.map((symbol) => ({ payload: { symbol } }));
   const { FunctionError, Payload } = await lambda.send(
@@ -11,7 +11,7 @@ export async function handler({ symbols }) {
       Payload: JSON.stringify({ tasks }),
     }),
   );
-  const answer = Buffer.from(Payload).toString();
-  if (FunctionError) throw new Error(`create-tasks failed: ${answer}`);
-  return JSON.parse(answer);
+  const response = Buffer.from(Payload).toString();
+  if (FunctionError) throw new Error(`create-tasks failed: ${response}`);
+  return JSON.parse(response);
 }

@@ -17,7 +17,7 @@ export class AgentDesk extends AgentFunction<'agent-desk'> {
       settings: { seed: props.seed },
       timeout: Duration.seconds(30),
       memorySize: 256,
-      // Callers wait for the answer. Lambda does not retry an asynchronous command, because its effect would be late.
+      // Callers wait for the response. Lambda does not retry an asynchronous command, because its effect would be late.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
   }

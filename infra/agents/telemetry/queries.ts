@@ -15,7 +15,7 @@ const told = fieldsOf(command);
 export const AGENT_QUERIES = {
   'agent-story': {
     name: 'agent story',
-    answers: `every line about one agent, oldest first; replace ${PUT_ID_HERE} with the agent's id`,
+    shows: `every line about one agent, oldest first; replace ${PUT_ID_HERE} with the agent's id`,
     of: ALL,
     query: [
       fields(
@@ -34,7 +34,7 @@ export const AGENT_QUERIES = {
   },
   'call-story': {
     name: 'call story',
-    answers: `every line about one call, oldest first; replace ${PUT_ID_HERE} with the call's id`,
+    shows: `every line about one call, oldest first; replace ${PUT_ID_HERE} with the call's id`,
     of: ALL,
     query: [
       fields(
@@ -54,7 +54,7 @@ export const AGENT_QUERIES = {
   errors: errorsQuery(ALL, failed.error),
   'rejected-commands': {
     name: 'rejected commands',
-    answers: 'how many commands were rejected, by reason',
+    shows: 'how many commands were rejected, by reason',
     of: ['agent-desk'],
     query: [
       `filter ${isOneOf(command)}`,
@@ -65,7 +65,7 @@ export const AGENT_QUERIES = {
   },
   matches: {
     name: 'matches',
-    answers: 'how many calls got an agent, became pending or expired, in steps of five minutes',
+    shows: 'how many calls got an agent, became pending or expired, in steps of five minutes',
     of: ALL,
     query: [
       `filter ${isOneOf(command, calls, sweep)}`,

@@ -8,7 +8,7 @@ export interface SavedQuery {
   /** Name in the list of saved queries. */
   readonly name: string;
   /** Result of the query, as the end of a sentence that begins with "Shows". */
-  readonly answers: string;
+  readonly shows: string;
   /** Functions whose logs the query reads. A function that the queue does not have is left out. */
   readonly of: readonly string[];
   /** The commands of the query, in their order. */
@@ -36,7 +36,7 @@ export function errorsQuery(of: readonly string[], error: string): SavedQuery {
   const { level, message } = fieldsOf();
   return {
     name: 'errors',
-    answers: 'the warnings and errors of every function, by their text',
+    shows: 'the warnings and errors of every function, by their text',
     of,
     query: [
       `filter ${level} in ["WARN", "ERROR"]`,

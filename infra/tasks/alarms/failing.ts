@@ -11,7 +11,7 @@ const PERIOD = Duration.minutes(5);
 
 /**
  * The alarm on tasks that end as FAILURE, by their number and their share. A failed task counts as settled, so
- * the alarms on progress stay silent when a downstream answers every task with an error.
+ * the alarms on progress stay silent when a downstream returns an error for every task.
  */
 export function failingAlarm(
   scope: Construct,

@@ -50,7 +50,7 @@ export function progressAlarms(
     breakerOpen: new QueueAlarm(scope, 'breaker-open', {
       metric: emitted(table, 'BreakerOpen', { period: BREAKER_PERIOD }),
       fires: { above: 1 },
-      says: `The circuit breaker is open: the downstream is unavailable (5xx, no connection, no response in time), so only probes start. No task loses an attempt. First run ${freshq(scope, 'status')}, then check the downstream and the network to it. The queue continues within seconds after the downstream answers again.`,
+      says: `The circuit breaker is open: the downstream is unavailable (5xx, no connection, no response in time), so only probes start. No task loses an attempt. First run ${freshq(scope, 'status')}, then check the downstream and the network to it. The queue continues within seconds after the downstream responds again.`,
       section: 'breakerOpen',
     }),
     stalled: new QueueAlarm(scope, 'stalled', {

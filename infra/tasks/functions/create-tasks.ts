@@ -32,7 +32,7 @@ export interface CreateTasksProps {
   readonly simulation?: SimulationSettings;
 }
 
-/** Validates and inserts tasks. Its answer lists the tasks that were created, existed already, or failed. */
+/** Validates and inserts tasks. Its response lists the tasks that were created, existed already, or failed. */
 export class CreateTasks extends RustFunction<'create-tasks'> {
   /** The schedule of the simulated load, if there is one. */
   readonly load?: FunctionSchedule;

@@ -23,7 +23,7 @@ export interface IngestTasksProps {
 }
 
 /**
- * Writes the messages of the ingest queue as tasks. Its answer names exactly the messages that could not be written,
+ * Writes the messages of the ingest queue as tasks. Its response names exactly the messages that could not be written,
  * so SQS redelivers only these. Invalid tasks go to the dead-letter queue with the reason.
  */
 export class IngestTasks extends RustFunction<'ingest-tasks'> {

@@ -68,7 +68,7 @@ export class TaskIngest extends Construct implements IQueueIntake {
   }
 
   /**
-   * Invokes `target` with batches of messages. SQS redelivers the messages that its answer names.
+   * Invokes `target` with batches of messages. SQS redelivers the messages that its response names.
    * @internal
    */
   _feed(target: RustFunction): void {

@@ -11,8 +11,8 @@ export const TASK_LINES = {
       task_id: 'the task',
       attempt: 'which attempt it was: 1 for the first',
       outcome:
-        'the result for the task: `succeeded`, `failed`, `retry`, `busy`, `unavailable`, `cut_off`, `lost_race` (another process took it) or `not_recorded` (DynamoDB did not answer)',
-      answer:
+        'the result for the task: `succeeded`, `failed`, `retry`, `busy`, `unavailable`, `cut_off`, `lost_race` (another process took it) or `not_recorded` (DynamoDB did not respond)',
+      response:
         "the runner's response: `success`, `failure`, `retry`, `busy`, `unavailable`, `rejecting`, or `cut_off` if there was none",
       http_status: 'the status code of the response, if the runner calls by HTTP and the run did not succeed',
       age_ms: "the task's age at its start, in milliseconds",

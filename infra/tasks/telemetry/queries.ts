@@ -15,7 +15,7 @@ const woke = fieldsOf(wakeUp, sweep, turn);
 export const TASK_QUERIES = {
   'task-story': {
     name: 'task story',
-    answers: `every line about one task, oldest first; replace ${PUT_ID_HERE} with its id`,
+    shows: `every line about one task, oldest first; replace ${PUT_ID_HERE} with its id`,
     of: ALL,
     query: [
       fields(
@@ -23,7 +23,7 @@ export const TASK_QUERIES = {
         story.message,
         story.attempt,
         story.outcome,
-        story.answer,
+        story.response,
         story.http_status,
         story.age_ms,
         story.duration_ms,
@@ -37,22 +37,22 @@ export const TASK_QUERIES = {
       'limit 1000',
     ],
   },
-  'failures-by-answer': {
-    name: 'failures by answer',
-    answers:
+  'failures-by-response': {
+    name: 'failures by response',
+    shows:
       "how many runs did not succeed, by the result for the task, the runner's response and its status code",
     of: ['process-tasks'],
     query: [
       `filter ${isOneOf(run)}`,
       `filter ${ran.outcome} != "succeeded"`,
-      `stats count(*) as runs, count_distinct(${ran.task_id}) as tasks, latest(${ran.task_id}) as example by ${ran.outcome}, ${ran.answer}, ${ran.http_status}`,
+      `stats count(*) as runs, count_distinct(${ran.task_id}) as tasks, latest(${ran.task_id}) as example by ${ran.outcome}, ${ran.response}, ${ran.http_status}`,
       'sort runs desc',
     ],
   },
   errors: errorsQuery(ALL, failed.error),
   'slowest-runs': {
     name: 'slowest runs',
-    answers: 'the fifty runs that took longest',
+    shows: 'the fifty runs that took longest',
     of: ['process-tasks'],
     query: [
       fields('@timestamp', ran.task_id, ran.attempt, ran.outcome, ran.duration_ms, ran.age_ms),
@@ -63,7 +63,7 @@ export const TASK_QUERIES = {
   },
   'age-at-start': {
     name: 'age at start',
-    answers: 'how old tasks were at their start, minute by minute, in milliseconds',
+    shows: 'how old tasks were at their start, minute by minute, in milliseconds',
     of: ['process-tasks'],
     query: [
       `filter ${isOneOf(run)}`,
@@ -72,8 +72,7 @@ export const TASK_QUERIES = {
   },
   'wake-ups': {
     name: 'wake-ups',
-    answers:
-      'why each wake-up was requested, its result, and the result of each turn and sweep; newest first',
+    shows: 'why each wake-up was requested, its result, and the result of each turn and sweep; newest first',
     of: ['trigger', 'process-tasks', 'sweep-tasks'],
     query: [
       fields(
@@ -100,7 +99,7 @@ export const TASK_QUERIES = {
 export const GROUP_QUERIES = {
   'busiest-groups': {
     name: 'busiest groups',
-    answers: 'the ten groups with the most runs, and the time of their runs in seconds',
+    shows: 'the ten groups with the most runs, and the time of their runs in seconds',
     of: ['process-tasks'],
     query: [
       `filter ${isOneOf(run)}`,

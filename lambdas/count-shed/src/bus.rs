@@ -103,7 +103,7 @@ impl Bus {
     }
 }
 
-/// Reads the answer to a call. It has an entry for each event, in the order of the call. An event
+/// Reads the response to a call. It has an entry for each event, in the order of the call. An event
 /// without an entry was not taken.
 fn verdict(output: &PutEventsOutput, events: usize) -> (usize, Option<NotPublished>) {
     let entries = output.entries();
@@ -117,7 +117,7 @@ fn verdict(output: &PutEventsOutput, events: usize) -> (usize, Option<NotPublish
     let code = entries.get(taken).and_then(|entry| entry.error_code());
     let message = entries.get(taken).and_then(|entry| entry.error_message());
     let reason = [
-        code.unwrap_or("NoAnswer"),
+        code.unwrap_or("NoResult"),
         message.unwrap_or("no reason given"),
     ]
     .join(": ");

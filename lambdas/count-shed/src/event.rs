@@ -47,7 +47,7 @@ impl Batch {
         self.shed_at.get(task).copied()
     }
 
-    /// The answer to Lambda: retry everything from this record on, or nothing.
+    /// The response to Lambda: retry everything from this record on, or nothing.
     ///
     /// Lambda retries a stream's batch from the lowest sequence number it is given
     /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>).

@@ -1,4 +1,4 @@
-//! The real clients of SQS and SNS, with prepared answers.
+//! The real clients of SQS and SNS, with prepared responses.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
@@ -22,15 +22,15 @@ const TOPIC: &str = "arn:aws:sns:eu-west-1:111122223333:assignments";
 
 type Bodies = Arc<Mutex<Vec<String>>>;
 
-/// A client that gets the same answer to every request. Returns the bodies of the requests too.
-fn answering(answer: impl Into<String>) -> (SharedHttpClient, Bodies) {
-    let (answer, bodies) = (answer.into(), Bodies::default());
+/// A client that gets the same response to every request. Returns the bodies of the requests too.
+fn returning(response: impl Into<String>) -> (SharedHttpClient, Bodies) {
+    let (response, bodies) = (response.into(), Bodies::default());
     let made = Arc::clone(&bodies);
     let connector = connector(move |request| {
         let body = String::from_utf8(request.body().bytes().unwrap().to_vec()).unwrap();
         made.lock().unwrap().push(body);
-        let answer = answer.clone();
-        async move { respond(200, answer) }
+        let response = response.clone();
+        async move { respond(200, response) }
     });
     (http_client_fn(move |_, _| connector.clone()), bodies)
 }
@@ -59,7 +59,7 @@ fn sns(client: SharedHttpClient) -> aws_sdk_sns::Client {
     aws_sdk_sns::Client::from_conf(config.build())
 }
 
-/// SQS's answer to the entries 0 to 9: entry 3 failed, and entry 4 is missing.
+/// SQS's response to the entries 0 to 9: entry 3 failed, and entry 4 is missing.
 fn but_two() -> String {
     let done: Vec<Value> = (0..10)
         .filter(|id| ![3, 4].contains(id))
@@ -84,7 +84,7 @@ fn delivery(number: u32) -> Delivery {
 
 #[tokio::test]
 async fn calls_become_visible_ten_at_a_time_and_each_failure_is_reported() {
-    let (client, made) = answering(but_two());
+    let (client, made) = returning(but_two());
     let queue = SqsCallQueue::new(sqs(client), CALLS);
     let deliveries: Vec<_> = (0..11).map(delivery).collect();
     let messages: Vec<_> = deliveries.iter().collect();
@@ -114,8 +114,8 @@ async fn calls_become_visible_ten_at_a_time_and_each_failure_is_reported() {
 }
 
 #[tokio::test]
-async fn an_expired_call_that_the_answer_does_not_mention_is_not_published() {
-    let (client, made) = answering(but_two());
+async fn an_expired_call_that_the_response_does_not_mention_is_not_published() {
+    let (client, made) = returning(but_two());
     let publisher = AwsPublisher::new(sns(client.clone()), sqs(client), TOPIC, DEAD);
     let expired = |number: u64| {
         OutboxEvent::Expired(ExpiredCall {
@@ -126,11 +126,11 @@ async fn an_expired_call_that_the_answer_does_not_mention_is_not_published() {
     };
     let events: Vec<_> = (0..10).map(expired).collect();
 
-    let answers = publisher.publish(&events).await;
+    let results = publisher.publish(&events).await;
 
-    let failed: Vec<_> = answers
+    let failed: Vec<_> = results
         .iter()
-        .filter_map(|answer| answer.as_ref().err())
+        .filter_map(|result| result.as_ref().err())
         .collect();
     let calls: Vec<_> = failed.iter().map(|error| error.call.as_str()).collect();
     assert_eq!(calls, ["c3", "c4"]);
@@ -142,7 +142,7 @@ async fn an_expired_call_that_the_answer_does_not_mention_is_not_published() {
         failed[0]
     );
     assert!(
-        failed[1].reason.ends_with("NoAnswer: no reason given"),
+        failed[1].reason.ends_with("NoResult: no reason given"),
         "{}",
         failed[1]
     );
@@ -150,12 +150,12 @@ async fn an_expired_call_that_the_answer_does_not_mention_is_not_published() {
 }
 
 #[tokio::test]
-async fn an_assignment_that_the_answer_does_not_mention_is_not_published() {
-    let answer = "<PublishBatchResponse xmlns='http://sns.amazonaws.com/doc/2010-03-31/'><PublishBatchResult>\
+async fn an_assignment_that_the_response_does_not_mention_is_not_published() {
+    let response = "<PublishBatchResponse xmlns='http://sns.amazonaws.com/doc/2010-03-31/'><PublishBatchResult>\
         <Successful><member><Id>0</Id><MessageId>m</MessageId></member></Successful>\
         <Failed><member><Id>2</Id><Code>InternalError</Code><SenderFault>false</SenderFault></member></Failed>\
         </PublishBatchResult></PublishBatchResponse>";
-    let (client, made) = answering(answer);
+    let (client, made) = returning(response);
     let publisher = AwsPublisher::new(sns(client.clone()), sqs(client), TOPIC, DEAD);
     let assigned = |number: u64| {
         OutboxEvent::Assigned(Assignment {
@@ -171,17 +171,17 @@ async fn an_assignment_that_the_answer_does_not_mention_is_not_published() {
     };
     let events: Vec<_> = (0..3).map(assigned).collect();
 
-    let answers = publisher.publish(&events).await;
+    let results = publisher.publish(&events).await;
 
-    let reasons: Vec<_> = answers
+    let reasons: Vec<_> = results
         .iter()
-        .map(|answer| {
-            answer
+        .map(|result| {
+            result
                 .as_ref()
                 .err()
                 .map(|e| e.reason.rsplit(": ").nth(1).unwrap())
         })
         .collect();
-    assert_eq!(reasons, [None, Some("NoAnswer"), Some("InternalError")]);
+    assert_eq!(reasons, [None, Some("NoResult"), Some("InternalError")]);
     assert_eq!(made.lock().unwrap().len(), 1);
 }

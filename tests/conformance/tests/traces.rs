@@ -187,7 +187,7 @@ async fn the_path_of_a_sampled_task_is_one_trace_with_links_to_its_invocations()
     assert_eq!(link(run), (&turn["trace_id"], &turn["id"]));
     assert_eq!(
         run["annotations"],
-        json!({"task_id": "t1", "attempt": 1, "answer": "success"})
+        json!({"task_id": "t1", "attempt": 1, "response": "success"})
     );
     for segment in &segments {
         let (start, end) = (&segment["start_time"], &segment["end_time"]);

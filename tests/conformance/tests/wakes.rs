@@ -104,7 +104,7 @@ async fn a_request_that_was_not_counted_is_an_error() {
         let error = waker.request("batch", WakeReason::Insert).await;
         assert!(matches!(error, Err(WakeError::Store(_))), "{step}");
         assert!(world.topics.process_tasks().is_empty(), "{step}");
-        // The marker written before the answer was lost does not block the retry.
+        // The marker written before the response was lost does not block the retry.
         assert_eq!(
             world.insert("batch").await.unwrap(),
             Wake::Published,

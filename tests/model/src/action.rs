@@ -5,7 +5,7 @@ use crate::state::{Message, TaskNumber};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
     Works,
-    /// The step has its effect, but the answer is lost, and the caller repeats it.
+    /// The step has its effect, but the response is lost, and the caller repeats it.
     ResponseLost,
     /// The step has no effect, and the caller sees the error.
     Fails,

@@ -21,7 +21,7 @@ pub enum Mutation {
     BusyWithOwnMessageLeaves,
     /// Rule 4: a page that yields no take counts as the end of the index.
     OnePageCountsAsEmpty,
-    /// Rule 4: a take whose answer was lost is not recognised when it is repeated.
+    /// Rule 4: a take whose response was lost is not recognised when it is repeated.
     OwnTakeNotRecognised,
     /// Rule 4: a take does not require that the task is PENDING.
     TakeWithoutStatus,

@@ -130,7 +130,7 @@ pub fn return_task(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate)
     finish(protocol, state, slot, processor, next, fate);
 }
 
-/// A processor whose answer was lost stays at its step and repeats the call.
+/// A processor whose response was lost stays at its step and repeats the call.
 fn finish(
     protocol: &Protocol,
     state: &mut State,

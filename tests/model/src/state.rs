@@ -138,7 +138,7 @@ pub struct Budget {
     pub losses: u8,
     /// Messages that are delivered once more.
     pub duplicates: u8,
-    /// Writes that are applied although the writer gets no answer and repeats them.
+    /// Writes that are applied although the writer gets no response and repeats them.
     pub lost_responses: u8,
     pub errors: u8,
     /// Processor leases that expire while their holder is active.

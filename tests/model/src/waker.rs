@@ -2,7 +2,7 @@
 //!
 //! `trigger` does this for each stream batch and each tail call. The sweep does it for a due task
 //! and for a returned one. One write counts the request and returns the lease that the decision
-//! uses. So a lease released before the count is not live in the answer, and a release after the
+//! uses. So a lease released before the count is not live in the response, and a release after the
 //! count is rejected.
 
 use crate::action::{Action, Fate};

@@ -30,7 +30,7 @@ impl<R> Default for Figures<R> {
 }
 
 impl<R: Rule> Figures<R> {
-    /// Counts an operation of this name that was answered correctly.
+    /// Counts an operation of this name whose result was correct.
     pub fn count(&mut self, operation: &'static str, is_rejected: bool, rule: R) {
         let tally = self.operations.entry(operation).or_default();
         tally.performed += 1;
@@ -38,7 +38,7 @@ impl<R: Rule> Figures<R> {
         *self.rules.entry(rule).or_default() += 1;
     }
 
-    /// The rules that never applied: no drawn operation, or no answer, led to them.
+    /// The rules that never applied: no drawn operation, or no result, led to them.
     pub fn unused(&self) -> Vec<&'static str> {
         let rules = R::ALL.iter();
         rules

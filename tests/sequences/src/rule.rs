@@ -1,4 +1,4 @@
-//! Rules: the reasons for the answers of a reference.
+//! Rules: the reasons for the results of a reference.
 
 use std::fmt::Debug;
 

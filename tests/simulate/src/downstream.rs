@@ -12,7 +12,7 @@ use crate::figures::Run;
 pub(crate) const CAPACITY: usize = 8;
 /// Duration of one run.
 pub(crate) const SERVICE: Duration = Duration::from_millis(400);
-/// Duration of a call that the downstream answers with an error.
+/// Duration of a call to which the downstream returns an error.
 const ERROR: Duration = Duration::from_millis(5);
 
 /// Tasks a second that the downstream can complete.
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     Unavailable,
     /// No connection.
     Rejected,
-    /// No answer until the caller's time-out.
+    /// No response until the caller's time-out.
     Timeout,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Outage {
 /// What the downstream does with more runs than it has capacity for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Model {
-    /// It serves this number of runs at once, and answers others that it is busy.
+    /// It serves this number of runs at once, and returns a busy response to others.
     Rejecting(usize),
     /// It queues them. From `halved` on, it has half of its servers.
     Queueing { servers: usize, halved: Millis },

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::variable::{self as var, Variable};
 use super::{ConfigError, Reader};
 
-/// Time between the report and the function's deadline, for the log and the answer.
+/// Time between the report and the function's deadline, for the log and the response.
 pub const REPORT_MARGIN: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq)]

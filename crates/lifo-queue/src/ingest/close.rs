@@ -32,10 +32,10 @@ impl Ingest {
             .filter(|(_, open)| wrong(open))
             .map(|(index, open)| (index, message::dead_letter(open.delivery, &open.wrong)))
             .unzip();
-        let answers = self.queue.bury(&letters).await;
-        for ((owner, letter), answer) in owners.into_iter().zip(letters).zip(answers) {
+        let results = self.queue.bury(&letters).await;
+        for ((owner, letter), result) in owners.into_iter().zip(letters).zip(results) {
             let (message_id, reason) = (letter.message_id, letter.reason);
-            match answer {
+            match result {
                 Ok(()) => {
                     tracing::warn!(
                         message_id,

@@ -33,7 +33,7 @@ pub(super) enum InsertOutcome {
 
 /// The time for writes, and the state of the table.
 pub(super) struct Limits<'a> {
-    /// No write starts after this time, and unanswered writes are retried until then.
+    /// No write starts after this time, and writes without a response are retried until then.
     pub(super) until: Instant,
     /// Until when the throttled writes of each message are retried; `None` for an old message.
     pub(super) patience: &'a [Option<Instant>],

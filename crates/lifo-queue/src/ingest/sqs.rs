@@ -60,9 +60,9 @@ impl SqsIngestQueue {
     /// Sends a batch. If no message was accepted, sends each one alone: the queue may be
     /// configured for smaller messages than SQS's maximum, and one of them may be too large.
     async fn send(&self, batch: &[DeadLetter]) -> Vec<Result<(), NotDone>> {
-        let answers = self.send_batch(batch).await;
-        if batch.len() == 1 || answers.iter().any(Result::is_ok) {
-            return answers;
+        let results = self.send_batch(batch).await;
+        if batch.len() == 1 || results.iter().any(Result::is_ok) {
+            return results;
         }
         let mut alone = Vec::with_capacity(batch.len());
         for letter in batch {
@@ -76,7 +76,7 @@ impl SqsIngestQueue {
             .iter()
             .enumerate()
             .map(|(id, letter)| entry(id, letter));
-        let answer = async {
+        let result = async {
             let entries = entries.collect::<Result<Vec<_>, _>>().map_err(failed)?;
             let call = self.client.send_message_batch();
             let call = call.queue_url(&self.dead_letters_url);
@@ -85,7 +85,7 @@ impl SqsIngestQueue {
             let taken = sent.successful.into_iter().map(|entry| entry.id);
             Ok((taken.collect(), sent.failed))
         };
-        verdicts(batch.len(), answer.await)
+        verdicts(batch.len(), result.await)
     }
 
     async fn change(&self, batch: &[Postponed]) -> Vec<Result<(), NotDone>> {
@@ -96,7 +96,7 @@ impl SqsIngestQueue {
                 .visibility_timeout(whole_seconds(message.by))
                 .build()
         });
-        let answer = async {
+        let result = async {
             let entries = entries.collect::<Result<Vec<_>, _>>().map_err(failed)?;
             let call = self.client.change_message_visibility_batch();
             let call = call.queue_url(&self.queue_url);
@@ -105,7 +105,7 @@ impl SqsIngestQueue {
             let taken = changed.successful.into_iter().map(|entry| entry.id);
             Ok((taken.collect(), changed.failed))
         };
-        verdicts(batch.len(), answer.await)
+        verdicts(batch.len(), result.await)
     }
 }
 
@@ -116,14 +116,14 @@ impl IngestQueue for SqsIngestQueue {
         for batch in batches(letters) {
             sent.push(self.send(batch));
         }
-        let answers: Vec<_> = futures::stream::iter(sent)
+        let results: Vec<_> = futures::stream::iter(sent)
             .buffered(PARALLEL)
             .collect()
             .await;
-        answers
+        results
             .into_iter()
             .flatten()
-            .map(|answer| answer.map_err(Source::from))
+            .map(|result| result.map_err(Source::from))
             .collect()
     }
 
@@ -132,11 +132,11 @@ impl IngestQueue for SqsIngestQueue {
         for batch in messages.chunks(MAX_MESSAGES) {
             changed.push(self.change(batch));
         }
-        let answers: Vec<_> = futures::stream::iter(changed)
+        let results: Vec<_> = futures::stream::iter(changed)
             .buffer_unordered(PARALLEL)
             .collect()
             .await;
-        let failed = answers.into_iter().flatten().filter_map(Result::err);
+        let failed = results.into_iter().flatten().filter_map(Result::err);
         failed.map(Source::from).collect()
     }
 }
@@ -148,9 +148,9 @@ fn failed(error: impl Into<Source>) -> NotDone {
 /// The result of each entry, from the ids of the accepted entries and the failed entries.
 fn verdicts(
     entries: usize,
-    answer: Result<(Vec<String>, Vec<BatchResultErrorEntry>), NotDone>,
+    result: Result<(Vec<String>, Vec<BatchResultErrorEntry>), NotDone>,
 ) -> Vec<Result<(), NotDone>> {
-    match answer {
+    match result {
         Err(error) => vec![Err(error); entries],
         Ok((taken, failed)) => {
             let taken = taken.iter().map(String::as_str);

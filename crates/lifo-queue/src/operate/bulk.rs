@@ -28,7 +28,7 @@ const PURGED: [TaskStatus; 3] = [
 pub struct PurgeReport {
     pub deleted: u32,
     /// Tasks that were deleted already: by another writer, by DynamoDB after their expiry, or by
-    /// an earlier attempt of this purge whose answer was lost.
+    /// an earlier attempt of this purge whose response was lost.
     pub gone: u32,
     /// Tasks that are still in the table, because a processor took them meanwhile.
     pub left: u32,
@@ -42,11 +42,11 @@ pub struct PurgeReport {
 /// # Errors
 /// Every other error of the store.
 fn or_failed<T>(
-    (task, answer): (TaskId, Result<T, StoreError>),
+    (task, result): (TaskId, Result<T, StoreError>),
     failed: &mut Vec<FailedChange>,
 ) -> Result<Option<T>, StoreError> {
-    match answer {
-        Ok(answer) => Ok(Some(answer)),
+    match result {
+        Ok(done) => Ok(Some(done)),
         Err(error) if error.is_of_item() => {
             let error = error_chain::chain(&error);
             failed.push(FailedChange { task, error });
@@ -135,11 +135,11 @@ impl Operator {
         ttl: Duration,
         report: &mut RedriveReport,
     ) -> Result<(), StoreError> {
-        let mut answers = stream::iter(tasks)
+        let mut results = stream::iter(tasks)
             .map(|task| async move { (task.clone(), self.redrive_one(task, ttl).await) })
             .buffer_unordered(AT_ONCE);
-        while let Some(answer) = answers.next().await {
-            match or_failed(answer, &mut report.failed)? {
+        while let Some(result) = results.next().await {
+            match or_failed(result, &mut report.failed)? {
                 Some(Redriven::Done) => report.redriven += 1,
                 Some(Redriven::Is(_) | Redriven::NotFound) => report.lost += 1,
                 None => {}
@@ -162,12 +162,12 @@ impl Operator {
             let mut pages = pin!(self.pages(status));
             while let Some(page) = pages.try_next().await? {
                 let purge = async |task: Candidate| {
-                    let answer = self.store.purge(&task.id).await;
-                    (task.id, answer)
+                    let result = self.store.purge(&task.id).await;
+                    (task.id, result)
                 };
-                let mut answers = stream::iter(page).map(purge).buffer_unordered(AT_ONCE);
-                while let Some(answer) = answers.next().await {
-                    match or_failed(answer, &mut report.failed)? {
+                let mut results = stream::iter(page).map(purge).buffer_unordered(AT_ONCE);
+                while let Some(result) = results.next().await {
+                    match or_failed(result, &mut report.failed)? {
                         Some(Cancelled::Done) => report.deleted += 1,
                         Some(Cancelled::NotFound) => report.gone += 1,
                         Some(Cancelled::Is(_)) => report.left += 1,

@@ -54,8 +54,8 @@ pub(super) struct Attempted {
     pub(super) overtaken: bool,
     /// How long the task ran; `None` if it did not.
     pub(super) ran: Option<Duration>,
-    /// The response or the error, unless the task succeeded.
-    pub(super) response: Option<String>,
+    /// The reason of its outcome, unless it succeeded.
+    pub(super) reason: Option<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Attempts {
     pub(super) async fn attempt(self: Arc<Self>, candidate: Candidate, alone: bool) -> Attempted {
         let task = candidate.id.clone();
         let suspect = candidate.lease_expired;
-        let (mut start_age, mut ran, mut response) = (None, None, None);
+        let (mut start_age, mut ran, mut reason) = (None, None, None);
         let end = match self.take(candidate.clone(), alone).await {
             Ok(TakeOutcome::Won(taken)) if self.is_too_short(&taken.lease) => {
                 self.return_unstarted(&taken.lease, suspect).await
@@ -104,9 +104,9 @@ impl Attempts {
                 start_age = Some(started.since(taken.task.task_created));
                 let number = self.downstream.lock().run_started(&task);
                 let outcome = self.run(&taken).await;
-                let answer = run_log::answer(outcome.as_ref());
-                trace::answered(answer);
-                response = outcome
+                let response = run_log::response(outcome.as_ref());
+                trace::responded(response);
+                reason = outcome
                     .as_ref()
                     .and_then(Outcome::reason)
                     .map(str::to_owned);
@@ -131,8 +131,8 @@ impl Attempts {
                 if run_log::is_due(result, self.settings.logged_successes, fastrand::f64) {
                     run_log::write(
                         &taken.task,
-                        answer,
-                        response.as_deref(),
+                        response,
+                        reason.as_deref(),
                         result,
                         started,
                         ended,
@@ -162,7 +162,7 @@ impl Attempts {
             end,
             overtaken,
             ran,
-            response,
+            reason,
         }
     }
 

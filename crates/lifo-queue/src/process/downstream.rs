@@ -92,8 +92,8 @@ impl Ledger {
         if let Some(pause) = self.pause_due(now) {
             return match running {
                 0 => Start::Pause(pause),
-                // A run that is still active may be answered. Then the tasks are the cause, not the
-                // downstream.
+                // A run that is still active may get a result. Then the tasks are the cause, not
+                // the downstream.
                 _ => Start::Wait(Millis::MAX),
             };
         }
@@ -148,19 +148,19 @@ impl Ledger {
     ) -> Ruling {
         let now = run.ended;
         match signal {
-            Signal::Answered => {
+            Signal::Result => {
                 match self.slowness(run) {
                     Some(share) => self.slots.slow(run.started, share, now),
                     None => self.slots.succeeded(),
                 }
-                self.walls.answered(self.breaker.newest_run());
+                self.walls.got_result(self.breaker.newest_run());
             }
             Signal::Busy { retry_after } => {
                 self.slots.busy(retry_after, jitter, now);
                 self.walls.busy(task, run.number);
             }
             Signal::Rejecting => {
-                // Without the answer: it quotes the downstream, which may quote the payload.
+                // Without the response: it quotes the downstream, which may quote the payload.
                 tracing::error!(
                     task_id = %task,
                     "the downstream rejects the queue's calls; see the task's lastError"

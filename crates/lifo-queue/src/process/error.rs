@@ -43,7 +43,7 @@ pub enum TurnError {
         /// When the lease expires, in milliseconds since the epoch.
         until_ms: i64,
     },
-    /// The store failed or did not answer.
+    /// The store failed or did not respond.
     #[error("the turn could not use the table")]
     Store(#[from] StoreError),
     /// The tail call was not published.

@@ -14,7 +14,7 @@ pub const MAX_PAGE_AGE: Duration = Duration::from_millis(100);
 pub const MAX_HEAD: u16 = 100;
 
 /// Maximum number of tasks of a page beyond the head. A page of the index's small items is far below
-/// DynamoDB's limit of 1 MB for each answer.
+/// DynamoDB's limit of 1 MB per response.
 pub const DEEP_PAGE: u16 = 1_000;
 
 /// The longest time between two heads while no task may start.

@@ -59,7 +59,7 @@ impl Observations {
                 End::Returned { .. } | End::LostRace | End::StoreFailed => {}
             }
             observed.median_run_ms = median.or(observed.median_run_ms);
-            if let Some(text) = &attempted.response {
+            if let Some(text) = &attempted.reason {
                 let response = LastResponse::new(now, &attempted.task, text);
                 observed.last_response = Some(response);
             }

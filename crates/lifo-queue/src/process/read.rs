@@ -142,8 +142,8 @@ impl Ahead {
         if self.arrived.is_some() {
             return;
         }
-        let answer = (&mut self.page).await;
-        self.arrived = Some(answer.unwrap_or_else(|error| {
+        let result = (&mut self.page).await;
+        self.arrived = Some(result.unwrap_or_else(|error| {
             let page = Err(StoreError::Unanswered {
                 operation: "Query",
                 source: error.into(),

@@ -98,9 +98,9 @@ impl Selector {
         }
     }
 
-    /// The next step. The caller answers a `Read` with [`Self::accept`]. If `may_start` rejects a
-    /// task, the task is passed over, and the next page shows it again. Tasks of a closed group are
-    /// not due.
+    /// The next step. The caller passes the page of a `Read` to [`Self::accept`]. If `may_start`
+    /// rejects a task, the task is passed over, and the next page shows it again. Tasks of a closed
+    /// group are not due.
     pub(super) fn next(
         &mut self,
         now: Millis,

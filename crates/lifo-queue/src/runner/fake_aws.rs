@@ -15,11 +15,11 @@ use aws_smithy_types::body::SdkBody;
 use aws_types::SdkConfig;
 use aws_types::region::Region;
 
-/// One prepared answer: status, headers, body. With status 0 the connection breaks.
+/// One prepared response: status, headers, body. With status 0 the connection breaks.
 pub(crate) type Prepared = (u16, Vec<(&'static str, &'static str)>, String);
 
-/// A prepared answer without headers.
-pub(crate) fn answer(status: u16, body: impl Into<String>) -> Prepared {
+/// A prepared response without headers.
+pub(crate) fn response(status: u16, body: impl Into<String>) -> Prepared {
     (status, Vec::new(), body.into())
 }
 
@@ -34,22 +34,22 @@ pub(crate) struct Made {
 /// Returns the prepared responses in turn, then repeats the last one. Records the requests.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeAws {
-    answers: Arc<Mutex<VecDeque<Prepared>>>,
+    responses: Arc<Mutex<VecDeque<Prepared>>>,
     made: Arc<Mutex<Vec<Made>>>,
     delay: Duration,
 }
 
 impl FakeAws {
-    pub(crate) fn answering(answers: impl IntoIterator<Item = Prepared>) -> Self {
-        let answers = Arc::new(Mutex::new(answers.into_iter().collect()));
+    pub(crate) fn returning(responses: impl IntoIterator<Item = Prepared>) -> Self {
+        let responses = Arc::new(Mutex::new(responses.into_iter().collect()));
         Self {
-            answers,
+            responses,
             made: Arc::default(),
             delay: Duration::ZERO,
         }
     }
 
-    /// Delays each answer by this time.
+    /// Delays each response by this time.
     pub(crate) fn after(self, delay: Duration) -> Self {
         Self { delay, ..self }
     }
@@ -78,11 +78,11 @@ impl FakeAws {
     }
 
     fn next(&self) -> Prepared {
-        let mut answers = self.answers.lock().unwrap();
-        if answers.len() > 1 {
-            return answers.pop_front().unwrap();
+        let mut responses = self.responses.lock().unwrap();
+        if responses.len() > 1 {
+            return responses.pop_front().unwrap();
         }
-        answers.front().cloned().unwrap()
+        responses.front().cloned().unwrap()
     }
 }
 

@@ -17,9 +17,9 @@
 //! - `Freshq-Attempt`: the number of the attempt, 1 for the first. No common header means this.
 //! - `X-Amzn-Trace-Id` and `traceparent`: the [trace](crate::trace) of a sampled task.
 //!
-//! ## The answer
+//! ## The response
 //!
-//! | answer | outcome |
+//! | response | outcome |
 //! |---|---|
 //! | 2xx, body received | success |
 //! | 408, 425, 429, 503 | busy, until `Retry-After` (seconds or a date; [`MAX_RETRY_AFTER`] at most) |
@@ -42,8 +42,8 @@
 //! AWS clients use as well. `SSL_CERT_FILE` names another bundle for all of them, for example with
 //! a private authority.
 
-mod answer;
 mod auth;
+mod response;
 mod secret;
 mod url;
 
@@ -59,8 +59,8 @@ use aws_smithy_types::body::SdkBody;
 use http::{Request, StatusCode, header};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
-use self::answer::Answer;
 pub use self::auth::{Auth, InvalidHeaderName, SECRET_TTL};
+use self::response::Response;
 pub use self::url::{InvalidUrl, TaskUrl};
 pub use super::MAX_RETRY_AFTER;
 use super::reason::chain;
@@ -110,19 +110,19 @@ impl HttpRunner {
     }
 
     /// Calls the endpoint, and once more if it rejected a secret that has been rotated since. API
-    /// Gateway answers a wrong key with 403, other services with 401.
-    async fn call(&self, task: &Task, body: &[u8]) -> Result<Answer, Outcome> {
+    /// Gateway responds to a wrong key with 403, other services with 401.
+    async fn call(&self, task: &Task, body: &[u8]) -> Result<Response, Outcome> {
         let Auth::Header { name, secret } = &self.auth else {
             return self.post(task, body, None).await;
         };
         let value = secret.get().await?;
-        let answer = self.post(task, body, Some((name, &value))).await?;
-        if ![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&answer.status) {
-            return Ok(answer);
+        let response = self.post(task, body, Some((name, &value))).await?;
+        if ![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&response.status) {
+            return Ok(response);
         }
         let fresh = secret.get_after_rejection_of(&value).await?;
         if fresh == value {
-            return Ok(answer);
+            return Ok(response);
         }
         self.post(task, body, Some((name, &fresh))).await
     }
@@ -132,7 +132,7 @@ impl HttpRunner {
         task: &Task,
         body: &[u8],
         header: Option<auth::SecretHeader<'_>>,
-    ) -> Result<Answer, Outcome> {
+    ) -> Result<Response, Outcome> {
         let mut request = self.request(task, body)?;
         let confidential = self.auth.apply(&mut request, body, header).await?;
         let request = request.try_into().map_err(|error| Outcome::Failure {
@@ -143,9 +143,9 @@ impl HttpRunner {
                 .call(request)
                 .await
                 .map_err(|error| Outcome::Unavailable {
-                    reason: format!("no answer: {}", chain(&error)),
+                    reason: format!("no response: {}", chain(&error)),
                 })?;
-        Answer::read(response, &confidential).await
+        Response::read(response, &confidential).await
     }
 
     fn request(&self, task: &Task, body: &[u8]) -> Result<Request<SdkBody>, Outcome> {
@@ -174,10 +174,10 @@ impl TaskRunner for HttpRunner {
             }
         };
         match tokio::time::timeout(self.timeout, self.call(task, &body)).await {
-            Ok(Ok(answer)) => answer.into_outcome(),
+            Ok(Ok(response)) => response.into_outcome(),
             Ok(Err(outcome)) => outcome,
             Err(_) => Outcome::Unavailable {
-                reason: format!("no complete answer within {:?}", self.timeout),
+                reason: format!("no complete response within {:?}", self.timeout),
             },
         }
     }

@@ -10,7 +10,7 @@ use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_types::body::SdkBody;
 use serde_json::{Value, json};
 
-use super::fake_aws::{FakeAws, answer};
+use super::fake_aws::{FakeAws, response};
 use super::lambda::LambdaRunner;
 use super::{Outcome, TaskRunner, samples};
 use crate::time::{Millis, SystemClock};
@@ -65,7 +65,7 @@ async fn run(aws: &FakeAws, trace: Option<&str>) -> Outcome {
     trace::attempt(async {
         trace::taken(task.task_id.as_str(), task.attempt, trace.as_ref());
         let outcome = runner.run(&task).await;
-        trace::answered("success");
+        trace::responded("success");
         outcome
     })
     .await
@@ -79,7 +79,7 @@ fn header(aws: &FakeAws, wanted: &str) -> Option<String> {
 
 #[tokio::test]
 async fn function_receives_the_trace_of_a_sampled_task() {
-    let (daemon, aws) = (Daemon::start(), FakeAws::answering([answer(200, "null")]));
+    let (daemon, aws) = (Daemon::start(), FakeAws::returning([response(200, "null")]));
     let outcome = invocation(daemon.tracer.as_ref(), Some(SAMPLED), run(&aws, Some(TASK))).await;
     assert_eq!(outcome, Outcome::Success);
     let [run, turn]: [Value; 2] = daemon.received().try_into().unwrap();
@@ -104,7 +104,7 @@ async fn function_receives_the_trace_of_a_sampled_task() {
     );
     assert_eq!(
         run["annotations"],
-        json!({"task_id": "task-1", "attempt": 2, "answer": "success"})
+        json!({"task_id": "task-1", "attempt": 2, "response": "success"})
     );
     assert_eq!(
         (&turn["type"], &turn["trace_id"], &turn["parent_id"]),
@@ -118,7 +118,7 @@ async fn function_receives_the_trace_of_a_sampled_task() {
 
 #[tokio::test]
 async fn unsampled_runs_record_no_segment_and_send_no_trace_header() {
-    let (daemon, aws) = (Daemon::start(), FakeAws::answering([answer(200, "null")]));
+    let (daemon, aws) = (Daemon::start(), FakeAws::returning([response(200, "null")]));
     let unsampled = SAMPLED.replace("Sampled=1", "Sampled=0");
     for (tracer, turn, task) in [
         (None, SAMPLED, Some(TASK)),
@@ -144,7 +144,7 @@ async fn endpoint_outside_aws_receives_the_trace_of_a_sampled_task_in_both_forma
     let unsampled = TASK.replace("Sampled=1", "Sampled=0");
     for (task, traced) in [(TASK, true), (unsampled.as_str(), false)] {
         let daemon = Daemon::start();
-        let endpoint = FakeAws::answering([answer(200, "null")]);
+        let endpoint = FakeAws::returning([response(200, "null")]);
         let connector = Traced(endpoint.clone());
         invocation(daemon.tracer.as_ref(), Some(SAMPLED), async {
             trace::attempt(async {
@@ -168,8 +168,8 @@ async fn endpoint_outside_aws_receives_the_trace_of_a_sampled_task_in_both_forma
 #[tokio::test(start_paused = true)]
 async fn cancelled_call_is_recorded_as_fault_and_throttled_call_as_throttle() {
     let daemon = Daemon::start();
-    let slow = FakeAws::answering([answer(200, "null")]).after(Duration::from_secs(60));
-    let throttled = FakeAws::answering([answer(429, "{}")]);
+    let slow = FakeAws::returning([response(200, "null")]).after(Duration::from_secs(60));
+    let throttled = FakeAws::returning([response(429, "{}")]);
     invocation(daemon.tracer.as_ref(), None, async {
         let cut_off = tokio::time::timeout(Duration::from_millis(10), run(&slow, Some(TASK))).await;
         assert!(cut_off.is_err());
@@ -188,7 +188,7 @@ async fn cancelled_call_is_recorded_as_fault_and_throttled_call_as_throttle() {
 
 #[tokio::test]
 async fn a_segment_with_very_many_calls_fits_into_a_datagram() {
-    let (daemon, aws) = (Daemon::start(), FakeAws::answering([answer(200, "null")]));
+    let (daemon, aws) = (Daemon::start(), FakeAws::returning([response(200, "null")]));
     let connector = Traced(aws);
     invocation(daemon.tracer.as_ref(), Some(SAMPLED), async {
         for _ in 0..MAX_CALLS + 7 {

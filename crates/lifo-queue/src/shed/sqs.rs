@@ -76,10 +76,10 @@ impl SqsShedSink {
         let mut delays = batch::delays().build();
         let mut not_handed_over = Vec::new();
         loop {
-            let answers = self.attempt(&batch).await;
+            let results = self.attempt(&batch).await;
             let delay = delays.next();
             let mut again = Vec::new();
-            for (message, rejection) in batch.into_iter().zip(answers) {
+            for (message, rejection) in batch.into_iter().zip(results) {
                 let Some(Rejection { error, remedy }) = rejection else {
                     continue;
                 };
@@ -108,14 +108,14 @@ impl SqsShedSink {
     /// A queue that accepts less than [`batch::MAX_BYTES`] may reject the whole batch. Its messages
     /// are then sent one by one.
     async fn attempt(&self, batch: &[Message<'_>]) -> Vec<Option<Rejection>> {
-        let answer = self.call(batch).await;
-        if batch.len() == 1 || !answer.as_ref().is_err_and(is_too_long) {
-            return verdicts(batch.len(), answer);
+        let result = self.call(batch).await;
+        if batch.len() == 1 || !result.as_ref().is_err_and(is_too_long) {
+            return verdicts(batch.len(), result);
         }
         let mut alone = Vec::with_capacity(batch.len());
         for message in batch {
-            let answer = self.call(std::slice::from_ref(message)).await;
-            alone.extend(verdicts(1, answer));
+            let result = self.call(std::slice::from_ref(message)).await;
+            alone.extend(verdicts(1, result));
         }
         alone
     }
@@ -154,9 +154,9 @@ impl ShedSink for SqsShedSink {
 /// The result of each message, from the response to its batch.
 fn verdicts(
     messages: usize,
-    answer: Result<SendMessageBatchOutput, SdkError<SendMessageBatchError>>,
+    result: Result<SendMessageBatchOutput, SdkError<SendMessageBatchError>>,
 ) -> Vec<Option<Rejection>> {
-    match answer {
+    match result {
         Ok(output) => {
             let taken = output.successful().iter().map(|taken| taken.id());
             let outcomes = batch::outcomes(messages, taken, output.failed());
@@ -193,12 +193,12 @@ fn is_too_long(error: &SdkError<SendMessageBatchError>) -> bool {
 /// The remedy for an error of the whole call.
 fn remedy(error: &SdkError<SendMessageBatchError>) -> Remedy {
     let Some(service) = error.as_service_error() else {
-        // No answer.
+        // No response.
         return Remedy::Wait;
     };
     let theirs = error
         .raw_response()
-        .is_some_and(|answer| answer.status().is_server_error());
+        .is_some_and(|response| response.status().is_server_error());
     if theirs || service.code().is_some_and(is_throttle) {
         Remedy::Wait
     } else if is_too_long(error) {

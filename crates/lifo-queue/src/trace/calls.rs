@@ -66,16 +66,16 @@ impl<C: HttpConnector> HttpConnector for Traced<C> {
         let Some(mut call) = Call::start(&mut request) else {
             return self.0.call(request);
         };
-        let answer = self.0.call(request);
+        let response = self.0.call(request);
         HttpConnectorFuture::new(async move {
-            let answer = answer.await;
-            call.answered(&answer);
-            answer
+            let response = response.await;
+            call.responded(&response);
+            response
         })
     }
 }
 
-/// A request in progress. It is recorded when it is dropped, without a status if no answer came.
+/// A request in progress. It is recorded when it is dropped, without a status if no response came.
 struct Call {
     context: Context,
     id: String,
@@ -117,8 +117,8 @@ impl Call {
         })
     }
 
-    fn answered(&mut self, answer: &Result<HttpResponse, ConnectorError>) {
-        self.status = answer.as_ref().ok().map(|there| there.status().as_u16());
+    fn responded(&mut self, response: &Result<HttpResponse, ConnectorError>) {
+        self.status = response.as_ref().ok().map(|there| there.status().as_u16());
     }
 
     fn document(&self) -> Value {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::network::{Fault, Network};
 use crate::dynamodb::{AGENT_TABLE, NotStarted, dispatch};
-use crate::protocol::{self, Answer, respond};
+use crate::protocol::{self, Response, respond};
 
 /// An embedded DynamoDB with the agents' table and the task table, in this process.
 #[derive(Clone)]
@@ -65,7 +65,7 @@ impl Embedded {
             network: network.clone(),
             database: self.database.clone(),
         };
-        let connector = protocol::connector(move |request| connector.clone().answer(request));
+        let connector = protocol::connector(move |request| connector.clone().respond(request));
         let config = protocol::config().http_client(http_client_fn(move |_, _| connector.clone()));
         DynamoStore::new(
             Client::from_conf(config.build()),
@@ -82,7 +82,7 @@ struct Connector {
 }
 
 impl Connector {
-    async fn answer(self, request: HttpRequest) -> Answer {
+    async fn respond(self, request: HttpRequest) -> Response {
         let operation = protocol::supported_operation(&request)?;
         let body = request.body().bytes().unwrap_or_default();
         let body = String::from_utf8_lossy(body).into_owned();
@@ -107,7 +107,7 @@ impl Connector {
                 let code = "TransactionCanceledException";
                 respond(400, error(code, &json!(reasons)))
             }
-            Err(_) => Err(ConnectorError::timeout("no answer".into())),
+            Err(_) => Err(ConnectorError::timeout("no response".into())),
         }
     }
 }

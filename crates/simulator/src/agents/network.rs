@@ -16,13 +16,13 @@ use tokio::sync::{RwLock, RwLockWriteGuard};
 pub enum Fault {
     /// The request is throttled and not executed.
     Throttled,
-    /// The service answers with an error and does not execute the request.
+    /// The service returns an error and does not execute the request.
     Unavailable,
-    /// The request is not executed, and the caller gets no answer.
+    /// The request is not executed, and the caller gets no response.
     LostRequest,
-    /// The request is executed, and the caller gets no answer.
+    /// The request is executed, and the caller gets no response.
     LostResponse,
-    /// The caller gets no answer, and the request is executed up to 20 seconds late.
+    /// The caller gets no response, and the request is executed up to 20 seconds late.
     LateRequest,
     /// The transaction is rejected because another one was changing one of its items.
     Conflict,
@@ -48,7 +48,7 @@ impl Fault {
     ];
 }
 
-/// Time for which a client waits for an answer.
+/// Time for which a client waits for a response.
 const SILENCE: Duration = Duration::from_secs(2);
 
 pub struct Network {
@@ -115,7 +115,7 @@ impl Network {
         self.lock().trace.clone()
     }
 
-    /// Sends a request that changes these items, if any, and waits for its answer.
+    /// Sends a request that changes these items, if any, and waits for its response.
     ///
     /// # Errors
     /// The [`Fault`] of the exchange. The caller does not learn whether the request was executed.
@@ -151,12 +151,12 @@ impl Network {
             tokio::time::sleep(SILENCE).await;
             return Err(fault.unwrap_or(Fault::LostResponse));
         }
-        let answer = served.await.map_err(|_| Fault::LostResponse)?;
+        let response = served.await.map_err(|_| Fault::LostResponse)?;
         tokio::time::sleep(pauses[2]).await;
-        answer
+        response
     }
 
-    /// Draws the fault of an exchange and four durations: request, execution, answer, and the delay
+    /// Draws the fault of an exchange and four durations: request, execution, response, and the delay
     /// of a late request.
     fn draw(&self, what: &str, writes: bool) -> (Option<Fault>, [Duration; 4]) {
         let mut state = self.lock();
@@ -198,7 +198,7 @@ impl Network {
         if !items.is_empty() {
             tokio::time::sleep(work).await;
         }
-        let answer = {
+        let done = {
             let _may_change = self.still.read().await;
             apply()
         };
@@ -206,7 +206,7 @@ impl Network {
         for item in &items {
             state.under_way.remove(item);
         }
-        Ok(answer)
+        Ok(done)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

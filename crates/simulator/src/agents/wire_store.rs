@@ -46,13 +46,13 @@ impl Layer for Wire {
             }
             _ => operation.to_owned(),
         };
-        let answer = call.on(self.truth.clone());
-        let answer = self
+        let response = call.on(self.truth.clone());
+        let response = self
             .network
-            .exchange(what, items, || answer.now_or_never())
+            .exchange(what, items, || response.now_or_never())
             .await;
-        match answer {
-            Ok(Some(answer)) => answer,
+        match response {
+            Ok(Some(response)) => response,
             // The in-memory store never waits, so this does not happen.
             Ok(None) => Err(broken(operation, Fault::LostResponse)),
             Err(fault) => match layered::answer(Committed::Conflict) {

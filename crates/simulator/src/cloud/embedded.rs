@@ -77,8 +77,8 @@ impl Embedded {
     fn read(&self, id: &str) -> Option<Value> {
         let request = json!({"TableName": TABLE, "Key": {"taskId": {"S": id}}});
         let (_, body) = dispatch::call(&self.databases.truth, "GetItem", &request.to_string());
-        let mut answer: Value = serde_json::from_str(&body).ok()?;
-        answer.get_mut("Item").map(Value::take)
+        let mut response: Value = serde_json::from_str(&body).ok()?;
+        response.get_mut("Item").map(Value::take)
     }
 }
 
@@ -119,8 +119,8 @@ impl Backend for Embedded {
         let client = self.client(world, process);
         for _ in 0..5 {
             let batch = client.batch_write_item().set_request_items(left.clone());
-            if let Ok(answer) = batch.send().await {
-                left = answer.unprocessed_items;
+            if let Ok(response) = batch.send().await {
+                left = response.unprocessed_items;
                 if left.as_ref().is_none_or(HashMap::is_empty) {
                     return true;
                 }

@@ -10,13 +10,13 @@ pub enum FaultKind {
     Unavailable,
     /// A write conflicts with a transaction on the same item.
     TransactionConflict,
-    /// A call to the table is executed, and its answer is lost.
+    /// A call to the table is executed, and its response is lost.
     LostAck,
     /// The caller of a table request times out, and the request is executed seconds later.
     LateWrite,
     /// A call to the table takes 0.2 to 2.8 seconds longer.
     Latency,
-    /// For 5 to 45 seconds, a process gets no answer from the table, and its publishes are
+    /// For 5 to 45 seconds, a process gets no response from the table, and its publishes are
     /// rejected.
     Partition,
     /// Part of a batch is returned unprocessed.
@@ -26,7 +26,7 @@ pub enum FaultKind {
     /// The index shows a write later than the configured lag.
     StaleBeyondLag,
     PublishRejected,
-    /// A publish is executed, and its answer is lost.
+    /// A publish is executed, and its response is lost.
     PublishUnanswered,
     NotificationLost,
     /// A notification is delivered twice.

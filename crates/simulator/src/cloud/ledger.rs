@@ -128,7 +128,7 @@ impl Ledger {
             self.runs.retain(|run| run.process != process.id);
             self.setback(now, format!("process {} died", process.id));
         } else if ended == Ended::Failed && self.holder == Some(process.id) {
-            // For example, it acquired its lease without an answer. A sweep waits for the lease to
+            // For example, it acquired its lease without a response. A sweep waits for the lease to
             // expire.
             self.setback(now, format!("process {} left its lease", process.id));
         }

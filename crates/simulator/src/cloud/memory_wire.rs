@@ -18,7 +18,7 @@ pub(crate) fn at_once<T>(
     call: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     call.now_or_never()
-        .unwrap_or_else(|| Err(unanswered("memory", "the store in memory waited")))
+        .unwrap_or_else(|| Err(no_response("memory", "the store in memory waited")))
 }
 
 /// Makes a call over the simulated network.
@@ -31,21 +31,21 @@ pub(crate) async fn call<T: Send + 'static>(
     let operation = call.operation;
     let subject = Subject::of(call.about);
     let kinds = if subject.is_written() { WRITES } else { READS };
-    let (by, answer) = (process.clone(), call.on(store));
-    let apply = move |world: &World| table::apply(world, &by, &subject, || at_once(answer));
+    let (by, call) = (process.clone(), call.on(store));
+    let apply = move |world: &World| table::apply(world, &by, &subject, || at_once(call));
     match exchange(world, process, operation, kinds, apply).await {
-        Ok(answer) => answer,
+        Ok(result) => result,
         Err(Broken::Throttled | Broken::Conflict) => Err(StoreError::Throttled {
             operation,
             source: "the cloud's fault plan".into(),
         }),
         Err(Broken::Unavailable | Broken::Lost) => {
-            Err(unanswered(operation, "the cloud's fault plan"))
+            Err(no_response(operation, "the cloud's fault plan"))
         }
     }
 }
 
-fn unanswered(operation: &'static str, why: &'static str) -> StoreError {
+fn no_response(operation: &'static str, why: &'static str) -> StoreError {
     StoreError::Unanswered {
         operation,
         source: why.into(),

@@ -35,7 +35,7 @@ pub(crate) enum Life {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Before,
-    /// After the request was sent, before its answer.
+    /// After the request was sent, before its response.
     During,
     After,
 }

@@ -56,7 +56,7 @@ impl Layer for OfProcess {
         if let About::Take(request) = about {
             lock(&world.ledger).take_asked(world.now(), process, request);
         }
-        let answer = match &self.access {
+        let result = match &self.access {
             Access::Memory { truth, index } => {
                 let store = match about {
                     About::Index(_) => index,
@@ -66,30 +66,30 @@ impl Layer for OfProcess {
             }
             Access::Client(store) => {
                 let number = process.enter(world, operation).await;
-                let answer = call.on(store.clone()).await;
+                let result = call.on(store.clone()).await;
                 process.leave(world, number, operation).await;
-                answer
+                result
             }
         };
         if let Some(task) = about.task() {
-            let failed = answer.is_err();
-            lock(&world.ledger).answered(world.now(), process, operation, task, failed);
+            let failed = result.is_err();
+            lock(&world.ledger).call_ended(world.now(), process, operation, task, failed);
         }
-        if let Ok(answer) = &answer {
-            self.record(operation, about, answer);
+        if let Ok(done) = &result {
+            self.record(operation, about, done);
         }
-        answer
+        result
     }
 }
 
 impl OfProcess {
     /// Tells the ledger what the process learned.
-    fn record(&self, operation: &str, about: About<'_>, answer: &dyn Any) {
+    fn record(&self, operation: &str, about: About<'_>, done: &dyn Any) {
         let process = &self.process;
         let mut ledger = lock(&self.world.ledger);
         match about {
             About::Index(query) => {
-                if let Some(page) = answer.downcast_ref::<Page>() {
+                if let Some(page) = done.downcast_ref::<Page>() {
                     if process.function == Function::ProcessTasks {
                         let mut census = lock(&self.world.chance.census);
                         census.pages += 1;
@@ -100,17 +100,17 @@ impl OfProcess {
                 }
             }
             About::Acquire(claim) => {
-                if let Some(Acquired::Ours(_)) = answer.downcast_ref() {
+                if let Some(Acquired::Ours(_)) = done.downcast_ref() {
                     ledger.holds_lease(process, claim.owner, claim.until);
                 }
             }
             About::Renew(renewal) => {
-                if let Some(Renewed::Ours(_)) = answer.downcast_ref() {
+                if let Some(Renewed::Ours(_)) = done.downcast_ref() {
                     ledger.holds_lease(process, renewal.owner, renewal.until);
                 }
             }
             About::Control if operation == "mark_notified" => {
-                if let Some(Written::Done) = answer.downcast_ref() {
+                if let Some(Written::Done) = done.downcast_ref() {
                     ledger.mark_granted();
                 }
             }

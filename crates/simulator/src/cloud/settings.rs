@@ -7,7 +7,7 @@ use lifo_queue::sweep::SweepSettings;
 
 use crate::deployed::PROCESS_TASKS;
 
-/// Time for which a caller waits for an answer: the SDK's limit for one attempt, as
+/// Time for which a caller waits for a response: the SDK's limit for one attempt, as
 /// `ATTEMPT_TIMEOUT` in `crates/aws`.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 

@@ -76,7 +76,7 @@ impl Process {
         }
     }
 
-    /// Called after the call was answered.
+    /// Called after the response to the call.
     pub(crate) async fn leave(&self, world: &World, call: u32, operation: &'static str) {
         self.still_running(world, operation).await;
         let scripted =

@@ -71,7 +71,7 @@ pub(crate) fn apply<T>(
     let before = |id: &TaskId| (id.clone(), backend.task(id));
     let tasks: Vec<_> = subject.tasks.iter().map(before).collect();
     let control = subject.control.then(|| backend.control());
-    let answer = call();
+    let result = call();
     if let Some(before) = control {
         let after = backend.read_control();
         if before != after {
@@ -84,7 +84,7 @@ pub(crate) fn apply<T>(
             changed(world, process, &id, before.as_ref(), after);
         }
     }
-    answer
+    result
 }
 
 pub(crate) fn put(world: &World, process: &Process, id: &TaskId, record: Option<&Record>) {
@@ -140,7 +140,7 @@ fn index_lag(world: &World, now: Millis) -> Duration {
             lock(&world.ledger).setback(now, "the index lags beyond what is configured");
             (settings.process.index_lag, settings.long_lag)
         }
-        // Less than the full lag: a turn measures it from the time of a request, but the answer
+        // Less than the full lag: a turn measures it from the time of a request, but the page
         // shows the table slightly later.
         Some(_) => (
             settings.process.index_lag / 10,

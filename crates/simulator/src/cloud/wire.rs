@@ -18,7 +18,7 @@ pub(crate) enum Broken {
     Throttled,
     Conflict,
     Unavailable,
-    /// The caller got no answer.
+    /// The caller got no response.
     Lost,
 }
 
@@ -41,8 +41,8 @@ pub(crate) const WRITES: &[FaultKind] = &[
 ];
 
 /// Faults of a batch, which has no conditions. A repetition after a lost response would undo later
-/// changes. So no answer to a batch is lost here, and callers that write tasks in batches must not
-/// lose answers.
+/// changes. So no response to a batch is lost here, and callers that write tasks in batches must not
+/// lose responses.
 pub(crate) const BATCHES: &[FaultKind] = &[
     FaultKind::Throttled,
     FaultKind::Unavailable,
@@ -91,13 +91,13 @@ pub(crate) async fn exchange<T: Send + 'static>(
         }
         _ => {}
     }
-    let answer = send(world, out, back, apply);
+    let response = send(world, out, back, apply);
     process.sent(world, call, operation).await;
-    // The sender is dropped without an answer only when the cloud itself ends.
-    let answer = tokio::time::timeout(PATIENCE, answer).await;
+    // The sender is dropped without a response only when the cloud itself ends.
+    let response = tokio::time::timeout(PATIENCE, response).await;
     process.leave(world, call, operation).await;
-    match answer {
-        Ok(Ok(answer)) if fault != Some(FaultKind::LostAck) => Ok(answer),
+    match response {
+        Ok(Ok(response)) if fault != Some(FaultKind::LostAck) => Ok(response),
         _ => Err(Broken::Lost),
     }
 }
@@ -109,7 +109,7 @@ fn send<T: Send + 'static>(
     back: Duration,
     apply: impl FnOnce(&World) -> T + Send + 'static,
 ) -> oneshot::Receiver<T> {
-    let (tell, answer) = oneshot::channel();
+    let (tell, response) = oneshot::channel();
     let world = world.clone();
     tokio::spawn(async move {
         pause(out).await;
@@ -118,7 +118,7 @@ fn send<T: Send + 'static>(
         // The caller is gone if it crashed or timed out.
         let _unheard = tell.send(done);
     });
-    answer
+    response
 }
 
 fn fault(

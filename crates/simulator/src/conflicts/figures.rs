@@ -14,7 +14,7 @@ pub struct Figures {
     /// Calls that the database rejected, for example because a condition was not met.
     pub rejected: BTreeMap<String, u64>,
     pub throttled: BTreeMap<String, u64>,
-    /// Consumed capacity units, from the answers.
+    /// Consumed capacity units, from the responses.
     pub units: BTreeMap<String, f64>,
 }
 
@@ -77,19 +77,19 @@ fn is_read(operation: &str) -> bool {
     .contains(&operation)
 }
 
-/// The only part of an answer that is parsed, because answers may be a megabyte long.
+/// The only part of a response that is parsed, because responses may be a megabyte long.
 #[derive(Deserialize)]
 struct Consumption {
     #[serde(default, rename = "ConsumedCapacity")]
     consumed: Value,
 }
 
-/// The capacity units that an answer reports: of one table, or the sum over its tables.
-pub(super) fn consumed(answer: &[u8]) -> Result<f64, Error> {
-    if answer.is_empty() {
+/// The capacity units that a response reports: of one table, or the sum over its tables.
+pub(super) fn consumed(response: &[u8]) -> Result<f64, Error> {
+    if response.is_empty() {
         return Ok(0.0);
     }
-    let Consumption { consumed } = serde_json::from_slice(answer)?;
+    let Consumption { consumed } = serde_json::from_slice(response)?;
     let units = |consumed: &Value| consumed["CapacityUnits"].as_f64().unwrap_or(0.0);
     Ok(match &consumed {
         Value::Array(tables) => tables.iter().map(units).sum(),

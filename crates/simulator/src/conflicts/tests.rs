@@ -61,8 +61,8 @@ async fn read_together(client: &Client, sort: &str) -> bool {
         .key(PK, text("p"))
         .key(SK, text(sort));
     let get = TransactGetItem::builder().get(get.build().unwrap()).build();
-    let answer = client.transact_get_items().transact_items(get).send().await;
-    match answer.map_err(|error| error.into_service_error()) {
+    let response = client.transact_get_items().transact_items(get).send().await;
+    match response.map_err(|error| error.into_service_error()) {
         Ok(_) => true,
         Err(TransactGetItemsError::TransactionCanceledException(cancelled)) => {
             let codes = cancelled.cancellation_reasons().iter();

@@ -41,9 +41,9 @@ impl Layer for Timed {
             _ => "Query",
         };
         let keys = call.about.written();
-        let answer = call.on(self.truth.clone());
-        let rejected = match self.conflicts.carry_out(operation, keys, answer).await {
-            Ok(answer) => return answer,
+        let work = call.on(self.truth.clone());
+        let rejected = match self.conflicts.carry_out(operation, keys, work).await {
+            Ok(result) => return result,
             Err(rejected) => rejected,
         };
         match layered::answer(Committed::Conflict) {

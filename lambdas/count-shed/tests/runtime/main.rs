@@ -1,4 +1,4 @@
-//! Runs the binary with a runtime API, a queue and an event bus of the test: checks the answer to
+//! Runs the binary with a runtime API, a queue and an event bus of the test: checks the response to
 //! Lambda, the messages, the events and the counts.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]

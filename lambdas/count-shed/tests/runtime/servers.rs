@@ -49,7 +49,7 @@ async fn next(State(world): State<World>) -> (HeaderMap, String) {
     (headers.into_iter().collect(), event.to_string())
 }
 
-async fn answered(State(world): State<World>, uri: Uri, body: String) -> StatusCode {
+async fn posted_response(State(world): State<World>, uri: Uri, body: String) -> StatusCode {
     let body = serde_json::from_str(&body).unwrap();
     let end = uri.path().rsplit('/').next().unwrap().to_owned();
     world.posted.send((end, body)).unwrap();
@@ -68,7 +68,7 @@ async fn aws(State(world): State<World>, headers: HeaderMap, body: String) -> St
 
 fn put_events(world: &World, request: &Value) -> String {
     let entries = request["Entries"].as_array().unwrap();
-    let answers = entries.iter().map(|entry| {
+    let results = entries.iter().map(|entry| {
         let detail: Value = serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
         if world.rejected.is_some_and(|task| detail["taskId"] == task) {
             return json!({"ErrorCode": "InternalFailure", "ErrorMessage": "not now"});
@@ -78,8 +78,8 @@ fn put_events(world: &World, request: &Value) -> String {
         world.events.lock().unwrap().push(event);
         json!({"EventId": "e"})
     });
-    let answers: Vec<_> = answers.collect();
-    json!({"FailedEntryCount": 0, "Entries": answers}).to_string()
+    let results: Vec<_> = results.collect();
+    json!({"FailedEntryCount": 0, "Entries": results}).to_string()
 }
 
 fn send_message_batch(world: &World, request: &Value) -> String {
@@ -127,7 +127,7 @@ pub(crate) const BOTH: Given = Given {
 pub(crate) async fn invoke(given: Given, rejected: Option<&'static str>, event: Value) -> Invoked {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let (posted, mut answers) = mpsc::unbounded_channel();
+    let (posted, mut responses) = mpsc::unbounded_channel();
     let world = World {
         event: Arc::new(Mutex::new(Some(event))),
         rejected,
@@ -139,7 +139,7 @@ pub(crate) async fn invoke(given: Given, rejected: Option<&'static str>, event: 
         .route("/2018-06-01/runtime/invocation/next", get(next))
         .route(
             "/2018-06-01/runtime/invocation/request-1/{end}",
-            post(answered),
+            post(posted_response),
         )
         .route("/", post(aws))
         .with_state(world.clone());
@@ -153,7 +153,7 @@ pub(crate) async fn invoke(given: Given, rejected: Option<&'static str>, event: 
         function.env("EVENT_BUS_ARN", BUS_ARN);
     }
     let mut function = function.spawn().unwrap();
-    let (posted, body) = answers.recv().await.unwrap();
+    let (posted, body) = responses.recv().await.unwrap();
     function.start_kill().unwrap();
     let output = function.wait_with_output().await.unwrap();
     server.abort();

@@ -26,9 +26,9 @@ impl HttpConnector for Counting {
             counting.most.fetch_max(now, Ordering::SeqCst);
             // Long enough for other requests to begin.
             tokio::time::sleep(Duration::from_millis(5)).await;
-            let answer = counting.below.call(request).await;
+            let response = counting.below.call(request).await;
             counting.under_way.fetch_sub(update, Ordering::SeqCst);
-            answer
+            response
         })
     }
 }

@@ -68,11 +68,11 @@ fn id(body: &Value) -> &str {
 async fn throttled_writes_and_lost_responses_are_repeated_and_create_once() {
     let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
     let (calls, lost) = (AtomicU32::new(0), AtomicU32::new(0));
-    // Two of five writes are throttled. Of the others, the answer to one in seven is lost.
+    // Two of five writes are throttled. Of the others, the response to one in seven is lost.
     let script = move |_: &str, _: &Value| match calls.fetch_add(1, Ordering::Relaxed) % 5 {
         1 | 3 => Fate::Throttled,
         _ if lost.fetch_add(1, Ordering::Relaxed) % 7 == 0 => Fate::LostAck,
-        _ => Fate::Answered,
+        _ => Fate::Done,
     };
     let ingest = ingest(&dynamo, &queues, script);
     let (mut left, mut written, mut postponed) = (batch(200), 0, 0);
@@ -95,7 +95,7 @@ async fn only_throttled_messages_are_redelivered() {
     let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
     let throttles = |_: &str, body: &Value| match id(body).ends_with('7') {
         true => Fate::Throttled,
-        false => Fate::Answered,
+        false => Fate::Done,
     };
     let ingest = ingest(&dynamo, &queues, throttles);
     let report = work(&ingest, &batch(100), Duration::from_secs(3)).await;
@@ -114,7 +114,7 @@ async fn only_throttled_messages_are_redelivered() {
 #[tokio::test]
 async fn task_of_an_earlier_batch_is_a_duplicate() {
     let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
-    let ingest = ingest(&dynamo, &queues, |_, _| Fate::Answered);
+    let ingest = ingest(&dynamo, &queues, |_, _| Fate::Done);
     let first = work(&ingest, &batch(50), Duration::from_secs(60)).await;
     let again = work(&ingest, &batch(60), Duration::from_secs(60)).await;
     assert_eq!(

@@ -94,7 +94,7 @@ async fn rejected_state_does_not_supersede_a_valid_older_one() {
 }
 
 #[tokio::test]
-async fn states_of_a_key_are_retryable_if_dynamodb_does_not_answer_for_the_newest() {
+async fn states_of_a_key_are_retryable_if_dynamodb_does_not_respond_for_the_newest() {
     let store = Arc::new(MemoryStore::new());
     let script = |task: &lifo_queue::task::NewTask| match task.payload == Some(json!(1)) {
         true => Fault::Throttled,

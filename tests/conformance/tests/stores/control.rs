@@ -141,8 +141,8 @@ pub(crate) async fn pause_blocks_new_leases_and_is_never_shortened(store: Arc<dy
     assert_eq!(store.pause(&shorter).await.unwrap(), Written::Lost);
     let control = store.control().await.unwrap();
     assert_eq!(control.pause_reason.as_deref(), Some("maintenance"));
-    let answer = store.acquire(&claim("m1", NOW), NOW).await.unwrap();
-    assert_eq!(answer, Acquired::Paused(until));
+    let acquired = store.acquire(&claim("m1", NOW), NOW).await.unwrap();
+    assert_eq!(acquired, Acquired::Paused(until));
     assert!(matches!(
         store.acquire(&claim("m1", until), until).await.unwrap(),
         Acquired::Ours(_)

@@ -108,7 +108,7 @@ pub(crate) async fn overrides_of_concurrent_operators_are_all_kept(store: Arc<dy
         }
     });
     let all = join_all(changes).await;
-    assert!(all.iter().all(|answer| *answer == GroupChanged::Done));
+    assert!(all.iter().all(|changed| *changed == GroupChanged::Done));
     let there = store.groups().await.unwrap();
     assert_eq!((there.overrides.len(), there.changes), (8, 8));
 }

@@ -61,17 +61,17 @@ pub(crate) async fn redrive_resets_the_attempts_and_keeps_the_creation_time(
 
 pub(crate) async fn only_a_failed_task_is_redriven(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
-    let answer = |id: &'static str| {
+    let redriven = |id: &'static str| {
         let store = store.clone();
         async move { store.redrive(&redrive(id), NOW).await.unwrap() }
     };
-    assert_eq!(answer("nobody").await, Redriven::NotFound);
-    assert_eq!(answer("a").await, Redriven::Is(TaskStatus::Pending));
+    assert_eq!(redriven("nobody").await, Redriven::NotFound);
+    assert_eq!(redriven("a").await, Redriven::Is(TaskStatus::Pending));
     let lease = take(&*store, "a").await.lease;
-    assert_eq!(answer("a").await, Redriven::Is(TaskStatus::Taken));
+    assert_eq!(redriven("a").await, Redriven::Is(TaskStatus::Taken));
     let settled = store.settle(&lease, &Settlement::Success, &RETENTION, NOW);
     settled.await.unwrap();
-    assert_eq!(answer("a").await, Redriven::Is(TaskStatus::Success));
+    assert_eq!(redriven("a").await, Redriven::Is(TaskStatus::Success));
     assert_eq!(store.control().await.unwrap().redriven, None);
 }
 
@@ -87,7 +87,7 @@ pub(crate) async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn Q
         async move { store.redrive(&redrive, NOW).await.unwrap() }
     });
     let all = join_all(redrives).await;
-    assert!(all.iter().all(|answer| *answer == Redriven::Done));
+    assert!(all.iter().all(|redriven| *redriven == Redriven::Done));
     let control = store.control().await.unwrap();
     let redriven = control.redriven.unwrap();
     assert_eq!(
@@ -159,8 +159,8 @@ pub(crate) async fn resume_ends_a_pause(store: Arc<dyn QueueStore>) {
         control.busy_pauses,
     );
     assert_eq!(left, (None, None, 0));
-    let answer = store.acquire(&claim("m1", NOW), NOW).await.unwrap();
-    assert!(matches!(answer, Acquired::Ours(_)));
+    let acquired = store.acquire(&claim("m1", NOW), NOW).await.unwrap();
+    assert!(matches!(acquired, Acquired::Ours(_)));
 }
 
 pub(crate) async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<dyn QueueStore>) {

@@ -55,7 +55,7 @@ async fn redrive(dynamo: &EmbeddedDynamo, changes: i64) -> Result<Redriven, Stor
                 make_older(&table, NOW.0 - n);
             }
         }
-        Fate::Answered
+        Fate::Done
     };
     let redrive = Redrive {
         task: TaskId::from_stored("k"),

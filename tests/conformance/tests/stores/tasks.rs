@@ -302,8 +302,8 @@ pub(crate) async fn a_page_that_starts_below_its_bound_is_rejected(store: Arc<dy
         };
         let pending = store.pending_page(&rest).await.map(drop);
         let taken = store.taken_page(&rest).await.map(drop);
-        for answer in [pending, taken] {
-            assert_eq!(answer.is_err_and(|error| error.is_validation()), rejected);
+        for result in [pending, taken] {
+            assert_eq!(result.is_err_and(|error| error.is_validation()), rejected);
         }
     }
 }

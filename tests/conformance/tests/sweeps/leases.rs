@@ -170,7 +170,7 @@ async fn throttled_sweep_stops_returning_tasks_but_wakes_and_measures() {
         _ => Fault::None,
     });
     let report = world.sweep_on(store).await.unwrap();
-    assert!(report.errors < 50 && report.errors == report.unanswered);
+    assert!(report.errors < 50 && report.errors == report.transient_errors);
     assert_eq!((report.due, report.woke), (true, true), "{report:?}");
     assert_eq!((report.pending.count, report.taken.count), (1, 500));
 }

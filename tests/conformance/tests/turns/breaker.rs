@@ -93,7 +93,7 @@ async fn tasks_too_few_to_open_the_breaker_lose_one_attempt_each() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_tasks_without_an_answer_do_not_open_the_breaker() {
+async fn two_tasks_without_a_result_do_not_open_the_breaker() {
     let world = World::with_breaker(outage(Duration::from_secs(3_600)))
         .with_tasks(2)
         .await;
@@ -180,7 +180,7 @@ async fn operators_pause_and_resume_leave_the_breaker_open() {
     assert_eq!(paused.exit, Exit::Paused);
     assert!(world.breaker().await.is_some());
     operator.resume().await.unwrap();
-    assert!(world.breaker().await.is_some(), "only an answer closes it");
+    assert!(world.breaker().await.is_some(), "only a result closes it");
     let before = world.started().len();
     let _stopped = tokio::time::timeout(Duration::from_millis(900), world.turn()).await;
     assert_eq!(world.started().len() - before, 1);

@@ -29,7 +29,7 @@ async fn open(world: &World, time: Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn held_open_breaker_allows_only_probes_and_the_next_answer_closes_it() {
+async fn held_open_breaker_allows_only_probes_and_the_next_result_closes_it() {
     let world = World::with_breaker(healthy).with_tasks(100).await;
     open(&world, 20 * SECOND).await;
     let until = async {

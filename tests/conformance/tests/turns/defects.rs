@@ -262,8 +262,8 @@ async fn defect_9_the_index_carries_the_payload() {
             ":pending",
             aws_sdk_dynamodb::types::AttributeValue::S("PENDING".into()),
         );
-    let answer = entries.send().await.unwrap();
-    assert!(!answer.items()[0].contains_key("payload"));
+    let response = entries.send().await.unwrap();
+    assert!(!response.items()[0].contains_key("payload"));
     // A take still returns the whole item.
     let taken = conformance::take(&store, "heavy").await;
     assert_eq!(taken.task.payload, task.payload.unwrap());

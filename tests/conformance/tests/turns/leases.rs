@@ -1,4 +1,4 @@
-//! Leases while DynamoDB throttles or does not answer, and the mark of an expired lease.
+//! Leases while DynamoDB throttles or does not respond, and the mark of an expired lease.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -15,7 +15,7 @@ const SLOTS: u16 = 50;
 const INVOCATIONS: usize = 10;
 /// Least number of arrivals a second of a load that begins in the state of a long storm.
 const LONG_STORM: usize = 10_000;
-/// Duration of a call that the downstream answers with HTTP 502.
+/// Duration of a call to which the downstream returns HTTP 502.
 const ERROR: Duration = Duration::from_millis(5);
 /// The defaults of admission: tasks admitted per run, and most held tasks.
 const ADMISSION: AdmissionSettings = AdmissionSettings {
@@ -46,7 +46,7 @@ impl Variant {
 pub(super) enum Downstream {
     /// Each run lasts this long.
     Steady(Duration),
-    /// From the first time to the second, it answers HTTP 502.
+    /// From the first time to the second, it returns HTTP 502.
     Outage(Duration, Duration),
     /// From this time on, each run lasts ten times as long.
     Slower(Duration),

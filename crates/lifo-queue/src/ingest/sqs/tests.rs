@@ -4,13 +4,13 @@ use aws::error_chain;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::runner::fake_aws::{FakeAws, Made, Prepared, answer};
+use crate::runner::fake_aws::{FakeAws, Made, Prepared, response};
 
 const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/ingest";
 const DEAD: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/dead";
 
-fn queue(answers: impl IntoIterator<Item = Prepared>) -> (SqsIngestQueue, FakeAws) {
-    let aws = FakeAws::answering(answers);
+fn queue(responses: impl IntoIterator<Item = Prepared>) -> (SqsIngestQueue, FakeAws) {
+    let aws = FakeAws::returning(responses);
     // Without the client's own retries, each call is one request.
     let config = aws_sdk_sqs::config::Builder::from(&aws.config())
         .retry_config(aws_sdk_sqs::config::retry::RetryConfig::disabled())
@@ -22,7 +22,7 @@ fn queue(answers: impl IntoIterator<Item = Prepared>) -> (SqsIngestQueue, FakeAw
     )
 }
 
-/// An answer that accepts all entries of a batch except these.
+/// A response that accepts all entries of a batch except these.
 fn rejecting(rejected: &[usize]) -> Prepared {
     let entry = |id: &usize| json!({"Id": id.to_string(), "SenderFault": true, "Code": "InvalidMessageContents", "Message": "because"});
     let failed: Vec<_> = rejected.iter().map(entry).collect();
@@ -30,7 +30,7 @@ fn rejecting(rejected: &[usize]) -> Prepared {
     let taken =
         taken.map(|id| json!({"Id": id.to_string(), "MessageId": "m", "MD5OfMessageBody": "0"}));
     let taken: Vec<_> = taken.collect();
-    answer(
+    response(
         200,
         json!({"Successful": taken, "Failed": failed}).to_string(),
     )
@@ -38,7 +38,7 @@ fn rejecting(rejected: &[usize]) -> Prepared {
 
 fn too_long() -> Prepared {
     let body = json!({"__type": "com.amazonaws.sqs#BatchRequestTooLong", "message": "because"});
-    answer(400, body.to_string())
+    response(400, body.to_string())
 }
 
 fn letter(id: usize, bytes: usize) -> DeadLetter {
@@ -58,8 +58,8 @@ fn entries(made: &Made) -> Vec<Value> {
 #[tokio::test]
 async fn dead_letter_queue_message_has_its_reason_and_source() {
     let (queue, aws) = queue([rejecting(&[])]);
-    let answers = queue.bury(&[letter(1, 5)]).await;
-    assert!(answers[0].is_ok());
+    let results = queue.bury(&[letter(1, 5)]).await;
+    assert!(results[0].is_ok());
     let made = aws.made();
     let request: Value = serde_json::from_str(&made[0].body).unwrap();
     assert_eq!(request["QueueUrl"], DEAD);
@@ -76,10 +76,10 @@ async fn dead_letter_queue_message_has_its_reason_and_source() {
 async fn each_dead_letter_queue_message_has_its_own_result_across_batches() {
     let letters: Vec<_> = (0..12).map(|id| letter(id, 5)).collect();
     let (queue, aws) = queue([rejecting(&[3]), rejecting(&[])]);
-    let answers = queue.bury(&letters).await;
-    let failed: Vec<_> = (0..12).filter(|n| answers[*n].is_err()).collect();
+    let results = queue.bury(&letters).await;
+    let failed: Vec<_> = (0..12).filter(|n| results[*n].is_err()).collect();
     assert_eq!(failed, [3]);
-    let error = answers[3].as_ref().unwrap_err();
+    let error = results[3].as_ref().unwrap_err();
     let error = error_chain::chain(&**error);
     assert!(error.contains("InvalidMessageContents: because"), "{error}");
     assert_eq!(aws.made().len(), 2);
@@ -87,20 +87,20 @@ async fn each_dead_letter_queue_message_has_its_own_result_across_batches() {
 
 #[tokio::test]
 async fn dead_letter_queue_message_missing_from_the_response_counts_as_failed() {
-    let silent = answer(200, json!({"Successful": [], "Failed": []}).to_string());
+    let silent = response(200, json!({"Successful": [], "Failed": []}).to_string());
     let (queue, _) = queue([silent]);
-    let answers = queue.bury(&[letter(0, 5)]).await;
-    let error = error_chain::chain(&**answers[0].as_ref().unwrap_err());
-    assert!(error.contains("NoAnswer"), "{error}");
+    let results = queue.bury(&[letter(0, 5)]).await;
+    let error = error_chain::chain(&**results[0].as_ref().unwrap_err());
+    assert!(error.contains("NoResult"), "{error}");
 }
 
 #[tokio::test]
 async fn oversized_batch_is_sent_one_by_one_and_only_the_long_message_fails() {
     let letters = [letter(0, 5), letter(1, 5)];
     let (queue, aws) = queue([too_long(), rejecting(&[]), too_long()]);
-    let answers = queue.bury(&letters).await;
-    assert!(answers[0].is_ok());
-    assert!(answers[1].is_err());
+    let results = queue.bury(&letters).await;
+    assert!(results[0].is_ok());
+    assert!(results[1].is_err());
     assert_eq!(aws.made().len(), 3);
 }
 

@@ -7,8 +7,8 @@ use crate::runner::Outcome;
 use crate::task::Task;
 use crate::time::Millis;
 
-/// The name of the runner's answer; `None` means that the run was cut off.
-pub(super) fn answer(outcome: Option<&Outcome>) -> &'static str {
+/// The name of the runner's response; `None` means that the run was cut off.
+pub(super) fn response(outcome: Option<&Outcome>) -> &'static str {
     match outcome {
         Some(Outcome::Success) => "success",
         Some(Outcome::Failure { .. }) => "failure",
@@ -27,13 +27,13 @@ pub(super) fn is_due(end: Option<&End>, logged_successes: f64, draw: impl FnOnce
     !matches!(end, Some(End::Succeeded)) || logged_successes >= 1.0 || draw() < logged_successes
 }
 
-/// Logs a run from `started` to `ended`. `end` is its result; `None` if the store did not answer.
+/// Logs a run from `started` to `ended`. `end` is its result; `None` if the store did not respond.
 ///
 /// Without the reason: it quotes the downstream, which may quote the payload.
 pub(super) fn write(
     task: &Task,
-    answer: &'static str,
-    response: Option<&str>,
+    response: &'static str,
+    reason: Option<&str>,
     end: Option<&End>,
     started: Millis,
     ended: Millis,
@@ -46,8 +46,8 @@ pub(super) fn write(
         task_id = %task.task_id,
         attempt = task.attempt,
         outcome = outcome(end),
-        answer,
-        http_status = response.and_then(http_status),
+        response,
+        http_status = reason.and_then(http_status),
         age_ms = millis(started.since(task.task_created)),
         duration_ms = millis(ended.since(started)),
         due_ms,
@@ -55,9 +55,9 @@ pub(super) fn write(
     );
 }
 
-/// The status code at the start of a response, as `HTTP 503 …`. The rest may quote the payload.
-fn http_status(response: &str) -> Option<u16> {
-    let code = response.strip_prefix("HTTP ")?.get(..3)?;
+/// The status code at the start of a reason, as `HTTP 503 …`. The rest may quote the payload.
+fn http_status(reason: &str) -> Option<u16> {
+    let code = reason.strip_prefix("HTTP ")?.get(..3)?;
     code.parse().ok()
 }
 
@@ -86,15 +86,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_code_is_the_start_of_a_response() {
-        for (response, status) in [
+    fn status_code_is_the_start_of_a_reason() {
+        for (reason, status) in [
             ("HTTP 422 Unprocessable Entity: no such order", Some(422)),
             ("HTTP 200, but the response broke off", Some(200)),
             ("HTTP 5", None),
             ("HTTP ééé", None),
             ("no connection", None),
         ] {
-            assert_eq!(http_status(response), status, "{response}");
+            assert_eq!(http_status(reason), status, "{reason}");
         }
     }
 

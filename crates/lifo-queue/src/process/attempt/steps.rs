@@ -1,4 +1,4 @@
-//! Writes that end an attempt, retried while DynamoDB throttles or does not answer.
+//! Writes that end an attempt, retried while DynamoDB throttles or does not respond.
 
 use std::time::Duration;
 
@@ -107,7 +107,7 @@ impl Attempts {
         // The first try is never cancelled: the lease may have ended during a suspension.
         let mut last = match step().await {
             Err(error) if error.is_transient() => error,
-            answer => return answer,
+            result => return result,
         };
         let mut waits = patience().without_max_times().build();
         let repetitions = async {
@@ -115,13 +115,13 @@ impl Attempts {
                 tokio::time::sleep(waits.next().unwrap_or_default()).await;
                 match step().await {
                     Err(error) if error.is_transient() => last = error,
-                    answer => return answer,
+                    result => return result,
                 }
             }
         };
         tokio::select! {
             biased;
-            answer = repetitions => answer,
+            result = repetitions => result,
             () = self.over(lease) => Err(last),
         }
     }
@@ -146,7 +146,7 @@ impl Attempts {
     }
 }
 
-/// Retries of a step that got no usable answer: at most 4, after 50 ms to 2 s and with jitter.
+/// Retries of a step that got no usable response: at most 4, after 50 ms to 2 s and with jitter.
 pub(super) fn patience() -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(50))

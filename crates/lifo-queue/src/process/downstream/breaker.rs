@@ -2,8 +2,8 @@
 //! an attempt.
 //!
 //! It opens when more distinct tasks than run at once find the downstream unavailable, with no
-//! answer in between. An *answer* is a run that ends with success or failure, unless it started
-//! before the first run that found the downstream unavailable. Any answer closes the breaker. From
+//! result in between. A *result* is a success or a failure of a run, unless the run started before
+//! the first one that found the downstream unavailable. Any result closes the breaker. From
 //! then on, the tasks that had found the downstream unavailable are *discounted*. While the breaker
 //! is open, one probe runs at a time. The first starts [`FIRST_PROBE`] after the opening. The wait
 //! after each failed probe is twice as long as the last, up to [`LONGEST_PROBE`].
@@ -46,7 +46,7 @@ const RUNS_OF_A_GROUP: usize = 2;
 const FEWEST_TO_SPARE: usize = 3;
 
 /// The wait after a probe without a result: its task was gone, or failed by itself.
-const AFTER_NO_ANSWER: Duration = Duration::from_millis(250);
+const AFTER_NO_RESULT: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub(super) struct Breaker {
@@ -54,13 +54,13 @@ pub(super) struct Breaker {
     threshold: Option<usize>,
     /// Two runs in a row without a result open it: the breaker of a group with few tasks.
     opens_early: bool,
-    /// Tasks that found the downstream unavailable since it last answered.
-    unanswered: HashSet<TaskId>,
-    /// Tasks that found it unavailable before it answered others. They may be the cause.
+    /// Tasks that found the downstream unavailable since the last result.
+    without_result: HashSet<TaskId>,
+    /// Tasks that found it unavailable before the last result. They may be the cause.
     discounted: HashSet<TaskId>,
-    /// Runs that found it unavailable since it last answered.
-    unanswered_runs: usize,
-    /// The first run of these tasks. An answer to an earlier run says nothing about the time since.
+    /// Runs that found it unavailable since the last result.
+    runs_without_result: usize,
+    /// The first run of these tasks. A result of an earlier run says nothing about the time since.
     doubtful_since: Option<RunNumber>,
     runs: BTreeSet<RunNumber>,
     next_run: u64,
@@ -95,9 +95,9 @@ impl Breaker {
         Self {
             threshold,
             opens_early: false,
-            unanswered: HashSet::new(),
+            without_result: HashSet::new(),
             discounted: HashSet::new(),
-            unanswered_runs: 0,
+            runs_without_result: 0,
             doubtful_since: None,
             runs: BTreeSet::new(),
             next_run: 0,
@@ -116,8 +116,8 @@ impl Breaker {
 
     /// Whether it knows of no run, and of no task without a result.
     pub(super) fn is_at_rest(&self) -> bool {
-        let tasks = self.unanswered.len() + self.discounted.len();
-        self.open.is_none() && self.unanswered_runs + tasks + self.runs.len() == 0
+        let tasks = self.without_result.len() + self.discounted.len();
+        self.open.is_none() && self.runs_without_result + tasks + self.runs.len() == 0
     }
 
     /// Changes the limits, on which the threshold depends.
@@ -151,11 +151,11 @@ impl Breaker {
     pub(super) fn start(&self, running: usize, now: Millis) -> Start {
         let Some(open) = &self.open else {
             // Running tasks may open the breaker: start no more than the threshold needs.
-            let doubtful = !self.unanswered.is_empty()
+            let doubtful = !self.without_result.is_empty()
                 && running > 0
                 && self
                     .threshold
-                    .is_some_and(|most| self.unanswered.len() + running >= most);
+                    .is_some_and(|most| self.without_result.len() + running >= most);
             return match doubtful {
                 true => Start::Wait(Millis::MAX),
                 false => Start::Any,
@@ -239,12 +239,12 @@ impl Breaker {
     ) -> Option<Spared> {
         self.runs.remove(&run);
         let again = self.threshold.is_some()
-            && self.unanswered.len() >= FEWEST_TO_SPARE
-            && self.unanswered.contains(task);
+            && self.without_result.len() >= FEWEST_TO_SPARE
+            && self.without_result.contains(task);
         let earlier_runs = self.runs.first().is_some_and(|first| *first < run);
         match signal {
-            Signal::Answered if self.doubtful_since.is_some_and(|first| run < first) => {}
-            Signal::Answered => self.answered(now),
+            Signal::Result if self.doubtful_since.is_some_and(|first| run < first) => {}
+            Signal::Result => self.got_result(now),
             Signal::Busy { retry_after: None } if earlier_runs && !self.is_open() => {}
             Signal::Unavailable | Signal::InternalError | Signal::Busy { retry_after: None } => {
                 self.unavailable(run, task, now);
@@ -262,14 +262,14 @@ impl Breaker {
     }
 
     /// Notes that the task's probe, if it is one, ended without a result. Another one follows soon
-    /// ([`AFTER_NO_ANSWER`]).
+    /// ([`AFTER_NO_RESULT`]).
     pub(super) fn probe_over(&mut self, task: &TaskId, now: Millis) {
         if let Some(open) = &mut self.open
             && open.probing.as_ref() == Some(task)
         {
             open.probing = None;
             open.tried.insert(task.clone(), now);
-            open.next_probe = open.next_probe.max(now.plus(AFTER_NO_ANSWER));
+            open.next_probe = open.next_probe.max(now.plus(AFTER_NO_RESULT));
         }
     }
 
@@ -284,7 +284,7 @@ impl Breaker {
         if self.open.is_some() {
             return;
         }
-        let tried = self.unanswered.drain().map(|task| (task, now));
+        let tried = self.without_result.drain().map(|task| (task, now));
         self.open = Some(Open {
             since: now,
             probes: 0,
@@ -296,7 +296,7 @@ impl Breaker {
 
     /// Whether the tasks and runs without a result open the breaker; `most` is the threshold.
     fn opens_at(&self, most: usize) -> bool {
-        let (tasks, runs) = (self.unanswered.len(), self.unanswered_runs);
+        let (tasks, runs) = (self.without_result.len(), self.runs_without_result);
         tasks >= most
             || (self.opens_early && tasks > 0 && runs >= most)
             || (tasks >= FEWEST_TASKS && runs >= REPEATED_RUNS * most)
@@ -304,8 +304,8 @@ impl Breaker {
     }
 
     fn close(&mut self) {
-        self.discounted.extend(self.unanswered.drain());
-        self.unanswered_runs = 0;
+        self.discounted.extend(self.without_result.drain());
+        self.runs_without_result = 0;
         self.doubtful_since = None;
         if let Some(open) = self.open.take() {
             self.discounted.extend(open.tried.into_keys());
@@ -314,10 +314,10 @@ impl Breaker {
 
     fn unavailable(&mut self, run: RunNumber, task: &TaskId, now: Millis) {
         let Some(open) = &mut self.open else {
-            self.unanswered_runs += 1;
+            self.runs_without_result += 1;
             if !self.discounted.contains(task) {
                 self.doubtful_since.get_or_insert(run);
-                self.unanswered.insert(task.clone());
+                self.without_result.insert(task.clone());
             }
             if self.threshold.is_some_and(|most| self.opens_at(most)) {
                 self.open(now);

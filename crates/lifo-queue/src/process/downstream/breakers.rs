@@ -85,7 +85,7 @@ impl GroupBreakers {
         let ledger = self.of(task);
         let was_open = ledger.open_breaker().is_some();
         let ruling = ledger.run_ended(run, task, signal, jitter);
-        if signal == Signal::Answered {
+        if signal == Signal::Result {
             ledger.busy_pauses = 0;
         }
         let group = task.group();

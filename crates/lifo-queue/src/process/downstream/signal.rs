@@ -9,8 +9,8 @@ use crate::time::Millis;
 /// State of the downstream according to a run, independent of the task's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) enum Signal {
-    /// It answered with success or failure.
-    Answered,
+    /// A success or a failure.
+    Result,
     /// It was busy, and may have asked for a wait. Without one, it may also be unavailable. While
     /// the breaker is closed, this does not count if an earlier run is active: the downstream may be
     /// working on that one.
@@ -28,7 +28,7 @@ pub(in crate::process) enum Signal {
 impl From<Option<&Outcome>> for Signal {
     fn from(outcome: Option<&Outcome>) -> Self {
         match outcome {
-            Some(Outcome::Success | Outcome::Failure { .. }) => Self::Answered,
+            Some(Outcome::Success | Outcome::Failure { .. }) => Self::Result,
             Some(Outcome::Busy { retry_after, .. }) => Self::Busy {
                 retry_after: *retry_after,
             },
@@ -71,7 +71,7 @@ pub(in crate::process) struct Ruling {
 pub(in crate::process) enum Spared {
     /// The breaker is open: at the next probe.
     UntilProbe(Millis),
-    /// The breaker is closed, but this task and others had no answer before: after its backoff.
+    /// The breaker is closed, but this task and others had no result before: after its backoff.
     Backoff,
 }
 

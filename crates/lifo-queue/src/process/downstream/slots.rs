@@ -32,7 +32,7 @@ pub(super) struct Slots {
     /// When a slow run last lowered the limit.
     slowed: Option<Millis>,
     wait_until: Option<Millis>,
-    /// The latest time until which the downstream asked for no calls, since its last answer.
+    /// The latest time until which the downstream asked for no calls, since its last result.
     retry_after: Option<Millis>,
 }
 
@@ -82,8 +82,8 @@ impl Slots {
         self.retry_after
     }
 
-    /// When the wait that the downstream asked for is over, [`LONGEST_WAIT`] after its answer at the
-    /// latest; `None` if it asked for none, or the wait is over.
+    /// When the wait that the downstream asked for is over, [`LONGEST_WAIT`] after its response at
+    /// the latest; `None` if it asked for none, or the wait is over.
     pub(super) fn asked_until(&self, now: Millis) -> Option<Millis> {
         self.retry_after
             .min(self.wait_until)
@@ -116,14 +116,14 @@ impl Slots {
         self.wait_until
     }
 
-    /// Records an answer within the target latency: one slot more for each round of answers.
+    /// Records a result within the target latency: one slot more per round of results.
     pub(super) fn succeeded(&mut self) {
         self.busy_in_a_row = 0;
         self.retry_after = None;
         self.limit = (self.limit + 1.0 / self.limit).min(self.max);
     }
 
-    /// Records an answer that took longer than the target latency: fewer slots. `share` is the
+    /// Records a result that took longer than the target latency: fewer slots. `share` is the
     /// target latency divided by the run's duration. A run that started before the last decrease
     /// does not count, because it says nothing about the time since.
     pub(super) fn slow(&mut self, started: Millis, share: f64, now: Millis) {

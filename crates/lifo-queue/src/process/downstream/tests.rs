@@ -45,24 +45,24 @@ fn run(ledger: &mut Ledger, task: usize, signal: Signal, now: i64) -> Ruling {
 }
 
 #[test]
-fn answer_prevents_a_pause_from_the_end_of_its_run_on() {
+fn result_prevents_a_pause_from_the_end_of_its_run_on() {
     let mut ledger = ledger(8);
-    let answered = ledger.run_started();
+    let working = ledger.run_started();
     for task in 0..3 {
         run(&mut ledger, task, REJECTING, 5);
     }
     assert_eq!(ledger.start(1, Millis(5)), Start::Wait(Millis::MAX));
     assert!(matches!(ledger.start(0, Millis(5)), Start::Pause(_)));
-    end(&mut ledger, answered, 9, Signal::Answered, 5);
-    // The answered task is not settled yet, so it is still active.
+    end(&mut ledger, working, 9, Signal::Result, 5);
+    // The task with the result is not settled yet, so it is still active.
     assert_eq!(ledger.start(1, Millis(5)), Start::Any);
 }
 
 #[test]
-fn run_that_started_before_an_answer_is_no_reason_for_a_pause() {
+fn run_that_started_before_a_result_does_not_pause_the_queue() {
     let mut ledger = ledger(8);
     let earlier = [0, 1, 2].map(|task| (task, ledger.run_started()));
-    run(&mut ledger, 9, Signal::Answered, 5);
+    run(&mut ledger, 9, Signal::Result, 5);
     for (task, number) in earlier {
         end(&mut ledger, number, task, REJECTING, 6);
     }
@@ -81,7 +81,7 @@ fn every_slot_is_free_when_the_breaker_closes_within_the_limits_in_effect() {
         now += 5_000;
     }
     assert_eq!(ledger.start(0, Millis(now)), Start::Probe);
-    run(&mut ledger, 3, Signal::Answered, now);
+    run(&mut ledger, 3, Signal::Result, now);
     assert_eq!(ledger.start(2, Millis(now)), Start::Any);
     assert_eq!(ledger.start(3, Millis(now)), Start::Wait(Millis::MAX));
 }

@@ -22,22 +22,22 @@ const PROBES_TO_PAUSE: u32 = 3;
 const FIRST_BUSY_PAUSE: Duration = Duration::from_secs(30);
 
 /// Distinct tasks that the downstream was busy for or rejected, and failed probes, since its last
-/// answer in this turn. A run that started before that answer does not count, even if it ends later.
+/// result in this turn. A run that started before that result does not count, even if it ends later.
 #[derive(Debug, Default)]
 pub(super) struct Walls {
     rejected: HashSet<TaskId>,
     busy: HashSet<TaskId>,
     /// Probes in a row that found the downstream unavailable and ended no task.
     failed_probes: u32,
-    /// The newest run at the time of the last answer.
-    answered: Option<RunNumber>,
+    /// The newest run at the time of the last result.
+    at_result: Option<RunNumber>,
 }
 
 impl Walls {
-    /// Records that the downstream answered; `newest` is the run that started last.
-    pub(super) fn answered(&mut self, newest: RunNumber) {
+    /// Records a result; `newest` is the run that started last.
+    pub(super) fn got_result(&mut self, newest: RunNumber) {
         *self = Self {
-            answered: Some(newest),
+            at_result: Some(newest),
             ..Self::default()
         };
     }
@@ -64,14 +64,14 @@ impl Walls {
 
     /// Records that the downstream was busy for this run.
     pub(super) fn busy(&mut self, task: &TaskId, run: RunNumber) {
-        if self.answered.is_none_or(|answered| run > answered) {
+        if self.at_result.is_none_or(|newest| run > newest) {
             self.busy.insert(task.clone());
         }
     }
 
     /// Records that the downstream rejected this run.
     pub(super) fn rejected(&mut self, task: &TaskId, run: RunNumber) {
-        if self.answered.is_none_or(|answered| run > answered) {
+        if self.at_result.is_none_or(|newest| run > newest) {
             self.rejected.insert(task.clone());
         }
     }
@@ -84,7 +84,7 @@ impl Ledger {
     }
 
     /// The pause that is due, if any. It takes effect only when no run is active, because a run may
-    /// still be answered.
+    /// still get a result.
     pub(in crate::process) fn pause_due(&self, now: Millis) -> Option<Pause> {
         if self.is_rejecting() {
             return Some(Pause {

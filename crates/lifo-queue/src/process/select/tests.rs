@@ -31,7 +31,7 @@ fn page(index: &[Candidate], wanted: &Wanted) -> Page {
 }
 
 /// The next step other than a read.
-fn answer(selector: &mut Selector, index: &[Candidate], now: Millis) -> Step {
+fn next_step(selector: &mut Selector, index: &[Candidate], now: Millis) -> Step {
     loop {
         match selector.next(now, &|_: &str| None, any) {
             Step::Read(wanted) => {
@@ -53,10 +53,10 @@ fn taken(step: &Step) -> i64 {
 fn a_newer_task_is_preferred_as_soon_as_the_page_is_old() {
     let mut selector = Selector::new(2, Order::NewestFirst, false);
     let old = [task(9, None), task(8, None), task(7, None)];
-    assert_eq!(taken(&answer(&mut selector, &old, Millis(100))), 9);
+    assert_eq!(taken(&next_step(&mut selector, &old, Millis(100))), 9);
     let new = [task(10, None), task(8, None), task(7, None)];
-    assert_eq!(taken(&answer(&mut selector, &new, Millis(200))), 8);
-    assert_eq!(taken(&answer(&mut selector, &new, Millis(201))), 10);
+    assert_eq!(taken(&next_step(&mut selector, &new, Millis(200))), 8);
+    assert_eq!(taken(&next_step(&mut selector, &new, Millis(201))), 10);
 }
 
 #[test]
@@ -67,8 +67,8 @@ fn tasks_in_backoff_do_not_hide_an_older_one() {
         .collect();
     index.push(task(5, None));
     let mut selector = Selector::new(10, Order::NewestFirst, false);
-    assert_eq!(taken(&answer(&mut selector, &index, Millis(2_000))), 5);
-    let Step::Exhausted(pass) = answer(&mut selector, &index[..500], Millis(2_001)) else {
+    assert_eq!(taken(&next_step(&mut selector, &index, Millis(2_000))), 5);
+    let Step::Exhausted(pass) = next_step(&mut selector, &index[..500], Millis(2_001)) else {
         panic!("the pass is not over");
     };
     assert_eq!(pass.next_due, Some(Millis(99_999)));
@@ -133,7 +133,7 @@ fn new_tasks_beyond_one_head_page_are_not_skipped() {
     let mut index: Vec<_> = (1..=25).rev().map(|n| task(500 + n, None)).collect();
     index.extend(backlog);
     let order: Vec<_> = (0..25)
-        .map(|_| taken(&answer(&mut selector, &index, Millis(1_200))))
+        .map(|_| taken(&next_step(&mut selector, &index, Millis(1_200))))
         .collect();
     assert_eq!(order, (501..=525).rev().collect::<Vec<_>>());
 }
@@ -146,8 +146,8 @@ fn expired_and_skipped_tasks_are_not_selected() {
     let mut selector = Selector::new(10, Order::NewestFirst, false);
     selector.started(&index[1].id, Millis(0));
     selector.ended(index[2].id.clone(), None, Millis(300), Millis(0));
-    assert_eq!(taken(&answer(&mut selector, &index, Millis(100))), 6);
-    let Step::Exhausted(pass) = answer(&mut selector, &index, Millis(100)) else {
+    assert_eq!(taken(&next_step(&mut selector, &index, Millis(100))), 6);
+    let Step::Exhausted(pass) = next_step(&mut selector, &index, Millis(100)) else {
         panic!("the pass is not over");
     };
     assert_eq!(pass.next_due, Some(Millis(300)));
@@ -166,7 +166,7 @@ fn page_size_adapts_to_the_number_of_taken_tasks() {
         }
         let used = if turn < 5 { 100 } else { 1 };
         for _ in 0..used {
-            answer(&mut selector, &index, now);
+            next_step(&mut selector, &index, now);
         }
     }
     assert_eq!(sizes, [10, 100, 100, 100, 100, 100, 10, 10]);
@@ -179,7 +179,7 @@ fn head_is_read_ahead_only_while_many_tasks_are_taken() {
     let mut asked = Vec::new();
     for taken in 1..=250 {
         let now = Millis(1_000 + taken);
-        let newest = self::taken(&answer(&mut selector, &index, now));
+        let newest = self::taken(&next_step(&mut selector, &index, now));
         index.retain(|task| task.created.0 != newest);
         if let Some(wanted) = selector.read_ahead(now) {
             asked.push((taken, wanted.limit));
@@ -203,7 +203,7 @@ fn head_is_read_ahead_only_while_many_tasks_are_taken() {
         let mut slow = Selector::new(slots, Order::NewestFirst, false);
         for round in 0..20 {
             let now = Millis(1_000 + round * 500);
-            answer(&mut slow, &index, now);
+            next_step(&mut slow, &index, now);
             assert_eq!(slow.read_ahead(now), None);
         }
     }
@@ -213,15 +213,15 @@ fn head_is_read_ahead_only_while_many_tasks_are_taken() {
 fn pass_records_whether_a_task_was_taken() {
     let mut selector = Selector::new(10, Order::NewestFirst, false);
     assert_eq!(
-        taken(&answer(&mut selector, &[task(9, None)], Millis(100))),
+        taken(&next_step(&mut selector, &[task(9, None)], Millis(100))),
         9
     );
     selector.took();
-    let Step::Exhausted(pass) = answer(&mut selector, &[], Millis(100)) else {
+    let Step::Exhausted(pass) = next_step(&mut selector, &[], Millis(100)) else {
         panic!("the pass is not over");
     };
     assert!(pass.took);
-    let Step::Exhausted(next) = answer(&mut selector, &[], Millis(300)) else {
+    let Step::Exhausted(next) = next_step(&mut selector, &[], Millis(300)) else {
         panic!("the pass is not over");
     };
     assert!(!next.took, "the next pass begins again");
@@ -254,7 +254,7 @@ fn task_that_may_not_start_is_passed_over_and_offered_again() {
         panic!("the pass is not over");
     };
     assert!(pass.passed_over);
-    assert_eq!(taken(&answer(&mut selector, &index, Millis(100))), 9);
+    assert_eq!(taken(&next_step(&mut selector, &index, Millis(100))), 9);
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn after_a_probe_the_pass_restarts_at_the_newest_task() {
     assert!(below(selector.next(Millis(100), &|_: &str| None, any)));
     assert!(below(selector.next(Millis(600), &|_: &str| None, any)));
     selector.restart();
-    assert_eq!(taken(&answer(&mut selector, &index, Millis(600))), 9);
+    assert_eq!(taken(&next_step(&mut selector, &index, Millis(600))), 9);
 }
 
 #[test]
@@ -279,10 +279,10 @@ fn skipped_task_stays_skipped_in_later_passes() {
     let index = [task(9, None)];
     selector.ended(index[0].id.clone(), None, Millis(500), Millis(0));
     for now in [100, 300] {
-        let Step::Exhausted(pass) = answer(&mut selector, &index, Millis(now)) else {
+        let Step::Exhausted(pass) = next_step(&mut selector, &index, Millis(now)) else {
             panic!("taken at {now}");
         };
         assert_eq!(pass.next_due, Some(Millis(500)));
     }
-    assert_eq!(taken(&answer(&mut selector, &index, Millis(501))), 9);
+    assert_eq!(taken(&next_step(&mut selector, &index, Millis(501))), 9);
 }

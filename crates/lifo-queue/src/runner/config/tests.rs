@@ -1,5 +1,5 @@
 use super::super::Outcome;
-use super::super::fake_aws::{FakeAws, answer};
+use super::super::fake_aws::{FakeAws, response};
 use super::super::samples::task;
 use super::*;
 
@@ -8,7 +8,7 @@ const SECRET: &str = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:token
 const FUNCTION: &str = "arn:aws:lambda:us-east-2:111122223333:function:work";
 
 fn aws() -> SdkConfig {
-    FakeAws::answering([answer(200, "null")]).config()
+    FakeAws::returning([response(200, "null")]).config()
 }
 
 fn build(json: &str) -> Result<Arc<dyn TaskRunner>, RunnerConfigError> {
@@ -136,7 +136,7 @@ fn signing_needs_credentials() {
 
 #[tokio::test]
 async fn a_function_is_invoked_in_its_own_region() {
-    let aws = FakeAws::answering([answer(200, "null")]);
+    let aws = FakeAws::returning([response(200, "null")]);
     let config: RunnerConfig = format!(r#"{{"kind":"lambda","functionArn":"{FUNCTION}"}}"#)
         .parse()
         .unwrap();

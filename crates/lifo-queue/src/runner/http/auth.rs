@@ -93,7 +93,7 @@ impl Auth {
     }
 
     /// Adds authentication to a request. Returns the texts that must not be repeated from the
-    /// answer.
+    /// response.
     ///
     /// # Errors
     /// The task's outcome, if there are no credentials or they cannot be used.

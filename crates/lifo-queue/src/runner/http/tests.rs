@@ -1,4 +1,4 @@
-//! Tests with real servers on this machine: requests, and the outcome of each answer.
+//! Tests with real servers on this machine: requests, and the outcome of each response.
 
 mod secret_header;
 mod server;
@@ -24,7 +24,7 @@ async fn outcome(url: &str) -> Outcome {
     runner(url, PATIENT).run(&task("task-1")).await
 }
 
-/// The outcome of one answer with this status, header and body.
+/// The outcome of one response with this status, header and body.
 async fn outcome_of(status: u16, header: Option<(&str, &str)>, body: &'static str) -> Outcome {
     let header = header.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let server = Server::start(move |_, _| {
@@ -179,18 +179,18 @@ async fn redirects_are_not_followed_and_mean_rejecting() {
 }
 
 #[tokio::test]
-async fn missing_or_malformed_answer_means_unavailable() {
+async fn missing_or_malformed_response_means_unavailable() {
     let closed = closed_port();
     let hanging = raw(b"", After::Hang).await;
     let rude = raw(b"", After::Close).await;
     let garbage = raw(b"220 mail.example.com ESMTP\r\n", After::Close).await;
     let cases = [
         (closed.url("http"), "Connection refused"),
-        (hanging.url("http"), "no complete answer within 300ms"),
-        (rude.url("http"), "no answer: "),
-        (garbage.url("http"), "no answer: "),
+        (hanging.url("http"), "no complete response within 300ms"),
+        (rude.url("http"), "no response: "),
+        (garbage.url("http"), "no response: "),
         // This server does not speak TLS.
-        (garbage.url("https"), "no answer: "),
+        (garbage.url("https"), "no response: "),
     ];
     for (url, why) in cases {
         let outcome = runner(&url, Duration::from_millis(300))
@@ -205,7 +205,7 @@ async fn missing_or_malformed_answer_means_unavailable() {
 }
 
 #[tokio::test]
-async fn incomplete_success_answer_means_unavailable() {
+async fn incomplete_success_response_means_unavailable() {
     let broken = raw(
         b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf",
         After::Close,
@@ -228,7 +228,7 @@ async fn incomplete_success_answer_means_unavailable() {
     let outcome = runner(&slow.url("http"), Duration::from_millis(300))
         .run(&task("a"))
         .await;
-    let reason = "no complete answer within 300ms".to_owned();
+    let reason = "no complete response within 300ms".to_owned();
     assert_eq!(outcome, Outcome::Unavailable { reason });
 }
 

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::super::fake_aws::{FakeAws, Prepared, answer};
+use super::super::fake_aws::{FakeAws, Prepared, response};
 use super::super::samples::task;
 use super::*;
 
 const ARN: &str = "arn:aws:lambda:eu-west-1:111122223333:function:work:live";
 
-async fn run(answers: impl IntoIterator<Item = Prepared>) -> (Outcome, FakeAws) {
-    let aws = FakeAws::answering(answers);
+async fn run(responses: impl IntoIterator<Item = Prepared>) -> (Outcome, FakeAws) {
+    let aws = FakeAws::returning(responses);
     let client = Client::new(&aws.config());
     let runner = LambdaRunner::new(&client, ARN, Duration::from_secs(60));
     (runner.run(&task("é 1")).await, aws)
@@ -23,7 +23,7 @@ fn error(status: u16, code: &'static str) -> Prepared {
 
 #[tokio::test]
 async fn the_function_is_invoked_with_the_task() {
-    let (outcome, aws) = run([answer(200, "null")]).await;
+    let (outcome, aws) = run([response(200, "null")]).await;
     assert_eq!(outcome, Outcome::Success);
 
     let made = aws.made();
@@ -67,7 +67,7 @@ async fn reply_of_the_function_determines_the_outcome() {
         (r#"{"outcome":"busy","retryAfterSeconds":5}"#, busy),
     ];
     for (reply, expected) in cases {
-        assert_eq!(run([answer(200, reply)]).await.0, expected, "{reply}");
+        assert_eq!(run([response(200, reply)]).await.0, expected, "{reply}");
     }
 }
 
@@ -88,7 +88,7 @@ async fn throttling_is_busy() {
     let cases = [
         (hinted, wait(Some(3))),
         (error(429, "TooManyRequestsException"), wait(None)),
-        (answer(429, "{}"), wait(None)),
+        (response(429, "{}"), wait(None)),
         (error(502, "EC2ThrottledException"), wait(None)),
         (error(502, "ResourceNotReadyException"), wait(None)),
         (error(409, "ResourceConflictException"), wait(None)),
@@ -138,7 +138,7 @@ async fn invoke_errors_mean_rejecting_failure_or_unavailable() {
 
 #[tokio::test]
 async fn a_broken_connection_is_retried_by_the_queue_only() {
-    let (outcome, aws) = run([answer(0, "")]).await;
+    let (outcome, aws) = run([response(0, "")]).await;
     let Outcome::Unavailable { reason } = outcome else {
         panic!("{outcome:?}")
     };
@@ -155,7 +155,7 @@ async fn only_the_runners_timeout_ends_an_invocation() {
         .operation_timeout(second)
         .build();
     for (timeout, expected) in [(61, true), (59, false)] {
-        let aws = FakeAws::answering([answer(200, "null")]).after(60 * second);
+        let aws = FakeAws::returning([response(200, "null")]).after(60 * second);
         let client = Client::new(
             &aws.config()
                 .to_builder()

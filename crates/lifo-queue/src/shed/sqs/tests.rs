@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::super::tests::task;
 use super::*;
-use crate::runner::fake_aws::{FakeAws, Made, Prepared, answer};
+use crate::runner::fake_aws::{FakeAws, Made, Prepared, response};
 use crate::shed::ShedReason;
 
 const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/shed";
 
-/// An answer that accepts some entries and rejects others: (id, sender's fault, code).
-fn answers(taken: &[usize], rejected: &[(usize, bool, &str)]) -> Prepared {
+/// A response that accepts some entries and rejects others: (id, sender's fault, code).
+fn batch_response(taken: &[usize], rejected: &[(usize, bool, &str)]) -> Prepared {
     let taken: Vec<_> = taken
         .iter()
         .map(|id| json!({"Id": id.to_string(), "MessageId": "m", "MD5OfMessageBody": "d"}))
@@ -21,7 +21,7 @@ fn answers(taken: &[usize], rejected: &[(usize, bool, &str)]) -> Prepared {
             json!({"Id": id.to_string(), "SenderFault": ours, "Code": code, "Message": "because"})
         })
         .collect();
-    answer(
+    response(
         200,
         json!({"Successful": taken, "Failed": rejected}).to_string(),
     )
@@ -29,7 +29,7 @@ fn answers(taken: &[usize], rejected: &[(usize, bool, &str)]) -> Prepared {
 
 fn error(status: u16, code: &str) -> Prepared {
     let body = json!({"__type": format!("com.amazonaws.sqs#{code}"), "message": "because"});
-    answer(status, body.to_string())
+    response(status, body.to_string())
 }
 
 fn tasks(count: usize) -> Vec<ShedTask> {
@@ -37,10 +37,10 @@ fn tasks(count: usize) -> Vec<ShedTask> {
 }
 
 async fn hand_over(
-    answers: impl IntoIterator<Item = Prepared>,
+    responses: impl IntoIterator<Item = Prepared>,
     tasks: &[ShedTask],
 ) -> (Vec<NotHandedOver>, Vec<Made>) {
-    let aws = FakeAws::answering(answers);
+    let aws = FakeAws::returning(responses);
     // Without the client's own retries, each call is one request.
     let config = aws_sdk_sqs::config::Builder::from(&aws.config())
         .retry_config(aws_sdk_sqs::config::retry::RetryConfig::disabled())
@@ -68,7 +68,7 @@ fn indices(left: &[NotHandedOver]) -> Vec<usize> {
 
 #[tokio::test]
 async fn message_has_the_documented_format() {
-    let (left, made) = hand_over([answers(&[0], &[])], &tasks(1)).await;
+    let (left, made) = hand_over([batch_response(&[0], &[])], &tasks(1)).await;
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(made.len(), 1);
     let request: Value = serde_json::from_str(&made[0].body).unwrap();
@@ -96,7 +96,7 @@ async fn message_has_every_field_even_if_no_attribute_was_readable() {
         unreadable: vec!["payload"],
         ..task("a")
     };
-    let (_, made) = hand_over([answers(&[0], &[])], &[bare]).await;
+    let (_, made) = hand_over([batch_response(&[0], &[])], &[bare]).await;
     let body = &bodies(&made[0])[0];
     assert_eq!(body.as_object().unwrap().len(), 11);
     assert_eq!(body["reason"], "not-admitted");
@@ -114,7 +114,7 @@ async fn characters_that_sqs_rejects_are_escaped() {
         payload: json!({text: text}),
         ..task("a")
     };
-    let (_, made) = hand_over([answers(&[0], &[])], std::slice::from_ref(&odd)).await;
+    let (_, made) = hand_over([batch_response(&[0], &[])], std::slice::from_ref(&odd)).await;
     let request: Value = serde_json::from_str(&made[0].body).unwrap();
     let sent = request["Entries"][0]["MessageBody"].as_str().unwrap();
     // The characters of XML 1.0, which SQS accepts.
@@ -126,7 +126,7 @@ async fn characters_that_sqs_rejects_are_escaped() {
 #[tokio::test]
 async fn a_batch_holds_ten_messages() {
     let all: Vec<_> = (0..10).collect();
-    let (left, made) = hand_over([answers(&all, &[])], &tasks(23)).await;
+    let (left, made) = hand_over([batch_response(&all, &[])], &tasks(23)).await;
     assert!(left.is_empty(), "{left:?}");
     let sent: Vec<_> = made.iter().flat_map(ids).collect();
     let expected: Vec<_> = (0..23).map(|n| format!("order-{n}")).collect();
@@ -144,7 +144,7 @@ async fn batch_holds_at_most_one_mebibyte() {
             payload: json!("x".repeat(n)),
             ..task("order-0")
         });
-        let (left, made) = hand_over([answers(&[0, 1], &[])], &tasks).await;
+        let (left, made) = hand_over([batch_response(&[0, 1], &[])], &tasks).await;
         assert!(left.is_empty(), "{left:?}");
         assert_eq!(made.len(), calls);
     }
@@ -168,7 +168,7 @@ async fn oversized_payload_is_omitted_and_marked_as_omitted() {
             payload: json!("x".repeat(bytes)),
             ..task("order-0")
         };
-        let (left, made) = hand_over([answers(&[0], &[])], &[large]).await;
+        let (left, made) = hand_over([batch_response(&[0], &[])], &[large]).await;
         assert!(left.is_empty(), "{left:?}");
         let body = &bodies(&made[0])[0];
         assert_eq!(body["payloadOmitted"], omitted);
@@ -179,11 +179,11 @@ async fn oversized_payload_is_omitted_and_marked_as_omitted() {
 
 #[tokio::test(start_paused = true)]
 async fn only_failed_messages_of_a_batch_are_sent_again() {
-    let first = answers(
+    let first = batch_response(
         &[0, 2],
         &[(1, false, "InternalError"), (3, true, "RequestThrottled")],
     );
-    let (left, made) = hand_over([first, answers(&[0, 1], &[])], &tasks(4)).await;
+    let (left, made) = hand_over([first, batch_response(&[0, 1], &[])], &tasks(4)).await;
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(made.len(), 2);
     assert_eq!(ids(&made[1]), ["order-1", "order-3"]);
@@ -191,19 +191,19 @@ async fn only_failed_messages_of_a_batch_are_sent_again() {
 
 #[tokio::test(start_paused = true)]
 async fn message_missing_from_the_response_counts_as_failed() {
-    let (left, made) = hand_over([answers(&[0], &[])], &tasks(2)).await;
-    // The second answer accepts entry 0, which is order-1 in the second request.
+    let (left, made) = hand_over([batch_response(&[0], &[])], &tasks(2)).await;
+    // The second response accepts entry 0, which is order-1 in the second request.
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(ids(&made[1]), ["order-1"]);
 
-    let (left, _) = hand_over([answers(&[], &[])], &tasks(2)).await;
+    let (left, _) = hand_over([batch_response(&[], &[])], &tasks(2)).await;
     assert_eq!(indices(&left), [0, 1]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn rejected_message_is_sent_again_without_its_payload() {
-    let rejected = answers(&[0], &[(1, true, "InvalidParameterValue")]);
-    let (left, made) = hand_over([rejected, answers(&[0], &[])], &tasks(2)).await;
+    let rejected = batch_response(&[0], &[(1, true, "InvalidParameterValue")]);
+    let (left, made) = hand_over([rejected, batch_response(&[0], &[])], &tasks(2)).await;
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(made.len(), 2);
     let again = bodies(&made[1]);
@@ -216,8 +216,8 @@ async fn rejected_message_is_sent_again_without_its_payload() {
 
 #[tokio::test(start_paused = true)]
 async fn only_the_message_that_is_rejected_twice_is_an_error() {
-    let rejected = answers(&[0, 2], &[(1, true, "InvalidMessageContents")]);
-    let again = answers(&[], &[(0, true, "InvalidMessageContents")]);
+    let rejected = batch_response(&[0, 2], &[(1, true, "InvalidMessageContents")]);
+    let again = batch_response(&[], &[(0, true, "InvalidMessageContents")]);
     let (left, made) = hand_over([rejected, again], &tasks(3)).await;
     assert_eq!(indices(&left), [1]);
     assert_eq!(
@@ -230,9 +230,9 @@ async fn only_the_message_that_is_rejected_twice_is_an_error() {
 #[tokio::test(start_paused = true)]
 async fn after_a_message_that_failed_no_further_batch_is_sent() {
     let all: Vec<_> = (0..10).collect();
-    let rejects = answers(&all[..9], &[(9, false, "InternalError")]);
-    let failing = answers(&[], &[(0, false, "InternalError")]);
-    let (left, made) = hand_over([answers(&all, &[]), rejects, failing], &tasks(35)).await;
+    let rejects = batch_response(&all[..9], &[(9, false, "InternalError")]);
+    let failing = batch_response(&[], &[(0, false, "InternalError")]);
+    let (left, made) = hand_over([batch_response(&all, &[]), rejects, failing], &tasks(35)).await;
     assert_eq!(indices(&left), (19..35).collect::<Vec<_>>());
     assert!(matches!(left[0].error, HandOverError::Rejected(_)));
     for untried in &left[1..] {
@@ -248,13 +248,17 @@ async fn after_a_message_that_failed_no_further_batch_is_sent() {
 #[tokio::test(start_paused = true)]
 async fn transient_errors_of_a_call_are_retried() {
     for trouble in [
-        answer(0, ""),
+        response(0, ""),
         error(500, "InternalError"),
         error(503, "ServiceUnavailable"),
         error(400, "RequestThrottled"),
         error(400, "KmsThrottled"),
     ] {
-        let again = [trouble.clone(), trouble.clone(), answers(&[0, 1], &[])];
+        let again = [
+            trouble.clone(),
+            trouble.clone(),
+            batch_response(&[0, 1], &[]),
+        ];
         let (left, made) = hand_over(again, &tasks(2)).await;
         assert!(left.is_empty(), "{trouble:?}: {left:?}");
         assert_eq!(made.len(), 3, "{trouble:?}");
@@ -294,10 +298,10 @@ async fn batch_above_the_queues_limit_is_sent_message_by_message() {
         let prepared = [
             too_long(header),
             // One by one: the second message alone is too long, and is sent without its payload.
-            answers(&[0], &[]),
+            batch_response(&[0], &[]),
             too_long(header),
-            answers(&[0], &[]),
-            answers(&[0], &[]),
+            batch_response(&[0], &[]),
+            batch_response(&[0], &[]),
         ];
         let (left, made) = hand_over(prepared, &tasks(3)).await;
         assert!(left.is_empty(), "{left:?}");

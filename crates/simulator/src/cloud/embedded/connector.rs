@@ -16,7 +16,7 @@ use crate::cloud::table::{self, Subject};
 use crate::cloud::wire::{BATCHES, Broken, READS, WRITES, exchange};
 use crate::cloud::world::World;
 use crate::dynamodb::{TABLE, dispatch};
-use crate::protocol::{self, Answer, respond};
+use crate::protocol::{self, Response, respond};
 
 #[derive(Clone)]
 pub(super) struct Connector {
@@ -27,11 +27,11 @@ pub(super) struct Connector {
 
 impl Connector {
     pub(super) fn client(self) -> SharedHttpClient {
-        let connector = protocol::connector(move |request| self.clone().answer(request));
+        let connector = protocol::connector(move |request| self.clone().respond(request));
         http_client_fn(move |_, _| connector.clone())
     }
 
-    async fn answer(self, request: HttpRequest) -> Answer {
+    async fn respond(self, request: HttpRequest) -> Response {
         let operation = protocol::supported_operation(&request)?;
         let body = request.body().bytes().unwrap_or_default();
         let body = String::from_utf8_lossy(body).into_owned();
@@ -75,7 +75,7 @@ impl Connector {
             Err(Broken::Throttled) => respond(400, error("ThrottlingException")),
             Err(Broken::Conflict) => respond(400, error("TransactionConflictException")),
             Err(Broken::Unavailable) => respond(500, error("InternalServerError")),
-            Err(Broken::Lost) => Err(ConnectorError::timeout("no answer".into())),
+            Err(Broken::Lost) => Err(ConnectorError::timeout("no response".into())),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{Ledger, Process, RunEnd};
 use crate::cloud::process::Life;
 
 /// Longest time from a busy run to the return of its task, when the processor counts the run. With
-/// faults, another run may be answered in between.
+/// faults, another run may get a result in between.
 const LATE_RETURN: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug)]
@@ -106,13 +106,14 @@ impl Ledger {
             // A run that started before the downstream failed does not show that it works again.
             RunEnd::Final if seen.doubtful_since.is_some_and(|at| run.started <= at) => {}
             RunEnd::Final => {
-                seen.unanswered.retain(|at| now.since(*at) <= LATE_RETURN);
+                seen.without_result
+                    .retain(|at| now.since(*at) <= LATE_RETURN);
                 seen.doubtful_since = None;
             }
             // A retry, a rejection or a panic does not open the circuit breaker.
             RunEnd::Again => {}
             RunEnd::Busy | RunEnd::Unavailable | RunEnd::Dropped => {
-                seen.unanswered.push(now);
+                seen.without_result.push(now);
                 seen.doubtful_since.get_or_insert(run.started);
             }
         }

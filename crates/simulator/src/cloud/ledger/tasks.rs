@@ -228,8 +228,8 @@ impl Ledger {
             late: asked.is_none_or(|asked| now.since(*asked) > PATIENCE),
         };
         // A repetition that arrives late may find the task PENDING again, because a redrive or a
-        // newer state of its key deleted the earlier lease. Its process no longer waits for an
-        // answer, so no second run follows. The task returns when the lease expires.
+        // newer state of its key deleted the earlier lease. Its process no longer waits for a
+        // response, so no second run follows. The task returns when the lease expires.
         let late = take.late;
         if self.takes.insert(token.0, take).is_some() && !late {
             return Some("S1: taken twice by one token");
@@ -295,8 +295,8 @@ impl Ledger {
             .lease_token
             .and_then(|token| self.takes.get(&token.0))
         {
-            // Its settlement has had no answer for longer than its lease. Whatever the answer will
-            // be, the task may run again.
+            // Its settlement has had no response for longer than its lease. Whatever the response
+            // will be, the task may run again.
             self.exhausted.insert((take.process, take.task.clone()));
         }
         let attempts = self.settings.process.max_attempts;
@@ -306,8 +306,8 @@ impl Ledger {
             .then_some("S4: failed before its attempts were used up, or its last run was not alone")
     }
 
-    /// Records the answer or the failure of a call on a task.
-    pub(crate) fn answered(
+    /// Records the end of a call on a task.
+    pub(crate) fn call_ended(
         &mut self,
         now: Millis,
         process: &Process,

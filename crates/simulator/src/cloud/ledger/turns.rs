@@ -20,22 +20,22 @@ use crate::cloud::process::{Function, Life};
 /// failed.
 const LEFT_ALONE: Duration = Duration::from_secs(15);
 
-/// Fewest runs without an answer before a circuit breaker may open. It opens after ten tasks that
+/// Fewest runs without a result before a circuit breaker may open. It opens after ten tasks that
 /// found the downstream unavailable, or eight bursts of busy responses.
 const FEWEST_TO_OPEN: usize = 8;
 
 /// The facts that a processor knows.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// Owner and end of its lease, from the last answer.
+    /// Owner and end of its lease, from the last response.
     lease: Option<(Uuid, Millis)>,
     pages: VecDeque<ReadPage>,
     /// Tasks that it handled, each with the last time.
     touched: BTreeMap<TaskId, Millis>,
     /// Tokens of the takes that it requested, each with the time of the first request.
     pub(super) asked: BTreeMap<Uuid, Millis>,
-    /// End times of the runs without a success or failure, since the last answered run.
-    pub(super) unanswered: Vec<Millis>,
+    /// End times of the runs without a success or failure, since the last such run.
+    pub(super) without_result: Vec<Millis>,
     /// Start time of the first of these runs.
     pub(super) doubtful_since: Option<Millis>,
 }
@@ -52,7 +52,7 @@ struct ReadPage {
 pub(super) struct Marks {
     /// Events that set a marker.
     by: BTreeSet<String>,
-    /// Number of answers that confirmed a marker. Each allows one notification.
+    /// Number of responses that confirmed a marker. Each allows one notification.
     granted: u64,
     set: u64,
     /// Number of markers that were set while no other event's marker was live.
@@ -173,9 +173,9 @@ impl Ledger {
             return true;
         }
         let seen = self.seen.get(&process.id);
-        let unanswered = seen.map_or(0, |seen| seen.unanswered.len());
+        let without_result = seen.map_or(0, |seen| seen.without_result.len());
         self.settings.process.breaker.is_some()
-            && (self.breaker_open || unanswered >= FEWEST_TO_OPEN)
+            && (self.breaker_open || without_result >= FEWEST_TO_OPEN)
     }
 
     /// Records a change of the control item, and checks W2 and W3.

@@ -44,7 +44,7 @@ impl Breaker {
 
     /// Notes a success or a failure: the breaker closes. While an operator holds it open, it
     /// opens again at once, and probes continue.
-    pub(super) fn answered(&mut self, now: Millis) {
+    pub(super) fn got_result(&mut self, now: Millis) {
         self.close();
         if self.is_held(now) {
             self.open_at(now);

@@ -40,14 +40,14 @@ fn probe(breaker: &mut Breaker, task: usize, signal: Signal, now: i64) {
 }
 
 #[test]
-fn ten_distinct_tasks_without_an_answer_open_the_breaker() {
+fn ten_distinct_tasks_without_a_result_open_the_breaker() {
     let mut breaker = breaker(8);
     for task in 0..9 {
         run(&mut breaker, task, Signal::Unavailable, 0);
         run(&mut breaker, task, Signal::Unavailable, 0);
     }
     assert_eq!(breaker.state(), None);
-    run(&mut breaker, 9, Signal::Answered, 0);
+    run(&mut breaker, 9, Signal::Result, 0);
     for task in 10..19 {
         run(&mut breaker, task, Signal::Unavailable, 0);
     }
@@ -61,7 +61,7 @@ fn ten_distinct_tasks_without_an_answer_open_the_breaker() {
 }
 
 #[test]
-fn breaker_needs_more_unanswered_tasks_than_slots() {
+fn breaker_needs_more_tasks_without_a_result_than_slots() {
     let mut breaker = breaker(50);
     for task in 0..51 {
         run(&mut breaker, task, Signal::Unavailable, 0);
@@ -86,7 +86,7 @@ fn ten_tasks_that_run_repeatedly_open_the_breaker_after_twice_the_runs() {
 }
 
 #[test]
-fn unanswered_and_running_tasks_stay_within_the_breaker_threshold() {
+fn tasks_without_a_result_and_running_ones_stay_within_the_breaker_threshold() {
     let mut breaker = breaker(8);
     assert_eq!(breaker.start(8, Millis(0)), Start::Any);
     for task in 0..4 {
@@ -120,23 +120,23 @@ fn probes_run_one_at_a_time_with_doubling_waits_up_to_the_longest() {
 }
 
 #[test]
-fn any_answer_closes_the_breaker() {
+fn any_result_closes_the_breaker() {
     let mut breaker = open();
     probe(&mut breaker, 10, Signal::Unavailable, 1_000);
     let later = breaker.run_starts();
-    breaker.run_ended(later, &id(3), Signal::Answered, Millis(1_100));
+    breaker.run_ended(later, &id(3), Signal::Result, Millis(1_100));
     assert_eq!(breaker.state(), None);
     assert_eq!(breaker.start(5, Millis(1_100)), Start::Any);
     for task in 20..29 {
         run(&mut breaker, task, Signal::Unavailable, 2_000);
     }
-    assert_eq!(breaker.state(), None, "it counts from the last answer on");
+    assert_eq!(breaker.state(), None, "it counts from the last result on");
 }
 
 #[test]
 fn discounted_tasks_open_the_breaker_only_after_four_times_the_runs() {
     let mut breaker = open();
-    probe(&mut breaker, 10, Signal::Answered, 1_000);
+    probe(&mut breaker, 10, Signal::Result, 1_000);
     // The ten tasks that opened it may be the cause themselves.
     for round in 0..3 {
         for task in 0..10 {
@@ -153,16 +153,16 @@ fn discounted_tasks_open_the_breaker_only_after_four_times_the_runs() {
 }
 
 #[test]
-fn answer_to_a_run_from_before_the_outage_is_ignored() {
+fn result_of_a_run_from_before_the_outage_is_ignored() {
     let mut breaker = breaker(8);
     let (first, second) = (breaker.run_starts(), breaker.run_starts());
     for task in 0..9 {
         run(&mut breaker, task, Signal::Unavailable, 0);
     }
-    breaker.run_ended(first, &id(90), Signal::Answered, Millis(300));
+    breaker.run_ended(first, &id(90), Signal::Result, Millis(300));
     run(&mut breaker, 9, Signal::Unavailable, 300);
     assert!(breaker.state().is_some());
-    breaker.run_ended(second, &id(91), Signal::Answered, Millis(400));
+    breaker.run_ended(second, &id(91), Signal::Result, Millis(400));
     assert!(breaker.state().is_some());
 }
 
@@ -258,7 +258,7 @@ fn busy_counts_for_the_breaker_only_without_an_earlier_active_run() {
         run(&mut breaker, task, BUSY, 0);
     }
     assert_eq!(breaker.state(), None);
-    breaker.run_ended(working, &id(99), Signal::Answered, Millis(0));
+    breaker.run_ended(working, &id(99), Signal::Result, Millis(0));
     for task in 0..10 {
         run(&mut breaker, task, BUSY, 0);
     }

@@ -59,7 +59,7 @@ fn lone_task_of_a_group_loses_one_attempt_and_other_groups_go_on() {
     assert_eq!(runs.waits_until("a", 11_000), None);
     assert_eq!(runs.waits_until("b", 10_000), None);
     assert_eq!(runs.end("a/1", Signal::Unavailable, 11_000), (true, None));
-    assert_eq!(runs.end("a/2", Signal::Answered, 13_000), (false, None));
+    assert_eq!(runs.end("a/2", Signal::Result, 13_000), (false, None));
     assert_eq!(runs.waits_until("a", 13_000), None);
 }
 
@@ -70,7 +70,7 @@ fn task_that_always_fails_costs_its_attempts_in_a_group_with_results() {
     for second in 0..10 {
         let (spared, _) = runs.end("a/poison", Signal::InternalError, second * 1_000);
         attempts += u32::from(!spared);
-        runs.end("a/other", Signal::Answered, second * 1_000 + 1);
+        runs.end("a/other", Signal::Result, second * 1_000 + 1);
     }
     assert_eq!(attempts, 10);
 }
@@ -103,7 +103,7 @@ fn rejections_and_a_long_outage_close_the_group_instead_of_the_queue() {
 #[test]
 fn ledger_at_rest_is_forgotten_and_one_in_trouble_is_kept() {
     let mut runs = Runs::new();
-    runs.end("a/1", Signal::Answered, 0);
+    runs.end("a/1", Signal::Result, 0);
     runs.end("b/1", Signal::Unavailable, 0);
     let busy = Signal::Busy { retry_after: None };
     runs.end("c/1", busy, 0);

@@ -3,17 +3,17 @@
 use aws_sdk_secretsmanager::Client;
 use futures::future::join_all;
 
-use super::super::super::fake_aws::{FakeAws, Prepared, answer};
+use super::super::super::fake_aws::{FakeAws, Prepared, response};
 use super::*;
 
 const ARN: &str = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:token-AbCdEf";
 
 fn secret(text: &str) -> Prepared {
-    answer(200, json!({"ARN": ARN, "SecretString": text}).to_string())
+    response(200, json!({"ARN": ARN, "SecretString": text}).to_string())
 }
 
 fn error(status: u16, code: &str) -> Prepared {
-    answer(
+    response(
         status,
         json!({"__type": code, "message": "because"}).to_string(),
     )
@@ -25,14 +25,14 @@ fn with_secret(url: &str, aws: &FakeAws) -> HttpRunner {
     HttpRunner::new(url.parse().unwrap(), auth, PATIENT)
 }
 
-/// A server that accepts one value of `Authorization`. It answers any other with 401.
+/// A server that accepts one value of `Authorization`. It returns 401 for any other.
 async fn server_that_accepts(value: &'static str) -> Server {
-    server_that_answers(401, value).await
+    server_that_returns(401, value).await
 }
 
-/// A server that accepts one value of `Authorization`. It answers any other with the status
-/// `rejection`, and repeats it.
-async fn server_that_answers(rejection: u16, value: &'static str) -> Server {
+/// A server that accepts one value of `Authorization`. It returns the status `rejection` for any
+/// other, and repeats it.
+async fn server_that_returns(rejection: u16, value: &'static str) -> Server {
     Server::start(move |call, _| {
         let given = call.header("authorization").unwrap_or("nothing").to_owned();
         let status = if given == value { 200 } else { rejection };
@@ -47,7 +47,7 @@ async fn server_that_answers(rejection: u16, value: &'static str) -> Server {
 #[tokio::test]
 async fn a_secret_is_fetched_once_and_sent_whole() {
     let server = server_that_accepts("Bearer s3cret").await;
-    let aws = FakeAws::answering([secret("Bearer s3cret\n")]);
+    let aws = FakeAws::returning([secret("Bearer s3cret\n")]);
     let runner = with_secret(&server.url("/"), &aws);
 
     let tasks = ["a", "b", "c", "d"].map(task);
@@ -63,8 +63,8 @@ async fn a_secret_is_fetched_once_and_sent_whole() {
 #[tokio::test]
 async fn runner_fetches_a_rotated_secret_and_repeats_the_call() {
     for rejection in [401, 403] {
-        let server = server_that_answers(rejection, "new-value").await;
-        let aws = FakeAws::answering([secret("old-value"), secret("new-value")]);
+        let server = server_that_returns(rejection, "new-value").await;
+        let aws = FakeAws::returning([secret("old-value"), secret("new-value")]);
         let runner = with_secret(&server.url("/"), &aws);
 
         assert_eq!(runner.run(&task("a")).await, Outcome::Success);
@@ -82,8 +82,8 @@ async fn runner_fetches_a_rotated_secret_and_repeats_the_call() {
 
 #[tokio::test]
 async fn current_secret_that_is_rejected_repeatedly_is_refetched_once() {
-    let server = server_that_answers(403, "another").await;
-    let aws = FakeAws::answering([secret("Bearer current")]);
+    let server = server_that_returns(403, "another").await;
+    let aws = FakeAws::returning([secret("Bearer current")]);
     let runner = with_secret(&server.url("/"), &aws);
     for id in ["a", "b", "c", "d"] {
         let outcome = runner.run(&task(id)).await;
@@ -96,7 +96,7 @@ async fn current_secret_that_is_rejected_repeatedly_is_refetched_once() {
 #[tokio::test]
 async fn concurrent_rejected_calls_fetch_a_rotated_secret_once() {
     let server = server_that_accepts("new-value").await;
-    let aws = FakeAws::answering([secret("old-value"), secret("new-value")]);
+    let aws = FakeAws::returning([secret("old-value"), secret("new-value")]);
     let runner = with_secret(&server.url("/"), &aws);
 
     let tasks = ["a", "b", "c", "d", "e"].map(task);
@@ -109,7 +109,7 @@ async fn concurrent_rejected_calls_fetch_a_rotated_secret_once() {
 #[tokio::test]
 async fn unchanged_wrong_secret_means_rejecting_without_a_second_call() {
     let server = server_that_accepts("another").await;
-    let aws = FakeAws::answering([secret("Bearer wrong-value")]);
+    let aws = FakeAws::returning([secret("Bearer wrong-value")]);
 
     let outcome = with_secret(&server.url("/"), &aws).run(&task("a")).await;
 
@@ -121,7 +121,7 @@ async fn unchanged_wrong_secret_means_rejecting_without_a_second_call() {
 #[tokio::test]
 async fn rotated_secret_that_is_also_wrong_means_rejecting() {
     let server = server_that_accepts("another").await;
-    let aws = FakeAws::answering([secret("first-value"), secret("second-value")]);
+    let aws = FakeAws::returning([secret("first-value"), secret("second-value")]);
     let outcome = with_secret(&server.url("/"), &aws).run(&task("a")).await;
     assert!(matches!(outcome, Outcome::Rejecting { .. }), "{outcome:?}");
     assert_eq!((server.calls().len(), aws.made().len()), (2, 2));
@@ -157,13 +157,13 @@ async fn without_a_usable_secret_no_request_is_sent() {
             true,
             "InternalServiceError: because",
         ),
-        (answer(0, ""), true, "connection reset"),
-        (answer(200, binary), false, "holds no text"),
+        (response(0, ""), true, "connection reset"),
+        (response(200, binary), false, "holds no text"),
         (secret(" "), false, "holds no text"),
         (secret("two\nlines"), false, "characters that no header can"),
     ];
     for (prepared, passes, why) in cases {
-        let aws = FakeAws::answering([prepared]);
+        let aws = FakeAws::returning([prepared]);
         let outcome = with_secret(&server.url("/"), &aws).run(&task("a")).await;
         let reason = match (&outcome, passes) {
             (Outcome::Unavailable { reason }, true) | (Outcome::Rejecting { reason }, false) => {
@@ -182,7 +182,7 @@ async fn stale_secret_is_refetched_and_still_used_during_an_outage() {
     use super::super::secret::Secret;
     let ttl = Duration::from_secs(300);
     let denied = error(400, "AccessDeniedException");
-    let aws = FakeAws::answering([secret("one"), secret("two"), answer(0, ""), denied]);
+    let aws = FakeAws::returning([secret("one"), secret("two"), response(0, ""), denied]);
     let config = aws.config().to_builder();
     let once = aws_sdk_secretsmanager::config::retry::RetryConfig::disabled();
     let secret = Secret::new(Client::new(&config.retry_config(once).build()), ARN, ttl);
@@ -211,7 +211,7 @@ async fn stale_secret_is_refetched_and_still_used_during_an_outage() {
 
 #[test]
 fn reserved_and_malformed_secret_header_names_are_rejected() {
-    let client = Client::new(&FakeAws::answering([secret("x")]).config());
+    let client = Client::new(&FakeAws::returning([secret("x")]).config());
     for name in [
         "Host",
         "content-length",

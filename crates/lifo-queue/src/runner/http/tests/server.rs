@@ -33,9 +33,9 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts a server. `answer` gets each call and the number of calls before it.
+    /// Starts a server. `respond` gets each call and the number of calls before it.
     pub(super) async fn start(
-        answer: impl Fn(&Call, usize) -> Response<Body> + Clone + Send + Sync + 'static,
+        respond: impl Fn(&Call, usize) -> Response<Body> + Clone + Send + Sync + 'static,
     ) -> Self {
         let calls: Arc<Mutex<Vec<Call>>> = Arc::default();
         let remembered = Arc::clone(&calls);
@@ -48,7 +48,7 @@ impl Server {
                 body: to_bytes(body, usize::MAX).await.unwrap().to_vec(),
             };
             let mut calls = remembered.lock().unwrap();
-            let response = answer(&call, calls.len());
+            let response = respond(&call, calls.len());
             calls.push(call);
             response
         });
@@ -81,7 +81,7 @@ impl Drop for Server {
     }
 }
 
-/// The behaviour of a [`raw`] server after its answer.
+/// The behaviour of a [`raw`] server after its response.
 #[derive(Clone, Copy)]
 pub(super) enum After {
     /// Closes the connection.
@@ -96,8 +96,8 @@ pub(super) struct Raw {
     serving: JoinHandle<()>,
 }
 
-/// Starts a server that answers each connection with these bytes.
-pub(super) async fn raw(answer: &'static [u8], after: After) -> Raw {
+/// Starts a server that sends these bytes on each connection.
+pub(super) async fn raw(response: &'static [u8], after: After) -> Raw {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let serving = tokio::spawn(async move {
@@ -105,7 +105,7 @@ pub(super) async fn raw(answer: &'static [u8], after: After) -> Raw {
         loop {
             let (mut connection, _) = listener.accept().await.unwrap();
             // The server reads the request first. Otherwise the kernel would reset the connection,
-            // and the answer would be lost.
+            // and the response would be lost.
             let mut request = [0; 16 * 1024];
             let mut length = 0;
             while !request[..length].ends_with(b"}") && !request.starts_with(&[22]) {
@@ -114,7 +114,7 @@ pub(super) async fn raw(answer: &'static [u8], after: After) -> Raw {
                     _ => break,
                 }
             }
-            connection.write_all(answer).await.unwrap();
+            connection.write_all(response).await.unwrap();
             match after {
                 After::Close => drop(connection),
                 After::Hang => open.push(connection),

@@ -2,7 +2,7 @@
 
 use aws_smithy_types::date_time::{DateTime, Format};
 
-use super::super::super::fake_aws::{FakeAws, answer};
+use super::super::super::fake_aws::{FakeAws, response};
 use super::server::Call;
 use super::*;
 
@@ -75,7 +75,7 @@ fn signature_of(call: &Call, host: &str) -> String {
 #[tokio::test]
 async fn signature_matches_the_request_that_the_server_receives() {
     let server = Server::start(|_, _| Response::new(Body::empty())).await;
-    let aws = FakeAws::answering([answer(200, "unused")]);
+    let aws = FakeAws::returning([response(200, "unused")]);
     let runner = signing(&server.url("/prod/tasks?b=2&a=x%20y"), &aws);
     assert_eq!(runner.run(&task("é 1")).await, Outcome::Success);
 
@@ -115,7 +115,7 @@ async fn session_token_is_masked_in_the_reason() {
             .unwrap()
     })
     .await;
-    let aws = FakeAws::answering([answer(200, "unused")]);
+    let aws = FakeAws::returning([response(200, "unused")]);
     let outcome = signing(&server.url("/"), &aws).run(&task("a")).await;
     let reason = "HTTP 403 Forbidden: no match for x-amz-security-token:***".to_owned();
     assert_eq!(outcome, Outcome::Rejecting { reason });

@@ -1,4 +1,4 @@
-//! The answer of an endpoint, and the task's outcome.
+//! The response of an endpoint, and the task's outcome.
 
 use std::time::{Duration, SystemTime};
 
@@ -52,20 +52,20 @@ impl From<StatusCode> for Means {
     }
 }
 
-/// The answer to one call.
+/// The response to one call.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct Response {
     pub(super) status: StatusCode,
     retry_after: Option<Duration>,
     /// The start of its body in one line, without confidential texts.
     excerpt: String,
 }
 
-impl Answer {
+impl Response {
     /// Receives a response. Texts in `confidential` are removed from its body.
     ///
     /// # Errors
-    /// [`Outcome::Unavailable`] if the status is invalid, or a 2xx answer breaks off. In the second
+    /// [`Outcome::Unavailable`] if the status is invalid, or a 2xx response breaks off. In the second
     /// case it is unknown whether the endpoint did its work, and tasks run at least once.
     pub(super) async fn read(
         response: HttpResponse,
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_in_an_answer_are_masked() {
+    fn secrets_in_a_response_are_masked() {
         let secrets = [
             "Bearer s3cret-value".to_owned(),
             "s3cret-value".to_owned(),
