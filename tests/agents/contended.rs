@@ -84,7 +84,7 @@ impl Contended {
 
     /// Checks the rules that hold at every time.
     async fn check(&self, store: &dyn AgentStore) -> Result<(), StoreError> {
-        let calls: Vec<_> = self.lock().answered.keys().cloned().collect();
+        let calls: Vec<_> = self.lock().states.keys().cloned().collect();
         let rows = rows::stored(store, &calls).await?;
         if let Err(violation) = tally::check(&rows) {
             self.lock().violations.push(violation);

@@ -4,12 +4,12 @@
 //! not from the code. It has plain agents, queues of agents, and lines of pending calls. A state
 //! machine draws sequences of requests. Some are repeated, late or forged, and some are from a
 //! process that crashes between a write and its read. The queue executes them on a store. Every
-//! answer, every published event and every row of the table must equal the reference's.
+//! response, every published event and every row of the table must equal the reference's.
 //!
 //! | module | content |
 //! |---|---|
 //! | [`rule`] | every possible outcome of a request, with a name |
-//! | [`operation`] | requests and answers |
+//! | [`operation`] | requests and responses |
 //! | [`mod@reference`] | the reference model |
 //! | [`machine`], [`draw`] | which requests are drawn in which state |
 //! | [`subject`] | the queue under test |

@@ -121,14 +121,14 @@ pub fn call(id: &str, wanted: &str, arrived: u64) -> Call {
 
 /// Commits a change, which has to succeed.
 pub async fn done(store: &dyn AgentStore, change: &Change) {
-    let committed = store.commit(change).await.expect("an answer");
+    let committed = store.commit(change).await.expect("a result");
     assert_eq!(committed, Committed::Done, "{change:?}");
 }
 
 /// Adds a call to its line. No process serves the line.
 pub async fn wait(store: &dyn AgentStore, call: &Call) {
     let opened = store.open_line(&call.criteria, NOW).await;
-    opened.expect("an answer");
+    opened.expect("a result");
     done(store, &Change::wait(call)).await;
 }
 

@@ -24,7 +24,7 @@ pub enum Read {
 pub trait Watch: Send + Sync {
     async fn before(&self, _read: &Read) {}
 
-    /// Called after a read, before the answer is returned.
+    /// Called after a read, before the response is returned.
     async fn after(&self, _read: &Read) {}
 
     /// Called instead of a commit. Commits the change on the store, or not.
@@ -57,15 +57,15 @@ impl<W: Watch> Layer for Watching<W> {
             About::Commit(change) => {
                 let committed = self.watch.commit(&*self.store, change).await;
                 return committed
-                    .map(|committed| answer(committed).expect("the answer of a commit"));
+                    .map(|committed| answer(committed).expect("the result of a commit"));
             }
             About::Peek(queue, limit) => Read::Peek(queue.clone(), limit),
             About::CallsInLine(criteria, limit) => Read::CallsInLine(criteria.clone(), limit),
             _ => Read::Other(call.operation),
         };
         self.watch.before(&read).await;
-        let answer = call.on(self.store.clone()).await;
+        let response = call.on(self.store.clone()).await;
         self.watch.after(&read).await;
-        answer
+        response
     }
 }

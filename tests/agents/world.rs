@@ -132,14 +132,14 @@ impl World {
     pub async fn register(&self, id: &str, languages: &[&str], gender: &str) {
         let (name, profile) = (id.to_uppercase(), profile(languages, gender));
         let registered = self.queue.register(&agent_id(id), &name, &profile).await;
-        assert!(matches!(registered.expect("an answer"), Changed::Done(_)));
+        assert!(matches!(registered.expect("a result"), Changed::Done(_)));
     }
 
     /// Registers an agent and makes it available.
     pub async fn available(&self, id: &str, languages: &[&str], gender: &str) {
         self.register(id, languages, gender).await;
         let available = self.queue.become_available(&agent_id(id)).await;
-        assert!(matches!(available.expect("an answer"), Changed::Done(_)));
+        assert!(matches!(available.expect("a result"), Changed::Done(_)));
         self.tick().await;
     }
 
@@ -151,7 +151,7 @@ impl World {
 
     /// Queues an agent, and lets a millisecond pass.
     pub async fn enqueue(&self, id: &str) -> Enqueued {
-        let enqueued = self.queue.enqueue(&agent_id(id)).await.expect("an answer");
+        let enqueued = self.queue.enqueue(&agent_id(id)).await.expect("a result");
         assert!(matches!(enqueued.changed, Changed::Done(_)), "{enqueued:?}");
         self.tick().await;
         enqueued
@@ -170,7 +170,7 @@ impl World {
     /// Matches a new call, and lets a millisecond pass.
     pub async fn ask(&self, id: &str, wanted: &str) -> Matched {
         let call = self.call(id, wanted);
-        let matched = self.queue.match_call(&call).await.expect("an answer");
+        let matched = self.queue.match_call(&call).await.expect("a result");
         self.tick().await;
         matched
     }
@@ -188,12 +188,12 @@ impl World {
     pub async fn finish(&self, id: &str, call: &str, ticket: Ticket) -> Changed {
         let (id, call) = (agent_id(id), call_id(call));
         let finished = self.queue.finish(&id, &call, ticket).await;
-        finished.expect("an answer")
+        finished.expect("a result")
     }
 
     /// The agent.
     pub async fn agent(&self, id: &str) -> Agent {
-        let agent = self.store.agent(&agent_id(id)).await.expect("an answer");
+        let agent = self.store.agent(&agent_id(id)).await.expect("a result");
         agent.expect("the agent is there")
     }
 
@@ -210,26 +210,26 @@ impl World {
 
     /// The outcome of a call.
     pub async fn state_of(&self, call: &str) -> CallState {
-        let record = self.queue.call(&call_id(call)).await.expect("an answer");
+        let record = self.queue.call(&call_id(call)).await.expect("a result");
         record.expect("the call is there").state
     }
 
     /// Each queue's depth, by its values.
     pub async fn depths(&self) -> Vec<(String, u64)> {
-        let queues = self.queue.queues().await.expect("an answer").into_iter();
+        let queues = self.queue.queues().await.expect("a result").into_iter();
         let plain = queues.map(|is| (is.queue.to_string().replacen("Q#", "", 1), is.depth));
         plain.collect()
     }
 
     /// Runs one sweep.
     pub async fn sweep(&self) -> SweepReport {
-        self.queue.sweep(&*self.publisher).await.expect("an answer")
+        self.queue.sweep(&*self.publisher).await.expect("a result")
     }
 
     /// Everything stored. Only the given calls are read.
     pub async fn rows(&self, calls: &[&str]) -> rows::Rows {
         let calls: Vec<_> = calls.iter().map(|id| call_id(id)).collect();
-        rows::stored(&*self.store, &calls).await.expect("an answer")
+        rows::stored(&*self.store, &calls).await.expect("a result")
     }
 }
 

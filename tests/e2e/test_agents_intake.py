@@ -21,15 +21,15 @@ def test_a_pending_call_gets_the_next_queued_agent(
     crew.send(call_id)
     wait_for_call(agents, call_id, "pending")
     agent = crew.register("Mia")
-    answer = crew.enqueue(agent)
-    assert answer["assignment"]["callId"] == call_id
-    assert answer["assignment"]["agentId"] == agent
+    response = crew.enqueue(agent)
+    assert response["assignment"]["callId"] == call_id
+    assert response["assignment"]["agentId"] == agent
     call = wait_for_call(agents, call_id, "assigned")
-    assert call["assignment"] == answer["assignment"]
+    assert call["assignment"] == response["assignment"]
     published = assignments.wait_for(
         lambda message: message.attributes.get("callId") == call_id, 20, "the assignment"
     )
-    assert published[0].json() == answer["assignment"]
+    assert published[0].json() == response["assignment"]
 
 
 def test_calls_of_a_group_get_agents_in_the_order_of_the_calls_and_of_the_agents(agents: DeployedAgents) -> None:
@@ -37,8 +37,8 @@ def test_calls_of_a_group_get_agents_in_the_order_of_the_calls_and_of_the_agents
     queued = crew.queued("One", "Two", "Three")
     calls = [fresh("call") for _ in queued]
     agents.send_calls(intake_message(call, crew.criteria) for call in calls)
-    answers = [wait_for_call(agents, call, "assigned") for call in calls]
-    assert [answer["assignment"]["agentId"] for answer in answers] == queued
+    responses = [wait_for_call(agents, call, "assigned") for call in calls]
+    assert [response["assignment"]["agentId"] for response in responses] == queued
 
 
 def test_pending_calls_get_agents_in_the_order_of_arrival(agents: DeployedAgents) -> None:
@@ -51,16 +51,16 @@ def test_pending_calls_get_agents_in_the_order_of_arrival(agents: DeployedAgents
     assert served == calls
 
 
-def test_a_redelivered_call_gets_its_first_answer(agents: DeployedAgents) -> None:
+def test_a_redelivered_call_gets_its_first_response(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     first, second = crew.queued("Bea", "Zoe")
     call_id = fresh("call")
     crew.send(call_id)
-    answer = wait_for_call(agents, call_id, "assigned")
-    assert answer["assignment"]["agentId"] == first
+    response = wait_for_call(agents, call_id, "assigned")
+    assert response["assignment"]["agentId"] == first
     redelivered = {"Records": [sqs_record(call_id, crew.criteria)]}
     assert agents.invoke("match-calls", redelivered) == {"batchItemFailures": []}
-    assert wait_for_call(agents, call_id, "assigned") == answer
+    assert wait_for_call(agents, call_id, "assigned") == response
     assert status(agents, second) == "queued"
 
 

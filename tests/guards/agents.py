@@ -105,9 +105,9 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     one_change(
         "continue with a group after a failure",
         _LANE,
-        """            answers.push(batch.passed_on(one(call).await));
-            if answers.last().is_some_and(Result::is_err) || self.is_over() {""",
-        """            answers.push(batch.passed_on(one(call).await));
+        """            results.push(batch.passed_on(one(call).await));
+            if results.last().is_some_and(Result::is_err) || self.is_over() {""",
+        """            results.push(batch.passed_on(one(call).await));
             if self.is_over() {""",
     ),
     one_change(

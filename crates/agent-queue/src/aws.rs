@@ -84,19 +84,19 @@ impl AwsPublisher {
                 .build()
                 .map_err(|e| e.to_string())
         });
-        let answer = match entries.collect::<Result<Vec<_>, String>>() {
+        let result = match entries.collect::<Result<Vec<_>, String>>() {
             Err(reason) => Err(reason),
             Ok(entries) => {
                 let request = self.sns.publish_batch().topic_arn(&self.topic);
                 let request = request.set_publish_batch_request_entries(Some(entries));
                 let sent = request.send().await.map_err(|e| error_chain::chain(&e));
-                sent.map(|answer| {
-                    let taken = answer.successful().iter().filter_map(|entry| entry.id());
-                    batch::outcomes(messages.len(), taken, answer.failed())
+                sent.map(|response| {
+                    let taken = response.successful().iter().filter_map(|entry| entry.id());
+                    batch::outcomes(messages.len(), taken, response.failed())
                 })
             }
         };
-        answers(messages, |a| a.call_id.as_str(), answer)
+        results(messages, |a| a.call_id.as_str(), result)
     }
 
     async fn expired(
@@ -116,19 +116,19 @@ impl AwsPublisher {
                 .build()
                 .map_err(|e| e.to_string())
         });
-        let answer = match entries.collect::<Result<Vec<_>, String>>() {
+        let result = match entries.collect::<Result<Vec<_>, String>>() {
             Err(reason) => Err(reason),
             Ok(entries) => {
                 let request = self.sqs.send_message_batch().queue_url(&self.dead_letters);
                 let sent = request.set_entries(Some(entries)).send().await;
                 let sent = sent.map_err(|e| error_chain::chain(&e));
-                sent.map(|answer| {
-                    let taken = answer.successful().iter().map(|entry| entry.id());
-                    batch::outcomes(messages.len(), taken, answer.failed())
+                sent.map(|response| {
+                    let taken = response.successful().iter().map(|entry| entry.id());
+                    batch::outcomes(messages.len(), taken, response.failed())
                 })
             }
         };
-        answers(messages, |call| call.call_id.as_str(), answer)
+        results(messages, |call| call.call_id.as_str(), result)
     }
 }
 
@@ -189,19 +189,19 @@ impl Publisher for AwsPublisher {
         for batch in expired.chunks(batch::MAX_MESSAGES) {
             batches.push(self.expired(batch).boxed());
         }
-        let mut answers: Vec<_> = stream::iter(batches).buffered(PARALLEL).concat().await;
-        answers.sort_by_key(|(index, _)| *index);
-        answers.into_iter().map(|(_, answer)| answer).collect()
+        let mut results: Vec<_> = stream::iter(batches).buffered(PARALLEL).concat().await;
+        results.sort_by_key(|(index, _)| *index);
+        results.into_iter().map(|(_, result)| result).collect()
     }
 }
 
 /// The result of each message of a batch. If the request failed, every message has its error.
-fn answers<T>(
+fn results<T>(
     messages: &[(usize, &T)],
     call: impl Fn(&T) -> &str,
-    answer: Result<Vec<Result<(), Rejected>>, String>,
+    result: Result<Vec<Result<(), Rejected>>, String>,
 ) -> Vec<(usize, Result<(), PublishError>)> {
-    let reasons = match answer {
+    let reasons = match result {
         Err(reason) => vec![Some(reason); messages.len()],
         Ok(outcomes) => {
             let rejected = outcomes.into_iter().map(Result::err);
@@ -212,8 +212,8 @@ fn answers<T>(
     };
     let one = |((index, about), reason): (&(usize, &T), Option<String>)| {
         let call = call(about).to_owned();
-        let answer = reason.map_or(Ok(()), |reason| Err(PublishError { call, reason }));
-        (*index, answer)
+        let result = reason.map_or(Ok(()), |reason| Err(PublishError { call, reason }));
+        (*index, result)
     };
     messages.iter().zip(reasons).map(one).collect()
 }

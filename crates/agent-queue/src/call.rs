@@ -10,7 +10,7 @@
 //! | assigned | cancelled | the caller, before the agent has answered |
 //!
 //! No other transition exists. A pending call is also called *pending*. A redelivered call gets its
-//! current state as the answer. A call that returned to its line gets the next number when it is
+//! current state as the response. A call that returned to its line gets the next number when it is
 //! assigned again. A finished call is kept for [`RETENTION`].
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! The commands of `agent-desk`, and their answers: JSON in, JSON out.
+//! The commands of `agent-desk`, and their responses: JSON in, JSON out.
 
-mod answer;
 mod command;
+mod response;
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::queue::{AgentQueue, QueueError};
 use crate::seed::{self, SeedError};
 use crate::time::Clock;
 
-pub use self::answer::{AgentView, Answer, LineView, PendingView, QueueView};
 pub use self::command::{Command, CommandError};
+pub use self::response::{AgentView, LineView, PendingView, QueueView, Response};
 
 #[derive(Clone)]
 pub struct Desk {
@@ -71,9 +71,9 @@ impl Desk {
     }
 
     /// Executes a command.
-    pub async fn execute(&self, command: Command) -> Result<(Answer, DeskReport), DeskError> {
+    pub async fn execute(&self, command: Command) -> Result<(Response, DeskReport), DeskError> {
         let mut report = DeskReport::default();
-        let answer = match command {
+        let response = match command {
             Command::Register(id, name, profile) => {
                 let changed = self.queue.register(&id, &name, &profile).await?;
                 self.changed(changed, None)
@@ -89,7 +89,7 @@ impl Desk {
                 report.agents_queued = u32::try_from(all.queued).unwrap_or(u32::MAX);
                 report.expired = all.expired;
                 self.publish(&all.assignments, &mut report).await;
-                Answer::AllQueued {
+                Response::AllQueued {
                     queued: all.queued,
                     assignments: all.assignments,
                     cut_short: all.cut_short,
@@ -122,48 +122,52 @@ impl Desk {
                 let record = self.queue.call(&id).await?;
                 let waits = record.as_ref().filter(|it| it.state == CallState::Pending);
                 let shown = waits.map(|it| PendingView::of(&it.call, self.clock.now()));
-                let mut answer = Answer::call(id, record.map(|record| record.state));
-                if let Answer::Call { pending, .. } = &mut answer {
+                let mut response = Response::call(id, record.map(|record| record.state));
+                if let Response::Call { pending, .. } = &mut response {
                     *pending = shown;
                 }
-                answer
+                response
             }
             Command::CancelCall(id) => {
                 let cancel = self.queue.cancel(&id).await?;
                 report.cancelled = u32::from(cancel == Cancel::Done);
-                Answer::call(id, Some(cancel.state()))
+                Response::call(id, Some(cancel.state()))
             }
             Command::Queues => {
                 let queues = self.queue.queues().await?;
                 let pending = self.queue.pending().await?;
                 let oldest = self.queue.first_of_lines().await?;
-                Answer::queues(queues, pending, &oldest, self.clock.now())
+                Response::queues(queues, pending, &oldest, self.clock.now())
             }
             Command::Calls(limit) => {
                 let calls = self.queue.pending_calls(limit).await?;
                 let now = self.clock.now();
                 let calls = calls.iter().map(|call| PendingView::of(call, now));
-                Answer::Calls {
+                Response::Calls {
                     calls: calls.collect(),
                 }
             }
             Command::Agents(after, limit) => {
                 let page = self.queue.agents(after.as_ref(), limit).await?;
-                Answer::agents(page, &self.queue.settings().dimensions)
+                Response::agents(page, &self.queue.settings().dimensions)
             }
         };
-        Ok((answer, report))
+        Ok((response, report))
     }
 
-    async fn match_call(&self, call: &Call, report: &mut DeskReport) -> Result<Answer, DeskError> {
+    async fn match_call(
+        &self,
+        call: &Call,
+        report: &mut DeskReport,
+    ) -> Result<Response, DeskError> {
         let matched = self.queue.match_call(call).await?;
         report.calls_queued = matched.queued.into();
         report.expired = matched.expired;
         self.publish(&matched.assignments, report).await;
-        Ok(Answer::call(call.id.clone(), Some(matched.state)))
+        Ok(Response::call(call.id.clone(), Some(matched.state)))
     }
 
-    async fn enqueue(&self, id: &AgentId, report: &mut DeskReport) -> Result<Answer, DeskError> {
+    async fn enqueue(&self, id: &AgentId, report: &mut DeskReport) -> Result<Response, DeskError> {
         let enqueued = self.queue.enqueue(id).await?;
         report.agents_queued = matches!(enqueued.changed, Changed::Done(_)).into();
         report.expired = enqueued.expired;
@@ -178,7 +182,7 @@ impl Desk {
         Ok(self.changed(changed, assignment))
     }
 
-    async fn seed(&self, count: u32) -> Result<Answer, DeskError> {
+    async fn seed(&self, count: u32) -> Result<Response, DeskError> {
         if !self.seed_enabled {
             return Err(SeedError::Off.into());
         }
@@ -191,7 +195,7 @@ impl Desk {
                 agents.push(AgentView::of(&agent, dimensions));
             }
         }
-        Ok(Answer::Seeded { agents })
+        Ok(Response::Seeded { agents })
     }
 
     /// Publishes new assignments. If that fails, the sweep publishes them later.
@@ -211,22 +215,22 @@ impl Desk {
         }
     }
 
-    fn changed(&self, changed: Changed, assignment: Option<Assignment>) -> Answer {
+    fn changed(&self, changed: Changed, assignment: Option<Assignment>) -> Response {
         let dimensions = &self.queue.settings().dimensions;
         match changed {
-            Changed::Done(agent) => Answer::Changed {
+            Changed::Done(agent) => Response::Changed {
                 changed: true,
                 rejected: None,
                 agent: Some(AgentView::of(&agent, dimensions)),
                 assignment,
             },
-            Changed::Rejected { why, agent } => Answer::Changed {
+            Changed::Rejected { why, agent } => Response::Changed {
                 changed: false,
                 rejected: Some(why.to_string()),
                 agent: Some(AgentView::of(&agent, dimensions)),
                 assignment,
             },
-            Changed::Unknown => Answer::Changed {
+            Changed::Unknown => Response::Changed {
                 changed: false,
                 rejected: Some("no agent has this agentId; register it first".to_owned()),
                 agent: None,

@@ -24,7 +24,7 @@ pub use self::batch::Batch;
 use self::view::{Pick, View};
 use crate::call::{Call, CallRecord};
 use crate::criteria::Criteria;
-use crate::matcher::{Matched, answered};
+use crate::matcher::{Matched, assigned};
 use crate::meet::{MatchOutcome, PARALLEL_READS, TryOutcome};
 use crate::queue::{AgentQueue, QueueError};
 use crate::transaction::Before;
@@ -66,8 +66,8 @@ enum Claimed {
 }
 
 impl AgentQueue {
-    /// Assigns new calls of one criteria in their order, or sets them to pending. The answers have
-    /// the same order. An error or the deadline may end it early: calls without an answer were not
+    /// Assigns new calls of one criteria in their order, or sets them to pending. The results have
+    /// the same order. An error or the deadline may end it early: calls without a result were not
     /// begun.
     pub async fn match_lane(
         &self,
@@ -118,26 +118,26 @@ impl AgentQueue {
             at_once = join_all(calls.iter().zip(known).map(claim)).await;
         }
         let mut at_once = at_once.into_iter();
-        let mut answers = vec![];
+        let mut results = vec![];
         for call in calls {
             let met = match at_once.next() {
                 Some(Ok(None)) | None => lane.claim(call, 1).await,
                 Some(met) => met,
             };
-            let answer = match met {
+            let result = match met {
                 // The claim has passed it on.
-                Ok(Some(MatchOutcome::Assigned(assignment))) => Ok(answered(assignment)),
+                Ok(Some(MatchOutcome::Assigned(assignment))) => Ok(assigned(assignment)),
                 Ok(Some(MatchOutcome::Known(record))) => batch.passed_on(self.known(record).await),
                 Ok(_) => batch.passed_on(self.wait(call).await),
                 Err(error) => Err(error),
             };
-            let failed = answer.is_err();
-            answers.push(answer);
+            let failed = result.is_err();
+            results.push(result);
             if failed && at_once.len() == 0 {
                 break;
             }
         }
-        answers
+        results
     }
 
     /// The known calls of a lane, if some may be known. A known call would claim an agent only to
@@ -165,14 +165,14 @@ impl AgentQueue {
         batch: &Batch,
         one: impl Fn(&'a Call) -> F,
     ) -> Vec<Result<Matched, QueueError>> {
-        let mut answers = vec![];
+        let mut results = vec![];
         for call in calls {
-            answers.push(batch.passed_on(one(call).await));
-            if answers.last().is_some_and(Result::is_err) || self.is_over() {
+            results.push(batch.passed_on(one(call).await));
+            if results.last().is_some_and(Result::is_err) || self.is_over() {
                 break;
             }
         }
-        answers
+        results
     }
 
     /// Assigns one call in strict order.
@@ -189,7 +189,7 @@ impl AgentQueue {
             return self.wait(call).await;
         }
         match self.meet(call, Before::New).await? {
-            MatchOutcome::Assigned(assignment) => Ok(answered(assignment)),
+            MatchOutcome::Assigned(assignment) => Ok(assigned(assignment)),
             MatchOutcome::Known(record) => self.known(record).await,
             MatchOutcome::NoAgent | MatchOutcome::NoRecord => self.wait(call).await,
         }
@@ -269,7 +269,7 @@ impl Lane<'_> {
                 match &*met {
                     MatchOutcome::Assigned(assignment) => {
                         self.queue.windows.won(self.criteria);
-                        let matched = Ok(answered(assignment.clone()));
+                        let matched = Ok(assigned(assignment.clone()));
                         drop(self.batch.passed_on(matched));
                     }
                     _ => drop(self.batch.claims().remove(&entry.ticket)),

@@ -21,7 +21,7 @@
 //! | [`aws`] | the topic and the dead-letter queue on SNS and SQS |
 //! | [`sweep`] | ends expired call leases, expires and assigns pending calls, publishes remaining events |
 //! | [`intake`] | parses and processes the messages of the call queue |
-//! | [`desk`] | the commands of `agent-desk`, and their answers |
+//! | [`desk`] | the commands of `agent-desk`, and their responses |
 //! | [`seed`] | sample agents, for trying the queue |
 //! | [`time`] | times in microseconds, and the clock |
 //! | [`schema`] | the names of the table's keys and attributes |

@@ -123,7 +123,7 @@ impl AgentQueue {
         Ok(lease.filter(|lease| lease.ticket == made.ticket && !lease.answered))
     }
 
-    /// Answers a redelivered call. If it is pending, the line is served again: the process that
+    /// Returns the state of a redelivered call. If it is pending, the line is served again: the process that
     /// wrote the call may have crashed before its read.
     pub(crate) async fn known(&self, record: CallRecord) -> Result<Matched, QueueError> {
         match record.state {
@@ -199,7 +199,7 @@ impl AgentQueue {
     }
 }
 
-pub(crate) fn answered(assignment: Assignment) -> Matched {
+pub(crate) fn assigned(assignment: Assignment) -> Matched {
     Matched {
         state: CallState::Assigned(assignment.clone()),
         assignments: vec![assignment],

@@ -117,7 +117,7 @@ impl AgentQueue {
         };
         if let Some(record) = call_there(&rejections) {
             return Ok(TryOutcome::Ended(Box::new(match record.state {
-                // This change made it. Its answer was lost for longer than its token is valid.
+                // This change made it. Its response was lost for longer than its token is valid.
                 CallState::Assigned(made) if made == assignment => {
                     MatchOutcome::Assigned(assignment)
                 }

@@ -12,7 +12,7 @@ use crate::queue::{AgentQueue, QueueError};
 
 #[async_trait]
 pub trait Publisher: Send + Sync {
-    /// Publishes each event. The answers are in the same order.
+    /// Publishes each event. The results are in the same order.
     async fn publish(&self, events: &[OutboxEvent]) -> Vec<Result<(), PublishError>>;
 }
 
@@ -73,11 +73,11 @@ impl AgentQueue {
             return Ok(Published::default());
         }
         let events: Vec<_> = outbox.iter().map(|entry| entry.event.clone()).collect();
-        let answers = publisher.publish(&events).await;
+        let results = publisher.publish(&events).await;
         let mut published = Published::default();
         let mut done = vec![];
-        for (entry, answer) in outbox.iter().zip(answers) {
-            match (answer, &entry.event) {
+        for (entry, result) in outbox.iter().zip(results) {
+            match (result, &entry.event) {
                 (Ok(()), OutboxEvent::Assigned(made)) => {
                     tracing::info!(
                         agent = %made.agent_id,

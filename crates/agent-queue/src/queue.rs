@@ -146,7 +146,7 @@ impl AgentQueue {
     }
 
     /// The same queue for one invocation. It starts no attempt after `deadline`, and waits at most
-    /// until then for the answer to a change. Both queues share their counters.
+    /// until then for the response to a change. Both queues share their counters.
     pub fn until(&self, deadline: Instant) -> Self {
         Self {
             deadline: Some(deadline),
@@ -178,7 +178,7 @@ impl AgentQueue {
         self.tally.lost_matches.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Commits a change. After a conflict, throttling or no answer it retries the same change, with
+    /// Commits a change. After a conflict, throttling or no response it retries the same change, with
     /// the same token and with jitter, a bounded number of times.
     pub(crate) async fn commit(
         &self,
@@ -199,11 +199,11 @@ impl AgentQueue {
         &self,
         change: &Change,
     ) -> Result<Option<Outcome>, QueueError> {
-        let unanswered = AtomicBool::new(false);
+        let no_response = AtomicBool::new(false);
         let worth_it = |again: &Again| match again {
-            Again::Conflict => unanswered.load(Ordering::Relaxed),
+            Again::Conflict => no_response.load(Ordering::Relaxed),
             Again::Store(error) => {
-                unanswered.store(true, Ordering::Relaxed);
+                no_response.store(true, Ordering::Relaxed);
                 error.is_transient()
             }
         };
@@ -247,7 +247,7 @@ impl AgentQueue {
             return commit.await;
         };
         match timeout_at(deadline, commit).await {
-            Ok(answer) => answer,
+            Ok(result) => result,
             Err(elapsed) => Err(StoreError::Unanswered {
                 operation: "commit",
                 source: Box::new(elapsed),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_queue::desk::{Answer, Command, Desk};
+use agent_queue::desk::{Command, Desk, Response};
 use agent_queue::queue::AgentQueue;
 use agent_queue::time::SystemClock;
 use lambda::agents::{self, Agents};
@@ -13,7 +13,7 @@ use lambda::telemetry::metrics::Metrics;
 use lambda::{Context, Failure, Handler, sqs};
 use serde_json::Value;
 
-/// Time kept before the function's deadline to publish assignments and to answer.
+/// Time kept before the function's deadline to publish assignments and to respond.
 const MARGIN: Duration = Duration::from_secs(9);
 
 fn main() -> Result<(), lambda::Error> {
@@ -44,9 +44,9 @@ async fn start() -> Result<Serves, Failure> {
 }
 
 impl Handler for Serves {
-    type Response = Answer;
+    type Response = Response;
 
-    async fn handle(&self, event: Value, context: Context) -> Result<Answer, Failure> {
+    async fn handle(&self, event: Value, context: Context) -> Result<Response, Failure> {
         let command = Command::read(event, &self.queue.settings().dimensions)?;
         let deadline = sqs::deadline(&context, MARGIN);
         let (name, agent, call) = command.subject();
@@ -56,12 +56,12 @@ impl Handler for Serves {
         );
         let done = self.desk.until(deadline).execute(command).await;
         self.metrics.emit(&self.queue.counted());
-        let (answer, report) = done?;
+        let (response, report) = done?;
         tracing::info!(
             command = name,
             agent,
             call,
-            rejected = answer.rejected(),
+            rejected = response.rejected(),
             assigned = report.assigned,
             queued = report.calls_queued,
             cancelled = report.cancelled,
@@ -73,6 +73,6 @@ impl Handler for Serves {
             "command"
         );
         self.metrics.emit(&report);
-        Ok(answer)
+        Ok(response)
     }
 }

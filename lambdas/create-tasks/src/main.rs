@@ -2,8 +2,8 @@
 //! event is from an operator or a schedule, or an HTTP request through a Function URL or an HTTP
 //! API.
 
-mod answer;
 mod http;
+mod response;
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use lifo_queue::time::SystemClock;
 use lifo_queue::trace::Tracer;
 use serde_json::Value;
 
-use crate::answer::Answer;
 use crate::http::HttpResponse;
+use crate::response::Response;
 
 fn main() -> Result<(), lambda::Error> {
     lambda::serve(1, start())
@@ -52,19 +52,19 @@ async fn start() -> Result<Creates, Failure> {
 }
 
 impl Handler for Creates {
-    type Response = Answer;
+    type Response = Response;
 
-    async fn handle(&self, event: Value, _context: Context) -> Result<Answer, Failure> {
+    async fn handle(&self, event: Value, _context: Context) -> Result<Response, Failure> {
         if http::is_request(&event) {
-            let answer = match http::read(&event, self.simulation) {
+            let response = match http::read(&event, self.simulation) {
                 Ok(request) => HttpResponse::of(&self.carry_out(request).await),
                 Err(rejected) => HttpResponse::from(rejected),
             };
-            return Ok(Answer::Http(answer));
+            return Ok(Response::Http(response));
         }
         let request = request::read(event, self.simulation)?;
         let simulated = matches!(request, Request::Simulate(_));
-        Answer::to_invoker(self.carry_out(request).await, simulated)
+        Response::to_invoker(self.carry_out(request).await, simulated)
     }
 
     fn tracer(&self) -> Option<&Arc<Tracer>> {

@@ -1,4 +1,4 @@
-//! The answer to the caller.
+//! The response to the caller.
 
 use lambda::Failure;
 use lifo_queue::create::CreateReport;
@@ -9,7 +9,7 @@ use crate::http::HttpResponse;
 /// A report for a direct caller, an HTTP response for a caller through a gateway.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(crate) enum Answer {
+pub(crate) enum Response {
     Report(CreateReport),
     Http(HttpResponse),
 }
@@ -26,7 +26,7 @@ struct SimulationFailed {
     error: String,
 }
 
-impl Answer {
+impl Response {
     /// The report, or the failure of a simulation that did not create every task.
     pub(crate) fn to_invoker(report: CreateReport, simulated: bool) -> Result<Self, Failure> {
         match report.failed.first() {

@@ -1,4 +1,4 @@
-//! Runs the binary with a runtime API of the test: checks the answer to the caller, and the log.
+//! Runs the binary with a runtime API of the test: checks the response to the caller, and the log.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// Serves one event. Returns the path and the body of the function's answer, and the log until then
+/// Serves one event. Returns the path and the body of the function's response, and the log until then
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>).
 fn invoke(environment: &[(&str, &str)], event: &Value) -> (String, Value, Vec<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -48,7 +48,7 @@ fn start(api: &str, environment: &[(&str, &str)]) -> Child {
         .unwrap()
 }
 
-/// Answers requests on one connection until the function posts or closes the connection.
+/// Responds to requests on one connection until the function posts or closes the connection.
 fn serve(connection: &mut TcpStream, event: &Value) -> Option<(String, Value)> {
     let mut reader = BufReader::new(connection.try_clone().unwrap());
     loop {
@@ -59,7 +59,7 @@ fn serve(connection: &mut TcpStream, event: &Value) -> Option<(String, Value)> {
         let path = request.split(' ').nth(1).unwrap().to_owned();
         let body = body(&mut reader);
         let next = path.ends_with("/invocation/next");
-        let answer = if next {
+        let response = if next {
             event.to_string()
         } else {
             String::new()
@@ -68,9 +68,9 @@ fn serve(connection: &mut TcpStream, event: &Value) -> Option<(String, Value)> {
             connection,
             "HTTP/1.1 {}\r\nlambda-runtime-aws-request-id: request-1\r\n\
              lambda-runtime-deadline-ms: 0\r\nlambda-runtime-trace-id: Root=1-trace\r\n\
-             content-length: {}\r\n\r\n{answer}",
+             content-length: {}\r\n\r\n{response}",
             if next { "200 OK" } else { "202 Accepted" },
-            answer.len(),
+            response.len(),
         )
         .unwrap();
         if !next {

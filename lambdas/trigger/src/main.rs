@@ -31,7 +31,7 @@ struct Wakes {
 
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer {
+enum Response {
     Published,
     AlreadyAwake,
     AlreadyNotified,
@@ -59,11 +59,11 @@ async fn start() -> Result<Wakes, Failure> {
 }
 
 impl Handler for Wakes {
-    type Response = Answer;
+    type Response = Response;
 
-    async fn handle(&self, event: Value, _context: Context) -> Result<Answer, Failure> {
+    async fn handle(&self, event: Value, _context: Context) -> Result<Response, Failure> {
         let Some(event) = event::read(event)? else {
-            return Ok(Answer::NothingInserted);
+            return Ok(Response::NothingInserted);
         };
         event
             .causes
@@ -73,10 +73,10 @@ impl Handler for Wakes {
         tracing::info!(event = event.id, reason = ?event.reason, tasks = event.tasks, ?wake, "wake-up");
         self.metrics.emit(&wake);
         Ok(match wake {
-            Wake::Published => Answer::Published,
-            Wake::AlreadyAwake => Answer::AlreadyAwake,
-            Wake::AlreadyNotified => Answer::AlreadyNotified,
-            Wake::Paused => Answer::Paused,
+            Wake::Published => Response::Published,
+            Wake::AlreadyAwake => Response::AlreadyAwake,
+            Wake::AlreadyNotified => Response::AlreadyNotified,
+            Wake::Paused => Response::Paused,
         })
     }
 

@@ -26,7 +26,7 @@ pub(super) struct State {
     /// For each tokio task and each queue or line: the number of commits before its last read.
     pub(super) looks: BTreeMap<(Id, String), u64>,
     pub(super) assignments: Vec<Assignment>,
-    pub(super) answered: BTreeMap<CallId, &'static str>,
+    pub(super) states: BTreeMap<CallId, &'static str>,
     tickets: BTreeSet<String>,
     pub(super) violations: Vec<String>,
 }
@@ -43,7 +43,7 @@ impl State {
             pending: BTreeMap::new(),
             looks: BTreeMap::new(),
             assignments: vec![],
-            answered: BTreeMap::new(),
+            states: BTreeMap::new(),
             tickets: BTreeSet::new(),
             violations: vec![],
         }
@@ -56,7 +56,7 @@ impl State {
         for step in &change.steps {
             match step {
                 Step::Call(before, record) => {
-                    found.extend(self.answer(*before, &record.call.id, &record.state));
+                    found.extend(self.transition(*before, &record.call.id, &record.state));
                     if let CallState::Assigned(made) = &record.state {
                         found.extend(self.assigned(made, *before, change, order, passes));
                         self.assignments.push(made.clone());
@@ -106,8 +106,8 @@ impl State {
     }
 
     /// A call changes its state only from the state that the change expects.
-    fn answer(&mut self, before: Before, call: &CallId, state: &CallState) -> Option<String> {
-        let was = self.answered.insert(call.clone(), state.as_str());
+    fn transition(&mut self, before: Before, call: &CallId, state: &CallState) -> Option<String> {
+        let was = self.states.insert(call.clone(), state.as_str());
         let right = match before {
             Before::New => was.is_none(),
             Before::Pending => was == Some("pending"),

@@ -6,12 +6,12 @@ use tokio::runtime::Runtime;
 
 use super::ledger::Ledger;
 use super::machine::Machine;
-use super::operation::{Answer, Operation};
+use super::operation::{Operation, Response};
 use super::rule::Rule;
 use super::subject::{Failure, Subject};
 use crate::rows::Rows;
 
-/// Runs sequences, each on a fresh store. After every request, the answer and everything stored
+/// Runs sequences, each on a fresh store. After every request, the response and everything stored
 /// must equal the reference's.
 pub fn hold(
     plan: &Plan,
@@ -38,34 +38,34 @@ async fn run(
         let failed = |failure: Failure| format!("{}: {failure}", operation.wish.name());
         machine.perform(operation);
         let Some((expected, rule)) = machine.last.clone() else {
-            return Err("the reference has no answer".to_owned());
+            return Err("the reference has no response".to_owned());
         };
-        let answer = subject.perform(operation).await.map_err(failed)?;
+        let response = subject.perform(operation).await.map_err(failed)?;
         let after = subject.rows().await.map_err(failed)?;
         let table = machine.reference.rows();
         subject.learn(&after, &table);
-        let (answer, after) = numbered(&subject, answer, after);
-        if answer != expected {
+        let (response, after) = numbered(&subject, response, after);
+        if response != expected {
             return Err(format!(
-                "{}\n  expected answer {expected:?}\n  actual answer   {answer:?}",
+                "{}\n  expected response {expected:?}\n  actual response   {response:?}",
                 rule.row()
             ));
         }
         same(&table, &after).map_err(|difference| format!("{}\n{difference}", rule.row()))?;
-        ledger.enter(&answer, &before, &after)?;
+        ledger.enter(&response, &before, &after)?;
         before = after;
-        figures.count(operation.wish.name(), answer.is_rejection(), rule);
+        figures.count(operation.wish.name(), response.is_rejection(), rule);
     }
     Ok(())
 }
 
 /// Replaces the store's tickets by the reference's.
-fn numbered(subject: &Subject, mut answer: Answer, mut rows: Rows) -> (Answer, Rows) {
-    let shown = answer.rows.iter_mut().chain(&mut answer.heard);
+fn numbered(subject: &Subject, mut response: Response, mut rows: Rows) -> (Response, Rows) {
+    let shown = response.rows.iter_mut().chain(&mut response.heard);
     for row in shown.chain(rows.values_mut()) {
         subject.numbered(row);
     }
-    (answer, rows)
+    (response, rows)
 }
 
 /// Compares the stored rows with the reference's.

@@ -1,4 +1,4 @@
-//! Checks that do not depend on the reference. They use only the answers and the stored rows, so
+//! Checks that do not depend on the reference. They use only the responses and the stored rows, so
 //! they find a mistake that the reference shares with the queue.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use agent_queue::store::Order;
 use agent_queue::time::Micros;
 use agent_queue::transaction::Key;
 
-use super::operation::Answer;
+use super::operation::Response;
 use crate::rows::{Row, Rows};
 use crate::tally::{self, place, text};
 
@@ -30,12 +30,17 @@ impl Ledger {
     }
 
     /// Checks one step and records it.
-    pub fn enter(&mut self, answer: &Answer, before: &Rows, after: &Rows) -> Result<(), String> {
+    pub fn enter(
+        &mut self,
+        response: &Response,
+        before: &Rows,
+        after: &Rows,
+    ) -> Result<(), String> {
         tally::check(after)?;
-        if answer.is_rejection() && before != after {
+        if response.is_rejection() && before != after {
             return Err("rejected, and yet something changed".to_owned());
         }
-        for row in &answer.heard {
+        for row in &response.heard {
             self.published.insert(events(row));
         }
         for met in answered(before, after)? {

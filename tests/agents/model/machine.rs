@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest_state_machine::ReferenceStateMachine;
 
 use super::draw;
-use super::operation::{Answer, Operation, Wish};
+use super::operation::{Operation, Response, Wish};
 use super::reference::Reference;
 use super::rule::Rule;
 use crate::NOW;
@@ -28,8 +28,8 @@ pub struct Machine {
     pub stays: Vec<(AgentId, CallId, Ticket)>,
     /// The assignments of the last request, to publish next.
     pub made: Vec<Assignment>,
-    /// The expected answer to the last request, and its rule.
-    pub last: Option<(Answer, Rule)>,
+    /// The expected response to the last request, and its rule.
+    pub last: Option<(Response, Rule)>,
 }
 
 impl ReferenceStateMachine for Machine {

@@ -1,4 +1,4 @@
-//! Requests to a queue, and answers.
+//! Requests to a queue, and responses.
 
 use agent_queue::agent::{IdleStatus, Ticket};
 use agent_queue::call::{Assignment, Call};
@@ -69,19 +69,19 @@ impl Wish {
     }
 }
 
-/// An answer as a word, rows and counts.
+/// A response as a word, rows and counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// `done`, `rejected`, `unknown`, `died`, or the state of a call.
     pub said: String,
-    /// The agents and assignments in the answer, in its order.
+    /// The agents and assignments in the response, in its order.
     pub rows: Vec<Row>,
     pub counts: Vec<(&'static str, u64)>,
     /// The events published during the request.
     pub heard: Vec<Row>,
 }
 
-impl Answer {
+impl Response {
     pub fn said(word: &str) -> Self {
         Self {
             said: word.to_owned(),

@@ -18,7 +18,7 @@ use agent_queue::store::Order;
 use agent_queue::time::Micros;
 use uuid::Uuid;
 
-use super::operation::{Answer, Operation, Wish};
+use super::operation::{Operation, Response, Wish};
 use super::rule::Rule;
 use crate::rows;
 
@@ -78,7 +78,7 @@ impl Reference {
         }
     }
 
-    pub fn perform(&mut self, operation: &Operation) -> (Answer, Rule) {
+    pub fn perform(&mut self, operation: &Operation) -> (Response, Rule) {
         let now = operation.now;
         match &operation.wish {
             Wish::Register(id, name, profile) => self.register(id, name, profile),
@@ -105,17 +105,17 @@ impl Reference {
         Ticket(Uuid::from_u128(self.tickets))
     }
 
-    fn look_call(&self, id: &CallId) -> (Answer, Rule) {
+    fn look_call(&self, id: &CallId) -> (Response, Rule) {
         match self.calls.get(id) {
-            None => (Answer::said("unknown"), Rule::LookUnknown),
+            None => (Response::said("unknown"), Rule::LookUnknown),
             Some(record) => {
-                let answer = Answer::said(record.state.as_str());
-                (answer.showing([rows::record(record)]), Rule::LookCall)
+                let response = Response::said(record.state.as_str());
+                (response.showing([rows::record(record)]), Rule::LookCall)
             }
         }
     }
 
-    fn look_queues(&self) -> (Answer, Rule) {
+    fn look_queues(&self) -> (Response, Rule) {
         let queues = self
             .queues
             .iter()
@@ -124,16 +124,16 @@ impl Reference {
             .pending
             .iter()
             .map(|(criteria, line)| table::named(criteria, rows::pending(line.len() as u64)));
-        let answer = Answer::said("done").showing(queues).showing(pending);
-        (answer, Rule::LookQueues)
+        let response = Response::said("done").showing(queues).showing(pending);
+        (response, Rule::LookQueues)
     }
 
-    fn look_agents(&self, after: Option<&AgentId>, limit: u16) -> (Answer, Rule) {
+    fn look_agents(&self, after: Option<&AgentId>, limit: u16) -> (Response, Rule) {
         let later = |id: &AgentId| after.is_none_or(|after| id > after);
         let page = self.agents.iter().filter(|(id, _)| later(id));
         let page = page.take(limit.into());
-        let answer = Answer::said("done").showing(page.map(|(_, agent)| rows::agent(agent)));
-        (answer, Rule::LookAgents)
+        let response = Response::said("done").showing(page.map(|(_, agent)| rows::agent(agent)));
+        (response, Rule::LookAgents)
     }
 }
 

@@ -35,7 +35,7 @@ rules! {
     MatchBehind: "match: a new call waits behind others";
     MatchServesOthers: "match: pending calls of the same criteria are served";
     MatchExpiresOthers: "match: pending calls of the same criteria had expired";
-    MatchKnown: "match: a call that ended gets its first answer again";
+    MatchKnown: "match: a call that ended gets its first response again";
     MatchKnownWaits: "match: a pending call is matched again";
     MatchTooLate: "match: a call that arrives too late is expired";
     MatchTooLatePending: "match: a pending call is redelivered too late, and is expired";

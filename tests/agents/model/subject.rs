@@ -18,7 +18,7 @@ use agent_queue::transaction::Change;
 use aws_sdk_dynamodb::Client;
 use uuid::Uuid;
 
-use super::operation::{Answer, Operation, Wish};
+use super::operation::{Operation, Response, Wish};
 use super::reference::{ANSWER, LEASE, MAX_WAIT, answers, table};
 use crate::rows::{self, Row, Rows};
 use crate::world::Recorder;
@@ -77,8 +77,8 @@ impl Subject {
         }
     }
 
-    /// Performs a request. The tickets in the answer are the store's.
-    pub async fn perform(&mut self, operation: &Operation) -> Result<Answer, Failure> {
+    /// Performs a request. The tickets in the response are the store's.
+    pub async fn perform(&mut self, operation: &Operation) -> Result<Response, Failure> {
         self.clock.0.store(operation.now.0, Ordering::SeqCst);
         match &operation.wish {
             Wish::Match(call) | Wish::DiePending(call) => self.calls.push(call.id.clone()),
@@ -86,7 +86,7 @@ impl Subject {
             _ => {}
         }
         let queue = &self.queue;
-        let mut answer = match &operation.wish {
+        let mut response = match &operation.wish {
             Wish::Register(id, name, profile) => changed(&queue.register(id, name, profile).await?),
             Wish::Available(id) => changed(&queue.become_available(id).await?),
             Wish::Leave(id, rest) => changed(&queue.leave(id, *rest).await?),
@@ -106,7 +106,7 @@ impl Subject {
             }
             Wish::EnqueueAll => {
                 let all = queue.enqueue_all_available().await?;
-                Answer::said("done")
+                Response::said("done")
                     .showing(all.assignments.iter().map(rows::assigned))
                     .counting("queued", u64::try_from(all.queued)?)
                     .counting("expired", all.expired)
@@ -128,7 +128,7 @@ impl Subject {
             Wish::DiePending(call) => self.die_pending(call).await?,
             look => self.look(look).await?,
         };
-        answer.heard = self
+        response.heard = self
             .publisher
             .heard()
             .into_iter()
@@ -137,15 +137,15 @@ impl Subject {
                 rows::outbox_entry(&OutboxEntry { at, event })
             })
             .collect();
-        Ok(answer)
+        Ok(response)
     }
 
-    async fn look(&self, wish: &Wish) -> Result<Answer, Failure> {
+    async fn look(&self, wish: &Wish) -> Result<Response, Failure> {
         Ok(match wish {
             Wish::Call(id) => match self.queue.call(id).await? {
-                None => Answer::said("unknown"),
+                None => Response::said("unknown"),
                 Some(record) => {
-                    Answer::said(record.state.as_str()).showing([rows::record(&record)])
+                    Response::said(record.state.as_str()).showing([rows::record(&record)])
                 }
             },
             Wish::Queues => {
@@ -153,11 +153,11 @@ impl Subject {
                 let queues = queues.map(|is| table::named(&is.queue, rows::queue(&is)));
                 let pending = self.queue.pending().await?.into_iter();
                 let pending = pending.map(|is| table::named(&is.criteria, rows::pending(is.depth)));
-                Answer::said("done").showing(queues).showing(pending)
+                Response::said("done").showing(queues).showing(pending)
             }
             Wish::Agents(after, limit) => {
                 let page = self.queue.agents(after.as_ref(), *limit).await?;
-                Answer::said("done").showing(page.agents.iter().map(rows::agent))
+                Response::said("done").showing(page.agents.iter().map(rows::agent))
             }
             other => return Err(format!("{} is not a read", other.name()).into()),
         })
@@ -170,7 +170,7 @@ impl Subject {
         }
     }
 
-    async fn publish(&self, assignments: &[Assignment], heard: bool) -> Result<Answer, Failure> {
+    async fn publish(&self, assignments: &[Assignment], heard: bool) -> Result<Response, Failure> {
         self.hear(heard);
         let real = |made: &Assignment| Assignment {
             ticket: self.real(made.ticket),
@@ -181,15 +181,15 @@ impl Subject {
             .queue
             .publish_assignments(&self.publisher, &assignments);
         let published = published.await?;
-        Ok(Answer::said("done")
+        Ok(Response::said("done")
             .counting("published", published.published)
             .counting("failed", published.failed))
     }
 
-    async fn sweep(&self, heard: bool) -> Result<Answer, Failure> {
+    async fn sweep(&self, heard: bool) -> Result<Response, Failure> {
         self.hear(heard);
         let swept = self.queue.sweep(&self.publisher).await?;
-        Ok(Answer::said("done")
+        Ok(Response::said("done")
             .counting("returned", swept.returned)
             .counting("calls_returned", swept.calls_returned)
             .counting("undone", swept.undone)
@@ -204,20 +204,20 @@ impl Subject {
             .counting("complete", swept.complete))
     }
 
-    async fn die_enqueuing(&self, agent: Option<Agent>, now: Micros) -> Result<Answer, Failure> {
+    async fn die_enqueuing(&self, agent: Option<Agent>, now: Micros) -> Result<Response, Failure> {
         if let Some(agent) = agent {
             let dimensions = &self.queue.settings().dimensions;
             if let Ok(change) = agent.enqueue(now, dimensions) {
                 self.store.commit(&Change::enqueue(change, &agent)).await?;
             }
         }
-        Ok(Answer::said("died"))
+        Ok(Response::said("died"))
     }
 
-    async fn die_pending(&self, call: &Call) -> Result<Answer, Failure> {
+    async fn die_pending(&self, call: &Call) -> Result<Response, Failure> {
         self.store.open_line(&call.criteria, call.arrived).await?;
         self.store.commit(&Change::wait(call)).await?;
-        Ok(Answer::said("died"))
+        Ok(Response::said("died"))
     }
 
     /// Everything stored. The tickets are the store's.
@@ -266,18 +266,18 @@ fn ticket(row: Option<&Row>) -> Option<Ticket> {
     Uuid::parse_str(text).ok().map(Ticket)
 }
 
-fn changed(changed: &Changed) -> Answer {
+fn changed(changed: &Changed) -> Response {
     match changed {
-        Changed::Done(agent) => Answer::said("done").showing([rows::agent(agent)]),
-        Changed::Rejected { agent, .. } => Answer::said("rejected").showing([rows::agent(agent)]),
-        Changed::Unknown => Answer::said("unknown"),
+        Changed::Done(agent) => Response::said("done").showing([rows::agent(agent)]),
+        Changed::Rejected { agent, .. } => Response::said("rejected").showing([rows::agent(agent)]),
+        Changed::Unknown => Response::said("unknown"),
     }
 }
 
-fn state(state: &CallState) -> Answer {
+fn state(state: &CallState) -> Response {
     let shown = match state {
         CallState::Assigned(made) => Some(rows::assigned(made)),
         _ => None,
     };
-    Answer::said(state.as_str()).showing(shown)
+    Response::said(state.as_str()).showing(shown)
 }

@@ -1,4 +1,4 @@
-//! Every command of `agent-desk` as clients send it, and the shape of its answer.
+//! Every command of `agent-desk` as clients send it, and the shape of its response.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::time::Duration;
@@ -30,15 +30,15 @@ impl Asked {
     async fn ask(&self, command: Json) -> Json {
         let dimensions = &self.world.queue.settings().dimensions;
         let command = Command::read(command, dimensions).unwrap();
-        let (answer, _) = self.desk.execute(command).await.unwrap();
-        serde_json::to_value(answer).unwrap()
+        let (response, _) = self.desk.execute(command).await.unwrap();
+        serde_json::to_value(response).unwrap()
     }
 
-    /// The answer with its tickets masked; they have to be UUIDs.
+    /// The response with its tickets masked; they have to be UUIDs.
     async fn shape(&self, command: Json) -> Json {
-        let mut answer = self.ask(command).await;
-        mask(&mut answer);
-        answer
+        let mut response = self.ask(command).await;
+        mask(&mut response);
+        response
     }
 }
 
@@ -57,7 +57,7 @@ fn mask(json: &mut Json) {
     }
 }
 
-/// The agent in a desk's answer, with the attributes of its status.
+/// The agent in a desk's response, with the attributes of its status.
 fn ana(status: &str, state: Json) -> Json {
     let mut ana = json!({
         "agentId": "ana",
@@ -148,13 +148,13 @@ async fn desk_executes_call_commands(asked: Asked) {
         .ask(json!({"command": "available", "agentId": "ana"}))
         .await;
     let enqueue = json!({"command": "enqueue", "agentId": "ana"});
-    let answer = asked.ask(enqueue).await;
+    let response = asked.ask(enqueue).await;
     let assignment = json!({
         "callId": "c2", "assignment": 1, "criteria": "Spanish#*", "agentId": "ana", "agentName": "Ana Ruiz",
-        "ticket": answer["agent"]["ticket"], "assignedAt": NOW, "leaseUntil": LEASE_END,
+        "ticket": response["agent"]["ticket"], "assignedAt": NOW, "leaseUntil": LEASE_END,
     });
-    assert_eq!(answer["changed"], true);
-    assert_eq!(answer["assignment"], assignment);
+    assert_eq!(response["changed"], true);
+    assert_eq!(response["assignment"], assignment);
     let assigned = json!({"callId": "c2", "status": "assigned", "assignment": assignment});
     assert_eq!(asked.ask(call("c2")).await, assigned);
     assert_eq!(

@@ -21,13 +21,13 @@ use async_trait::async_trait;
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-/// Time after the deadline, after which a call without an answer is returned.
+/// Time after the deadline, after which a call without a response is returned.
 const MATCH_ENDS: Duration = Duration::from_secs(1);
 
 /// Time for which an assignment waits for others to be published with.
 const JOINED: Duration = Duration::from_millis(5);
 
-/// Rejects every change of a call whose id begins with `bad`, and never answers a change of a call
+/// Rejects every change of a call whose id begins with `bad`, and never responds to a change of a call
 /// whose id begins with `slow`. The items of calls whose id begins with `torn` cannot be read.
 struct Partly;
 
@@ -263,7 +263,7 @@ async fn assignments_of_groups_that_end_together_are_published_together() {
     assert_eq!(Instant::now(), began, "nothing is waited for");
 }
 
-/// DynamoDB does not answer a change of one group, and the topic answers slowly. The report is in
+/// DynamoDB does not respond to a change of one group, and the topic responds slowly. The report is in
 /// time. The assignment before this change, and that of the other group, are published long before.
 #[tokio::test(start_paused = true)]
 async fn a_group_that_hangs_delays_no_earlier_assignment_and_no_report() {

@@ -96,7 +96,7 @@ impl Game {
         lanes
     }
 
-    /// Runs each lane in its own process, with up to ten calls in a batch, and checks every answer.
+    /// Runs each lane in its own process, with up to ten calls in a batch, and checks every result.
     async fn play(self: &Arc<Self>, lanes: BTreeMap<String, Vec<Call>>) {
         let lanes = lanes.into_values().map(|calls| {
             let game = self.clone();
@@ -104,10 +104,10 @@ impl Game {
                 let watched = watched(game.store.clone(), game.watch.clone());
                 let queue = game.process(Arc::new(watched));
                 for batch in calls.chunks(BATCH) {
-                    let answers = queue.match_lane(batch, &Batch::default()).await;
-                    assert_eq!(answers.len(), batch.len());
-                    for (call, answer) in std::iter::zip(batch, answers) {
-                        let state = answer.unwrap().state;
+                    let results = queue.match_lane(batch, &Batch::default()).await;
+                    assert_eq!(results.len(), batch.len());
+                    for (call, result) in std::iter::zip(batch, results) {
+                        let state = result.unwrap().state;
                         let made =
                             matches!(&state, CallState::Assigned(made) if made.call_id == call.id);
                         assert!(made || state == CallState::Pending, "{call:?}: {state:?}");
@@ -243,9 +243,9 @@ async fn lane_starts_no_call_after_a_failed_one() {
         let watched = watched(game.store.clone(), Arc::new(RejectsSecond::default()));
         let queue = game.process(Arc::new(watched));
         let calls = [call(1), call(2), call(3)];
-        let answers = queue.match_lane(&calls, &Batch::default()).await;
+        let results = queue.match_lane(&calls, &Batch::default()).await;
 
-        let are_ok: Vec<_> = answers.iter().map(Result::is_ok).collect();
+        let are_ok: Vec<_> = results.iter().map(Result::is_ok).collect();
         assert_eq!(are_ok, [true, false], "window {window}");
         let third = game.store.call(&calls[2].id).await.unwrap();
         assert!(third.is_none(), "window {window}");
@@ -267,9 +267,9 @@ async fn lane_assigns_the_pending_call_before_its_own_calls() {
 
         let queue = game.process(game.store.clone());
         let calls = [1, 2].map(|number| call(&format!("c{number}"), "English#F", number));
-        let answers = queue.match_lane(&calls, &Batch::default()).await;
+        let results = queue.match_lane(&calls, &Batch::default()).await;
 
-        assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+        assert!(results.iter().all(Result::is_ok), "{results:?}");
         for number in 0..3 {
             let id = call_id(&format!("c{number}"));
             let state = game.store.call(&id).await.unwrap().unwrap().state;

@@ -196,7 +196,7 @@ impl Game {
         sweeper.await.unwrap();
     }
 
-    /// Checks the end: every assignment counted once, every answer stored, no match missed.
+    /// Checks the end: every assignment counted once, every match stored, no match missed.
     async fn check(&self, seen: &Seen) -> rows::Rows {
         assert_eq!(seen.violations, [""; 0]);
         let calls = (0..MATCHERS).flat_map(|m| (0..CALLS).map(move |n| format!("c{m}-{n}")));
@@ -204,11 +204,11 @@ impl Game {
         let rows = rows::stored(&*self.store, &calls).await.unwrap();
         tally::check(&rows).unwrap();
         let mut tickets = BTreeSet::new();
-        let mut answers = BTreeMap::new();
+        let mut matched = BTreeMap::new();
         for made in &seen.assignments {
             assert!(tickets.insert(made.ticket.to_string()), "{made:?} twice");
             assert!(
-                answers.insert(&made.call_id, made).is_none(),
+                matched.insert(&made.call_id, made).is_none(),
                 "{made:?} again"
             );
         }
@@ -219,7 +219,7 @@ impl Game {
                 Some(CallState::Assigned(made)) => Some(made),
                 _ => None,
             };
-            assert_eq!(assigned, answers.get(id).copied(), "{id}");
+            assert_eq!(assigned, matched.get(id).copied(), "{id}");
         }
         // Agents and calls are written before the read, so no pending call has a matching queued
         // agent.

@@ -138,13 +138,13 @@ async fn throttled_claim_delays_the_calls_of_other_lanes_by_a_tenth_of_a_second(
     let throttled = [call("throttled", "French#F", 0)];
     let quick = [call("quick", "Spanish#F", 0)];
     let quick = async {
-        let answers = queue.match_lane(&quick, &batch).await;
-        (answers, began.elapsed())
+        let results = queue.match_lane(&quick, &batch).await;
+        (results, began.elapsed())
     };
     let throttled = timeout(10 * SECOND, queue.match_lane(&throttled, &batch));
-    let (throttled, (answers, took)) = tokio::join!(throttled, quick);
+    let (throttled, (results, took)) = tokio::join!(throttled, quick);
     assert!(throttled.is_err(), "it is still repeated");
-    let state = &answers[0].as_ref().unwrap().state;
+    let state = &results[0].as_ref().unwrap().state;
     assert!(matches!(state, CallState::Assigned(_)), "{state:?}");
     assert_eq!(took.as_millis() / 10, 10, "{took:?}");
 }

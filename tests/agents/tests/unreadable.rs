@@ -125,8 +125,8 @@ async fn redelivered_unreadable_call_stops_no_call_of_its_lane() {
                 .queued(&format!("a{number:02}"), &["Spanish"], "F")
                 .await;
         }
-        let answers = world.queue.match_lane(&calls, &Batch::default()).await;
-        let states: Vec<_> = answers.into_iter().map(|is| is.unwrap().state).collect();
+        let results = world.queue.match_lane(&calls, &Batch::default()).await;
+        let states: Vec<_> = results.into_iter().map(|is| is.unwrap().state).collect();
         assert_eq!(states[0], CallState::Unreadable);
         assert!(matches!(states[1], CallState::Assigned(_)), "{states:?}");
     }

@@ -43,10 +43,10 @@ const NAMES: &str = "register, seed, available, enqueue, queue-all-available, le
 /// The longest name of an agent, in characters.
 const MAX_AGENT_NAME: usize = 200;
 
-/// The most agents in one answer.
+/// The maximum number of agents in one response.
 const MAX_PAGE: u16 = 1_000;
 
-/// The maximum number of calls in one answer. A process reads as many for each of up to 1,000 criteria.
+/// The maximum number of calls in one response. A process reads as many for each of up to 1,000 criteria.
 const MAX_CALLS: u16 = 100;
 
 /// An invalid command. The message names the field and the remedy.

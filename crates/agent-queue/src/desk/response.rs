@@ -1,4 +1,4 @@
-//! The answers of `agent-desk`.
+//! The responses of `agent-desk`.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::time::Micros;
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
-pub enum Answer {
+pub enum Response {
     /// Response to register, available, enqueue, leave, finish and extend.
     Changed {
         changed: bool,
@@ -163,7 +163,7 @@ impl AgentView {
     }
 }
 
-impl Answer {
+impl Response {
     /// The reason why the command did not change its agent. `None` if it did, and for other
     /// commands.
     pub fn rejected(&self) -> Option<&str> {

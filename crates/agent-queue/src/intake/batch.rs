@@ -78,7 +78,7 @@ pub struct Intake {
 /// matches, to publish, and to make failed messages visible again.
 pub const MARGIN: Duration = Duration::from_secs(6);
 
-/// Time after the deadline at which matching ends, with or without an answer of DynamoDB.
+/// Time after the deadline at which matching ends, with or without a response of DynamoDB.
 const MATCH_ENDS: Duration = Duration::from_secs(1);
 
 /// Time after the deadline at which publishing ends; the sweep publishes the rest.
@@ -169,12 +169,12 @@ impl Intake {
             calls.extend(call);
             read += 1;
         }
-        let answers = queue.match_lane(&calls, batch);
-        let answers = timeout_at(deadline + MATCH_ENDS, answers).await;
-        let mut answers = answers.unwrap_or_default().into_iter();
+        let results = queue.match_lane(&calls, batch);
+        let results = timeout_at(deadline + MATCH_ENDS, results).await;
+        let mut results = results.unwrap_or_default().into_iter();
         let mut left = vec![];
         for delivery in begun {
-            let matched = match answers.next() {
+            let matched = match results.next() {
                 Some(Ok(matched)) if matched.state == CallState::Unreadable => {
                     let reject = self.reject(delivery, UNREADABLE, &mut done);
                     let rejected = timeout_at(deadline + PUBLISHING_ENDS, reject).await;

@@ -35,9 +35,9 @@ impl SqsCallQueue {
         let entries = entries.collect::<Result<Vec<_>, _>>()?;
         let request = self.client.change_message_visibility_batch();
         let request = request.queue_url(&self.url).set_entries(Some(entries));
-        let answer = request.send().await.map_err(|e| error_chain::chain(&e))?;
-        let changed = answer.successful().iter().map(|entry| entry.id());
-        let outcomes = batch::outcomes(messages.len(), changed, answer.failed());
+        let response = request.send().await.map_err(|e| error_chain::chain(&e))?;
+        let changed = response.successful().iter().map(|entry| entry.id());
+        let outcomes = batch::outcomes(messages.len(), changed, response.failed());
         let failed: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
         match failed.first() {
             None => Ok(()),

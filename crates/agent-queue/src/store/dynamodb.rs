@@ -163,9 +163,9 @@ impl DynamoStore {
                     })?;
             let request = self.client.batch_write_item();
             let request = request.request_items(&self.table, deletes);
-            let answer = request.send().await.map_err(|e| store_error(BATCH, e))?;
+            let response = request.send().await.map_err(|e| store_error(BATCH, e))?;
             // Unprocessed entries remain, and are published again: at least once.
-            let left = answer.unprocessed_items.unwrap_or_default();
+            let left = response.unprocessed_items.unwrap_or_default();
             if let Some(left) = left.get(&self.table).filter(|left| !left.is_empty()) {
                 tracing::warn!(
                     left = left.len(),

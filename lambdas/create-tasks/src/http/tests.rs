@@ -75,15 +75,15 @@ fn error_response_to_an_invalid_request_names_the_remedy() {
         ("7", "it is not an object"),
         (r#"{"tasks": 7}"#, "field tasks is not an array"),
     ] {
-        let answer = asked(body).unwrap_err();
-        assert_eq!(answer.status_code, 400);
-        assert!(answer.body.contains(part), "{}", answer.body);
+        let response = asked(body).unwrap_err();
+        assert_eq!(response.status_code, 400);
+        assert!(response.body.contains(part), "{}", response.body);
     }
     let mut event = post("{}");
     event["requestContext"]["http"]["method"] = "GET".into();
-    let answer = HttpResponse::from(read(&event, false).unwrap_err());
-    assert_eq!(answer.status_code, 405);
-    assert!(answer.body.contains("send POST"));
+    let response = HttpResponse::from(read(&event, false).unwrap_err());
+    assert_eq!(response.status_code, 405);
+    assert!(response.body.contains("send POST"));
 }
 
 fn report(created: usize, failed: &[bool]) -> CreateReport {
@@ -115,9 +115,9 @@ fn status_code_distinguishes_success_partial_retryable_and_invalid() {
     assert_eq!(status(0, &[true, true]), 503);
     assert_eq!(status(0, &[false]), 400);
     assert_eq!(status(0, &[true, false]), 207);
-    let answer = serde_json::to_value(HttpResponse::of(&report(0, &[false]))).unwrap();
-    assert_eq!(answer["headers"]["content-type"], "application/json");
-    let body: Value = serde_json::from_str(answer["body"].as_str().unwrap()).unwrap();
+    let response = serde_json::to_value(HttpResponse::of(&report(0, &[false]))).unwrap();
+    assert_eq!(response["headers"]["content-type"], "application/json");
+    let body: Value = serde_json::from_str(response["body"].as_str().unwrap()).unwrap();
     assert_eq!(body["failed"][0]["retryable"], false);
 }
 

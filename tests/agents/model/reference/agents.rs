@@ -7,19 +7,22 @@ use agent_queue::name::{AgentId, CallId};
 use agent_queue::profile::Profile;
 use agent_queue::time::Micros;
 
-use super::{Answer, LEASE, Reference, Rule, Served, queues_of};
+use super::{LEASE, Reference, Response, Rule, Served, queues_of};
 use crate::rows;
 
-fn rejected(agent: &Agent, rule: Rule) -> (Answer, Rule) {
-    (Answer::said("rejected").showing([rows::agent(agent)]), rule)
+fn rejected(agent: &Agent, rule: Rule) -> (Response, Rule) {
+    (
+        Response::said("rejected").showing([rows::agent(agent)]),
+        rule,
+    )
 }
 
-fn done(agent: &Agent, rule: Rule) -> (Answer, Rule) {
-    (Answer::said("done").showing([rows::agent(agent)]), rule)
+fn done(agent: &Agent, rule: Rule) -> (Response, Rule) {
+    (Response::said("done").showing([rows::agent(agent)]), rule)
 }
 
-fn unknown(rule: Rule) -> (Answer, Rule) {
-    (Answer::said("unknown"), rule)
+fn unknown(rule: Rule) -> (Response, Rule) {
+    (Response::said("unknown"), rule)
 }
 
 impl Reference {
@@ -29,7 +32,7 @@ impl Reference {
         id: &AgentId,
         name: &str,
         profile: &Profile,
-    ) -> (Answer, Rule) {
+    ) -> (Response, Rule) {
         let (mut agent, rule) = match self.agents.get(id) {
             None => {
                 let agent = Agent::new(id.clone(), name.to_owned(), profile.clone());
@@ -56,7 +59,7 @@ impl Reference {
         done(&agent, rule)
     }
 
-    pub(super) fn available(&mut self, id: &AgentId, now: Micros) -> (Answer, Rule) {
+    pub(super) fn available(&mut self, id: &AgentId, now: Micros) -> (Response, Rule) {
         let Some(agent) = self.agents.get_mut(id) else {
             return unknown(Rule::AvailableUnknown);
         };
@@ -94,21 +97,21 @@ impl Reference {
     /// Assigns the longest pending call that matches, unless a queued agent matches it too.
     /// Otherwise queues the agent in every queue of the profile, and serves the longest pending
     /// calls that match.
-    pub(super) fn enqueue(&mut self, id: &AgentId, now: Micros) -> (Answer, Rule) {
+    pub(super) fn enqueue(&mut self, id: &AgentId, now: Micros) -> (Response, Rule) {
         let Some(agent) = self.agents.get(id).cloned() else {
-            let (answer, rule) = unknown(Rule::EnqueueUnknown);
-            return (answer.counting("expired", 0_u64), rule);
+            let (response, rule) = unknown(Rule::EnqueueUnknown);
+            return (response.counting("expired", 0_u64), rule);
         };
         let mut before = 0;
         if matches!(agent.state, AgentState::Available { .. }) {
             let taken = self.take_pending(&agent, now);
             before = taken.expired;
             if let Some(made) = taken.assignments.first() {
-                let answer = Answer::said("done")
+                let response = Response::said("done")
                     .showing(self.agents.get(id).map(rows::agent))
                     .showing([rows::assigned(made)])
                     .counting("expired", before);
-                return (answer, Rule::EnqueueTakes);
+                return (response, Rule::EnqueueTakes);
             }
         }
         let (said, shown) = match self.join(id, now) {
@@ -131,35 +134,35 @@ impl Reference {
             _ if expired > 0 => Rule::EnqueueExpires,
             _ => Rule::Enqueue,
         };
-        let answer = Answer::said(said)
+        let response = Response::said(said)
             .showing([rows::agent(&shown)])
             .showing(served.assignments.iter().map(rows::assigned))
             .counting("expired", expired);
-        (answer, rule)
+        (response, rule)
     }
 
     /// Queues every available agent, the longest available first, and serves all lines.
-    pub(super) fn enqueue_all(&mut self, now: Micros) -> (Answer, Rule) {
+    pub(super) fn enqueue_all(&mut self, now: Micros) -> (Response, Rule) {
         let mut available: Vec<_> = self.agents.values().filter_map(available_since).collect();
         available.sort();
         for (number, (_, id)) in (0..).zip(&available) {
             self.join(id, now.plus(Duration::from_micros(number)));
         }
         let all = self.serve_lines(now);
-        let answer = Answer::said("done")
+        let response = Response::said("done")
             .showing(all.assignments.iter().map(rows::assigned))
             .counting("queued", available.len())
             .counting("expired", all.expired);
-        (answer, Rule::EnqueueAll)
+        (response, Rule::EnqueueAll)
     }
 
     /// Queues an agent without reading the pending calls afterwards.
-    pub(super) fn die_enqueuing(&mut self, id: &AgentId, now: Micros) -> (Answer, Rule) {
+    pub(super) fn die_enqueuing(&mut self, id: &AgentId, now: Micros) -> (Response, Rule) {
         let rule = match self.join(id, now) {
             Some(_) => Rule::DiedEnqueuing,
             None => Rule::DiedInVain,
         };
-        (Answer::said("died"), rule)
+        (Response::said("died"), rule)
     }
 
     pub(super) fn part(&mut self, id: &AgentId) {
@@ -171,7 +174,7 @@ impl Reference {
     }
 
     /// queued → available or offline; available → offline.
-    pub(super) fn leave(&mut self, id: &AgentId, rest: IdleStatus) -> (Answer, Rule) {
+    pub(super) fn leave(&mut self, id: &AgentId, rest: IdleStatus) -> (Response, Rule) {
         let Some(mut agent) = self.agents.get(id).cloned() else {
             return unknown(Rule::LeaveUnknown);
         };
@@ -200,7 +203,7 @@ impl Reference {
         call: &CallId,
         ticket: Ticket,
         now: Micros,
-    ) -> (Answer, Rule) {
+    ) -> (Response, Rule) {
         let Some(agent) = self.agents.get_mut(id) else {
             return unknown(Rule::FinishUnknown);
         };
@@ -225,7 +228,7 @@ impl Reference {
         call: &CallId,
         ticket: Ticket,
         now: Micros,
-    ) -> (Answer, Rule) {
+    ) -> (Response, Rule) {
         let Some(agent) = self.agents.get_mut(id) else {
             return unknown(Rule::ExtendUnknown);
         };

@@ -12,7 +12,7 @@ use agent_queue::name::{AgentId, CallId};
 use agent_queue::store::Order;
 use agent_queue::time::Micros;
 
-use super::{ANSWER, Answer, LEASE, MAX_WAIT, Reference, Rule, Served};
+use super::{ANSWER, LEASE, MAX_WAIT, Reference, Response, Rule, Served};
 use crate::rows;
 
 pub(super) fn is_too_old(call: &Call, now: Micros) -> bool {
@@ -101,8 +101,8 @@ impl Reference {
 
     /// A new call is assigned if an agent matches and no call of the same criteria is pending.
     /// Otherwise it becomes pending, and the pending calls are served. A call that ended gets its
-    /// first answer again.
-    pub(super) fn match_call(&mut self, call: &Call, now: Micros) -> (Answer, Rule) {
+    /// first response again.
+    pub(super) fn match_call(&mut self, call: &Call, now: Micros) -> (Response, Rule) {
         let known = self.calls.get(&call.id).cloned();
         if is_too_old(call, now) {
             return self.match_too_late(call, known, now);
@@ -110,12 +110,12 @@ impl Reference {
         match known {
             Some(record) if record.state == CallState::Pending => {
                 let served = self.serve(&record.call.criteria, now);
-                let answer = self.matched(&call.id, &served, false);
-                (answer, Rule::MatchKnownWaits)
+                let response = self.matched(&call.id, &served, false);
+                (response, Rule::MatchKnownWaits)
             }
             Some(_) => {
-                let answer = self.matched(&call.id, &Served::default(), false);
-                (answer, Rule::MatchKnown)
+                let response = self.matched(&call.id, &Served::default(), false);
+                (response, Rule::MatchKnown)
             }
             None => self.match_new(call, now),
         }
@@ -126,7 +126,7 @@ impl Reference {
         call: &Call,
         known: Option<CallRecord>,
         now: Micros,
-    ) -> (Answer, Rule) {
+    ) -> (Response, Rule) {
         let (expired, rule) = match known {
             None => (Some(call.clone()), Rule::MatchTooLate),
             Some(record) if record.state == CallState::Pending => {
@@ -142,7 +142,7 @@ impl Reference {
         (self.matched(&call.id, &served, false), rule)
     }
 
-    fn match_new(&mut self, call: &Call, now: Micros) -> (Answer, Rule) {
+    fn match_new(&mut self, call: &Call, now: Micros) -> (Response, Rule) {
         let behind = self.others_wait(&call.criteria);
         self.pending.entry(call.criteria.clone()).or_default();
         if !behind && let Some(agent) = self.first(&call.criteria) {
@@ -173,26 +173,26 @@ impl Reference {
         (self.matched(&call.id, &served, waits), rule)
     }
 
-    fn matched(&self, id: &CallId, served: &Served, queued: bool) -> Answer {
+    fn matched(&self, id: &CallId, served: &Served, queued: bool) -> Response {
         self.state_of(id)
             .showing(served.assignments.iter().map(rows::assigned))
             .counting("queued", queued)
             .counting("expired", served.expired)
     }
 
-    fn state_of(&self, id: &CallId) -> Answer {
+    fn state_of(&self, id: &CallId) -> Response {
         match self.calls.get(id).map(|record| &record.state) {
-            None => Answer::said("unknown"),
+            None => Response::said("unknown"),
             Some(CallState::Assigned(made)) => {
-                Answer::said("assigned").showing([rows::assigned(made)])
+                Response::said("assigned").showing([rows::assigned(made)])
             }
-            Some(state) => Answer::said(state.as_str()),
+            Some(state) => Response::said(state.as_str()),
         }
     }
 
     /// pending → cancelled; an unknown call is cancelled before it arrives, and an assigned one
     /// before its agent has answered.
-    pub(super) fn cancel(&mut self, id: &CallId, now: Micros) -> (Answer, Rule) {
+    pub(super) fn cancel(&mut self, id: &CallId, now: Micros) -> (Response, Rule) {
         let rule = match self.calls.get(id).cloned() {
             None => {
                 let call = Call {
@@ -247,7 +247,7 @@ impl Reference {
     }
 
     /// Writes a call as pending, without reading the queues afterwards.
-    pub(super) fn die_pending(&mut self, call: &Call) -> (Answer, Rule) {
+    pub(super) fn die_pending(&mut self, call: &Call) -> (Response, Rule) {
         let rule = match self.calls.contains_key(&call.id) {
             true => Rule::DiedInVain,
             false => {
@@ -255,6 +255,6 @@ impl Reference {
                 Rule::DiedPending
             }
         };
-        (Answer::said("died"), rule)
+        (Response::said("died"), rule)
     }
 }

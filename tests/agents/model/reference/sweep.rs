@@ -5,7 +5,7 @@ use agent_queue::call::{Assignment, CallState, OutboxEntry, OutboxEvent};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::time::Micros;
 
-use super::{Answer, GRACE, Reference, Rule};
+use super::{GRACE, Reference, Response, Rule};
 use crate::rows;
 
 #[derive(Default)]
@@ -42,14 +42,14 @@ impl Reference {
         }
     }
 
-    pub(super) fn publish(&mut self, assignments: &[Assignment], heard: bool) -> (Answer, Rule) {
+    pub(super) fn publish(&mut self, assignments: &[Assignment], heard: bool) -> (Response, Rule) {
         let mut published = Published::default();
         self.tell_all(&outbox_entries(assignments), heard, &mut published);
-        let mut answer = Answer::said("done")
+        let mut response = Response::said("done")
             .counting("published", published.published)
             .counting("failed", published.failed);
-        answer.heard = published.heard;
-        (answer, if heard { Rule::Tell } else { Rule::TellFails })
+        response.heard = published.heard;
+        (response, if heard { Rule::Tell } else { Rule::TellFails })
     }
 
     /// attendingCall → available, if the call lease expired before now. The call of an agent that
@@ -121,7 +121,7 @@ impl Reference {
         forgotten
     }
 
-    pub(super) fn sweep(&mut self, heard: bool, now: Micros) -> (Answer, Rule) {
+    pub(super) fn sweep(&mut self, heard: bool, now: Micros) -> (Response, Rule) {
         let mut published = Published::default();
         let returned = self.return_unanswered(now);
         let first = self.forgotten(now);
@@ -141,7 +141,7 @@ impl Reference {
             () if !published.heard.is_empty() => Rule::SweepTells,
             () => Rule::Sweep,
         };
-        let mut answer = Answer::said("done")
+        let mut response = Response::said("done")
             .counting("returned", returned.agents)
             .counting("calls_returned", returned.calls)
             .counting("undone", returned.undone)
@@ -150,17 +150,17 @@ impl Reference {
             .counting("published", published.published)
             .counting("dead_lettered", published.dead_lettered)
             .counting("untold", published.failed);
-        answer.heard = published.heard;
-        (self.measured(answer, now), rule)
+        response.heard = published.heard;
+        (self.measured(response, now), rule)
     }
 
-    fn measured(&self, answer: Answer, now: Micros) -> Answer {
+    fn measured(&self, response: Response, now: Micros) -> Response {
         let queued =
             |agent: &&agent_queue::agent::Agent| matches!(&agent.state, AgentState::Queued { .. });
         let lines = self.pending.values();
         let oldest = lines.clone().filter_map(|line| line.first());
         let oldest = oldest.map(|(arrived, _)| now.since(*arrived).as_micros());
-        answer
+        response
             .counting("queued_agents", self.agents.values().filter(queued).count())
             .counting("pending_calls", lines.map(Vec::len).sum::<usize>())
             .counting("oldest", oldest.max().unwrap_or(0))

@@ -8,7 +8,7 @@ use agent_queue::matcher::Cancel;
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id};
 
-pub(crate) async fn a_redelivered_call_gets_its_first_answer(world: World) {
+pub(crate) async fn a_redelivered_call_gets_its_first_response(world: World) {
     let world = world.with(|settings| settings.max_wait = Duration::from_secs(60));
     world.queued("ana", &["Spanish"], "F").await;
     let first = world.ask("assigned", "Spanish#F").await;
@@ -22,7 +22,7 @@ pub(crate) async fn a_redelivered_call_gets_its_first_answer(world: World) {
     // Other agents are free now and match.
     world.queued("bea", &["Spanish"], "F").await;
     world.queued("bob", &["Spanish"], "M").await;
-    let answers = [
+    let responses = [
         ("assigned", first.state),
         ("cancelled", CallState::Cancelled),
         ("expired", CallState::Expired),
@@ -31,14 +31,14 @@ pub(crate) async fn a_redelivered_call_gets_its_first_answer(world: World) {
     let before = world.rows(&ids).await;
     // For any criteria and any arrival time.
     for wanted in ["Spanish#F", "Spanish#*", "French#M"] {
-        for (id, answer) in &answers {
+        for (id, response) in &responses {
             let again = world.ask(id, wanted).await;
-            assert_eq!(again.state, *answer, "{id} as {wanted}");
+            assert_eq!(again.state, *response, "{id} as {wanted}");
             assert_eq!((again.assignments.len(), again.queued), (0, false));
             let mut old = world.call(id, wanted);
             old.arrived = old.arrived.minus(Duration::from_secs(600));
             let again = world.queue.match_call(&old).await.unwrap();
-            assert_eq!((again.state, again.expired), (answer.clone(), 0), "{id}");
+            assert_eq!((again.state, again.expired), (response.clone(), 0), "{id}");
         }
     }
     assert_eq!(world.rows(&ids).await, before);

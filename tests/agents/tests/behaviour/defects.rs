@@ -168,8 +168,8 @@ pub(crate) async fn match_reads_one_page_for_any_queue_length(world: World) {
     let page = watched.settings().page;
     assert!(page <= 10, "{page}");
     let lane = async |call: Call| {
-        let answers = watched.match_lane(&[call], &Batch::default()).await;
-        let matched = answers.into_iter().next().unwrap().unwrap();
+        let results = watched.match_lane(&[call], &Batch::default()).await;
+        let matched = results.into_iter().next().unwrap().unwrap();
         let reads = std::mem::take(&mut *log.reads.lock().unwrap());
         (pairs(&matched.assignments), reads)
     };
@@ -226,11 +226,11 @@ pub(crate) async fn concurrent_enqueues_of_one_agent_give_one_caller_the_agent(w
         assert!(depths.iter().all(|(_, depth)| *depth == 1), "{depths:?}");
         let calls = [format!("c{round}"), format!("d{round}")];
         let ask = calls.each_ref().map(|call| world.ask(call, "Spanish#F"));
-        let answers = join_all(ask).await;
-        let assigned = answers
+        let results = join_all(ask).await;
+        let assigned = results
             .iter()
             .filter(|matched| matches!(matched.state, CallState::Assigned(_)));
-        assert_eq!(assigned.count(), 1, "{answers:?}");
+        assert_eq!(assigned.count(), 1, "{results:?}");
         for call in &calls {
             world.queue.cancel(&call_id(call)).await.unwrap();
         }

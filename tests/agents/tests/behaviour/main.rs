@@ -54,7 +54,7 @@ on_every_store!(
     lifo_wildcard_call_gets_the_newest_of_the_queue_heads,
     agent_in_several_matching_queues_is_tried_once,
     outdated_entries_are_passed_over,
-    a_redelivered_call_gets_its_first_answer,
+    a_redelivered_call_gets_its_first_response,
     redelivered_pending_call_keeps_its_first_criteria,
     pending_call_gets_the_next_queued_agent,
     oldest_matching_pending_call_is_assigned_first,

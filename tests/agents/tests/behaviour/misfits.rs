@@ -219,8 +219,8 @@ pub(crate) async fn unanswered_call_returns_to_its_line_beyond_the_limit_of_line
     world.queued("ana", &["Spanish"], "F").await;
     let call = world.call("c1", "Spanish#F");
     // A lane assigns the call without a line.
-    let answers = world.queue.match_lane(&[call], &Batch::default()).await;
-    let made = answers.into_iter().flat_map(|is| is.unwrap().assignments);
+    let results = world.queue.match_lane(&[call], &Batch::default()).await;
+    let made = results.into_iter().flat_map(|is| is.unwrap().assignments);
     let made: Vec<_> = made.collect();
     let published = world
         .queue
@@ -308,11 +308,11 @@ impl Watch for Late {
         store: &dyn AgentStore,
         change: &Change,
     ) -> Result<Committed, StoreError> {
-        let answer = store.commit(change).await;
+        let result = store.commit(change).await;
         if self.begun.fetch_add(1, Ordering::Relaxed) == 2 {
             tokio::time::advance(self.deadline - Instant::now()).await;
         }
-        answer
+        result
     }
 }
 

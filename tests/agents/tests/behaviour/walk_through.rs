@@ -9,14 +9,14 @@ use serde_json::{Value as Json, json};
 async fn execute(desk: &Desk, world: &World, event: Json) -> Json {
     let dimensions = &world.queue.settings().dimensions;
     let command = Command::read(event, dimensions).unwrap();
-    let (answer, _) = desk.execute(command).await.unwrap();
+    let (response, _) = desk.execute(command).await.unwrap();
     world.tick().await;
-    serde_json::to_value(answer).unwrap()
+    serde_json::to_value(response).unwrap()
 }
 
 async fn queues(desk: &Desk, world: &World) -> BTreeMap<String, (u64, u64)> {
-    let answer = execute(desk, world, json!({"command": "queues"})).await;
-    let queues = answer["queues"].as_array().unwrap().iter();
+    let response = execute(desk, world, json!({"command": "queues"})).await;
+    let queues = response["queues"].as_array().unwrap().iter();
     let plain = queues.map(|is| {
         let number = |name: &str| is[name].as_u64().unwrap();
         let name = is["queue"].as_str().unwrap().to_owned();

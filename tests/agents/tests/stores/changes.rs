@@ -24,7 +24,7 @@ pub(crate) async fn repeated_change_is_applied_once(store: Arc<dyn AgentStore>) 
     }
     assert_eq!(depths(&*store).await, [(1, 1)]);
 
-    // The same for a change whose condition no longer holds: its answer was lost, and it is
+    // The same for a change whose condition no longer holds: its response was lost, and it is
     // repeated.
     let ana = change.applied_to(ana);
     let c1 = call("c1", "Spanish#M", 4);

@@ -1,4 +1,4 @@
-//! A change with one unmet condition changes nothing, and the answer names the step.
+//! A change with one unmet condition changes nothing, and the result names the step.
 
 use std::sync::Arc;
 

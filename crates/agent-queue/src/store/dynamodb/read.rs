@@ -36,8 +36,8 @@ impl DynamoStore {
             .table_name(&self.table)
             .set_key(Some(key(at)))
             .consistent_read(true);
-        let answer = request.send().await.map_err(|e| store_error(GET, e))?;
-        Ok(answer.item)
+        let response = request.send().await.map_err(|e| store_error(GET, e))?;
+        Ok(response.item)
     }
 
     fn query(&self, partition: &str) -> QueryFluentBuilder {
@@ -66,8 +66,11 @@ impl DynamoStore {
         limit: u16,
     ) -> Result<(Vec<Item>, Option<StartKey>), StoreError> {
         let query = query.limit(limit.into());
-        let answer = query.send().await.map_err(|e| store_error(QUERY, e))?;
-        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+        let response = query.send().await.map_err(|e| store_error(QUERY, e))?;
+        Ok((
+            response.items.unwrap_or_default(),
+            response.last_evaluated_key,
+        ))
     }
 
     /// The first readable items, at most `limit`. For each item that cannot be read, it reads one
@@ -105,9 +108,9 @@ impl DynamoStore {
         loop {
             let query = self.whole(partition).select(Select::Count);
             let query = query.set_exclusive_start_key(start);
-            let answer = query.send().await.map_err(|e| store_error(QUERY, e))?;
-            count += u64::try_from(answer.count).unwrap_or(0);
-            start = answer.last_evaluated_key;
+            let response = query.send().await.map_err(|e| store_error(QUERY, e))?;
+            count += u64::try_from(response.count).unwrap_or(0);
+            start = response.last_evaluated_key;
             if start.is_none() {
                 return Ok(count);
             }
@@ -140,9 +143,9 @@ impl DynamoStore {
         let mut start = None;
         loop {
             let query = self.whole(partition).set_exclusive_start_key(start);
-            let answer = query.send().await.map_err(|e| store_error(QUERY, e))?;
-            items.extend(answer.items.unwrap_or_default());
-            start = answer.last_evaluated_key;
+            let response = query.send().await.map_err(|e| store_error(QUERY, e))?;
+            items.extend(response.items.unwrap_or_default());
+            start = response.last_evaluated_key;
             if start.is_none() {
                 return Ok(items);
             }
