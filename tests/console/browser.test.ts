@@ -274,7 +274,7 @@ test('a read-only console has no way to change, and rejects changes', async () =
     );
   }
   const posted = await page.evaluate<number>(
-    `fetch('redrive', { method: 'POST', body: new URLSearchParams({ all: '1', ttl: '1h' }) }).then((answer) => answer.status)`,
+    `fetch('redrive', { method: 'POST', body: new URLSearchParams({ all: '1', ttl: '1h' }) }).then((response) => response.status)`,
   );
   assert.equal(posted, 403);
   errors.length = 0; // The browser logs the status 403 as an error.
@@ -284,8 +284,8 @@ test('requests of other pages and hosts are rejected', async () => {
   const { origin, port } = new URL(CONSOLE);
   const foreign = await request.newContext();
   const get = async (url: string, headers: Record<string, string> = {}) => {
-    const answer = await foreign.get(url, { headers });
-    return `${answer.status()} ${await answer.text()}`;
+    const response = await foreign.get(url, { headers });
+    return `${response.status()} ${await response.text()}`;
   };
   assert.match(await get(`${origin}/`), /^403 .*valid token/);
   assert.match(await get(`${origin}/00000000000000000000000000000000/`), /^403 .*valid token/);
@@ -294,8 +294,8 @@ test('requests of other pages and hosts are rejected', async () => {
   const pause = { form: { for: '1h', reason: 'foreign' } };
   const origins: Record<string, string>[] = [{}, { origin: 'http://evil.example' }, { origin: 'null' }];
   for (const headers of origins) {
-    const answer = await foreign.post(`${CONSOLE}pause`, { ...pause, headers });
-    assert.equal(answer.status(), 403);
+    const response = await foreign.post(`${CONSOLE}pause`, { ...pause, headers });
+    assert.equal(response.status(), 403);
   }
   await foreign.dispose();
 

@@ -1,14 +1,14 @@
 //! The verbs of the agents' queue. Each sends a command to the function `agent-desk`, the desk.
 
-mod answer;
 mod command;
+mod response;
 
 use aws_config::SdkConfig;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-pub(crate) use self::answer::{Answer, PENDING, agent, call, pending_calls, readable};
 pub(crate) use self::command::{AgentVerb, Agents, Call, Calls, DeskVerb, Match, Queues};
+pub(crate) use self::response::{PENDING, Response, agent, call, pending_calls, readable};
 use crate::account::Caller;
 use crate::aws::{self, AwsArguments};
 use crate::failure::Failure;
@@ -60,7 +60,7 @@ impl<V: Args + DeskVerb> AtDesk<V> {
 }
 
 /// Sends the command of a verb to the desk.
-pub(crate) async fn run(verb: &dyn DeskVerb, on: &DeskArguments) -> Result<Answer, Failure> {
+pub(crate) async fn run(verb: &dyn DeskVerb, on: &DeskArguments) -> Result<Response, Failure> {
     let stack = StackName::of(on.env.as_ref(), on.stack.as_ref())?.in_full(stack_of);
     let aws = aws::sdk_config(&on.aws).await?;
     let desk = desk(&stack, &aws).await?;
@@ -68,10 +68,10 @@ pub(crate) async fn run(verb: &dyn DeskVerb, on: &DeskArguments) -> Result<Answe
         return send(verb, &desk).await;
     }
     let caller = Caller::new(&aws);
-    let (answer, account) = tokio::join!(send(verb, &desk), caller.account());
-    let mut answer = answer?;
-    account.add_to(&mut answer.0);
-    Ok(answer)
+    let (response, account) = tokio::join!(send(verb, &desk), caller.account());
+    let mut response = response?;
+    account.add_to(&mut response.0);
+    Ok(response)
 }
 
 /// The desk of a stack.
@@ -81,7 +81,7 @@ pub(crate) async fn desk(stack: &str, aws: &SdkConfig) -> Result<LambdaFunction,
     Ok(LambdaFunction::new(aws, desk))
 }
 
-pub(crate) async fn send(verb: &dyn DeskVerb, desk: &dyn Function) -> Result<Answer, Failure> {
-    let answer = desk.send(&verb.command()?).await?;
-    Ok(Answer(answer))
+pub(crate) async fn send(verb: &dyn DeskVerb, desk: &dyn Function) -> Result<Response, Failure> {
+    let response = desk.send(&verb.command()?).await?;
+    Ok(Response(response))
 }

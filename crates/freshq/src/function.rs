@@ -52,12 +52,12 @@ impl Function for LambdaFunction {
     async fn send(&self, event: &Value) -> Result<Value, Failure> {
         let invoke = self.client.invoke().function_name(&self.name);
         let payload = Blob::new(event.to_string());
-        let answer = invoke.payload(payload).send().await;
-        let answer = answer.map_err(|error| self.failed(Box::new(error)))?;
-        let payload = answer.payload().map(Blob::as_ref).unwrap_or_default();
+        let response = invoke.payload(payload).send().await;
+        let response = response.map_err(|error| self.failed(Box::new(error)))?;
+        let payload = response.payload().map(Blob::as_ref).unwrap_or_default();
         let report: Value =
             serde_json::from_slice(payload).map_err(|error| self.failed(Box::new(error)))?;
-        match answer.function_error() {
+        match response.function_error() {
             None => Ok(report),
             Some(kind) => {
                 let message = report["errorMessage"].as_str().unwrap_or(kind).to_owned();

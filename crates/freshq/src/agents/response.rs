@@ -17,9 +17,9 @@ pub(crate) const PENDING: [&str; 5] = [
 ];
 
 #[derive(Debug)]
-pub(crate) struct Answer(pub(super) Value);
+pub(crate) struct Response(pub(super) Value);
 
-impl Report for Answer {
+impl Report for Response {
     fn exit(&self) -> Exit {
         match self.0["changed"].as_bool() {
             Some(false) => Exit::NotAll,
@@ -28,10 +28,10 @@ impl Report for Answer {
     }
 
     fn text(&self) -> String {
-        let answer = &self.0;
-        if let Some(queues) = answer["queues"].as_array() {
-            let pending = rows(&answer["pending"], |calls| pending_calls(calls, queues));
-            let queues = rows(&answer["queues"], |queue| {
+        let response = &self.0;
+        if let Some(queues) = response["queues"].as_array() {
+            let pending = rows(&response["pending"], |calls| pending_calls(calls, queues));
+            let queues = rows(&response["queues"], |queue| {
                 [readable(&queue["queue"]), cell(&queue["depth"])]
             });
             return format!(
@@ -40,27 +40,27 @@ impl Report for Answer {
                 table(PENDING.map(str::to_uppercase), pending)
             );
         }
-        if answer["calls"].is_array() {
-            let calls = rows(&answer["calls"], call);
+        if response["calls"].is_array() {
+            let calls = rows(&response["calls"], call);
             return table(["CALL", "CRITERIA", "PENDING FOR"], calls);
         }
-        if answer["agents"].is_array() {
-            let agents = rows(&answer["agents"], agent);
+        if response["agents"].is_array() {
+            let agents = rows(&response["agents"], agent);
             let head = ["AGENT", "NAME", "STATUS", "CALL", "ATTRIBUTES"];
             let mut text = table(head, agents);
-            if let Some(next) = answer["next"].as_str() {
+            if let Some(next) = response["next"].as_str() {
                 text += &format!("\nmore agents: continue with --after {next}");
             }
             if let (Some(account), Some(region)) =
-                (answer["account"].as_str(), answer["region"].as_str())
+                (response["account"].as_str(), response["region"].as_str())
             {
                 text += &format!("\nin account {account}, {region}");
             }
             return text;
         }
-        match answer["rejected"].as_str() {
-            Some(why) => format!("not changed: {why}\n{answer:#}"),
-            None => format!("{answer:#}"),
+        match response["rejected"].as_str() {
+            Some(why) => format!("not changed: {why}\n{response:#}"),
+            None => format!("{response:#}"),
         }
     }
 

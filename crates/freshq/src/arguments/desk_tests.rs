@@ -1,4 +1,4 @@
-//! The commands that the verbs send, and how their answers are printed.
+//! The commands that the verbs send, and how their responses are printed.
 
 use std::sync::Mutex;
 
@@ -7,14 +7,14 @@ use clap::Parser;
 use serde_json::{Value, json};
 
 use super::{Arguments, Job};
-use crate::agents::{AGENT_DESK_FUNCTION_NAME, Answer, send};
+use crate::agents::{AGENT_DESK_FUNCTION_NAME, Response, send};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::function::Function;
 use crate::report::Report;
 
 struct Desk {
-    answer: Value,
+    response: Value,
     command: Mutex<Value>,
 }
 
@@ -22,11 +22,11 @@ struct Desk {
 impl Function for Desk {
     async fn send(&self, event: &Value) -> Result<Value, Failure> {
         *self.command.lock().unwrap() = event.clone();
-        Ok(self.answer.clone())
+        Ok(self.response.clone())
     }
 }
 
-async fn answered(line: &str, answer: Value) -> Result<(Value, Answer), Failure> {
+async fn run(line: &str, response: Value) -> Result<(Value, Response), Failure> {
     let words = std::iter::once("freshq").chain(line.split_whitespace());
     let arguments = Arguments::try_parse_from(words.chain(["--env", "dev"])).unwrap();
     let Job::Desk(verb, on) = arguments.verb.job() else {
@@ -34,11 +34,11 @@ async fn answered(line: &str, answer: Value) -> Result<(Value, Answer), Failure>
     };
     assert_eq!(on.env.as_deref(), Some("dev"));
     let desk = Desk {
-        answer,
+        response,
         command: Mutex::default(),
     };
-    let answer = send(verb, &desk).await?;
-    Ok((desk.command.into_inner().unwrap(), answer))
+    let response = send(verb, &desk).await?;
+    Ok((desk.command.into_inner().unwrap(), response))
 }
 
 #[tokio::test]
@@ -97,42 +97,42 @@ async fn each_verb_sends_its_command() {
             json!({ "command": "extend", "agentId": "ana", "callId": "c1", "ticket": "t" }),
         ),
     ] {
-        let (sent, answer) = answered(line, json!({ "changed": true })).await.unwrap();
+        let (sent, response) = run(line, json!({ "changed": true })).await.unwrap();
         assert_eq!(sent, command, "{line}");
-        assert_eq!(answer.exit(), Exit::Done);
+        assert_eq!(response.exit(), Exit::Done);
     }
-    let failure = answered("match --criteria Spanish", json!({}))
+    let failure = run("match --criteria Spanish", json!({}))
         .await
         .unwrap_err();
     assert_eq!(failure.exit(), Exit::Usage);
 }
 
 #[tokio::test]
-async fn list_answers_are_printed_as_tables() {
+async fn list_responses_are_printed_as_tables() {
     let call = json!({ "callId": "c1", "criteria": "Spanish#M", "pendingMs": 61_000 });
     let queues = json!({
         "queues": [{ "queue": "Q#Spanish#M", "depth": 2, "version": 7 }],
         "pending": [{ "criteria": "Spanish#M", "depth": 1, "oldest": call }],
     });
-    let (_, answer) = answered("queues", queues).await.unwrap();
-    insta::assert_snapshot!("queues", answer.text());
-    let (_, answer) = answered("calls", json!({ "calls": [call] })).await.unwrap();
-    insta::assert_snapshot!("calls", answer.text());
+    let (_, response) = run("queues", queues).await.unwrap();
+    insta::assert_snapshot!("queues", response.text());
+    let (_, response) = run("calls", json!({ "calls": [call] })).await.unwrap();
+    insta::assert_snapshot!("calls", response.text());
     let agents = json!({
         "agents": [{ "agentId": "ana", "name": "Ana Ruiz", "status": "queued", "attributes": { "gender": ["F"] } }],
         "next": "ana",
     });
-    let (_, answer) = answered("agents", agents).await.unwrap();
-    insta::assert_snapshot!("agents", answer.text());
+    let (_, response) = run("agents", agents).await.unwrap();
+    insta::assert_snapshot!("agents", response.text());
     let rejected =
         json!({ "changed": false, "rejected": "the agent is attendingCall", "agent": {} });
-    let (_, answer) = answered("agent leave ana", rejected).await.unwrap();
+    let (_, response) = run("agent leave ana", rejected).await.unwrap();
     assert!(
-        answer
+        response
             .text()
             .starts_with("not changed: the agent is attendingCall\n")
     );
-    assert_eq!(answer.exit(), Exit::NotAll);
+    assert_eq!(response.exit(), Exit::NotAll);
 }
 
 #[test]

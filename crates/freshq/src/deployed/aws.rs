@@ -180,13 +180,13 @@ impl Deployed for AwsStack {
 /// The response, or `None` if the service reports that the resource does not exist.
 pub(super) fn found<T, E>(
     operation: &'static str,
-    answer: Result<T, E>,
+    result: Result<T, E>,
 ) -> Result<Option<T>, Failure>
 where
     E: ProvideErrorMetadata + Into<Source>,
 {
-    match answer {
-        Ok(answer) => Ok(Some(answer)),
+    match result {
+        Ok(response) => Ok(Some(response)),
         Err(error) if error.code().is_some_and(|code| MISSING.contains(&code)) => Ok(None),
         Err(error) => Err(failed(operation, error)),
     }

@@ -6,7 +6,7 @@ use super::{Kind, Stack};
 
 impl Stack {
     /// Whether a setting has the value of the template. A value that only CloudFormation can
-    /// evaluate is not compared: the answer is true.
+    /// evaluate is not compared: the result is true.
     pub(crate) fn agrees(&self, wanted: &Value, now: &Value) -> bool {
         let id_of = |logical: &Value| self.ids.get(logical.as_str().unwrap_or_default());
         match wanted {

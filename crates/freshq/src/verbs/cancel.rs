@@ -120,12 +120,12 @@ impl Cancel {
 
 async fn cancel_all(queue: &Queue, tasks: Vec<TaskId>) -> Result<All, Failure> {
     let progress = ProgressBar::new(tasks.len() as u64);
-    let mut answers = stream::iter(tasks)
+    let mut results = stream::iter(tasks)
         .map(|task| async move { queue.operator.cancel(&task).await })
         .buffer_unordered(AT_ONCE);
     let mut all = All::default();
-    while let Some(answer) = answers.next().await {
-        match answer? {
+    while let Some(result) = results.next().await {
+        match result? {
             Cancelled::Done => all.cancelled += 1,
             Cancelled::Is(_) => all.started += 1,
             Cancelled::NotFound => all.gone += 1,

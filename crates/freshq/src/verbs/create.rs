@@ -126,7 +126,7 @@ async fn send_lines(creates: &dyn Function, lines: Vec<Line>, report: &mut Creat
     for batch in input::batches(lines, MOST_TASKS, MOST_BYTES) {
         let tasks: Vec<&Value> = batch.iter().map(|line| &line.task).collect();
         match creates.send(&json!({ "tasks": tasks })).await {
-            Ok(answer) => report.add(&answer, |index| batch.get(index).map(|line| line.number)),
+            Ok(response) => report.add(&response, |index| batch.get(index).map(|line| line.number)),
             Err(failure) => {
                 report.stopped = Some(failure.line());
                 break;
@@ -146,7 +146,7 @@ async fn simulate(creates: &dyn Function, count: usize, report: &mut Created) {
             .send(&json!({ "simulate": { "count": batch } }))
             .await
         {
-            Ok(answer) => report.add(&answer, |index| Some(count - left + index + 1)),
+            Ok(response) => report.add(&response, |index| Some(count - left + index + 1)),
             Err(failure) => {
                 report.stopped = Some(failure.line());
                 break;
@@ -173,8 +173,8 @@ struct Created {
 }
 
 impl Created {
-    fn add(&mut self, answer: &Value, line: impl Fn(usize) -> Option<usize>) {
-        let list = |name: &str| answer[name].as_array().cloned().unwrap_or_default();
+    fn add(&mut self, response: &Value, line: impl Fn(usize) -> Option<usize>) {
+        let list = |name: &str| response[name].as_array().cloned().unwrap_or_default();
         let created = list("created");
         let first = created.first().and_then(|task| task["taskId"].as_str());
         self.first = self.first.take().or(first.map(str::to_owned));

@@ -117,7 +117,7 @@ mod tests {
             ("longer-id", Outcome::Is(TaskStatus::Success)),
             ("c", Outcome::NotFound),
             ("d", Outcome::NotWoken("no processor was woken".into())),
-            ("e", Outcome::Unknown("no answer".into())),
+            ("e", Outcome::Unknown("no response".into())),
             ("f", Outcome::NotTried),
         ] {
             report.note(&TaskId::from_stored(task), outcome);
@@ -132,7 +132,7 @@ a          redriven
 longer-id  not redriven: it is SUCCESS
 c          not found
 d          redriven, but no processor was woken
-e          perhaps not redriven: no answer
+e          perhaps not redriven: no response
 f          not redriven: not tried after the failure above";
         assert_eq!(all().text(), expected);
     }
@@ -144,7 +144,7 @@ f          not redriven: not tried after the failure above";
             {"taskId": "longer-id", "outcome": "inAnotherState", "status": "SUCCESS"},
             {"taskId": "c", "outcome": "notFound"},
             {"taskId": "d", "outcome": "redriven", "notWoken": "no processor was woken"},
-            {"taskId": "e", "outcome": "unknown", "error": "no answer"},
+            {"taskId": "e", "outcome": "unknown", "error": "no response"},
             {"taskId": "f", "outcome": "notTried"},
         ]});
         assert_eq!(all().json(), expected);

@@ -40,7 +40,7 @@ impl Aws {
     pub(crate) async fn start() -> Self {
         let state = Arc::<Services>::default();
         let routes = Router::new()
-            .route("/", post(answer))
+            .route("/", post(respond))
             .with_state(state.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -90,7 +90,7 @@ fn access_key(headers: &HeaderMap) -> String {
     credential.split('/').next().unwrap().to_owned()
 }
 
-async fn answer(
+async fn respond(
     State(services): State<Arc<Services>>,
     headers: HeaderMap,
     form: String,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Records the events, and answers as create-tasks does.
+/// Records the events, and responds as create-tasks does.
 #[derive(Default)]
 struct Creates {
     events: Mutex<Vec<Value>>,

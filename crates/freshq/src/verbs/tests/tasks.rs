@@ -83,7 +83,7 @@ async fn table_error_stops_redrive_and_every_task_has_an_outcome() {
     assert_eq!(report.exit(), Exit::Failed);
     let text = report.text();
     assert!(
-        text.contains("b  perhaps not redriven: DynamoDB request failed: redrive: no answer"),
+        text.contains("b  perhaps not redriven: DynamoDB request failed: redrive: no response"),
         "{text}"
     );
     assert_eq!(world.status("c"), Some(TaskStatus::Failure));
