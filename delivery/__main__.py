@@ -71,7 +71,7 @@ def _deploy(given: argparse.Namespace) -> int:
 def _verify_arm64(given: argparse.Namespace) -> int:
     verified = verify.verify(given.functions, given.built, given.placeholders, lambda line: print(line, flush=True))
     emulated = "; under qemu, a start takes many times longer" if starting.emulator() else ""
-    print(f"{len(verified)} functions are arm64, start and answer correctly{emulated}")
+    print(f"{len(verified)} functions are arm64, start and respond correctly{emulated}")
     return 0
 
 

@@ -66,15 +66,15 @@ class GitHub:
     token: str
 
     def get(self, path: str) -> Any:
-        """The answer of the API at `path` below the repository."""
+        """The response of the API at `path` below the repository."""
         return json.loads(self._send("GET", self._url(path)) or b"null")
 
     def pages(self, path: str, key: str | None = None) -> list[Any]:
         """All elements of a list. If the list is inside an object, `key` is its name there."""
         elements: list[Any] = []
         for page in range(1, _MOST_PAGES + 1):
-            answer = self.get(f"{path}?per_page=100&page={page}")
-            part = answer[key] if key else answer
+            response = self.get(f"{path}?per_page=100&page={page}")
+            part = response[key] if key else response
             elements += part
             if len(part) < 100:
                 return elements
@@ -99,11 +99,11 @@ class GitHub:
         request = urllib.request.Request(url, data=body, method=method, headers=headers)
         opener = urllib.request.build_opener(_Redirect())
         try:
-            with opener.open(request, timeout=_SECONDS) as answer:
-                content = answer.read(-1 if most_bytes is None else most_bytes + 1)
+            with opener.open(request, timeout=_SECONDS) as response:
+                content = response.read(-1 if most_bytes is None else most_bytes + 1)
         except urllib.error.HTTPError as error:
             detail = error.read(500).decode(errors="replace")
-            raise Rejected(f"{method} {url}: GitHub answers {error.code}: {detail}") from error
+            raise Rejected(f"{method} {url}: GitHub returned {error.code}: {detail}") from error
         except urllib.error.URLError as error:
             raise Rejected(f"{method} {url}: {error.reason}") from error
         if most_bytes is not None and len(content) > most_bytes:

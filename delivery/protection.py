@@ -22,7 +22,7 @@ class Unprotected(RuntimeError):
 def check(repository: str, branch: str, environments: Iterable[str], say: Callable[[str], None]) -> None:
     """Raise `Unprotected` if GitHub says that another branch than `branch` may use an environment.
 
-    Without a token, or if GitHub does not answer, print what was not checked.
+    Without a token, or if GitHub does not respond, print what was not checked.
     """
     # GitHub's tokens may name a repository with numbers: octo-org@1234/freshq@5678.
     name = re.sub(r"@\d+", "", repository)
@@ -66,7 +66,7 @@ def _problem(github: GitHub, branch: str, environment: str) -> str | None:
 
 
 def _is_absent(error: Rejected) -> bool:
-    return "GitHub answers 404" in str(error)
+    return "GitHub returned 404" in str(error)
 
 
 def _token() -> str | None:

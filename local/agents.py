@@ -33,7 +33,7 @@ class DeployedAgents(DeployedStack):
         return self.outputs["AgentTableName"]
 
     def command(self, command: str, **fields: Any) -> Any:
-        """Send agent-desk a command without the fields that are None; returns its answer."""
+        """Send agent-desk a command without the fields that are None; returns its response."""
         given = {name: value for name, value in fields.items() if value is not None}
         return self.invoke("agent-desk", {"command": command, **given})
 
@@ -76,11 +76,11 @@ class DeployedAgents(DeployedStack):
     def send_calls(self, messages: Iterable[dict[str, str]]) -> None:
         """Send at most ten messages to the call queue in one request, in this order."""
         entries = [{"Id": str(n), **message} for n, message in enumerate(messages)]
-        answer = self.client("sqs").send_message_batch(
+        response = self.client("sqs").send_message_batch(
             QueueUrl=self.outputs["CallQueueUrl"], Entries=entries
         )
-        if answer.get("Failed"):
-            raise RuntimeError(f"SQS rejected: {answer['Failed']}")
+        if response.get("Failed"):
+            raise RuntimeError(f"SQS rejected: {response['Failed']}")
 
 
 def canonical(criteria: dict[str, str]) -> str:

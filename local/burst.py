@@ -61,9 +61,9 @@ def _measure(queue: DeployedQueue, tasks: int) -> BurstFigures:
     began = now_ms()
     before = queue.count("SUCCESS")
     for batch in chunks([{"payload": {"number": n}} for n in range(tasks)], _AT_ONCE):
-        answer = queue.create(batch)
-        if answer["failed"]:
-            raise RuntimeError(f"create-tasks rejected: {answer['failed'][:3]}")
+        response = queue.create(batch)
+        if response["failed"]:
+            raise RuntimeError(f"create-tasks rejected: {response['failed'][:3]}")
     wait_until(
         lambda: queue.count("SUCCESS") >= before + tasks,
         _DRAIN_SECONDS,

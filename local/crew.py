@@ -31,13 +31,13 @@ class Crew:
         """Register an agent, which is offline at first; returns its id."""
         agent_id = fresh(name.lower())
         languages = [self.language, *more.get("languages", [])]
-        answer = self.queue.command(
+        response = self.queue.command(
             "register",
             agentId=agent_id,
             name=name,
             attributes={"language": languages, "gender": gender or self.gender},
         )
-        assert answer["changed"] and answer["agent"]["status"] == "offline", answer
+        assert response["changed"] and response["agent"]["status"] == "offline", response
         return agent_id
 
     def queued(self, *names: str, **how: Any) -> list[str]:
@@ -50,28 +50,28 @@ class Crew:
         return ids
 
     def enqueue(self, agent_id: str) -> dict[str, Any]:
-        """Make an agent available, then queue it; returns the answer to `enqueue`."""
+        """Make an agent available, then queue it; returns the response to `enqueue`."""
         available = self.queue.command("available", agentId=agent_id)
         assert available["changed"], available
-        answer: dict[str, Any] = self.queue.command("enqueue", agentId=agent_id)
-        assert answer["changed"], answer
-        return answer
+        response: dict[str, Any] = self.queue.command("enqueue", agentId=agent_id)
+        assert response["changed"], response
+        return response
 
     def match(self, call_id: str | None = None, **criteria: str | None) -> dict[str, Any]:
-        """Send the desk a call for this crew, without dimensions that are None; returns the answer."""
+        """Send the desk a call for this crew, without dimensions that are None; returns the response."""
         wanted = self.criteria | criteria
-        answer: dict[str, Any] = self.queue.command(
+        response: dict[str, Any] = self.queue.command(
             "match",
             callId=call_id or fresh("call"),
             criteria={name: value for name, value in wanted.items() if value is not None},
         )
-        return answer
+        return response
 
     def assigned(self, **criteria: str | None) -> dict[str, Any]:
         """Match a call for this crew, which must get an agent at once; returns the assignment."""
-        answer = self.match(**criteria)
-        assert answer["status"] == "assigned", answer
-        return answer["assignment"]
+        response = self.match(**criteria)
+        assert response["status"] == "assigned", response
+        return response["assignment"]
 
     def send(self, call_id: str) -> None:
         self.queue.send_call(call_id, self.criteria)

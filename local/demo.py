@@ -87,9 +87,9 @@ def _create(queue: DeployedQueue, wave: Wave) -> list[dict[str, Any]]:
     rejected = []
     tasks = [{"payload": {"wave": wave.number, "number": n}} for n in range(WAVE_SIZE)]
     for batch in chunks(tasks, _CREATE_AT_ONCE):
-        answer = queue.create(batch)
-        wave.task_ids.update(created["taskId"] for created in answer["created"])
-        rejected += answer["failed"]
+        response = queue.create(batch)
+        wave.task_ids.update(created["taskId"] for created in response["created"])
+        rejected += response["failed"]
     return rejected
 
 

@@ -93,8 +93,8 @@ class Walk:
         self._heading("Queueing all available agents")
         pool = by_turn(self._queue.agents().values())
         before = self._queue.queues()
-        answer = self._queue.command("queue-all-available")
-        expect(answer["queued"] == POOL, f"{answer['queued']} agents were queued, not {POOL}")
+        response = self._queue.command("queue-all-available")
+        expect(response["queued"] == POOL, f"{response['queued']} agents were queued, not {POOL}")
         after = self._queue.queues()
         self._console.print(counter_table(before, after))
         for name, counter in after.items():
@@ -111,8 +111,8 @@ class Walk:
         self._heading(f"A call asks for Q#{canonical(CRITERIA)}")
         wanted = self._next_for(CRITERIA)
         before = self._queue.queues()
-        answer = self._queue.command("match", callId=fresh("demo"), criteria=CRITERIA)
-        assignment = self._assigned(answer, wanted)
+        response = self._queue.command("match", callId=fresh("demo"), criteria=CRITERIA)
+        assignment = self._assigned(response, wanted)
         self._left_every_queue(wanted, before)
         return assignment
 
@@ -122,10 +122,10 @@ class Walk:
         again = self._queue.command("match", callId=first["callId"], criteria=CRITERIA)
         expect(
             again["status"] == "assigned" and again["assignment"] == first,
-            f"the first answer was {first}, but the second is {again}",
+            f"the first response was {first}, but the second is {again}",
         )
         expect(self._queue.queues() == before, "the repeated call changed a queue")
-        self._console.print(f"  the same answer: {first['agentName']}; no queue has changed")
+        self._console.print(f"  the same response: {first['agentName']}; no queue has changed")
 
     def _call_through_the_intake_queue(self) -> dict[str, Any]:
         """Send a call for the deepest queue through SQS; returns the assignment."""
@@ -163,14 +163,14 @@ class Walk:
 
     def _finish(self, assignment: dict[str, Any]) -> None:
         self._heading("The first call ends")
-        answer = self._queue.command(
+        response = self._queue.command(
             "finish",
             agentId=assignment["agentId"],
             callId=assignment["callId"],
             ticket=assignment["ticket"],
         )
-        status = answer["agent"]["status"]
-        expect(answer["changed"] and status == "available", f"finish answered {answer}")
+        status = response["agent"]["status"]
+        expect(response["changed"] and status == "available", f"the response to finish is {response}")
         self._console.print(f"  {assignment['agentName']} is {status} again")
 
     def _next_for(self, criteria: dict[str, str]) -> Agent:
@@ -184,9 +184,9 @@ class Walk:
         self._console.print(f"  matching agents, longest queued first: {', '.join(a['name'] for a in pending)}")
         return pending[0]
 
-    def _assigned(self, answer: dict[str, Any], wanted: Agent) -> dict[str, Any]:
-        expect(answer["status"] == "assigned", f"no agent was assigned: {answer}")
-        assignment = answer["assignment"]
+    def _assigned(self, response: dict[str, Any], wanted: Agent) -> dict[str, Any]:
+        expect(response["status"] == "assigned", f"no agent was assigned: {response}")
+        assignment = response["assignment"]
         self._console.print(
             f"  assigned: {assignment['agentName']} to call {assignment['callId']},"
             f" ticket {assignment['ticket']}"

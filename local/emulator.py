@@ -97,7 +97,7 @@ class Emulator:
 def start(
     directory: Path, enforced: bool = False, schedules: bool = True, inserts: tuple[str, float] | None = None
 ) -> Emulator:
-    """Start the emulator on a free port of 127.0.0.1 and wait until it answers.
+    """Start the emulator on a free port of 127.0.0.1 and wait until it responds.
 
     `directory` receives its log (``ministack.log``) and its temporary files. The process
     leads its own process group, so that :meth:`Emulator.stop` also ends the functions.
@@ -218,14 +218,14 @@ def _trust(certificate: Path) -> None:
         os.environ[variable] = str(certificate)
 
 
-def _answers(endpoint: str) -> bool:
+def _responds(endpoint: str) -> bool:
     """Whether the emulator is ready; raises `OSError` while no server listens."""
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
     if endpoint.startswith("https:"):
         context = ssl.create_default_context(cafile=os.environ["SSL_CERT_FILE"])
         handlers.append(urllib.request.HTTPSHandler(context=context))
-    with urllib.request.build_opener(*handlers).open(f"{endpoint}/_ministack/health", timeout=2) as answer:
-        return answer.status == 200
+    with urllib.request.build_opener(*handlers).open(f"{endpoint}/_ministack/health", timeout=2) as response:
+        return response.status == 200
 
 
 def _free_port() -> int:
@@ -241,9 +241,9 @@ def _wait_until_ready(process: subprocess.Popen, endpoint: str, log_path: Path) 
             tail = log_path.read_text(errors="replace")[-2000:]
             raise EmulatorError(f"the local AWS ended with code {process.returncode}:\n{tail}")
         try:
-            if _answers(endpoint):
+            if _responds(endpoint):
                 return
         except OSError:
             pass  # The emulator does not listen yet, or has not created its certificate.
         time.sleep(0.1)
-    raise EmulatorError(f"the local AWS did not answer within {READY_SECONDS:.0f} s; see {log_path}")
+    raise EmulatorError(f"the local AWS did not respond within {READY_SECONDS:.0f} s; see {log_path}")

@@ -1,4 +1,4 @@
-"""A downstream system with a fixed capacity: an HTTP server that answers 503 to requests beyond it."""
+"""A downstream system with a fixed capacity: an HTTP server that returns 503 for requests beyond it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from local.waiting import now_ms
 class FakeDownstream:
     """A downstream system: its capacity and the figures of its work.
 
-    It works on `capacity` devices at once, each for `service_seconds`, and answers 503 to others. `validated` has each
+    It works on `capacity` devices at once, each for `service_seconds`, and returns 503 for others. `validated` has each
     device's last validated connection and the end of that validation (this machine's clock, ms). `newest` has each
     device's newest connection. `outdated` counts calls that began after a newer connection of their device.
     """
@@ -79,8 +79,8 @@ def fake_downstream(capacity: int, service_seconds: float) -> Iterator[FakeDowns
     """A downstream system on a free port of 127.0.0.1, while the block runs."""
     system = FakeDownstream(capacity, service_seconds)
 
-    def answer(body: bytes, _: Message) -> tuple[int, dict[str, str]]:
+    def respond(body: bytes, _: Message) -> tuple[int, dict[str, str]]:
         return (204, {}) if system.validate(json.loads(body)) else (503, {"Retry-After": "1"})
 
-    with http_endpoint(answer) as system.address:
+    with http_endpoint(respond) as system.address:
         yield system

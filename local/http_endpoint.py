@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-#: The body and the headers of a request; returns the status and the headers of the answer.
-Answer = Callable[[bytes, Message], tuple[int, dict[str, str]]]
+#: The body and the headers of a request; returns the status and the headers of the response.
+Respond = Callable[[bytes, Message], tuple[int, dict[str, str]]]
 
 
 @contextmanager
-def http_endpoint(answer: Answer) -> Iterator[str]:
+def http_endpoint(respond: Respond) -> Iterator[str]:
     """The address of an endpoint on a free port of 127.0.0.1. Each request has its own thread."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -23,7 +23,7 @@ def http_endpoint(answer: Answer) -> Iterator[str]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            status, headers = answer(body, self.headers)
+            status, headers = respond(body, self.headers)
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)

@@ -27,15 +27,15 @@ class DeployedQueue(DeployedStack):
         return self.outputs["QueueTableName"]
 
     def create(self, tasks: list[dict[str, Any]]) -> dict[str, Any]:
-        """Create tasks through create-tasks; its answer lists created, duplicates and failed."""
+        """Create tasks through create-tasks; its response lists created, duplicates and failed."""
         return self.invoke("create-tasks", {"tasks": tasks})
 
     def item(self, task_id: str) -> dict[str, Any] | None:
         """An item of the table as DynamoDB JSON, by a strongly consistent read."""
-        answer = self.client("dynamodb").get_item(
+        response = self.client("dynamodb").get_item(
             TableName=self.table, Key={KEY: {"S": task_id}}, ConsistentRead=True
         )
-        return answer.get("Item")
+        return response.get("Item")
 
     def status(self, task_id: str) -> str | None:
         item = self.item(task_id)
@@ -60,8 +60,8 @@ class DeployedQueue(DeployedStack):
         """Send messages with these JSON values to the ingest queue, at most ten per request."""
         for batch in chunks(bodies, _SQS_BATCH):
             entries = [{"Id": str(number), "MessageBody": json.dumps(body)} for number, body in enumerate(batch)]
-            answer = self.client("sqs").send_message_batch(QueueUrl=self.outputs["IngestQueueUrl"], Entries=entries)
-            if failed := answer.get("Failed"):
+            response = self.client("sqs").send_message_batch(QueueUrl=self.outputs["IngestQueueUrl"], Entries=entries)
+            if failed := response.get("Failed"):
                 raise RuntimeError(f"the ingest queue rejected {failed[0]}")
 
     def count(self, status: str) -> int:

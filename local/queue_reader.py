@@ -46,13 +46,13 @@ class QueueReader:
         return [message for message in self._messages if wanted(message)]
 
     def _receive(self) -> list[Message]:
-        answer = self._sqs.receive_message(
+        response = self._sqs.receive_message(
             QueueUrl=self._url,
             MaxNumberOfMessages=10,
             MessageAttributeNames=["All"],
             AttributeNames=["All"],
         )
-        received = answer.get("Messages", [])
+        received = response.get("Messages", [])
         if received:
             entries = [{"Id": str(n), "ReceiptHandle": m["ReceiptHandle"]} for n, m in enumerate(received)]
             self._sqs.delete_message_batch(QueueUrl=self._url, Entries=entries)

@@ -2,7 +2,7 @@
 
 ministack accepts every ``Origin``, ignores ``Host`` and runs any code that it receives. Started directly,
 it would let any web page in a browser run code on this machine: the page only has to send a request, and
-does not need the answer. This module rejects requests of browsers before ministack gets them, by these
+does not need the response. This module rejects requests of browsers before ministack gets them, by these
 headers:
 
 - ``Origin``: in each request of a script to another origin, and in each POST and WebSocket;

@@ -60,7 +60,7 @@ def _merged(group: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 class InvocationFailed(RuntimeError):
-    """A function answered with an error; the message has the answer."""
+    """A function returned an error; the message has it."""
 
 
 @dataclass
@@ -133,12 +133,12 @@ class DeployedStack:
         return found[0]
 
     def invoke(self, binary: str, event: Any) -> Any:
-        """Invoke a function and wait for its answer; raises `InvocationFailed` on an error."""
-        answer = self.client("lambda").invoke(
+        """Invoke a function and wait for its response; raises `InvocationFailed` on an error."""
+        response = self.client("lambda").invoke(
             FunctionName=self.function(binary), Payload=json.dumps(event).encode()
         )
-        body = json.loads(answer["Payload"].read() or b"null")
-        if "FunctionError" in answer:
+        body = json.loads(response["Payload"].read() or b"null")
+        if "FunctionError" in response:
             raise InvocationFailed(f"{binary}: {json.dumps(body)}")
         return body
 

@@ -142,7 +142,7 @@ class ArrivalOrder:
 
 def _post(connection: http.client.HTTPConnection, path: str, task: dict[str, Any]) -> None:
     connection.request("POST", path, json.dumps(task), {"Content-Type": "application/json"})
-    answer = connection.getresponse()
-    answer.read()
-    if answer.status != 204:
-        raise RuntimeError(f"the legacy system answered {answer.status} within its capacity")
+    response = connection.getresponse()
+    response.read()
+    if response.status != 204:
+        raise RuntimeError(f"the legacy system returned {response.status} within its capacity")

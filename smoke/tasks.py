@@ -136,7 +136,7 @@ class TaskChecks:
 
     def failed_by_metric(self, since_ms: int) -> float:
         """The sum of the metric Failed."""
-        answer = self.queue.client("cloudwatch").get_metric_statistics(
+        response = self.queue.client("cloudwatch").get_metric_statistics(
             Namespace="freshq",
             MetricName="Failed",
             Dimensions=[{"Name": "Queue", "Value": self.queue.table}],
@@ -145,7 +145,7 @@ class TaskChecks:
             Period=60,
             Statistics=["Sum"],
         )
-        return sum(point["Sum"] for point in answer["Datapoints"])
+        return sum(point["Sum"] for point in response["Datapoints"])
 
     def redrive(self) -> str:
         (task,) = self.create({"simulate": {"outcome": "retry", "attempts": ATTEMPTS}})
@@ -201,9 +201,9 @@ class TaskChecks:
         return f"{done / seconds:.0f} tasks/s: {done} of {created} in {seconds:.0f} s, {RATE_SLOTS} at once{note}"
 
     def create(self, *payloads: dict[str, Any]) -> list[str]:
-        answer = self.queue.create([{"payload": payload} for payload in payloads])
-        expect(answer["failed"] == [], f"create-tasks rejected {answer['failed']}")
-        return [task["taskId"] for task in answer["created"]]
+        response = self.queue.create([{"payload": payload} for payload in payloads])
+        expect(response["failed"] == [], f"create-tasks rejected {response['failed']}")
+        return [task["taskId"] for task in response["created"]]
 
     def item(self, task: str) -> dict[str, Any]:
         item = self.queue.item(task)

@@ -1,7 +1,7 @@
 """Lambda's Runtime API for one function, on the loopback interface.
 
-https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html: a function requests the next invocation and answers it
-by its id.
+https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html: a function requests the next invocation and posts the
+response by its id.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _REQUEST_ID = "8476a536-e9f4-11e8-9739-2dfe598c3fcd"
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The result of an event: an answer (`response`), a failure (`error`) or a failed start (`init/error`)."""
+class Result:
+    """The result of an event: a response (`response`), a failure (`error`) or a failed start (`init/error`)."""
 
     kind: str
     body: Any
@@ -48,7 +48,7 @@ class RuntimeApi:
         self._function = function
         self._deadline_seconds = deadline_seconds
         self._events: queue.Queue[Any] = queue.Queue()
-        self._answers: queue.Queue[Answer] = queue.Queue()
+        self._results: queue.Queue[Result] = queue.Queue()
         self._stopped = threading.Event()
         #: Set when the function first requests an invocation, which ends its cold start.
         self.ready = threading.Event()
@@ -64,10 +64,10 @@ class RuntimeApi:
         """Give the function this event when it next requests one."""
         self._events.put(event)
 
-    def answer(self, seconds: float) -> Answer | None:
-        """The function's answer, or `None` if it gives none within `seconds`."""
+    def result(self, seconds: float) -> Result | None:
+        """The function's result, or `None` if it gives none within `seconds`."""
         try:
-            return self._answers.get(timeout=seconds)
+            return self._results.get(timeout=seconds)
         except queue.Empty:
             return None
 
@@ -131,7 +131,7 @@ class RuntimeApi:
                 }
                 if self.path not in kinds:
                     return self._reply(404, b"{}")
-                api._answers.put(Answer(kinds[self.path], _parsed(body)))
+                api._results.put(Result(kinds[self.path], _parsed(body)))
                 return self._reply(202, b"{}")
 
             def _reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:

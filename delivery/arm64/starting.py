@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from delivery.arm64.runtime_api import Answer, RuntimeApi
+from delivery.arm64.runtime_api import Result, RuntimeApi
 
-#: Under qemu an answer takes seconds.
-_ANSWER_SECONDS = 60.0
+#: Under qemu a response takes seconds.
+_RESPONSE_SECONDS = 60.0
 #: The remaining time that a function gets. `process-tasks` ends its turn long before.
 _DEADLINE_SECONDS = 120.0
 _STOP_SECONDS = 10.0
@@ -25,14 +25,14 @@ _QEMU = ("qemu-aarch64-static", "qemu-aarch64")
 
 
 class CannotStart(RuntimeError):
-    """This machine cannot run arm64, or the function did not answer; the message says which, and what to do."""
+    """This machine cannot run arm64, or the function did not respond; the message says which, and what to do."""
 
 
 @dataclass(frozen=True)
 class Run:
     """The result of one invocation in a new process."""
 
-    answer: Answer
+    result: Result
     #: Seconds from exec to the first request for an invocation. Under qemu they say nothing about Lambda.
     cold_start: float
 
@@ -54,7 +54,7 @@ def emulator() -> list[str]:
 
 
 def run(function: str, bootstrap: Path, event: Any, environment: dict[str, str]) -> Run:
-    """Start `bootstrap`, hand it `event` and wait for the answer. Raises `CannotStart` when there is none."""
+    """Start `bootstrap`, hand it `event` and wait for the result. Raises `CannotStart` when there is none."""
     command = [*emulator(), str(bootstrap)]
     with RuntimeApi(function, _DEADLINE_SECONDS) as api, tempfile.TemporaryFile() as log:
         api.invoke(event)
@@ -69,18 +69,18 @@ def run(function: str, bootstrap: Path, event: Any, environment: dict[str, str])
         )
         try:
             cold_start = _wait_until_ready(api, process, started)
-            answer = None if cold_start is None else _wait_for_answer(api, process)
+            result = None if cold_start is None else _wait_for_result(api, process)
         finally:
             _stop(process)
-        if cold_start is None or answer is None:
+        if cold_start is None or result is None:
             log.seek(0)
             said = log.read().decode(errors="replace")[-2000:]
-            raise CannotStart(f"{function} gave no answer (exit code {process.returncode}):\n{said}")
-    return Run(answer, cold_start)
+            raise CannotStart(f"{function} returned no result (exit code {process.returncode}):\n{said}")
+    return Run(result, cold_start)
 
 
 def _wait_until_ready(api: RuntimeApi, process: subprocess.Popen[bytes], started: float) -> float | None:
-    while time.monotonic() - started < _ANSWER_SECONDS:
+    while time.monotonic() - started < _RESPONSE_SECONDS:
         if api.ready.wait(0.01):
             return time.monotonic() - started
         if process.poll() is not None:
@@ -88,15 +88,15 @@ def _wait_until_ready(api: RuntimeApi, process: subprocess.Popen[bytes], started
     return None
 
 
-def _wait_for_answer(api: RuntimeApi, process: subprocess.Popen[bytes]) -> Answer | None:
-    deadline = time.monotonic() + _ANSWER_SECONDS
+def _wait_for_result(api: RuntimeApi, process: subprocess.Popen[bytes]) -> Result | None:
+    deadline = time.monotonic() + _RESPONSE_SECONDS
     while time.monotonic() < deadline:
-        answer = api.answer(0.1)
-        if answer is not None:
-            return answer
+        result = api.result(0.1)
+        if result is not None:
+            return result
         if process.poll() is not None:
-            # It may have answered just before it ended.
-            return api.answer(0.5)
+            # It may have responded just before it ended.
+            return api.result(0.5)
     return None
 
 

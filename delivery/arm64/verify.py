@@ -1,4 +1,4 @@
-"""``make verify-arm64``: every function is an arm64 program that Lambda can start, and answers an event."""
+"""``make verify-arm64``: every function is an arm64 program that Lambda can start, and responds to an event."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ _EVENTS = PROJECT / "tests" / "events"
 _EVENT_FILES = {"trigger": "trigger-insert.json"}
 
 
-class WrongAnswer(RuntimeError):
-    """A function failed a check, for example by a wrong answer; the message says which."""
+class WrongResponse(RuntimeError):
+    """A function failed a check, for example by a wrong response; the message says which."""
 
 
 def _has(**expected: Any) -> Callable[[Any], bool]:
-    """A check that an answer is an object with these values; it may have others."""
-    return lambda answer: isinstance(answer, dict) and expected.items() <= answer.items()
+    """A check that a response is an object with these values; it may have others."""
+    return lambda response: isinstance(response, dict) and expected.items() <= response.items()
 
 
-def _created(answer: Any) -> bool:
-    counts = {part: len(answer[part]) for part in ("created", "duplicates", "failed")}
+def _created(response: Any) -> bool:
+    counts = {part: len(response[part]) for part in ("created", "duplicates", "failed")}
     return counts == {"created": 2, "duplicates": 1, "failed": 1}
 
 
-#: The check of each function's answer to its event. The functions run in this order on queues that are empty at first,
-#: so `process-tasks` runs the tasks of `create-tasks`.
+#: The check of each function's response to its event. The functions run in this order on queues that are empty at
+#: first, so `process-tasks` runs the tasks of `create-tasks`.
 CHECKS: dict[str, Callable[[Any], bool]] = {
     "create-tasks": _created,
-    "trigger": lambda answer: answer == "published",
+    "trigger": lambda response: response == "published",
     "process-tasks": _has(taken=2, succeeded=2, failed=0, store_errors=0, exit="empty"),
     "sweep-tasks": _has(complete=True, failed=0, woke=False, pending={"count": 0, "exact": True}),
     "count-shed": _has(batchItemFailures=[]),
@@ -70,12 +70,12 @@ def verify(functions: Iterable[str], built: Path, placeholders: Path, say: Calla
     """Check and start each of `functions`, built below `built`.
 
     `placeholders` is an assembly of dev. Its stacks, deployed to a local AWS, give each function its environment and
-    answer its calls. Raises `RuntimeError` for the first function that fails a check.
+    respond to its calls. Raises `RuntimeError` for the first function that fails a check.
     """
     wanted = set(functions)
     unknown = sorted(wanted - CHECKS.keys())
     if unknown:
-        raise WrongAnswer(f"CHECKS has no expected answer for {', '.join(unknown)}: add it")
+        raise WrongResponse(f"CHECKS has no expected response for {', '.join(unknown)}: add it")
     names = [name for name in CHECKS if name in wanted]
     binaries = {name: _sound_binary(name, built / name / "bootstrap") for name in names}
     sizes = {name: zipped(name, built / name / "bootstrap") for name in names}
@@ -91,7 +91,7 @@ def verify(functions: Iterable[str], built: Path, placeholders: Path, say: Calla
         verified = []
         for name in names:
             stack = stacks[name in AGENT_FUNCTIONS]
-            cold_start = _answered(name, built / name / "bootstrap", stack)
+            cold_start = _started(name, built / name / "bootstrap", stack)
             verified.append(Verified(name, binaries[name], sizes[name], cold_start))
             say(_line(verified[-1]))
         return verified
@@ -103,12 +103,12 @@ def _sound_binary(function: str, bootstrap: Path) -> elf.Binary:
     binary = elf.read(bootstrap)
     problems = binary.problems()
     if problems:
-        raise WrongAnswer(f"{function}: {'; '.join(problems)}")
+        raise WrongResponse(f"{function}: {'; '.join(problems)}")
     return binary
 
 
 def zipped(function: str, bootstrap: Path) -> int:
-    """The size of the zip that is uploaded. Raises `WrongAnswer` beyond the budget."""
+    """The size of the zip that is uploaded. Raises `WrongResponse` beyond the budget."""
     path = STATE / "arm64.zip"
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -118,7 +118,7 @@ def zipped(function: str, bootstrap: Path) -> int:
     finally:
         path.unlink(missing_ok=True)
     if size > ZIP_BUDGET:
-        raise WrongAnswer(
+        raise WrongResponse(
             f"{function}: its zip has {size} bytes, over the budget of {ZIP_BUDGET}. "
             "Find the dependency that makes it large (`cargo tree`), or raise ZIP_BUDGET and say why"
         )
@@ -126,7 +126,7 @@ def zipped(function: str, bootstrap: Path) -> int:
 
 
 def sizes(built: Path) -> list[str]:
-    """One line for each built function with the size of its zip. Raises `WrongAnswer` beyond the budget."""
+    """One line for each built function with the size of its zip. Raises `WrongResponse` beyond the budget."""
     lines = []
     for bootstrap in sorted(built.glob("*/bootstrap")):
         size = zipped(bootstrap.parent.name, bootstrap)
@@ -134,15 +134,15 @@ def sizes(built: Path) -> list[str]:
     return lines or ["  zips: the functions are not built for AWS; build them with `make build`"]
 
 
-def _answered(function: str, bootstrap: Path, stack: DeployedStack) -> float:
-    """Start a function and check its answer; returns its cold start in seconds. Raises `WrongAnswer`."""
+def _started(function: str, bootstrap: Path, stack: DeployedStack) -> float:
+    """Start a function and check its response; returns its cold start in seconds. Raises `WrongResponse`."""
     event = json.loads((_EVENTS / _EVENT_FILES.get(function, f"{function}.json")).read_text())
     environment = stack.environment(function) | emulator.client_variables(stack.local_endpoint)
     run = starting.run(function, bootstrap, event, environment)
-    if run.answer.kind != "response" or not CHECKS[function](run.answer.body):
-        raise WrongAnswer(f"{function}: {run.answer.kind} {json.dumps(run.answer.body)}")
+    if run.result.kind != "response" or not CHECKS[function](run.result.body):
+        raise WrongResponse(f"{function}: {run.result.kind} {json.dumps(run.result.body)}")
     if not starting.emulator() and run.cold_start > START_BUDGET:
-        raise WrongAnswer(f"{function}: it took {run.cold_start:.3f} s to start, over the budget of {START_BUDGET} s")
+        raise WrongResponse(f"{function}: it took {run.cold_start:.3f} s to start, over the budget of {START_BUDGET} s")
     return run.cold_start
 
 

@@ -1,4 +1,4 @@
-"""The checks of a binary, its start with the Runtime API, and the checks of its answers."""
+"""The checks of a binary, its start with the Runtime API, and the checks of its responses."""
 
 from __future__ import annotations
 
@@ -85,15 +85,15 @@ def bootstrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class TestStarting:
     def test_a_function_gets_only_the_variables_of_lambda_and_its_own(self, bootstrap: Path) -> None:
         run = starting.run("trigger", bootstrap, {"a": 1}, {"TABLE": "tasks"})
-        assert run.answer.kind == "response"
-        assert run.answer.body["event"] == {"a": 1}
-        assert run.answer.body["known"] == ["AWS_LAMBDA_FUNCTION_NAME", "TABLE"]
-        assert run.answer.body["left"] > 0
+        assert run.result.kind == "response"
+        assert run.result.body["event"] == {"a": 1}
+        assert run.result.body["known"] == ["AWS_LAMBDA_FUNCTION_NAME", "TABLE"]
+        assert run.result.body["left"] > 0
         assert 0 < run.cold_start < 30
 
     def test_a_failed_invocation_and_a_failed_start_are_errors(self, bootstrap: Path) -> None:
-        assert starting.run("trigger", bootstrap, "fail", {}).answer.kind == "error"
-        assert starting.run("trigger", bootstrap, {}, {"BREAKS": "start"}).answer.kind == "init/error"
+        assert starting.run("trigger", bootstrap, "fail", {}).result.kind == "error"
+        assert starting.run("trigger", bootstrap, {}, {"BREAKS": "start"}).result.kind == "init/error"
 
     def test_the_error_of_a_function_that_exits_has_its_output(self, bootstrap: Path) -> None:
         with pytest.raises(CannotStart, match=r"exit code 3\):\nout of luck"):
@@ -108,13 +108,13 @@ def functions() -> list[str]:
 
 class TestVerification:
     @pytest.mark.parametrize("function", functions())
-    def test_every_function_has_an_event_and_a_check_of_its_answer(self, function: str) -> None:
+    def test_every_function_has_an_event_and_a_check_of_its_response(self, function: str) -> None:
         event = verify._EVENTS / verify._EVENT_FILES.get(function, f"{function}.json")
         assert isinstance(json.loads(event.read_text()), dict)
         assert not verify.CHECKS[function]({"created": [], "duplicates": [], "failed": []})
 
     @pytest.mark.parametrize(
-        ("function", "answer"),
+        ("function", "response"),
         [
             ("create-tasks", {"created": [1, 2], "duplicates": [3], "failed": []}),
             ("trigger", "busy"),
@@ -123,11 +123,11 @@ class TestVerification:
             ("sweep-agents", None),
         ],
     )
-    def test_a_wrong_answer_fails_the_check(self, function: str, answer: Any) -> None:
-        assert not verify.CHECKS[function](answer)
+    def test_a_wrong_response_fails_the_check(self, function: str, response: Any) -> None:
+        assert not verify.CHECKS[function](response)
 
     def test_a_function_without_a_check_is_rejected(self, tmp_path: Path) -> None:
-        with pytest.raises(verify.WrongAnswer, match="CHECKS has no expected answer for new-one"):
+        with pytest.raises(verify.WrongResponse, match="CHECKS has no expected response for new-one"):
             verify.verify(["new-one"], tmp_path, tmp_path, print)
 
     def test_a_binary_for_another_machine_is_rejected_before_any_starts(self, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ class TestVerification:
         (tmp_path / "bootstrap").write_bytes(b"x" * 1000)
         assert verify.zipped("trigger", tmp_path / "bootstrap") < 1000
         monkeypatch.setattr(verify, "ZIP_BUDGET", 10)
-        with pytest.raises(verify.WrongAnswer, match="over the budget of 10"):
+        with pytest.raises(verify.WrongResponse, match="over the budget of 10"):
             verify.zipped("trigger", tmp_path / "bootstrap")
 
     def test_the_sizes_of_built_functions_are_listed(self, tmp_path: Path) -> None:

@@ -15,19 +15,19 @@ from local.assembly import AssemblyError
 
 
 class Client:
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
+    def __init__(self, template: Any) -> None:
+        self.template = template
 
     def get_template(self, StackName: str, TemplateStage: str) -> dict[str, Any]:  # noqa: N803
         assert TemplateStage == "Original"
-        if isinstance(self.answer, Exception):
-            raise self.answer
+        if isinstance(self.template, Exception):
+            raise self.template
         if StackName != "Here":
             raise ClientError(
                 {"Error": {"Code": "ValidationError", "Message": f"Stack {StackName} does not exist"}},
                 "GetTemplate",
             )
-        return {"TemplateBody": self.answer}
+        return {"TemplateBody": self.template}
 
 
 def stack(name: str, region: str | None = None) -> Stack:

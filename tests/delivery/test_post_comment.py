@@ -35,7 +35,7 @@ class FakeGitHub:
     authorizations: dict[str, str | None] = field(default_factory=dict)
     url: str = ""
 
-    def answer(self, path: str) -> Any:
+    def respond(self, path: str) -> Any:
         page = int((re.search(r"[?&]page=(\d+)", path) or [0, 1])[1])
         start, end = (page - 1) * 100, page * 100
         if "/comments" in path:
@@ -58,7 +58,7 @@ def handler_of(fake: FakeGitHub) -> type[BaseHTTPRequestHandler]:
                 self.send_header("Location", f"{fake.url}/elsewhere")
                 self.send_header("Content-Length", "0")
                 return self.end_headers()
-            return self.reply(200, json.dumps(fake.answer(self.path)).encode())
+            return self.reply(200, json.dumps(fake.respond(self.path)).encode())
 
         def write(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -194,7 +194,7 @@ class TestFork:
             take(github)
 
     @pytest.mark.parametrize(
-        "answer",
+        "pull_request",
         [
             pull(sha="b" * 40),
             pull(repo={"full_name": "other/freshq"}),
@@ -204,9 +204,9 @@ class TestFork:
         ids=["another head", "another fork", "a fork that is gone", "closed"],
     )
     def test_a_pull_request_other_than_that_of_the_run_is_rejected(
-        self, fake: FakeGitHub, github: GitHub, answer: dict[str, Any]
+        self, fake: FakeGitHub, github: GitHub, pull_request: dict[str, Any]
     ) -> None:
-        fake.pull = answer
+        fake.pull = pull_request
         with pytest.raises(Rejected):
             take(github)
 

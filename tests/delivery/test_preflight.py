@@ -192,7 +192,7 @@ class TestStack:
 
 
 class Lambda:
-    """A Lambda client that answers only for the limits of an account."""
+    """A Lambda client that knows only the limits of an account."""
 
     def __init__(self, quota: int, unreserved: int) -> None:
         self.limit = {"ConcurrentExecutions": quota, "UnreservedConcurrentExecutions": unreserved}

@@ -1,4 +1,4 @@
-"""GitHub environments that other branches may use are rejected, if GitHub answers."""
+"""GitHub environments that other branches may use are rejected, if GitHub responds."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ OPEN = {"deployment_branch_policy": None}
 
 @pytest.fixture
 def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """GitHub's answers, by the path below the repository; 404 for any other path."""
-    answers: dict[str, Any] = {}
+    """GitHub's responses, by the path below the repository; 404 for any other path."""
+    responses: dict[str, Any] = {}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = self.path.split("?")[0].removeprefix("/repos/octo/freshq/")
-            status = 200 if path in answers else 404
-            status = 403 if answers.get(path) == "forbidden" else status
-            body = json.dumps(answers.get(path, {"message": "Not Found"})).encode()
+            status = 200 if path in responses else 404
+            status = 403 if responses.get(path) == "forbidden" else status
+            body = json.dumps(responses.get(path, {"message": "Not Found"})).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -43,7 +43,7 @@ def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     thread.start()
     monkeypatch.setenv("GITHUB_API_URL", f"http://127.0.0.1:{server.server_port}")
     monkeypatch.setenv("GITHUB_TOKEN", "token")
-    yield answers
+    yield responses
     server.shutdown()
     thread.join()
     server.server_close()

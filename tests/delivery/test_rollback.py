@@ -33,7 +33,7 @@ class CloudFormation:
 
 
 class CloudWatch:
-    """A CloudWatch client that answers with the state of each requested alarm; by default OK."""
+    """A CloudWatch client that returns the state of each requested alarm; by default OK."""
 
     def __init__(self, **states: str) -> None:
         self.states = states

@@ -36,7 +36,7 @@ class Runner:
         """Let this number of calls succeed."""
         self._permits.release(calls)
 
-    def answer(self, body: bytes, _: Message) -> tuple[int, dict[str, str]]:
+    def respond(self, body: bytes, _: Message) -> tuple[int, dict[str, str]]:
         self._calls.put(json.loads(body)["taskId"])
         ended = self._permits.acquire(timeout=PATIENCE_SECONDS)
         return (200 if ended else 500), {}
@@ -45,7 +45,7 @@ class Runner:
 @contextmanager
 def held_runner() -> Iterator[Runner]:
     running = Runner()
-    with http_endpoint(running.answer) as url:
+    with http_endpoint(running.respond) as url:
         running.url = url
         try:
             yield running

@@ -49,7 +49,7 @@ class OnCall:
         first = re.findall(r"freshq [^.,:]+ --stack [\w-]+", self.text)
         assert first, self.text
         lines = first + self.printed("- **First look**", "- **Do**")
-        # A command with the placeholder of a value that is not known yet is for another answer.
+        # A command with the placeholder of a value that is not known yet is for another case.
         known = [line for line in lines if set(re.findall(r"<(\w+)>", line)) <= {"env", *values}]
         known = [line for line in known if not line.startswith("freshq logs")]
         return "\n".join(self.run(line, **values) for line in known)
@@ -103,6 +103,6 @@ def runs_on(queue: DeployedQueue, url: str) -> None:
 
 
 def create(queue: DeployedQueue, count: int) -> list[str]:
-    answer = queue.create([{"payload": {"number": n}} for n in range(count)])
-    assert answer["failed"] == []
-    return [created["taskId"] for created in answer["created"]]
+    response = queue.create([{"payload": {"number": n}} for n in range(count)])
+    assert response["failed"] == []
+    return [created["taskId"] for created in response["created"]]

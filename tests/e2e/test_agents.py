@@ -23,8 +23,8 @@ def test_the_demonstration_of_the_published_sample(agents: DeployedAgents, assig
     before = agents.queues()
     assert names <= before.keys() and all(before[name].depth == 0 for name in names)
 
-    answer = agents.command("queue-all-available")
-    assert answer["queued"] >= 5 and answer["assignments"] == []
+    response = agents.command("queue-all-available")
+    assert response["queued"] >= 5 and response["assignments"] == []
     queued = agents.queues()
     for name in names:
         due = [a["agentId"] for a in by_turn(pool.values()) if name in queues_of(a)]
@@ -85,29 +85,29 @@ def test_a_call_for_any_gender_gets_the_agent_queued_longest_of_both(agents: Dep
     crew = Crew(agents)
     women = crew.queued("Eva", gender="F")
     men = crew.queued("Max", "Tom")
-    answers = [crew.assigned(gender=None) for _ in range(3)]
-    assert [answer["agentId"] for answer in answers] == [*women, *men]
-    assert {answer["criteria"] for answer in answers} == {f"{crew.language}#*"}
+    responses = [crew.assigned(gender=None) for _ in range(3)]
+    assert [response["agentId"] for response in responses] == [*women, *men]
+    assert {response["criteria"] for response in responses} == {f"{crew.language}#*"}
 
 
 def test_a_call_for_any_language_gets_the_agent_queued_longest_of_all(agents: DeployedAgents) -> None:
     gender = fresh("g")
     first, second = Crew(agents, gender=gender), Crew(agents, gender=gender)
     order = [*first.queued("Kim"), *second.queued("Lee"), *first.queued("Sam")]
-    answers = [first.assigned(language=None) for _ in range(3)]
-    assert [answer["agentId"] for answer in answers] == order
-    assert {answer["criteria"] for answer in answers} == {f"*#{gender}"}
+    responses = [first.assigned(language=None) for _ in range(3)]
+    assert [response["agentId"] for response in responses] == order
+    assert {response["criteria"] for response in responses} == {f"*#{gender}"}
 
 
 def test_calls_in_parallel_never_share_an_agent(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     queued = crew.queued(*(f"Agent{n}" for n in range(20)))
     with ThreadPoolExecutor(8) as callers:
-        answers = list(callers.map(lambda _: crew.match(), range(24)))
-    assigned = [a["assignment"]["agentId"] for a in answers if a["status"] == "assigned"]
+        responses = list(callers.map(lambda _: crew.match(), range(24)))
+    assigned = [a["assignment"]["agentId"] for a in responses if a["status"] == "assigned"]
     assert sorted(assigned) == sorted(queued)
     assert crew.depth() == 0
-    pending = [answer["callId"] for answer in answers if answer["status"] == "pending"]
+    pending = [response["callId"] for response in responses if response["status"] == "pending"]
     assert agents.pending()[f"{crew.language}#M"] == len(pending) == 4
     for call_id in pending:
         agents.command("cancel-call", callId=call_id)
@@ -125,9 +125,9 @@ def test_all_calls_and_agents_that_arrive_at_the_same_time_are_matched(agents: D
         steps.append(partial(crew.match, call_id))
     with ThreadPoolExecutor(8) as parties:
         list(parties.map(lambda step: step(), steps))
-    answers = [agents.command("call", callId=call_id) for call_id in calls]
-    assert {answer["status"] for answer in answers} == {"assigned"}
-    assert sorted(answer["assignment"]["agentId"] for answer in answers) == sorted(ids)
+    responses = [agents.command("call", callId=call_id) for call_id in calls]
+    assert {response["status"] for response in responses} == {"assigned"}
+    assert sorted(response["assignment"]["agentId"] for response in responses) == sorted(ids)
     assert crew.depth() == 0 and agents.pending().get(f"{crew.language}#M", 0) == 0
 
 

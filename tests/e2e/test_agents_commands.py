@@ -70,8 +70,8 @@ def test_the_error_of_an_agent_with_too_many_queues_names_both_numbers(
 def test_a_command_for_an_unknown_agent_is_rejected(agents: DeployedAgents) -> None:
     agent_id = fresh("nobody")
     try:
-        answer = agents.command("enqueue", agentId=agent_id)
+        response = agents.command("enqueue", agentId=agent_id)
     except InvocationFailed as rejected:
         assert agent_id in str(rejected)
     else:
-        assert answer["changed"] is False and answer["rejected"]
+        assert response["changed"] is False and response["rejected"]

@@ -32,8 +32,8 @@ def test_the_intake_is_a_fifo_queue_with_a_dead_letter_queue_and_feeds_match_cal
     sqs = agents.client("sqs")
 
     def attributes(output: str) -> dict[str, str]:
-        answer = sqs.get_queue_attributes(QueueUrl=agents.outputs[output], AttributeNames=["All"])
-        found: dict[str, str] = answer["Attributes"]
+        response = sqs.get_queue_attributes(QueueUrl=agents.outputs[output], AttributeNames=["All"])
+        found: dict[str, str] = response["Attributes"]
         return found
 
     intake, dead = attributes("CallQueueUrl"), attributes("CallDeadLetterQueueUrl")

@@ -17,10 +17,10 @@ def test_tasks_reach_success_and_carry_the_whole_item(
 ) -> None:
     began = now_ms()
     payload = {"text": "ünïcode", "nested": [1, 2.5, {"deep": None}], "flag": True}
-    answer = queue.create([{"payload": payload}, {"payload": {"second": 2}}])
-    assert answer["failed"] == [] and answer["duplicates"] == []
-    assert [created["index"] for created in answer["created"]] == [0, 1]
-    ids = [created["taskId"] for created in answer["created"]]
+    response = queue.create([{"payload": payload}, {"payload": {"second": 2}}])
+    assert response["failed"] == [] and response["duplicates"] == []
+    assert [created["index"] for created in response["created"]] == [0, 1]
+    ids = [created["taskId"] for created in response["created"]]
     assert [uuid.UUID(task_id).version for task_id in ids] == [7, 7]
     wait_for(queue, ids)
 
@@ -48,7 +48,7 @@ def test_a_task_created_twice_is_a_duplicate_and_stays_unchanged(queue: Deployed
 
 
 def test_an_invalid_task_fails_alone_and_its_error_names_the_field(queue: DeployedQueue) -> None:
-    answer = queue.create(
+    response = queue.create(
         [
             {"payload": {"good": 1}},
             {"taskId": "#reserved", "payload": {}},
@@ -56,17 +56,17 @@ def test_an_invalid_task_fails_alone_and_its_error_names_the_field(queue: Deploy
             {"payload": {"good": 2}, "ttlSeconds": 600},
         ]
     )
-    assert [created["index"] for created in answer["created"]] == [0, 3]
-    rejected = {failure["index"]: failure for failure in answer["failed"]}
+    assert [created["index"] for created in response["created"]] == [0, 3]
+    rejected = {failure["index"]: failure for failure in response["failed"]}
     assert sorted(rejected) == [1, 2]
     assert rejected[1]["taskId"] == "#reserved"
     assert "taskId" in rejected[1]["error"]
     assert "ttlSeconds" in rejected[2]["error"]
-    wait_for(queue, [created["taskId"] for created in answer["created"]])
+    wait_for(queue, [created["taskId"] for created in response["created"]])
 
 
 def test_simulated_load_creates_ordinary_tasks(queue: DeployedQueue) -> None:
-    answer = queue.invoke("create-tasks", {"simulate": {"count": 5}})
-    ids = [created["taskId"] for created in answer["created"]]
-    assert len(set(ids)) == 5 and answer["failed"] == []
+    response = queue.invoke("create-tasks", {"simulate": {"count": 5}})
+    ids = [created["taskId"] for created in response["created"]]
+    assert len(set(ids)) == 5 and response["failed"] == []
     wait_for(queue, ids)

@@ -21,9 +21,9 @@ def test_a_short_turn_drains_a_thousand_tasks_by_tail_calls(
     queue.set_environment("process-tasks", settings={"turnMs": SHORT_TURN_MS})
     ids = []
     for batch in chunks([{"payload": {"number": n}} for n in range(TASKS)], 250):
-        answer = queue.create(batch)
-        assert answer["failed"] == []
-        ids += [created["taskId"] for created in answer["created"]]
+        response = queue.create(batch)
+        assert response["failed"] == []
+        ids += [created["taskId"] for created in response["created"]]
     assert len(set(ids)) == TASKS
 
     wanted = set(ids)

@@ -56,7 +56,7 @@ class Tenants:
         #: The first two calls of these tenants wait for each other, so they are active at the same time.
         self.meeting: dict[str, threading.Barrier] = {}
 
-    def answer(self, body: bytes, _: Message) -> tuple[int, dict[str, str]]:
+    def respond(self, body: bytes, _: Message) -> tuple[int, dict[str, str]]:
         task_id = json.loads(body)["taskId"]
         tenant = task_id.partition("/")[0]
         with self._lock:
@@ -87,7 +87,7 @@ def tenants(deployed_groups: DeployedQueue) -> Iterator[Tenants]:
     """The downstream of the queue, which runs up to four tasks at once."""
     tenants = Tenants()
     settings = {"concurrency": 4, "indexLagMs": 200, "heartbeatMs": 1000}
-    with http_endpoint(tenants.answer) as url:
+    with http_endpoint(tenants.respond) as url:
         runner = {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})}
         deployed_groups.set_environment("process-tasks", runner, settings)
         yield tenants

@@ -155,12 +155,12 @@ def test_an_expired_task_is_shed_and_sent_to_the_shed_queue(
 def test_only_a_message_that_cannot_be_written_is_redelivered(
     queue: DeployedQueue, dead_letters: QueueReader
 ) -> None:
-    """A missing table stands for a DynamoDB that does not answer."""
+    """A missing table stands for a DynamoDB that does not respond."""
     task_id = fresh("again")
     good, wrong = record({"taskId": task_id}), record({"ttlSeconds": 0})
     with ingest(queue, TASK_TABLE_NAME=NO_TABLE):
-        answer = queue.invoke("ingest-tasks", {"Records": [good, wrong]})
-        assert answer == {"batchItemFailures": [{"itemIdentifier": good["messageId"]}]}
+        response = queue.invoke("ingest-tasks", {"Records": [good, wrong]})
+        assert response == {"batchItemFailures": [{"itemIdentifier": good["messageId"]}]}
         dead_letters.wait_for(about(wrong["messageId"]), 20, "the invalid task of the same batch")
 
 

@@ -30,20 +30,20 @@ class Downstream:
     calls: list[dict[str, Any]] = field(default_factory=list)
     idempotency: list[str] = field(default_factory=list)
     most_at_once: int = 0
-    #: No call is answered before this is set.
-    may_answer: threading.Event = field(default_factory=threading.Event)
+    #: No call gets a response before this is set.
+    may_respond: threading.Event = field(default_factory=threading.Event)
     _running: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def call(self, task: dict[str, Any], idempotency: str) -> None:
-        """Record a call and answer it."""
+        """Record a call and respond to it."""
         key = task["taskId"]
         with self._lock:
             self.calls.append(task)
             self.idempotency.append(idempotency)
             self._running[key] = self._running.get(key, 0) + 1
             self.most_at_once = max(self.most_at_once, self._running[key])
-        self.may_answer.wait(_LONGEST_RUN_SECONDS)
+        self.may_respond.wait(_LONGEST_RUN_SECONDS)
         time.sleep(RUN_SECONDS)
         with self._lock:
             self._running[key] -= 1
@@ -58,11 +58,11 @@ class Downstream:
 def serving(downstream: Downstream) -> Iterator[str]:
     """The address of the downstream on this machine while the block runs."""
 
-    def answer(body: bytes, headers: Message) -> tuple[int, dict[str, str]]:
+    def respond(body: bytes, headers: Message) -> tuple[int, dict[str, str]]:
         downstream.call(json.loads(body), headers["Idempotency-Key"])
         return 200, {}
 
-    with http_endpoint(answer) as address:
+    with http_endpoint(respond) as address:
         yield address
 
 
@@ -82,7 +82,7 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
         # These states are written during the run. After it, only the latest of them runs.
         for n in (2, 5, 3, 4):
             queue.create([state(key, n)])
-        downstream.may_answer.set()
+        downstream.may_respond.set()
         wait_for(queue, [key])
         assert downstream.states(key) == [1, 5]
         assert downstream.most_at_once == 1
@@ -90,9 +90,9 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
         assert item is not None and number(item, "superseded") == 1
 
         # Older and equal states change nothing, even after SUCCESS.
-        answer = queue.create([state(key, 4), state(key, 5)])
-        assert [task["index"] for task in answer["outdated"]] == [0]
-        assert [task["index"] for task in answer["duplicates"]] == [1]
+        response = queue.create([state(key, 4), state(key, 5)])
+        assert [task["index"] for task in response["outdated"]] == [0]
+        assert [task["index"] for task in response["duplicates"]] == [1]
 
         # A newer state wakes an idle queue. No sweep runs in this test.
         queue.wait_until_idle()

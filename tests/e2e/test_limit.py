@@ -32,7 +32,7 @@ class Downstream:
         self._active = 0
         self.starts: list[tuple[float, int]] = []
 
-    def answer(self, *_: object) -> tuple[int, dict[str, str]]:
+    def respond(self, *_: object) -> tuple[int, dict[str, str]]:
         with self._lock:
             self._active += 1
             self.starts.append((time.monotonic(), self._active))
@@ -50,7 +50,7 @@ class Downstream:
 def downstream(queue: DeployedQueue) -> Iterator[Downstream]:
     queue.wait_until_idle()
     downstream = Downstream()
-    with http_endpoint(downstream.answer) as url:
+    with http_endpoint(downstream.respond) as url:
         queue.set_environment(
             "process-tasks",
             {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})},

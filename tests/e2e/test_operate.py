@@ -43,9 +43,9 @@ def status(run: Run) -> dict[str, Any]:
 
 
 def create(queue: DeployedQueue, count: int) -> list[str]:
-    answer = queue.create([{"payload": {"number": n}} for n in range(count)])
-    assert answer["failed"] == []
-    return [created["taskId"] for created in answer["created"]]
+    response = queue.create([{"payload": {"number": n}} for n in range(count)])
+    assert response["failed"] == []
+    return [created["taskId"] for created in response["created"]]
 
 
 def test_a_pause_holds_new_tasks_back_and_resume_runs_them_at_once(
@@ -95,8 +95,8 @@ def test_a_task_that_failed_is_redriven_and_succeeds(
     queue.replace_environment("process-tasks", before)
     assert status(freshq)["failed"]["count"] >= 3
 
-    answer = expect(freshq, 1, "redrive", one, "nobody", "--ttl", "30m")
-    assert [line.split(maxsplit=1)[1] for line in answer.splitlines()[:-1]] == ["redriven", "not found"]
+    response = expect(freshq, 1, "redrive", one, "nobody", "--ttl", "30m")
+    assert [line.split(maxsplit=1)[1] for line in response.splitlines()[:-1]] == ["redriven", "not found"]
     wait_for(queue, [one])
     item = queue.item(one)
     assert item is not None and number(item, "attempts") == 1

@@ -23,15 +23,15 @@ RECOVERY_SECONDS = 20
 
 @dataclass
 class Downstream:
-    """Answers 502 while it is down, else 200, and records the times."""
+    """Returns 502 while it is down, else 200, and records the times."""
 
     down: threading.Event = field(default_factory=threading.Event)
     rejected: list[float] = field(default_factory=list)
     served: list[float] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def answer(self, *_: object) -> tuple[int, dict[str, str]]:
-        """The answer to one call."""
+    def respond(self, *_: object) -> tuple[int, dict[str, str]]:
+        """The response to one call."""
         down = self.down.is_set()
         with self.lock:
             (self.rejected if down else self.served).append(time.monotonic())
@@ -42,14 +42,14 @@ def test_an_outage_fails_no_task_and_is_over_within_seconds(queue: DeployedQueue
     queue.wait_until_idle()
     downstream = Downstream()
     downstream.down.set()
-    with http_endpoint(downstream.answer) as url:
+    with http_endpoint(downstream.respond) as url:
         queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
         tasks: list[str] = []
         end = time.monotonic() + OUTAGE_SECONDS
         while time.monotonic() < end:
-            answer = queue.create([{} for _ in range(PER_SECOND)])
-            assert answer["failed"] == []
-            tasks += [task["taskId"] for task in answer["created"]]
+            response = queue.create([{} for _ in range(PER_SECOND)])
+            assert response["failed"] == []
+            tasks += [task["taskId"] for task in response["created"]]
             time.sleep(1)
         recovered = time.monotonic()
         downstream.down.clear()

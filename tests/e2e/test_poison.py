@@ -25,8 +25,8 @@ class Legacy:
         self.calls: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def answer(self, body: bytes, _: object) -> tuple[int, dict[str, str]]:
-        """The answer to one call."""
+    def respond(self, body: bytes, _: object) -> tuple[int, dict[str, str]]:
+        """The response to one call."""
         poison = json.loads(body)["payload"]["poison"]
         with self._lock:
             self.calls["poison" if poison else "healthy"] += 1
@@ -36,7 +36,7 @@ class Legacy:
 def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None:
     queue.wait_until_idle()
     legacy = Legacy()
-    with http_endpoint(legacy.answer) as url:
+    with http_endpoint(legacy.respond) as url:
         queue.set_environment(
             "process-tasks",
             {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})},
@@ -68,6 +68,6 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
 
 def create(queue: DeployedQueue, count: int, *, poison: bool) -> list[str]:
     """Create tasks of one kind; returns their ids."""
-    answer = queue.create([{"payload": {"poison": poison, "number": n}} for n in range(count)])
-    assert answer["failed"] == []
-    return [task["taskId"] for task in answer["created"]]
+    response = queue.create([{"payload": {"poison": poison, "number": n}} for n in range(count)])
+    assert response["failed"] == []
+    return [task["taskId"] for task in response["created"]]

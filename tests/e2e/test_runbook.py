@@ -23,8 +23,8 @@ from local.waiting import wait_until
 
 
 def test_the_downstream_is_unavailable(queue: DeployedQueue, tasks: Any) -> None:
-    answers = [502]
-    with http_endpoint(lambda *_: (answers[0], {})) as url:
+    statuses = [502]
+    with http_endpoint(lambda *_: (statuses[0], {})) as url:
         runs_on(queue, url)
         ids = create(queue, 40)
         on_call = tasks("breaker-open")
@@ -34,7 +34,7 @@ def test_the_downstream_is_unavailable(queue: DeployedQueue, tasks: Any) -> None
         assert re.search(r"circuit breaker +open since .*HTTP 502", found), found
         assert re.search(r"(?m)^\S+ .* HTTP 502", found), found
 
-        answers[0] = 200
+        statuses[0] = 200
         assert "the circuit breaker is closed" in on_call.do("freshq breaker close")
         wait_for(queue, ids)
         # The processor writes the breaker's state with its next heartbeat, or when it ends.
@@ -43,8 +43,8 @@ def test_the_downstream_is_unavailable(queue: DeployedQueue, tasks: Any) -> None
 
 
 def test_the_downstream_rejects_the_tasks(queue: DeployedQueue, tasks: Any) -> None:
-    answers = [422]
-    with http_endpoint(lambda *_: (answers[0], {})) as url:
+    statuses = [422]
+    with http_endpoint(lambda *_: (statuses[0], {})) as url:
         runs_on(queue, url)
         ids = create(queue, 6)
         wait_for(queue, ids, "FAILURE")
@@ -55,7 +55,7 @@ def test_the_downstream_rejects_the_tasks(queue: DeployedQueue, tasks: Any) -> N
         assert '"number": 0' in found, "the payload of one of them"
 
         assert "paused until" in on_call.do("freshq pause")
-        answers[0] = 200
+        statuses[0] = 200
         assert "resumed" in on_call.do("freshq resume")
         text = shlex.quote("HTTP 422")
         (dry, redrive) = [line for line in on_call.printed("- **Do**", "- **Over**") if "redrive" in line]
@@ -66,15 +66,15 @@ def test_the_downstream_rejects_the_tasks(queue: DeployedQueue, tasks: Any) -> N
 
 
 def test_the_downstream_rejects_the_credentials(queue: DeployedQueue, tasks: Any) -> None:
-    answers = [401]
-    with http_endpoint(lambda *_: (answers[0], {})) as url:
+    statuses = [401]
+    with http_endpoint(lambda *_: (statuses[0], {})) as url:
         runs_on(queue, url)
         ids = create(queue, 6)
         on_call = tasks("paused")
         wait_until(lambda: "pausedUntil" in (queue.item("#processor") or {}), 30, "a pause")
         wait_until(lambda: bool(re.search(r"paused .*by a processor.*HTTP 401", on_call.first())), 30, "the response in the reason")
 
-        answers[0] = 200
+        statuses[0] = 200
         ended = on_call.do("freshq resume")
         assert "resumed" in ended and "the ended pause: " in ended, ended
         wait_for(queue, ids)

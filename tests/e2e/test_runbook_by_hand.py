@@ -83,7 +83,7 @@ def test_the_event_bus_is_deleted(own: Own, command: str) -> None:
 
 @pytest.mark.parametrize("wrong", [" ", "Bearer wrong"], ids=["empty", "another"])
 def test_the_secret_of_the_downstream_is_wrong(own: Own, command: str, wrong: str) -> None:
-    def answer(_: bytes, headers: Any) -> tuple[int, dict[str, str]]:
+    def respond(_: bytes, headers: Any) -> tuple[int, dict[str, str]]:
         return 200 if headers["Authorization"] == "Bearer right" else 401, {}
 
     def rejected() -> bool:
@@ -93,7 +93,7 @@ def test_the_secret_of_the_downstream_is_wrong(own: Own, command: str, wrong: st
     on_call = OnCall(queue, command, alarm(own.template, "paused"))
     runner = json.loads(queue.environment("process-tasks")["TASK_RUNNER"])
     queue.client("secretsmanager").put_secret_value(SecretId=SECRET, SecretString=wrong)
-    with http_endpoint(answer) as url:
+    with http_endpoint(respond) as url:
         before = queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner | {"url": url})})
         ids = create(queue, 4)
         wait_until(rejected, 60, "the response in the first command")

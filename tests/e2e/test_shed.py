@@ -23,8 +23,8 @@ def test_a_shed_task_is_sent_to_the_shed_queue_and_a_cancelled_one_is_not(queue:
     by_hand = named(event["Records"][0], cancelled)
     # The record of an operator's deletion does not have the identity of the TTL service.
     del by_hand["userIdentity"]
-    answer = queue.invoke("count-shed", {"Records": [by_hand, by_ttl]})
-    assert answer == {"batchItemFailures": []}
+    response = queue.invoke("count-shed", {"Records": [by_hand, by_ttl]})
+    assert response == {"batchItemFailures": []}
 
     messages: dict[str, dict[str, Any]] = {}
     sqs, url = queue.client("sqs"), queue.outputs["ShedTasksQueueUrl"]

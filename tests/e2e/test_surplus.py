@@ -49,11 +49,11 @@ def busy(queue: DeployedQueue) -> Iterator[DeployedQueue]:
     queue.wait_until_idle()
     queue.empty_queues()
 
-    def answer(*_: object) -> tuple[int, dict[str, str]]:
+    def respond(*_: object) -> tuple[int, dict[str, str]]:
         time.sleep(RUN_SECONDS)
         return 200, {}
 
-    with http_endpoint(answer) as url:
+    with http_endpoint(respond) as url:
         queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})}, {"turnMs": TURN_MS})
         ids = []
         for batch in chunks([{}] * TASKS, 250):

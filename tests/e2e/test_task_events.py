@@ -81,14 +81,14 @@ def rule(queue: DeployedQueue) -> Iterator[QueueReader]:
 
 
 def test_each_end_of_a_task_publishes_an_event(queue: DeployedQueue, events: QueueReader) -> None:
-    answer = queue.create(
+    response = queue.create(
         [
             {"payload": {"secret": "of the producer"}},
             {"payload": {"simulate": {"outcome": "retry", "attempts": 1}}},
             {"payload": {"simulate": {"outcome": "fail"}}},
         ]
     )
-    done, retried, failed = [task["taskId"] for task in answer["created"]]
+    done, retried, failed = [task["taskId"] for task in response["created"]]
     wait_for(queue, [done, retried])
     wait_for(queue, [failed], "FAILURE")
 

@@ -14,16 +14,16 @@ TASKS = 300
 
 def notify(queue: DeployedQueue) -> str:
     """Publish a notification without a wake-up request; returns the message's id."""
-    answer = queue.client("sns").publish(
+    response = queue.client("sns").publish(
         TopicArn=queue.outputs["ProcessTasksTopicArn"], Message="{}"
     )
-    return answer["MessageId"]
+    return response["MessageId"]
 
 
 def create(queue: DeployedQueue) -> list[str]:
-    answer = queue.create([{"payload": {"number": n}} for n in range(TASKS)])
-    assert answer["failed"] == []
-    return [created["taskId"] for created in answer["created"]]
+    response = queue.create([{"payload": {"number": n}} for n in range(TASKS)])
+    assert response["failed"] == []
+    return [created["taskId"] for created in response["created"]]
 
 
 def running(history: History, ids: list[str]) -> bool:

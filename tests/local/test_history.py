@@ -58,7 +58,7 @@ def opened(stream: Stream) -> History:
     return History(cast("DeployedQueue", stream))
 
 
-def test_a_change_committed_during_a_read_is_in_the_answer() -> None:
+def test_a_change_committed_during_a_read_is_returned() -> None:
     stream = Stream()
     with opened(stream) as history:
         assert stream.reading.wait(10)
@@ -67,7 +67,7 @@ def test_a_change_committed_during_a_read_is_in_the_answer() -> None:
         assert [change.task_id for change in history.changes()] == ["during-the-first-read"]
 
 
-def test_changes_beyond_one_page_are_in_the_answer() -> None:
+def test_changes_beyond_one_page_are_returned() -> None:
     stream = Stream()
     for number in range(2500):
         stream.insert(f"task-{number}")
@@ -76,7 +76,7 @@ def test_changes_beyond_one_page_are_in_the_answer() -> None:
         assert len(history.changes()) == 2500
 
 
-def test_changes_beyond_a_page_of_a_megabyte_are_in_the_answer() -> None:
+def test_changes_beyond_a_page_of_a_megabyte_are_returned() -> None:
     stream = Stream()
     for number in range(5):
         stream.insert(f"task-{number}", payload="x" * 400_000)
@@ -85,7 +85,7 @@ def test_changes_beyond_a_page_of_a_megabyte_are_in_the_answer() -> None:
         assert len(history.changes()) == 5
 
 
-def test_a_read_that_failed_fails_the_answer() -> None:
+def test_a_read_that_failed_fails_the_call() -> None:
     stream = Stream()
     stream.failure = ConnectionError("the stream is gone")
     stream.reads.release()

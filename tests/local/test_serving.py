@@ -41,12 +41,12 @@ def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 def ask(
     address: str, method: str, path: str, headers: dict[str, str], body: str = ""
 ) -> tuple[int, str, dict[str, str]]:
-    """Send only these headers, `Host` and `Content-Length`; returns the status, text and headers of the answer."""
+    """Send only these headers, `Host` and `Content-Length`; returns the status, text and headers of the response."""
     connection = http.client.HTTPConnection(address, timeout=30)
     try:
         connection.request(method, path, body.encode() if body else None, headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode(), {k.lower(): v for k, v in answer.getheaders()}
+        response = connection.getresponse()
+        return response.status, response.read().decode(), {k.lower(): v for k, v in response.getheaders()}
     finally:
         connection.close()
 
@@ -119,10 +119,10 @@ def test_requests_of_a_browser_are_rejected(local_aws: Emulator, headers: dict[s
     address = urlsplit(local_aws.endpoint)
     sent = {name: value.format(port=address.port) for name, value in headers.items()}
     for method, path in (("GET", "/_ministack/health"), ("POST", "/"), ("OPTIONS", "/")):
-        status, text, answered = ask(address.netloc, method, path, sent)
+        status, text, returned = ask(address.netloc, method, path, sent)
         assert status == 403, (method, path)
         assert "the local AWS rejects" in text
-        assert not any(name.startswith("access-control-") for name in answered)
+        assert not any(name.startswith("access-control-") for name in returned)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST"])
@@ -170,8 +170,8 @@ def test_a_page_cannot_take_the_event_of_a_function(local_aws: Emulator, tmp_pat
     program = _WAITING.format(python=sys.executable, file=str(file))
     functions = deployment.fake_session().client("lambda", endpoint_url=local_aws.endpoint)
     functions.create_function(**description("waiting", packed(program)))
-    answer = functions.invoke(FunctionName="waiting", Payload=b'{"first": 1}')
-    assert json.loads(answer["Payload"].read()) == {"first": 1}
+    response = functions.invoke(FunctionName="waiting", Payload=b'{"first": 1}')
+    assert json.loads(response["Payload"].read()) == {"first": 1}
     runtime_api = file.read_text()
     for headers in (FROM_AN_IMAGE, {"Host": "page.example"}):
         status, _, _ = ask(runtime_api, "GET", "/2018-06-01/runtime/invocation/next", headers)

@@ -64,13 +64,13 @@ def test_a_connection_has_the_format_of_an_aws_event() -> None:
     assert abs(event["timestamp"] - now_ms()) < 1_000
 
 
-def test_the_downstream_answers_503_to_devices_beyond_its_capacity() -> None:
+def test_the_downstream_returns_503_for_devices_beyond_its_capacity() -> None:
     validate = threading.Event()
     with fake_downstream(capacity=2, service_seconds=0) as legacy:
         legacy.work = lambda _seconds: validate.wait(10)
-        answers: list[int] = []
+        statuses: list[int] = []
         threads = [
-            threading.Thread(target=lambda n=number: answers.append(post(legacy.address, n)))
+            threading.Thread(target=lambda n=number: statuses.append(post(legacy.address, n)))
             for number in range(5)
         ]
         for thread in threads:
@@ -79,7 +79,7 @@ def test_the_downstream_answers_503_to_devices_beyond_its_capacity() -> None:
         validate.set()
         for thread in threads:
             thread.join()
-    assert sorted(answers) == [204, 204, 503, 503, 503]
+    assert sorted(statuses) == [204, 204, 503, 503, 503]
     assert (len(legacy.validated), legacy.turned_away, legacy.repeated) == (2, 3, 0)
 
 

@@ -52,8 +52,8 @@ class AgentProbes:
         criteria = self._criteria()
         self._queued(criteria)
         call = fresh("call")
-        answer = self._queue.command("match", callId=call, criteria=criteria)
-        demand(answer["status"] == "assigned", answer)
+        response = self._queue.command("match", callId=call, criteria=criteria)
+        demand(response["status"] == "assigned", response)
         self._told(self._assignments, call)
 
     def _intake(self) -> None:
@@ -61,8 +61,8 @@ class AgentProbes:
         self._queued(criteria)
         message = intake_message(wrong, criteria, body=f"no call: {wrong}")
         records = [_record(intake_message(call, criteria)), _record(message)]
-        answer = self._queue.invoke("match-calls", {"Records": records})
-        demand(answer["batchItemFailures"] == [], answer)
+        response = self._queue.invoke("match-calls", {"Records": records})
+        demand(response["batchItemFailures"] == [], response)
         self._told(self._assignments, call)
         self._told(self._dead, wrong)
 
@@ -78,8 +78,8 @@ class AgentProbes:
             "attributes": message["Attributes"],
             "eventSource": "aws:sqs",
         }
-        answer = self._queue.invoke("match-calls", {"Records": [record]})
-        demand(answer["batchItemFailures"] == [{"itemIdentifier": message["MessageId"]}], answer)
+        response = self._queue.invoke("match-calls", {"Records": [record]})
+        demand(response["batchItemFailures"] == [{"itemIdentifier": message["MessageId"]}], response)
         # By itself it would be redelivered after the queue's visibility timeout, minutes later.
         again = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=4).get("Messages", [])
         demand([each["MessageId"] for each in again] == [message["MessageId"]], "it is not redelivered")
@@ -87,10 +87,10 @@ class AgentProbes:
     def _wait(self) -> None:
         criteria, call = self._criteria(), fresh("call")
         records = [_record(intake_message(call, criteria))]
-        answer = self._queue.invoke("match-calls", {"Records": records})
-        demand(answer["batchItemFailures"] == [], answer)
-        answer = self._queue.command("call", callId=call)
-        demand(answer["status"] == "pending", answer)
+        response = self._queue.invoke("match-calls", {"Records": records})
+        demand(response["batchItemFailures"] == [], response)
+        response = self._queue.command("call", callId=call)
+        demand(response["status"] == "pending", response)
 
     def _pair(self) -> None:
         criteria = self._criteria()
@@ -100,8 +100,8 @@ class AgentProbes:
         dynamodb = self._queue.client("dynamodb")
         (entry,) = self._about(call, _LINES)
         dynamodb.delete_item(**table, Key={name: entry[name] for name in (AGENT_PK, AGENT_SK)})
-        answer = self._queue.command("enqueue", agentId=agent)
-        demand(answer["changed"] is True, answer)
+        response = self._queue.command("enqueue", agentId=agent)
+        demand(response["changed"] is True, response)
         dynamodb.put_item(**table, Item=entry)
         report = self._queue.invoke("sweep-agents", {})
         demand(report["complete"] is True, report)
@@ -126,8 +126,8 @@ class AgentProbes:
             ExpressionAttributeValues={":past": {"S": past}},
         )
         self._queue.invoke("sweep-agents", {})
-        answer = self._queue.command("call", callId=call)
-        demand(answer["status"] == "pending", answer)
+        response = self._queue.command("call", callId=call)
+        demand(response["status"] == "pending", response)
 
     def _sweep_late(self) -> None:
         call = self._late_call()
@@ -143,8 +143,8 @@ class AgentProbes:
 
     def _pending(self, criteria: dict[str, str]) -> str:
         call = fresh("call")
-        answer = self._queue.command("match", callId=call, criteria=criteria)
-        demand(answer["status"] == "pending", answer)
+        response = self._queue.command("match", callId=call, criteria=criteria)
+        demand(response["status"] == "pending", response)
         return call
 
     def _criteria(self) -> dict[str, str]:
@@ -154,14 +154,14 @@ class AgentProbes:
         agent = fresh("agent")
         attributes = {"language": [criteria["language"]], "gender": criteria["gender"]}
         self._queue.command("register", agentId=agent, name="Ana", attributes=attributes)
-        answer = self._queue.command("available", agentId=agent)
-        demand(answer["changed"] is True, answer)
+        response = self._queue.command("available", agentId=agent)
+        demand(response["changed"] is True, response)
         return agent
 
     def _queued(self, criteria: dict[str, str]) -> str:
         agent = self._available(criteria)
-        answer = self._queue.command("enqueue", agentId=agent)
-        demand(answer["changed"] is True, answer)
+        response = self._queue.command("enqueue", agentId=agent)
+        demand(response["changed"] is True, response)
         return agent
 
     def _told(self, queue_reader: QueueReader, call: str) -> None:

@@ -14,14 +14,14 @@ PROCESS_ENDED = "Runtime exited before returning a response"
 
 
 class Unmet(RuntimeError):
-    """A function did not do what the probe requires; the message has its answer."""
+    """A function did not do what the probe requires; the message has its response."""
 
 
 @dataclass(frozen=True)
 class Probe:
     """Makes a function do something, and raises an error if it does not.
 
-    `run` raises `Unmet`, or `InvocationFailed` if the function answers with an error.
+    `run` raises `Unmet`, or `InvocationFailed` if the function returns an error.
     """
 
     function: str

@@ -29,14 +29,14 @@ _BRIEF = {"indexLagMs": 200, "turnMs": 1500}
 
 @contextmanager
 def endpoint() -> Iterator[str]:
-    """The URL of an endpoint for tasks. A payload names the duration (`seconds`) and the `status` of the answer."""
+    """The URL of an endpoint for tasks. A payload names the duration (`seconds`) and the `status` of the response."""
 
-    def answer(body: bytes, _: object) -> tuple[int, dict[str, str]]:
+    def respond(body: bytes, _: object) -> tuple[int, dict[str, str]]:
         payload = json.loads(body)["payload"]
         time.sleep(payload.get("seconds", 0))
         return payload.get("status", 200), {}
 
-    with http_endpoint(answer) as address:
+    with http_endpoint(respond) as address:
         yield address
 
 
@@ -94,17 +94,17 @@ class TaskProbes:
         return Probe("process-tasks", what, run, {"TASK_RUNNER": json.dumps(runner)}, _BRIEF)
 
     def _create(self) -> None:
-        answer = self._queue.create([{}])
-        demand(len(answer["created"]) == 1, answer)
+        response = self._queue.create([{}])
+        demand(len(response["created"]) == 1, response)
 
     def _create_state(self) -> None:
-        answer = self._queue.create([{"key": _fresh()}])
-        demand(len(answer["created"]) == 1, answer)
+        response = self._queue.create([{"key": _fresh()}])
+        demand(len(response["created"]) == 1, response)
 
     def _ingest_state(self) -> None:
         key = _fresh()
-        answer = self._queue.invoke("ingest-tasks", {"Records": [_record({"key": key})]})
-        demand(answer["batchItemFailures"] == [], answer)
+        response = self._queue.invoke("ingest-tasks", {"Records": [_record({"key": key})]})
+        demand(response["batchItemFailures"] == [], response)
         demand(self._queue.status(key) == "PENDING", f"{key} is not in the table")
 
     def _ingest(self) -> None:
@@ -114,8 +114,8 @@ class TaskProbes:
             _record({"taskId": late, "taskCreated": now_ms() - 3_600_000, "ttlSeconds": 1}),
             _record("no task"),
         ]
-        answer = self._queue.invoke("ingest-tasks", {"Records": records})
-        demand(answer["batchItemFailures"] == [], answer)
+        response = self._queue.invoke("ingest-tasks", {"Records": records})
+        demand(response["batchItemFailures"] == [], response)
         demand(self._queue.status(good) == "PENDING", f"{good} is not in the table")
         _arrives(self._shed, late)
         _arrives(self._dead, "no task")
@@ -130,16 +130,16 @@ class TaskProbes:
             "receiptHandle": message["ReceiptHandle"],
             "body": message["Body"],
         }
-        answer = self._queue.invoke("ingest-tasks", {"Records": [record]})
-        demand(answer["batchItemFailures"] == [{"itemIdentifier": message["MessageId"]}], answer)
+        response = self._queue.invoke("ingest-tasks", {"Records": [record]})
+        demand(response["batchItemFailures"] == [{"itemIdentifier": message["MessageId"]}], response)
         # By itself it would be redelivered after the queue's visibility timeout, minutes later.
         again = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=4).get("Messages", [])
         demand([each["MessageId"] for each in again] == [message["MessageId"]], "it is not redelivered")
 
     def _trigger(self) -> None:
         self._forget()
-        answer = self._queue.invoke("trigger", _event("trigger-notification"))
-        demand(answer == "published", answer)
+        response = self._queue.invoke("trigger", _event("trigger-notification"))
+        demand(response == "published", response)
 
     def _sweep(self) -> None:
         self._forget()
@@ -148,8 +148,8 @@ class TaskProbes:
         demand(report["woke"] is True, report)
 
     def _count_shed(self) -> None:
-        answer = self._queue.invoke("count-shed", _event("count-shed"))
-        demand(answer["batchItemFailures"] == [], answer)
+        response = self._queue.invoke("count-shed", _event("count-shed"))
+        demand(response["batchItemFailures"] == [], response)
 
     def _publish(self) -> None:
         images = {
@@ -157,8 +157,8 @@ class TaskProbes:
             for name, status in (("OldImage", "TAKEN"), ("NewImage", "SUCCESS"))
         }
         change = {"eventName": "MODIFY", "eventSource": "aws:dynamodb", "dynamodb": images}
-        answer = self._queue.invoke("count-shed", {"Records": [change]})
-        demand(answer["batchItemFailures"] == [], answer)
+        response = self._queue.invoke("count-shed", {"Records": [change]})
+        demand(response["batchItemFailures"] == [], response)
 
     def _process(self) -> None:
         summary = self._turn(1)

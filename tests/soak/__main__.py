@@ -36,14 +36,14 @@ EXPECTED = {"breaker-open", "oldest-pending"}
 
 @dataclass
 class Downstream:
-    """Answers 200, or 502 during an outage, and counts the runs."""
+    """Returns 200, or 502 during an outage, and counts the runs."""
 
     down: threading.Event = field(default_factory=threading.Event)
     runs: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def answer(self, *_: object) -> tuple[int, dict[str, str]]:
-        """The answer to one run."""
+    def respond(self, *_: object) -> tuple[int, dict[str, str]]:
+        """The response to one run."""
         with self._lock:
             self.runs += 1
         time.sleep(RUN_SECONDS)
@@ -61,7 +61,7 @@ def main() -> int:
         template = assembly.read(LOCAL_ASSEMBLY, "LifoQueue-dev")
         queue = deployment.deploy(running, template, DeployedQueue)
         downstream = Downstream()
-        with http_endpoint(downstream.answer) as url:
+        with http_endpoint(downstream.respond) as url:
             runner = {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})}
             queue.set_environment("process-tasks", runner, {"turnMs": TURN_MS, "loggedSuccesses": 0})
             watch = Watch(queue, template, now_ms())
