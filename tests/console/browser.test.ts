@@ -171,6 +171,7 @@ test('failures are grouped by error, with payload and timeline', async () => {
   );
   await largest.getByRole('link', { name: 'List' }).click();
   assert.equal(await page.locator('tbody tr').count(), 3);
+  assert.match(await page.locator('tbody tr').first().innerText(), /\{"order":4712\}$/);
   await page.getByRole('link', { name: 'failed-1' }).click();
   assert.match(await page.locator('dl').innerText(), /lastError\s+HTTP 502 from the gateway/);
 });
@@ -236,6 +237,12 @@ test('screenshots for the documentation', { skip: !SCREENSHOTS }, async () => {
     await page.screenshot({ path: join(SCREENSHOTS ?? '', `console-${colorScheme}.png`) });
   }
   await page.emulateMedia({ colorScheme: 'light' });
+});
+
+test('the page Doctor shows a message in a dead-letter queue, with its remedy', async () => {
+  await page.getByRole('link', { name: 'Doctor' }).click();
+  await shows(/Settings checked: \d+, findings: \d+/);
+  await page.locator('section.failure', { hasText: 'it holds 1 message' }).getByText('Remedy: ').waitFor();
 });
 
 test('the agents’ page shows queues, pending calls and agents', async () => {

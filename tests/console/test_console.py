@@ -94,6 +94,7 @@ def test_the_console_in_a_browser(
 ) -> None:
     freshq = built_freshq()
     put_failed(queue)
+    queue.client("sqs").send_message(QueueUrl=queue.outputs["IngestDeadLetterQueueUrl"], MessageBody="not a task")
     match_agents(agents)
     endpoint = local_aws.endpoint
     with (

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 import pytest
-from expectations import wait_for
+from expectations import put, wait_for
 from terminal import Terminal, terminal
 from test_operate import Run, create, expect, freshq
 
 from local.emulator import local_environment
 from local.paths import PROJECT
 from local.queue import DeployedQueue
+from local.waiting import now_ms
 
 __all__ = ["freshq"]  # a fixture
 
@@ -54,6 +55,13 @@ def box(screen: str, title: str) -> list[str]:
     return [line[1:].split("│")[0].strip() for line in below[:bottom]]
 
 
+def put_failed(queue: DeployedQueue, error: str) -> None:
+    """Write a failed task as process-tasks leaves it after its last attempt."""
+    now = now_ms()
+    times = {"taskCreated": {"N": str(now)}, "ttl": {"N": str(now // 1000 + 86_400)}}
+    put(queue, {"taskId": {"S": f"order-{now}"}, "taskStatus": {"S": "FAILURE"}, "lastError": {"S": error}, **times})
+
+
 def has_bars(screen: str, title: str) -> bool:
     return not set(BARS).isdisjoint("".join(box(screen, title)))
 
@@ -80,6 +88,8 @@ def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Wa
         view.wait(lambda now: has_bars(now, "age at start: "), "the ages at start as a curve")
         wait_for(queue, [*ids, newest])
         # Earlier tasks count too: those of the last minute.
+        put_failed(queue, "HTTP 422: no such order")
+        view.wait(lambda now: any(row.endswith(": HTTP 422: no such order") for row in box(now, "newest failed")), "a failure")
         rate = r"succeeded (?!0\.0/s)\d+\.\d/s"
         view.wait_for("running: 0", "age at start: no task runs", "processor +none", rate, r"median run: 2\.\ds")
 
@@ -150,6 +160,8 @@ def test_picture(queue: DeployedQueue, freshq: Run, watch: Watch, slow: None) ->
         for burst in (25, 5, 5, 40, 5, 5, 20, 5, 30, 3):
             if burst:
                 create(queue, burst)
+            if burst in (40, 20, 30):
+                put_failed(queue, f"HTTP 422: {burst} pieces of A-17 are not in stock")
             end = time.monotonic() + 5
             view.wait(lambda _: time.monotonic() > end, "the next burst")
         PICTURE.write_text(view.svg("freshq watch --env dev"))

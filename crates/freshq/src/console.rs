@@ -5,7 +5,7 @@
 //! | `access` | which requests the console accepts |
 //! | `site` | state of all pages: the queue, the samples and the outcomes of changes |
 //! | `page` | the frame of every page |
-//! | `overview`, `tasks`, `failures`, `agents` | the pages |
+//! | `overview`, `tasks`, `groups`, `failures`, `doctor`, `agents` | the pages |
 //! | `changes` | pause, resume, redrive, cancel and the circuit breaker, each after a confirmation |
 //! | `chart` | the charts, as SVG |
 
@@ -13,6 +13,7 @@ mod access;
 mod agents;
 mod changes;
 mod chart;
+mod doctor;
 mod failures;
 mod groups;
 mod overview;
@@ -49,7 +50,7 @@ use crate::time_format::parse_duration;
 const PACE: Duration = Duration::from_secs(30);
 
 /// Serves a web page on 127.0.0.1 until Ctrl-C: depth, rates, ages at start, running, pending and failed
-/// tasks, and the agents' queue. Prints its address, whose token is the only access.
+/// tasks, the findings of doctor, and the agents' queue. Prints its address, whose token is the only access.
 ///
 /// An open page samples the queue every few seconds; a sample costs as much as one of watch.
 /// Without an open page, the queue is sampled every 30 seconds, so that charts have a history.
@@ -161,6 +162,7 @@ fn router(site: Arc<Site>) -> Router {
         .route(&at("task"), get(tasks::task))
         .route(&at("groups"), get(groups::groups))
         .route(&at("failures"), get(failures::failures))
+        .route(&at("doctor"), get(doctor::doctor))
         .route(&at("agents"), get(agents::agents))
         .route(
             &at("{change}"),

@@ -122,7 +122,7 @@ pub(crate) fn columns<const N: usize>(rows: impl IntoIterator<Item = [String; N]
 }
 
 /// Replaces control characters by spaces. Text of a direct writer may contain line breaks.
-fn on_one_line(text: String) -> String {
+pub(crate) fn on_one_line(text: String) -> String {
     match text.contains(char::is_control) {
         true => text.replace(char::is_control, " "),
         false => text,

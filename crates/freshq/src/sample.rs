@@ -25,6 +25,9 @@ const LISTED: u16 = 8;
 /// Maximum number of running tasks that are read.
 const RUNNING: usize = 16;
 
+/// Maximum number of failed tasks that are read.
+const FAILED: usize = 4;
+
 /// Maximum number of entries of the index that are read for the rates, per status.
 const RECENT: u16 = 1_000;
 
@@ -41,6 +44,8 @@ pub(crate) struct Sample {
     pub(crate) newest: Vec<Candidate>,
     pub(crate) oldest: Vec<Candidate>,
     pub(crate) running: Vec<FoundTask>,
+    /// The newest failed tasks.
+    pub(crate) failed: Vec<FoundTask>,
     /// Median age of the tasks in `running` when they started; `None` if no task runs.
     pub(crate) start_age: Option<Duration>,
     pub(crate) groups: Unusual,
@@ -132,6 +137,7 @@ impl Sample {
             "startAgeMs": self.start_age.map(|age| age.as_millis()),
             "newestPending": ids(&self.newest),
             "oldestPending": ids(&self.oldest),
+            "newestFailed": self.failed.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(),
         })
     }
 }
@@ -193,7 +199,7 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample, Failure> {
     let pending = TaskStatus::Pending;
     let (newest, _) = page(queue, pending, Order::NewestFirst, None, LISTED, now).await?;
     let (oldest, _) = page(queue, pending, Order::OldestFirst, None, LISTED, now).await?;
-    let running = running(queue).await?;
+    let running = found(queue, TaskStatus::Taken, RUNNING).await?;
     Ok(Sample {
         start_age: start_age(&running),
         groups: Unusual::of(&queue.store.groups().await?, now),
@@ -203,6 +209,7 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample, Failure> {
         newest,
         oldest,
         running,
+        failed: found(queue, TaskStatus::Failure, FAILED).await?,
     })
 }
 
@@ -255,8 +262,8 @@ async fn page(
     Ok((page.candidates, page.next.is_some()))
 }
 
-async fn running(queue: &Queue) -> Result<Vec<FoundTask>, Failure> {
-    let find = Find::newest(TaskStatus::Taken, RUNNING);
+async fn found(queue: &Queue, status: TaskStatus, limit: usize) -> Result<Vec<FoundTask>, Failure> {
+    let find = Find::newest(status, limit);
     Ok(queue.operator.find(&find).await?.tasks)
 }
 

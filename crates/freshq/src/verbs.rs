@@ -29,12 +29,14 @@ use lifo_queue::task::{GroupName, TaskId};
 pub(crate) use self::breaker::{Close, Open};
 pub(crate) use self::cancel::Cancel;
 pub(crate) use self::create::Create;
-pub(crate) use self::doctor::{Doctor, check_agents};
+#[cfg(test)]
+pub(crate) use self::doctor::tests::fake::Fake;
+pub(crate) use self::doctor::{Checkup, Doctor, check_agents};
 pub(crate) use self::errors::{Errors, Group};
 pub(crate) use self::export::Export;
 pub(crate) use self::groups::Groups;
 pub(crate) use self::limit::Limit;
-pub(crate) use self::list::{List, StatusName};
+pub(crate) use self::list::{List, StatusName, payload_preview};
 pub(crate) use self::logs::Logs;
 pub(crate) use self::messages::Messages;
 pub(crate) use self::pause::Pause;

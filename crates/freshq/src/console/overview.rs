@@ -13,6 +13,7 @@ use maud::{Markup, html};
 use super::chart::chart;
 use super::page::{Asked, age, change, page, problem, table, task_link};
 use super::site::Site;
+use super::tasks;
 use crate::overrides;
 use crate::sample::{Figures, History, Sample, WINDOW, started};
 use crate::time_format::{exact, relative, rough, tenths};
@@ -45,6 +46,7 @@ pub(super) async fn overview(State(site): State<Arc<Site>>, Query(fields): Asked
         @if let Some(sample) = &looks.last {
             section #state data-live aria-labelledby="state-title" { (state(&site, sample)) }
             section #charts data-live aria-labelledby="charts-title" { (charts(&site, &looks, sample)) }
+            section #failed data-live aria-labelledby="failed-title" { (failed(sample)) }
             section #running data-live aria-labelledby="running-title" { (running(sample)) }
             section #pending data-live aria-labelledby="pending-title" { (pending(sample)) }
         }
@@ -159,6 +161,15 @@ fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
             "Created in the last " (WINDOW.as_secs()) " s: " (success) " succeeded, " (failure) " failed, "
             (taken) " running, " (pending) " pending."
         }
+    }
+}
+
+fn failed(sample: &Sample) -> Markup {
+    let row = |task| tasks::row(task, sample.status.now);
+    let rows = sample.failed.iter().map(row).collect();
+    html! {
+        h2 #failed-title { "Failed tasks: " (sample.status.failed) }
+        (table("The newest failed tasks", tasks::HEAD, rows, "No task has failed."))
     }
 }
 

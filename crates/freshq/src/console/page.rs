@@ -26,11 +26,12 @@ pub(super) type Asked = Query<Fields>;
 /// The field with the number of the outcome that a page shows.
 pub(super) const OUTCOME: &str = "outcome";
 
-const MENU: [(&str, &str); 5] = [
+const MENU: [(&str, &str); 6] = [
     ("./", "Queue"),
     ("tasks", "Tasks"),
     ("groups", "Groups"),
     ("failures", "Failures"),
+    ("doctor", "Doctor"),
     ("agents", "Agents"),
 ];
 

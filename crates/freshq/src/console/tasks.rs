@@ -18,13 +18,19 @@ use super::page::{
 };
 use super::site::Site;
 use crate::failure::Failure;
-use crate::verbs::{Shown, StatusName, group_name};
+use crate::verbs::{Shown, StatusName, group_name, payload_preview};
 
 /// Maximum number of tasks on a page.
 const LISTED: usize = 50;
 
-/// Maximum number of tasks that a page reads to find those with a text in their last error.
+/// Maximum number of tasks that a page reads to find those with a text in their last error or payload.
 const MOST_READ: usize = 1_000;
+
+/// Maximum number of characters of a payload in a table.
+const PAYLOAD_WIDTH: usize = 80;
+
+/// The columns of [`row`].
+pub(super) const HEAD: [&str; 5] = ["Task", "Age", "Attempts", "Last error", "Payload"];
 
 pub(super) async fn tasks(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
     let content = list(&site, &fields).await;
@@ -46,8 +52,8 @@ async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
             fault: format!("{wanted:?} is not pending, taken, success or failure"),
         });
     };
-    let error = fields.get("error").filter(|text| !text.is_empty());
-    let group = fields.get("group").filter(|text| !text.is_empty());
+    let given = |name| fields.get(name).filter(|text| !text.is_empty());
+    let [error, payload, group] = ["error", "payload", "group"].map(given);
     let group = group.map(|name| group_name(name)).transpose();
     let group = group.map_err(|fault| Failure::Input {
         place: "group".to_owned(),
@@ -57,6 +63,7 @@ async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
     let find = Find {
         after: fields.get("after").map(|place| cursor(place)).transpose()?,
         error: error.cloned(),
+        payload: payload.cloned(),
         group: group.clone(),
         max_items: MOST_READ,
         ..Find::newest(status, LISTED)
@@ -78,6 +85,8 @@ async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
             @if group.is_some() { input type="hidden" name="group" value=(named); }
             label for="error" { "Text or pattern in the last error" }
             input #error name="error" value=(error.map_or("", String::as_str));
+            label for="payload" { "Text in the payload" }
+            input #payload name="payload" value=(payload.map_or("", String::as_str));
             button { "Filter" }
         }
         form.filter method="get" action="task" {
@@ -86,14 +95,14 @@ async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
             button { "Show" }
         }
         @if let Some(group) = &group { p { "Only tasks of group " (group) "." } }
-        (table("Tasks, newest first", ["Task", "Age", "Attempts", "Last error"], rows, "No such task was found."))
+        (table("Tasks, newest first", HEAD, rows, "No such task was found."))
         p { "Tasks read: " (found.items) "." }
         @if let Some(next) = next {
-            @let error = error.map_or("", String::as_str);
-            @let place = [("status", wanted), ("error", error), ("after", next.as_str())];
+            @let [error, payload] = [error, payload].map(|text| text.map_or("", String::as_str));
+            @let place = [("status", wanted), ("error", error), ("payload", payload), ("after", next.as_str())];
             p { a href=(link("tasks", &of_group(&place, named))) { "Older tasks" } }
         }
-        @if let (Some(error), None, TaskStatus::Failure) = (error, &group, status) {
+        @if let (Some(error), None, None, TaskStatus::Failure) = (error, payload, &group, status) {
             p.actions { (change(site, "Redrive all with this text…", "redrive", &[("error", error)])) }
         }
     })
@@ -112,12 +121,13 @@ fn cursor(place: &str) -> Result<Cursor, Failure> {
     })
 }
 
-fn row(task: &FoundTask, now: Millis) -> [Markup; 4] {
+pub(super) fn row(task: &FoundTask, now: Millis) -> [Markup; 5] {
     [
         task_link(&task.id),
         age(task.created, now),
         html! { (task.number(schema::ATTEMPTS).unwrap_or(0)) },
         html! { (task.text(schema::LAST_ERROR).unwrap_or_default()) },
+        html! { code { (payload_preview(task, PAYLOAD_WIDTH)) } },
     ]
 }
 

@@ -45,41 +45,31 @@ pub(crate) struct Doctor {
 
 /// A problem that doctor found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Finding {
+pub(crate) struct Finding {
     /// The resource, for people.
-    place: String,
+    pub(crate) place: String,
     /// What is wrong.
-    what: String,
+    pub(crate) what: String,
     /// Why it matters.
-    why: String,
+    pub(crate) why: String,
     /// How to fix it.
-    remedy: String,
+    pub(crate) remedy: String,
 }
 
 /// The outcome of all checks.
 #[derive(Debug, Default)]
-struct Checkup {
+pub(crate) struct Checkup {
     queue: String,
-    checked: usize,
-    findings: Vec<Finding>,
+    pub(crate) checked: usize,
+    pub(crate) findings: Vec<Finding>,
     /// What could not be read, each with the error. A local AWS does not know every resource.
-    unchecked: Vec<(String, Failure)>,
+    pub(crate) unchecked: Vec<(String, Failure)>,
 }
 
 #[async_trait]
 impl VerbOnQueue for Doctor {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
-        let deployed = queue.deployed.as_deref().ok_or(Failure::NoTemplate)?;
-        let stack = deployed.stack().await?;
-        let mut checkup = examine(queue.name.clone(), deployed, &stack).await;
-        match state(queue, &stack).await {
-            Ok(state) => checkup.note(state),
-            Err(failure) => {
-                let place = "the state of the queue".to_owned();
-                checkup.unchecked.push((place, failure));
-            }
-        }
-        Ok(Box::new(checkup))
+        Ok(Box::new(Checkup::of(queue).await?))
     }
 
     fn changes(&self) -> bool {
@@ -200,6 +190,24 @@ async fn read<'a>(
 }
 
 impl Checkup {
+    /// Checks the stack of a queue and its state.
+    ///
+    /// # Errors
+    /// [`Failure`]: no stack is named, or CloudFormation did not respond.
+    pub(crate) async fn of(queue: &Queue) -> Result<Self, Failure> {
+        let deployed = queue.deployed.as_deref().ok_or(Failure::NoTemplate)?;
+        let stack = deployed.stack().await?;
+        let mut checkup = examine(queue.name.clone(), deployed, &stack).await;
+        match state(queue, &stack).await {
+            Ok(state) => checkup.note(state),
+            Err(failure) => {
+                let place = "the state of the queue".to_owned();
+                checkup.unchecked.push((place, failure));
+            }
+        }
+        Ok(checkup)
+    }
+
     fn note(&mut self, (checked, findings): (usize, Vec<Finding>)) {
         self.checked += checked;
         self.findings.extend(findings);
@@ -269,4 +277,4 @@ impl Report for Checkup {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -200,7 +200,6 @@ impl Listed {
     fn row(&self, task: &FoundTask) -> [String; 7] {
         let error = task.text(schema::LAST_ERROR).unwrap_or_default();
         let attempts = task.number(schema::ATTEMPTS).unwrap_or(0);
-        let payload = task.attributes.get(schema::PAYLOAD);
         [
             task.id.to_string(),
             task.text(schema::TASK_STATUS)
@@ -210,9 +209,7 @@ impl Listed {
             attempts.to_string(),
             self.next(task),
             shortened(error, ERROR_WIDTH),
-            payload.map_or_else(String::new, |payload| {
-                shortened(&payload.to_string(), PAYLOAD_WIDTH)
-            }),
+            payload_preview(task, PAYLOAD_WIDTH),
         ]
     }
 
@@ -236,6 +233,14 @@ impl Listed {
 /// How much was read, for people. Each task costs one read unit per 4 KB.
 pub(super) fn read_cost(tasks: usize, pages: u32) -> String {
     format!("tasks read: {tasks}; pages of the index: {pages}")
+}
+
+/// The first characters of the payload as JSON, which has no control characters; empty without one.
+pub(crate) fn payload_preview(task: &FoundTask, width: usize) -> String {
+    let payload = task.attributes.get(schema::PAYLOAD);
+    payload.map_or_else(String::new, |payload| {
+        shortened(&payload.to_string(), width)
+    })
 }
 
 fn shortened(text: &str, width: usize) -> String {

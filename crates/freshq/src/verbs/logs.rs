@@ -23,7 +23,7 @@ pub(crate) struct Logs {
     /// The function, for example process-tasks
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) function: String,
-    /// Only lines with this task
+    /// Only lines with this task, or with another id, for example of a request
     #[arg(long, value_name = "TASK_ID", value_parser = task_id)]
     pub(crate) task: Option<TaskId>,
     /// Only lines newer than this

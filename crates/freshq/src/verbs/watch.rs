@@ -26,9 +26,9 @@ use crate::time_format::parse_duration;
 /// Columns and rows of the view with `--once`.
 const PRINTED: (u16, u16) = (100, 30);
 
-/// Shows a pause, the circuit breaker, the processor, rates, run time, depth, age at start, and the
-/// newest and oldest tasks, until q is pressed; ? shows the other keys, which show a task, pause and
-/// resume. A sample reads some pages of the index, and the running tasks.
+/// Shows a pause, the circuit breaker, the processor, rates, run time, depth, age at start, the newest
+/// failures, and the newest and oldest pending tasks, until q is pressed; ? shows the other keys, which
+/// show a task, pause and resume. A sample reads some pages of the index, and running and failed tasks.
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
     /// The interval between samples

@@ -3,6 +3,7 @@
 use simulator::faulty::{Fault, FaultyStore};
 
 use super::*;
+use crate::verbs::Fake;
 
 #[tokio::test]
 async fn the_first_page_shows_state_charts_running_and_pending_tasks() {
@@ -29,6 +30,7 @@ async fn the_first_page_shows_state_charts_running_and_pending_tasks() {
             "Median run time in seconds: <strong>not measured yet</strong>",
             "changes allowed",
             "<a class=\"button\" href=\"pause\">Pause…</a>",
+            "<td>HTTP 500</td><td><code>{&quot;order&quot;:&quot;failed&quot;}</code></td>",
         ],
     );
     assert_eq!(page.text.matches("<svg").count(), 6);
@@ -50,6 +52,53 @@ async fn console_escapes_task_text() {
     }
     let listed = world.get("tasks?status=failure").await;
     listed.expect(200, &["href=\"task?id=%3Cb%3E%26%22x\""]);
+}
+
+#[tokio::test]
+async fn tasks_are_recognised_and_found_by_their_payloads() {
+    let world = World::start(false).await;
+    world.put("other", TaskStatus::Failure, 2, Some("HTTP 500"));
+    let long = json!({ "device": "pump-7", "log": "<b>\n\u{7}".repeat(10_000) });
+    let record = Record {
+        payload: Some(long),
+        ..world.store.record(&TaskId::from_stored("other")).unwrap()
+    };
+    world.store.put(TaskId::from_stored("pump"), record);
+    let page = world.get("tasks?status=failure&payload=pump-7").await;
+    let row =
+        "<code>{&quot;device&quot;:&quot;pump-7&quot;,&quot;log&quot;:&quot;&lt;b&gt;\\n\\u0007";
+    page.expect(
+        200,
+        &["…</code></td>", row, "value=\"pump-7\"", "Tasks read: 2."],
+    );
+    assert!(
+        page.text.len() < 5_000 && !page.text.contains("other"),
+        "{}",
+        page.text
+    );
+}
+
+#[tokio::test]
+async fn the_doctor_page_shows_the_findings_of_the_command() {
+    let store = Arc::<MemoryStore>::default();
+    let mut broken = Fake::healthy();
+    broken.set("failures", "/ApproximateNumberOfMessages", json!("3"));
+    broken.messages = None;
+    let mut site = site(store.clone(), false);
+    site.queue.deployed = Some(Arc::new(broken));
+    let world = World::serve(store, site).await;
+    world.get("doctor").await.expect(
+        200,
+        &[
+            "findings: <strong>1</strong>, not checked: 1.",
+            "<h2>queue the-failures (failures): it holds 3 messages</h2>",
+            "<p>Remedy: freshq messages",
+            "Not checked: the messages of queue the-failures (failures): ",
+        ],
+    );
+    let without = World::start(false).await;
+    let says = "the stack of the queue is unknown";
+    without.get("doctor").await.expect(400, &[says]);
 }
 
 #[tokio::test]

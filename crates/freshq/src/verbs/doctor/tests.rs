@@ -17,7 +17,7 @@ use crate::deployed::{Kind, Message, Stack};
 use fake::Fake;
 
 mod drift;
-mod fake;
+pub(crate) mod fake;
 mod messages;
 
 const NOW: Millis = Millis(1_800_000_000_000);

@@ -27,8 +27,10 @@ fn queue(store: &Arc<MemoryStore>) -> Queue {
 }
 
 fn put(store: &MemoryStore, id: &str, status: TaskStatus, age: i64) {
+    let failed = status == TaskStatus::Failure;
     let record = Record {
         status,
+        last_error: failed.then(|| format!("HTTP 500: no such order\nat {}", "far ".repeat(20))),
         ..Record::pending(
             Millis(NOW.0 - age * 1_000),
             Ttl::Seconds(EpochSeconds(1_900_000_000)),
@@ -43,12 +45,11 @@ async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
     for n in 0..40 {
         put(&store, &format!("order-{n:02}"), TaskStatus::Pending, 3 * n);
     }
-    for (id, status) in [
-        ("s1", TaskStatus::Success),
-        ("s2", TaskStatus::Success),
-        ("f", TaskStatus::Failure),
-    ] {
+    for (id, status) in [("s1", TaskStatus::Success), ("s2", TaskStatus::Success)] {
         put(&store, id, status, 20);
+    }
+    for n in 0..6 {
+        put(&store, &format!("failed-{n}"), TaskStatus::Failure, 20 * n);
     }
     let claim = Claim {
         owner: Uuid::from_u128(7),
@@ -132,6 +133,14 @@ async fn a_queue_without_pending_tasks_has_no_empty_lists() {
         text.contains("no task is pending") && !text.contains("oldest"),
         "{text}"
     );
+    assert!(!text.contains("newest failed"), "{text}");
+    put(&store, "f", TaskStatus::Failure, 20);
+    history.add(sample::take(&queue(&store)).await.unwrap());
+    let text = on((80, 20), &history);
+    assert!(
+        text.contains("20s  f: HTTP 500: no such order at far"),
+        "{text}"
+    );
     let keys = Keys {
         mode: keys::Mode::Help,
         ..Keys::default()
@@ -187,6 +196,7 @@ async fn watch_once_prints_and_live_view_requires_a_terminal() {
     );
     assert_eq!(report.json()["pending"]["count"], json!(0));
     assert_eq!(report.json()["medianRunMs"], Value::Null);
+    assert_eq!(report.json()["newestFailed"], json!([]));
     assert!(report.text().contains("pending: 0"));
     let live = Watch {
         once: false,

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use lifo_queue::operate::FoundTask;
+use lifo_queue::schema;
 use lifo_queue::store::Candidate;
 use lifo_queue::time::Millis;
 use ratatui::Frame;
@@ -12,11 +14,15 @@ use ratatui::widgets::{Block, Clear, Paragraph, Sparkline, Wrap};
 
 use super::keys::{Field, HELP, Keys, Mode, PAUSE};
 use crate::overrides;
+use crate::report::on_one_line;
 use crate::sample::{History, Sample, WINDOW};
 use crate::time_format::{age, exact, relative, rough, tenths};
 
 /// Minimum height of the curves.
 const CURVES: u16 = 4;
+
+/// Height of the lists of pending tasks that failed tasks do not take.
+const LISTS: u16 = 8;
 
 pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &Keys) {
     let area = frame.area();
@@ -29,6 +35,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &
     let listed = sample.newest.len().max(sample.oldest.len());
     let listed = u16::try_from(listed).unwrap_or(0);
     let left = area.height.saturating_sub(head + 1);
+    let failed = failed_height(sample, left, listed);
+    let left = left - failed;
     let (curves, tasks) = match listed {
         0 => (left.saturating_sub(1), 1),
         _ => {
@@ -41,11 +49,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &
         true => (0, left),
         false => (curves, tasks),
     };
-    let rows = [head, curves, tasks, 1].map(Constraint::Length);
-    let [head, curves, tasks, last] = Layout::vertical(rows).areas(area);
+    let rows = [head, curves, failed, tasks, 1].map(Constraint::Length);
+    let [head, curves, failed, tasks, last] = Layout::vertical(rows).areas(area);
     let block = Block::bordered().title(format!(" {name}  {} ", exact(sample.status.now)));
     frame.render_widget(Paragraph::new(facts).block(block), head);
     draw_curves(frame, curves, history, sample);
+    draw_failed(frame, failed, sample);
     draw_tasks(frame, tasks, sample, keys.selected);
     frame.render_widget(foot(history, keys), last);
     if let Some(text) = overlay(&keys.mode) {
@@ -102,6 +111,35 @@ fn draw_curves(frame: &mut Frame<'_>, area: Rect, history: &History, sample: &Sa
         .map(|look| look.start_age.map(millis));
     let title = format!(" age at start: {latest} ");
     sparkline(frame, age, title, ages.collect());
+}
+
+/// Height of the list of failed tasks; 0 if none failed, or the screen has no space for it.
+fn failed_height(sample: &Sample, left: u16, listed: u16) -> u16 {
+    let lists = match listed {
+        0 => 1,
+        _ => LISTS.min(listed + 2),
+    };
+    let rows = u16::try_from(sample.failed.len()).unwrap_or(0);
+    match left.saturating_sub(CURVES + lists).min(rows + 2) {
+        0..=2 => 0,
+        height => height,
+    }
+}
+
+/// The newest failed tasks with their errors.
+fn draw_failed(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
+    let width = usize::from(area.width.saturating_sub(2));
+    let row = |task: &FoundTask| {
+        let age = age(task.created, sample.status.now);
+        let error = task
+            .text(schema::LAST_ERROR)
+            .unwrap_or("no error was recorded");
+        let text = on_one_line(format!("{age:>8}  {}: {error}", task.id));
+        Line::from(fitted(text, width))
+    };
+    let lines: Vec<_> = sample.failed.iter().map(row).collect();
+    let block = Block::bordered().title(" newest failed ");
+    frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
 /// The lists of pending tasks; one line if there are none.
@@ -241,21 +279,25 @@ fn list(
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-/// The age and the id of a task. A row wider than the list ends with `…`.
+/// The age and the id of a task.
 fn row(task: &Candidate, now: Millis, width: usize) -> Line<'static> {
     let age = age(task.created, now);
     let line = format!("{age:>8}  {}", task.id);
     let later = task.not_before.filter(|at| *at > now);
-    let mut text = match later {
-        Some(at) => format!("{line}, may start {}", relative(at, now)),
-        None => line,
-    };
+    match later {
+        Some(at) => {
+            let text = format!("{line}, may start {}", relative(at, now));
+            Line::from(fitted(text, width)).dim()
+        }
+        None => Line::from(fitted(line, width)),
+    }
+}
+
+/// A row that is wider than its list ends with `…`.
+fn fitted(mut text: String, width: usize) -> String {
     if text.chars().count() > width {
         text = text.chars().take(width.saturating_sub(1)).collect();
         text.push('…');
     }
-    match later {
-        Some(_) => Line::from(text).dim(),
-        None => Line::from(text),
-    }
+    text
 }

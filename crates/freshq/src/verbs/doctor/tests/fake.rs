@@ -68,15 +68,15 @@ fn template() -> Value {
 
 /// A stack whose settings are those of its template, except those that a test breaks.
 #[derive(Clone)]
-pub(super) struct Fake {
+pub(crate) struct Fake {
     pub(super) stack: Stack,
     pub(super) now: BTreeMap<String, Option<Value>>,
     /// The messages of the failure queue; `None` if IAM denies to read them.
-    pub(super) messages: Option<Vec<Message>>,
+    pub(crate) messages: Option<Vec<Message>>,
 }
 
 impl Fake {
-    pub(super) fn healthy() -> Self {
+    pub(crate) fn healthy() -> Self {
         let names = [
             "table",
             "process",
@@ -108,7 +108,7 @@ impl Fake {
         }
     }
 
-    pub(super) fn set(&mut self, logical: &str, path: &str, value: Value) {
+    pub(crate) fn set(&mut self, logical: &str, path: &str, value: Value) {
         let resource = self.now.get_mut(logical).unwrap().as_mut().unwrap();
         let (parents, last) = path.rsplit_once('/').unwrap();
         resource.pointer_mut(parents).unwrap()[last] = value;
