@@ -83,10 +83,8 @@ async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
         form.filter method="get" action="tasks" {
             input type="hidden" name="status" value=(wanted);
             @if group.is_some() { input type="hidden" name="group" value=(named); }
-            label for="error" { "Text or pattern in the last error" }
-            input #error name="error" value=(error.map_or("", String::as_str));
-            label for="payload" { "Text in the payload" }
-            input #payload name="payload" value=(payload.map_or("", String::as_str));
+            label { "Text or pattern in the last error " input name="error" value=(error.map_or("", String::as_str)); }
+            label { "Text in the payload " input name="payload" value=(payload.map_or("", String::as_str)); }
             button { "Filter" }
         }
         form.filter method="get" action="task" {

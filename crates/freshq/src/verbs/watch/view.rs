@@ -22,7 +22,7 @@ use crate::time_format::{age, exact, relative, rough, tenths};
 const CURVES: u16 = 4;
 
 /// Height of the lists of pending tasks that failed tasks do not take.
-const LISTS: u16 = 8;
+const LISTS: u16 = 7;
 
 pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &Keys) {
     let area = frame.area();
