@@ -27,9 +27,11 @@ fn shown(checkup: Checkup) -> Markup {
         }
         @for finding in &checkup.findings {
             section.failure {
-                h2 { (finding.place) ": " (finding.what) }
+                h2 { (finding.place) }
+                p { strong { (finding.what) } }
                 p { "Why it matters: " (finding.why) "." }
-                p { "Remedy: " (finding.remedy) "." }
+                h3 { "Remedy" }
+                pre tabindex="0" { (finding.remedy) }
             }
         }
         @for (place, failure) in failures { (problem(&format!("Not checked: {place}: {}", failure.line()))) }

@@ -91,8 +91,8 @@ async fn the_doctor_page_shows_the_findings_of_the_command() {
         200,
         &[
             "findings: <strong>1</strong>, not checked: 1.",
-            "<h2>queue the-failures (failures): it holds 3 messages</h2>",
-            "<p>Remedy: freshq messages",
+            "<h2>queue the-failures (failures)</h2><p><strong>it holds 3 messages</strong></p>",
+            "<h3>Remedy</h3><pre tabindex=\"0\">freshq messages",
             "Not checked: the messages of queue the-failures (failures): ",
         ],
     );
