@@ -55,11 +55,13 @@ def box(screen: str, title: str) -> list[str]:
     return [line[1:].split("│")[0].strip() for line in below[:bottom]]
 
 
-def put_failed(queue: DeployedQueue, error: str) -> None:
-    """Write a failed task as process-tasks leaves it after its last attempt."""
+def put_failed(queue: DeployedQueue, error: str) -> str:
+    """Write a failed task as process-tasks leaves it after its last attempt; returns its id."""
     now = now_ms()
+    task = f"order-{now}"
     times = {"taskCreated": {"N": str(now)}, "ttl": {"N": str(now // 1000 + 86_400)}}
-    put(queue, {"taskId": {"S": f"order-{now}"}, "taskStatus": {"S": "FAILURE"}, "lastError": {"S": error}, **times})
+    put(queue, {"taskId": {"S": task}, "taskStatus": {"S": "FAILURE"}, "lastError": {"S": error}, **times})
+    return task
 
 
 def has_bars(screen: str, title: str) -> bool:
@@ -88,8 +90,11 @@ def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Wa
         view.wait(lambda now: has_bars(now, "age at start: "), "the ages at start as a curve")
         wait_for(queue, [*ids, newest])
         # Earlier tasks count too: those of the last minute.
-        put_failed(queue, "HTTP 422: no such order")
-        view.wait(lambda now: any(row.endswith(": HTTP 422: no such order") for row in box(now, "newest failed")), "a failure")
+        failed = put_failed(queue, "HTTP 422: no such order")
+        row = f"{failed}: HTTP 422: no such order"
+        view.wait(lambda now: any(line.endswith(row) for line in box(now, "newest failed")), "a failure with its error")
+        # Later tests count the failed tasks.
+        queue.client("dynamodb").delete_item(TableName=queue.table, Key={"taskId": {"S": failed}})
         rate = r"succeeded (?!0\.0/s)\d+\.\d/s"
         view.wait_for("running: 0", "age at start: no task runs", "processor +none", rate, r"median run: 2\.\ds")
 
