@@ -13,10 +13,15 @@ use crate::verbs::Checkup;
 
 pub(super) async fn doctor(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
     let content = Checkup::of(&site.queue).await;
-    page(&site, &fields, ("doctor", "Doctor"), content.map(shown))
+    page(
+        &site,
+        &fields,
+        ("doctor", "Doctor"),
+        content.map(|checkup| shown(&checkup)),
+    )
 }
 
-fn shown(checkup: Checkup) -> Markup {
+fn shown(checkup: &Checkup) -> Markup {
     let failures = checkup.unchecked.iter();
     let (local, failures): (Vec<_>, Vec<_>) =
         failures.partition(|(_, failure)| matches!(failure, Failure::NotLocal));
