@@ -10,7 +10,19 @@ use lifo_queue::control::{
 use lifo_queue::store::{QueueStore, Written};
 use uuid::Uuid;
 
-pub(crate) async fn requests_are_counted(store: Arc<dyn QueueStore>) {
+on_every_store! {
+    requests_are_counted,
+    the_processor_lease_is_exclusive,
+    release_is_rejected_after_a_new_request,
+    idle_turns_are_counted,
+    marker_blocks_other_events,
+    pause_blocks_new_leases_and_is_never_shortened,
+    pauses_for_a_busy_downstream_are_counted_until_a_turn_recovers,
+    renewals_and_releases_keep_an_open_breaker_and_an_overload,
+    claim_stores_the_worst_rate_limit_state_until_the_release,
+}
+
+async fn requests_are_counted(store: Arc<dyn QueueStore>) {
     assert_eq!(store.control().await.unwrap().requested, 0);
     for count in 1..=3 {
         assert_eq!(store.request().await.unwrap().requested, count);
@@ -27,7 +39,7 @@ pub(crate) async fn requests_are_counted(store: Arc<dyn QueueStore>) {
     );
 }
 
-pub(crate) async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>) {
+async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>) {
     store.request().await.unwrap();
     let first = claim("m1", NOW);
     let Acquired::Ours(control) = store.acquire(&first, NOW).await.unwrap() else {
@@ -70,7 +82,7 @@ pub(crate) async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>)
     );
 }
 
-pub(crate) async fn release_is_rejected_after_a_new_request(store: Arc<dyn QueueStore>) {
+async fn release_is_rejected_after_a_new_request(store: Arc<dyn QueueStore>) {
     let claim = claim("m1", NOW);
     let Acquired::Ours(control) = store.acquire(&claim, NOW).await.unwrap() else {
         panic!()
@@ -86,7 +98,7 @@ pub(crate) async fn release_is_rejected_after_a_new_request(store: Arc<dyn Queue
     assert_eq!(store.release(&release(1)).await.unwrap(), Released::NotOurs);
 }
 
-pub(crate) async fn idle_turns_are_counted(store: Arc<dyn QueueStore>) {
+async fn idle_turns_are_counted(store: Arc<dyn QueueStore>) {
     for (idle_turns, expected) in [
         (IdleTurns::Add, 1),
         (IdleTurns::Add, 2),
@@ -107,7 +119,7 @@ pub(crate) async fn idle_turns_are_counted(store: Arc<dyn QueueStore>) {
     }
 }
 
-pub(crate) async fn marker_blocks_other_events(store: Arc<dyn QueueStore>) {
+async fn marker_blocks_other_events(store: Arc<dyn QueueStore>) {
     let until = NOW.plus(Duration::from_secs(5));
     let mark = |event: &'static str, now| {
         let store = store.clone();
@@ -127,7 +139,7 @@ pub(crate) async fn marker_blocks_other_events(store: Arc<dyn QueueStore>) {
     assert_eq!(mark("e3", NOW).await, Written::Done);
 }
 
-pub(crate) async fn pause_blocks_new_leases_and_is_never_shortened(store: Arc<dyn QueueStore>) {
+async fn pause_blocks_new_leases_and_is_never_shortened(store: Arc<dyn QueueStore>) {
     let until = NOW.plus(Duration::from_secs(60));
     let pause = |until, reason: &str| Pause {
         until,
@@ -151,7 +163,7 @@ pub(crate) async fn pause_blocks_new_leases_and_is_never_shortened(store: Arc<dy
     assert_eq!(renewed, Renewed::Lost);
 }
 
-pub(crate) async fn pauses_for_a_busy_downstream_are_counted_until_a_turn_recovers(
+async fn pauses_for_a_busy_downstream_are_counted_until_a_turn_recovers(
     store: Arc<dyn QueueStore>,
 ) {
     for count in 1..=2 {
@@ -179,9 +191,7 @@ pub(crate) async fn pauses_for_a_busy_downstream_are_counted_until_a_turn_recove
     assert_eq!(store.control().await.unwrap().busy_pauses, 0);
 }
 
-pub(crate) async fn claim_stores_the_worst_rate_limit_state_until_the_release(
-    store: Arc<dyn QueueStore>,
-) {
+async fn claim_stores_the_worst_rate_limit_state_until_the_release(store: Arc<dyn QueueStore>) {
     let at = |seconds| Some(NOW.plus(Duration::from_secs(seconds)));
     let claim = |seconds| Claim {
         rate_full_at: at(seconds),
@@ -202,9 +212,7 @@ pub(crate) async fn claim_stores_the_worst_rate_limit_state_until_the_release(
     assert_eq!(control.rate_full_at, at(7));
 }
 
-pub(crate) async fn renewals_and_releases_keep_an_open_breaker_and_an_overload(
-    store: Arc<dyn QueueStore>,
-) {
+async fn renewals_and_releases_keep_an_open_breaker_and_an_overload(store: Arc<dyn QueueStore>) {
     let open = Some(OpenBreaker {
         since: NOW,
         probes: 3,

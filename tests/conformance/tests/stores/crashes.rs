@@ -8,6 +8,11 @@ use lifo_queue::task::{Lease, Reclaim};
 
 use super::keys::{put, settle, state, taken, waiting};
 
+on_every_store! {
+    key_that_crashes_its_processes_fails_despite_newer_states,
+    settled_run_resets_the_crashes_of_its_key,
+}
+
 async fn crash(store: &dyn QueueStore) -> Lease {
     let mut request = wish(candidate("k"));
     request.alone = true;
@@ -17,9 +22,7 @@ async fn crash(store: &dyn QueueStore) -> Lease {
     taken.lease
 }
 
-pub(crate) async fn key_that_crashes_its_processes_fails_despite_newer_states(
-    store: Arc<dyn QueueStore>,
-) {
+async fn key_that_crashes_its_processes_fails_despite_newer_states(store: Arc<dyn QueueStore>) {
     let (max_crashes, keep_until) = (3, NOW.floor_seconds());
     let back = Reclaim::Return {
         not_before: NOW,
@@ -61,7 +64,7 @@ pub(crate) async fn key_that_crashes_its_processes_fails_despite_newer_states(
     assert_eq!(swept(&sixth.lease, &back).await, Written::Done);
 }
 
-pub(crate) async fn settled_run_resets_the_crashes_of_its_key(store: Arc<dyn QueueStore>) {
+async fn settled_run_resets_the_crashes_of_its_key(store: Arc<dyn QueueStore>) {
     let back = Reclaim::Return {
         not_before: NOW,
         max_crashes: 2,

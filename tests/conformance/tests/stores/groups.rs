@@ -15,6 +15,13 @@ use lifo_queue::task::GroupName;
 use lifo_queue::time::Millis;
 use uuid::Uuid;
 
+on_every_store! {
+    operator_limits_and_pauses_single_groups,
+    override_of_one_group_too_many_is_rejected,
+    overrides_of_concurrent_operators_are_all_kept,
+    only_one_processor_after_another_writes_what_it_learned,
+}
+
 const MINUTE: Duration = Duration::from_secs(60);
 
 fn author() -> Author {
@@ -53,7 +60,7 @@ async fn change(store: &dyn QueueStore, group: &str, change: GroupChange, now: M
     assert_eq!(changed.unwrap(), GroupChanged::Done);
 }
 
-pub(crate) async fn operator_limits_and_pauses_single_groups(store: Arc<dyn QueueStore>) {
+async fn operator_limits_and_pauses_single_groups(store: Arc<dyn QueueStore>) {
     let store = &*store;
     assert_eq!(store.groups().await.unwrap(), GroupStates::default());
     let paused = pause(NOW.plus(MINUTE));
@@ -84,7 +91,7 @@ pub(crate) async fn operator_limits_and_pauses_single_groups(store: Arc<dyn Queu
     assert_eq!(store.control().await.unwrap(), Default::default());
 }
 
-pub(crate) async fn override_of_one_group_too_many_is_rejected(store: Arc<dyn QueueStore>) {
+async fn override_of_one_group_too_many_is_rejected(store: Arc<dyn QueueStore>) {
     let paused = GroupChange::Pause(Some(pause(NOW.plus(MINUTE))));
     for number in 0..MAX_OVERRIDES {
         change(&*store, &format!("g{number}"), paused.clone(), NOW).await;
@@ -98,7 +105,7 @@ pub(crate) async fn override_of_one_group_too_many_is_rejected(store: Arc<dyn Qu
     assert_eq!(there.overrides.len(), MAX_OVERRIDES);
 }
 
-pub(crate) async fn overrides_of_concurrent_operators_are_all_kept(store: Arc<dyn QueueStore>) {
+async fn overrides_of_concurrent_operators_are_all_kept(store: Arc<dyn QueueStore>) {
     let changes = (0..8).map(|number| {
         let store = store.clone();
         async move {
@@ -113,9 +120,7 @@ pub(crate) async fn overrides_of_concurrent_operators_are_all_kept(store: Arc<dy
     assert_eq!((there.overrides.len(), there.changes), (8, 8));
 }
 
-pub(crate) async fn only_one_processor_after_another_writes_what_it_learned(
-    store: Arc<dyn QueueStore>,
-) {
+async fn only_one_processor_after_another_writes_what_it_learned(store: Arc<dyn QueueStore>) {
     let learned = |name: &str| LearnedGroups {
         groups: vec![LearnedGroup {
             name: name.to_owned(),

@@ -11,6 +11,23 @@ use lifo_queue::store::{
 use lifo_queue::task::{Keyed, NewTask, Place, Reclaim, Return, Settlement, TakenTask, Version};
 use lifo_queue::time::Millis;
 
+on_every_store! {
+    latest_state_wins_in_any_order_of_arrival,
+    newest_of_many_concurrent_states_wins,
+    state_written_during_a_run_is_pending_after_its_end,
+    lost_acknowledgement_of_an_overtaken_settlement_is_recognised,
+    returned_state_is_superseded_by_a_newer_one,
+    reclaim_of_an_overtaken_state_returns_the_newer_one,
+    newer_state_keeps_the_backoff_and_the_expired_lease_mark,
+    a_failed_state_is_replaced,
+    a_state_that_expired_is_shed_and_not_superseded,
+    key_and_task_without_a_key_cannot_share_an_id,
+    a_key_may_keep_its_place,
+    a_state_starts_after_its_own_delay,
+    a_state_has_its_own_trace,
+    take_repeated_after_its_lease_ended_is_lost,
+}
+
 /// The state of key `k` with this sequence. Its creation is this number of milliseconds after
 /// [`NOW`].
 pub(super) fn state(sequence: u64) -> NewTask {
@@ -60,7 +77,7 @@ fn back(attempt_counts: bool, lease_expired: bool) -> Return {
     }
 }
 
-pub(crate) async fn latest_state_wins_in_any_order_of_arrival(store: Arc<dyn QueueStore>) {
+async fn latest_state_wins_in_any_order_of_arrival(store: Arc<dyn QueueStore>) {
     assert_eq!(put(&*store, &state(5)).await, Inserted::Created);
     assert_eq!(put(&*store, &state(3)).await, Inserted::Outdated);
     let replaced = put(&*store, &state(9)).await;
@@ -80,7 +97,7 @@ pub(crate) async fn latest_state_wins_in_any_order_of_arrival(store: Arc<dyn Que
     taken(&*store, 10).await;
 }
 
-pub(crate) async fn newest_of_many_concurrent_states_wins(store: Arc<dyn QueueStore>) {
+async fn newest_of_many_concurrent_states_wins(store: Arc<dyn QueueStore>) {
     let states: Vec<_> = (1..=24).map(state).collect();
     let puts = join_all(states.iter().map(|state| put(&*store, state))).await;
     assert_eq!(
@@ -90,9 +107,7 @@ pub(crate) async fn newest_of_many_concurrent_states_wins(store: Arc<dyn QueueSt
     taken(&*store, 24).await;
 }
 
-pub(crate) async fn state_written_during_a_run_is_pending_after_its_end(
-    store: Arc<dyn QueueStore>,
-) {
+async fn state_written_during_a_run_is_pending_after_its_end(store: Arc<dyn QueueStore>) {
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
     let second = put(&*store, &state(2)).await;
@@ -114,9 +129,7 @@ pub(crate) async fn state_written_during_a_run_is_pending_after_its_end(
     assert_eq!(settle(&*store, &last).await, Written::Done);
 }
 
-pub(crate) async fn lost_acknowledgement_of_an_overtaken_settlement_is_recognised(
-    store: Arc<dyn QueueStore>,
-) {
+async fn lost_acknowledgement_of_an_overtaken_settlement_is_recognised(store: Arc<dyn QueueStore>) {
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
     put(&*store, &state(2)).await;
@@ -134,7 +147,7 @@ pub(crate) async fn lost_acknowledgement_of_an_overtaken_settlement_is_recognise
     taken(&*store, 4).await;
 }
 
-pub(crate) async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn QueueStore>) {
+async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn QueueStore>) {
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
     put(&*store, &state(2)).await;
@@ -147,9 +160,7 @@ pub(crate) async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn Q
     assert_eq!((waits.attempts, waits.lease_expired), (0, true));
 }
 
-pub(crate) async fn reclaim_of_an_overtaken_state_returns_the_newer_one(
-    store: Arc<dyn QueueStore>,
-) {
+async fn reclaim_of_an_overtaken_state_returns_the_newer_one(store: Arc<dyn QueueStore>) {
     put(&*store, &state(1)).await;
     let mut request = wish(candidate("k"));
     request.alone = true;
@@ -179,9 +190,7 @@ pub(crate) async fn reclaim_of_an_overtaken_state_returns_the_newer_one(
     taken(&*store, 2).await;
 }
 
-pub(crate) async fn newer_state_keeps_the_backoff_and_the_expired_lease_mark(
-    store: Arc<dyn QueueStore>,
-) {
+async fn newer_state_keeps_the_backoff_and_the_expired_lease_mark(store: Arc<dyn QueueStore>) {
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
     let retried = back(true, true);
@@ -205,7 +214,7 @@ pub(crate) async fn newer_state_keeps_the_backoff_and_the_expired_lease_mark(
     assert_eq!((waits.attempts, waits.lease_expired), (0, true));
 }
 
-pub(crate) async fn a_failed_state_is_replaced(store: Arc<dyn QueueStore>) {
+async fn a_failed_state_is_replaced(store: Arc<dyn QueueStore>) {
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
     let failure = Settlement::Failure {
@@ -218,7 +227,7 @@ pub(crate) async fn a_failed_state_is_replaced(store: Arc<dyn QueueStore>) {
     taken(&*store, 2).await;
 }
 
-pub(crate) async fn a_state_that_expired_is_shed_and_not_superseded(store: Arc<dyn QueueStore>) {
+async fn a_state_that_expired_is_shed_and_not_superseded(store: Arc<dyn QueueStore>) {
     let mut first = state(1);
     first.expires_at = NOW.floor_seconds();
     put(&*store, &first).await;
@@ -234,7 +243,7 @@ pub(crate) async fn a_state_that_expired_is_shed_and_not_superseded(store: Arc<d
     assert_eq!(waiting(&*store).await.len(), 1);
 }
 
-pub(crate) async fn key_and_task_without_a_key_cannot_share_an_id(store: Arc<dyn QueueStore>) {
+async fn key_and_task_without_a_key_cannot_share_an_id(store: Arc<dyn QueueStore>) {
     insert(&*store, &["plain"]).await;
     let key = NewTask {
         id: new_task("plain", 0).id,
@@ -251,7 +260,7 @@ pub(crate) async fn key_and_task_without_a_key_cannot_share_an_id(store: Arc<dyn
     assert_eq!(rejected, Inserted::Conflict(Conflict::OtherOrder));
 }
 
-pub(crate) async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
+async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
     let staying = |sequence| {
         let mut state = state(sequence);
         state.keyed.as_mut().unwrap().place = Place::Stays;
@@ -287,7 +296,7 @@ pub(crate) async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
     assert_eq!(taken(&*store, 6).await.task.task_created, Millis(NOW.0 + 6));
 }
 
-pub(crate) async fn a_state_has_its_own_trace(store: Arc<dyn QueueStore>) {
+async fn a_state_has_its_own_trace(store: Arc<dyn QueueStore>) {
     let traced = |sequence, header| NewTask {
         trace: header,
         ..state(sequence)
@@ -301,7 +310,7 @@ pub(crate) async fn a_state_has_its_own_trace(store: Arc<dyn QueueStore>) {
     assert_eq!(taken(&*store, 3).await.trace, Some(trace('c')));
 }
 
-pub(crate) async fn a_state_starts_after_its_own_delay(store: Arc<dyn QueueStore>) {
+async fn a_state_starts_after_its_own_delay(store: Arc<dyn QueueStore>) {
     let after = |seconds| Some(NOW.plus(Duration::from_secs(seconds)));
     let delayed = |sequence, seconds| NewTask {
         not_before: after(seconds),
@@ -336,7 +345,7 @@ pub(crate) async fn a_state_starts_after_its_own_delay(store: Arc<dyn QueueStore
 }
 
 /// Otherwise a repeated settlement of the first state would settle the second, which never ran.
-pub(crate) async fn take_repeated_after_its_lease_ended_is_lost(store: Arc<dyn QueueStore>) {
+async fn take_repeated_after_its_lease_ended_is_lost(store: Arc<dyn QueueStore>) {
     put(&*store, &state(1)).await;
     let request = wish(candidate("k"));
     let TakeOutcome::Won(first) = store.take(&request).await.unwrap() else {

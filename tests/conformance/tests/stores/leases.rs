@@ -7,9 +7,14 @@ use conformance::*;
 use lifo_queue::store::{PageQuery, QueueStore, StandingLease, TakeOutcome, Written};
 use lifo_queue::task::{Lease, Reclaim, Return, Settlement, TakenTask, TaskStatus, Ttl};
 
-pub(crate) async fn expired_lease_is_reclaimed_once_and_only_with_its_token(
-    store: Arc<dyn QueueStore>,
-) {
+on_every_store! {
+    expired_lease_is_reclaimed_once_and_only_with_its_token,
+    expired_lease_fails_a_task_only_if_it_ran_alone,
+    return_records_whether_a_lease_expired,
+    a_repeated_take_has_the_lease_of_the_first,
+}
+
+async fn expired_lease_is_reclaimed_once_and_only_with_its_token(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b", "c"]).await;
     let (a, b) = (take(&*store, "a").await, take(&*store, "b").await);
     let taken = PageQuery {
@@ -68,7 +73,7 @@ pub(crate) async fn expired_lease_is_reclaimed_once_and_only_with_its_token(
     assert_eq!(settled.await.unwrap(), Written::Lost);
 }
 
-pub(crate) async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<dyn QueueStore>) {
+async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<dyn QueueStore>) {
     insert(&*store, &["alone", "in-company"]).await;
     let fail = Reclaim::Fail {
         keep_until: NOW.floor_seconds(),
@@ -109,7 +114,7 @@ pub(crate) async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<d
     assert_eq!(reclaimed.await.unwrap(), Written::Lost);
 }
 
-pub(crate) async fn return_records_whether_a_lease_expired(store: Arc<dyn QueueStore>) {
+async fn return_records_whether_a_lease_expired(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let lease = take(&*store, "a").await.lease;
     let back = swept_back();
@@ -136,7 +141,7 @@ pub(crate) async fn return_records_whether_a_lease_expired(store: Arc<dyn QueueS
     }
 }
 
-pub(crate) async fn a_repeated_take_has_the_lease_of_the_first(store: Arc<dyn QueueStore>) {
+async fn a_repeated_take_has_the_lease_of_the_first(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let first = wish(candidate("a"));
     let mut repeated = first.clone();

@@ -18,6 +18,18 @@ use lifo_queue::task::{Settlement, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::json;
 
+on_every_store! {
+    redrive_resets_the_attempts_and_keeps_the_creation_time,
+    only_a_failed_task_is_redriven,
+    index_bound_covers_the_oldest_redriven_task,
+    only_a_pending_task_is_cancelled,
+    resume_ends_a_pause,
+    an_operator_holds_the_breaker_open_and_closes_it,
+    an_operator_limits_starts_and_ends_the_limit,
+    a_purge_deletes_all_but_taken_tasks,
+    store_returns_the_attributes_of_a_task_as_in_the_table,
+}
+
 const HOUR: Duration = Duration::from_secs(3_600);
 
 fn later() -> EpochSeconds {
@@ -39,9 +51,7 @@ async fn fail(store: &dyn QueueStore, id: &str) {
     assert_eq!(settled.unwrap(), Written::Done);
 }
 
-pub(crate) async fn redrive_resets_the_attempts_and_keeps_the_creation_time(
-    store: Arc<dyn QueueStore>,
-) {
+async fn redrive_resets_the_attempts_and_keeps_the_creation_time(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b"]).await;
     fail(&*store, "a").await;
     assert_eq!(
@@ -59,7 +69,7 @@ pub(crate) async fn redrive_resets_the_attempts_and_keeps_the_creation_time(
     assert_eq!(taken.expires_at, later());
 }
 
-pub(crate) async fn only_a_failed_task_is_redriven(store: Arc<dyn QueueStore>) {
+async fn only_a_failed_task_is_redriven(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let redriven = |id: &'static str| {
         let store = store.clone();
@@ -75,7 +85,7 @@ pub(crate) async fn only_a_failed_task_is_redriven(store: Arc<dyn QueueStore>) {
     assert_eq!(store.control().await.unwrap().redriven, None);
 }
 
-pub(crate) async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn QueueStore>) {
+async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn QueueStore>) {
     let ids: Vec<String> = (0..8).map(|n| format!("t{n}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     insert(&*store, &ids).await;
@@ -125,7 +135,7 @@ async fn fail_again(store: &dyn QueueStore, seen: &Candidate, now: Millis) {
     assert_eq!(put_away.unwrap(), Written::Done);
 }
 
-pub(crate) async fn only_a_pending_task_is_cancelled(store: Arc<dyn QueueStore>) {
+async fn only_a_pending_task_is_cancelled(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b"]).await;
     let cancel = |id: &'static str| {
         let store = store.clone();
@@ -142,7 +152,7 @@ pub(crate) async fn only_a_pending_task_is_cancelled(store: Arc<dyn QueueStore>)
     assert_eq!(cancel("b").await, Cancelled::Is(TaskStatus::Success));
 }
 
-pub(crate) async fn resume_ends_a_pause(store: Arc<dyn QueueStore>) {
+async fn resume_ends_a_pause(store: Arc<dyn QueueStore>) {
     store.resume().await.unwrap();
     let pause = Pause {
         until: Millis::MAX,
@@ -163,7 +173,7 @@ pub(crate) async fn resume_ends_a_pause(store: Arc<dyn QueueStore>) {
     assert!(matches!(acquired, Acquired::Ours(_)));
 }
 
-pub(crate) async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<dyn QueueStore>) {
+async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<dyn QueueStore>) {
     let by_hand = async || store.control().await.unwrap().breaker_by_hand;
     let hold = |seconds, reason: &str| BreakerHold {
         until: NOW.plus(Duration::from_secs(seconds)),
@@ -212,7 +222,7 @@ pub(crate) async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<
     assert!(matches!(renewed, Renewed::Ours(control) if control.breaker_by_hand == closed));
 }
 
-pub(crate) async fn an_operator_limits_starts_and_ends_the_limit(store: Arc<dyn QueueStore>) {
+async fn an_operator_limits_starts_and_ends_the_limit(store: Arc<dyn QueueStore>) {
     let limit = |rate: Option<u32>, concurrency| OperatorLimits {
         queue: Some(OperatorLimit {
             concurrency: NonZeroU16::new(concurrency),
@@ -257,7 +267,7 @@ pub(crate) async fn an_operator_limits_starts_and_ends_the_limit(store: Arc<dyn 
     assert_eq!(control.limit(NOW), None);
 }
 
-pub(crate) async fn a_purge_deletes_all_but_taken_tasks(store: Arc<dyn QueueStore>) {
+async fn a_purge_deletes_all_but_taken_tasks(store: Arc<dyn QueueStore>) {
     let purge = async |id: &str| store.purge(&TaskId::from_stored(id)).await.unwrap();
     for id in ["pending", "taken", "success", "failure"] {
         store.insert(&new_task(id, 0)).await.unwrap();
@@ -274,9 +284,7 @@ pub(crate) async fn a_purge_deletes_all_but_taken_tasks(store: Arc<dyn QueueStor
     }
 }
 
-pub(crate) async fn store_returns_the_attributes_of_a_task_as_in_the_table(
-    store: Arc<dyn QueueStore>,
-) {
+async fn store_returns_the_attributes_of_a_task_as_in_the_table(store: Arc<dyn QueueStore>) {
     let id = TaskId::from_stored("a");
     assert_eq!(store.attributes(&id).await.unwrap(), None);
     store.insert(&new_task("a", 0)).await.unwrap();

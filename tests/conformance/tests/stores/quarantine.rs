@@ -7,13 +7,19 @@ use lifo_queue::store::{Candidate, QueueStore, TakeOutcome, Written};
 use lifo_queue::task::{Keyed, NewTask, Place, Settlement, Ttl, Version};
 use lifo_queue::time::{EpochSeconds, Millis};
 
+on_every_store! {
+    only_a_pending_task_is_quarantined,
+    a_task_that_changed_since_it_was_seen_is_not_quarantined,
+    a_newer_state_is_not_quarantined_for_an_older_one,
+}
+
 async fn quarantine(store: &dyn QueueStore, seen: &Candidate) -> Written {
     let until = NOW.floor_seconds();
     let quarantined = store.quarantine(seen, "bad item", until, NOW);
     quarantined.await.unwrap()
 }
 
-pub(crate) async fn only_a_pending_task_is_quarantined(store: Arc<dyn QueueStore>) {
+async fn only_a_pending_task_is_quarantined(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b"]).await;
     let lease = take(&*store, "a").await.lease;
     assert_eq!(quarantine(&*store, &inserted("a", 0)).await, Written::Lost);
@@ -29,9 +35,7 @@ pub(crate) async fn only_a_pending_task_is_quarantined(store: Arc<dyn QueueStore
     assert_eq!(settled, Written::Done);
 }
 
-pub(crate) async fn a_task_that_changed_since_it_was_seen_is_not_quarantined(
-    store: Arc<dyn QueueStore>,
-) {
+async fn a_task_that_changed_since_it_was_seen_is_not_quarantined(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let seen = inserted("a", 0);
     let at = new_task("a", 0).expires_at.0;
@@ -56,7 +60,7 @@ pub(crate) async fn a_task_that_changed_since_it_was_seen_is_not_quarantined(
     assert_eq!(quarantine(&*store, &seen).await, Written::Done);
 }
 
-pub(crate) async fn a_newer_state_is_not_quarantined_for_an_older_one(store: Arc<dyn QueueStore>) {
+async fn a_newer_state_is_not_quarantined_for_an_older_one(store: Arc<dyn QueueStore>) {
     let state = |sequence| NewTask {
         keyed: Some(Keyed {
             version: Version::by_sequence(sequence),

@@ -11,6 +11,10 @@ use lifo_queue::task::{Place, TaskId};
 use lifo_queue::time::TokioClock;
 use serde_json::{Map, Value, json};
 
+on_every_store! {
+    request_with_states_of_a_key_equals_single_requests_newest_first,
+}
+
 const SETTINGS: CreateSettings = CreateSettings {
     default_ttl: Duration::from_secs(600),
     max_ttl: Duration::from_secs(600),
@@ -29,7 +33,7 @@ async fn attributes(store: &dyn QueueStore, key: &str) -> Map<String, Value> {
     attributes
 }
 
-pub(crate) async fn request_with_states_of_a_key_equals_single_requests_newest_first(
+async fn request_with_states_of_a_key_equals_single_requests_newest_first(
     store: Arc<dyn QueueStore>,
 ) {
     let clock = Arc::new(TokioClock::starting_at(NOW));

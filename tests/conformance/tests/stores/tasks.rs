@@ -9,7 +9,25 @@ use lifo_queue::store::{Inserted, Order, Page, PageQuery, QueueStore, TakeOutcom
 use lifo_queue::task::{Return, Settlement};
 use lifo_queue::time::Millis;
 
-pub(crate) async fn creating_is_idempotent(store: Arc<dyn QueueStore>) {
+on_every_store! {
+    creating_is_idempotent,
+    repeated_put_after_a_lost_acknowledgement_reports_created,
+    pages_are_newest_first_and_continue_where_the_last_ended,
+    pages_keep_to_their_bound_and_their_order,
+    a_page_that_starts_below_its_bound_is_rejected,
+    a_take_is_exclusive,
+    take_returns_the_whole_task,
+    a_lost_acknowledgement_of_a_take_is_recognised,
+    only_a_due_and_unexpired_task_is_taken,
+    settling_needs_the_token,
+    a_lost_acknowledgement_of_a_settlement_is_recognised,
+    returned_task_keeps_its_place_and_gets_its_delay,
+    a_task_has_its_trace_at_every_attempt,
+    busy_return_restores_the_attempt,
+    worker_with_an_ended_lease_cannot_settle_or_return_the_task,
+}
+
+async fn creating_is_idempotent(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     assert_eq!(
         store.insert(&new_task("a", 9)).await.unwrap(),
@@ -20,17 +38,13 @@ pub(crate) async fn creating_is_idempotent(store: Arc<dyn QueueStore>) {
     assert_eq!(page.candidates[0].created, NOW);
 }
 
-pub(crate) async fn repeated_put_after_a_lost_acknowledgement_reports_created(
-    store: Arc<dyn QueueStore>,
-) {
+async fn repeated_put_after_a_lost_acknowledgement_reports_created(store: Arc<dyn QueueStore>) {
     let task = new_task("a", 0);
     assert_eq!(store.insert(&task).await.unwrap(), Inserted::Created);
     assert_eq!(store.insert(&task).await.unwrap(), Inserted::Created);
 }
 
-pub(crate) async fn pages_are_newest_first_and_continue_where_the_last_ended(
-    store: Arc<dyn QueueStore>,
-) {
+async fn pages_are_newest_first_and_continue_where_the_last_ended(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b", "c", "d", "e"]).await;
     let mut expired = new_task("expired", 99);
     expired.expires_at = NOW.floor_seconds();
@@ -55,7 +69,7 @@ pub(crate) async fn pages_are_newest_first_and_continue_where_the_last_ended(
     assert!(pages >= 3, "{pages}");
 }
 
-pub(crate) async fn a_take_is_exclusive(store: Arc<dyn QueueStore>) {
+async fn a_take_is_exclusive(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let takes = (0..32).map(|_| async { store.take(&wish(candidate("a"))).await.unwrap() });
     let outcomes = join_all(takes).await;
@@ -70,7 +84,7 @@ pub(crate) async fn a_take_is_exclusive(store: Arc<dyn QueueStore>) {
     assert_eq!((won, lost), (1, 31));
 }
 
-pub(crate) async fn take_returns_the_whole_task(store: Arc<dyn QueueStore>) {
+async fn take_returns_the_whole_task(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let taken = take(&*store, "a").await;
     let created = new_task("a", 0);
@@ -83,7 +97,7 @@ pub(crate) async fn take_returns_the_whole_task(store: Arc<dyn QueueStore>) {
     assert!(page.candidates.is_empty());
 }
 
-pub(crate) async fn a_lost_acknowledgement_of_a_take_is_recognised(store: Arc<dyn QueueStore>) {
+async fn a_lost_acknowledgement_of_a_take_is_recognised(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let wish = wish(candidate("a"));
     let first = store.take(&wish).await.unwrap();
@@ -94,7 +108,7 @@ pub(crate) async fn a_lost_acknowledgement_of_a_take_is_recognised(store: Arc<dy
     assert_eq!(store.take(&wish).await.unwrap(), first);
 }
 
-pub(crate) async fn only_a_due_and_unexpired_task_is_taken(store: Arc<dyn QueueStore>) {
+async fn only_a_due_and_unexpired_task_is_taken(store: Arc<dyn QueueStore>) {
     insert(&*store, &["backoff"]).await;
     let lease = take(&*store, "backoff").await.lease;
     let not_before = NOW.plus(Duration::from_secs(5));
@@ -126,7 +140,7 @@ pub(crate) async fn only_a_due_and_unexpired_task_is_taken(store: Arc<dyn QueueS
     );
 }
 
-pub(crate) async fn settling_needs_the_token(store: Arc<dyn QueueStore>) {
+async fn settling_needs_the_token(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let lease = take(&*store, "a").await.lease;
     let mut forged = lease.clone();
@@ -148,9 +162,7 @@ pub(crate) async fn settling_needs_the_token(store: Arc<dyn QueueStore>) {
     );
 }
 
-pub(crate) async fn a_lost_acknowledgement_of_a_settlement_is_recognised(
-    store: Arc<dyn QueueStore>,
-) {
+async fn a_lost_acknowledgement_of_a_settlement_is_recognised(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let lease = take(&*store, "a").await.lease;
     let failure = Settlement::Failure {
@@ -170,7 +182,7 @@ pub(crate) async fn a_lost_acknowledgement_of_a_settlement_is_recognised(
     assert_eq!(other, Written::Lost);
 }
 
-pub(crate) async fn returned_task_keeps_its_place_and_gets_its_delay(store: Arc<dyn QueueStore>) {
+async fn returned_task_keeps_its_place_and_gets_its_delay(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b"]).await;
     let first = take(&*store, "b").await;
     let back = Return {
@@ -192,7 +204,7 @@ pub(crate) async fn returned_task_keeps_its_place_and_gets_its_delay(store: Arc<
     assert_eq!(second.task.expires_at, first.task.expires_at);
 }
 
-pub(crate) async fn a_task_has_its_trace_at_every_attempt(store: Arc<dyn QueueStore>) {
+async fn a_task_has_its_trace_at_every_attempt(store: Arc<dyn QueueStore>) {
     let mut task = new_task("a", 0);
     task.trace = Some(trace('a'));
     store.insert(&task).await.unwrap();
@@ -210,7 +222,7 @@ pub(crate) async fn a_task_has_its_trace_at_every_attempt(store: Arc<dyn QueueSt
     assert_eq!(attributes["traceHeader"], trace('a').to_string());
 }
 
-pub(crate) async fn busy_return_restores_the_attempt(store: Arc<dyn QueueStore>) {
+async fn busy_return_restores_the_attempt(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let lease = take(&*store, "a").await.lease;
     let back = Return {
@@ -230,9 +242,7 @@ pub(crate) async fn busy_return_restores_the_attempt(store: Arc<dyn QueueStore>)
     assert_eq!((again.task.attempt, again.task.total_attempts), (1, 2));
 }
 
-pub(crate) async fn worker_with_an_ended_lease_cannot_settle_or_return_the_task(
-    store: Arc<dyn QueueStore>,
-) {
+async fn worker_with_an_ended_lease_cannot_settle_or_return_the_task(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let late = take(&*store, "a").await.lease;
     let back = Return {
@@ -259,7 +269,7 @@ pub(crate) async fn worker_with_an_ended_lease_cannot_settle_or_return_the_task(
     assert_eq!(settled, Written::Done);
 }
 
-pub(crate) async fn pages_keep_to_their_bound_and_their_order(store: Arc<dyn QueueStore>) {
+async fn pages_keep_to_their_bound_and_their_order(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b", "c", "d", "e"]).await;
     let ids = |page: Page| {
         let ids = page.candidates.into_iter().map(|task| task.id.to_string());
@@ -289,7 +299,7 @@ pub(crate) async fn pages_keep_to_their_bound_and_their_order(store: Arc<dyn Que
     assert_eq!(ids(store.pending_page(&rest).await.unwrap()), ["e"]);
 }
 
-pub(crate) async fn a_page_that_starts_below_its_bound_is_rejected(store: Arc<dyn QueueStore>) {
+async fn a_page_that_starts_below_its_bound_is_rejected(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b", "c"]).await;
     let first = first_page(2);
     let page = store.pending_page(&first).await.unwrap();
