@@ -1,85 +1,61 @@
 //! Draws operations. Most are what a correct caller does in this state. The others are late, early,
 //! repeated, stale or forged.
 
-mod control;
-mod groups;
-mod leases;
-mod operator;
-mod pages;
-mod tasks;
-
 use std::ops::Range;
 
 use lifo_queue::store::memory::Record;
-use lifo_queue::task::{TaskId, TaskStatus};
-use lifo_queue::time::Millis;
+use lifo_queue::task::{TaskId, Ttl};
+use lifo_queue::time::{EpochSeconds, Millis};
+use lifo_queue::trace::TraceHeader;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
+use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::machine::Machine;
 use crate::operation::Operation;
+use crate::queue::{control, groups, keys, leases, operator, pages, sweep, tasks};
+
+/// Operations with their weights.
+pub(crate) type Drawn = Vec<(u32, BoxedStrategy<Operation>)>;
 
 const IDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 /// Duration of a task lease, in milliseconds.
-const LEASE: i64 = 40_000;
+pub(crate) const LEASE: i64 = 40_000;
 
 /// Time until a task expires, in milliseconds, unless it expires soon or already has.
-const LIFE: i64 = 3_600_000;
+pub(crate) const LIFE: i64 = 3_600_000;
 
 pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
-    let free = IDS.len() - machine.queue.tasks.len();
-    let count = |status| {
-        let tasks = machine.queue.tasks.values();
-        tasks.filter(|task| task.status == status).count()
-    };
-    let pending = count(TaskStatus::Pending);
-    let taken = count(TaskStatus::Taken);
-    let failed = count(TaskStatus::Failure);
-    let like = |like: fn(&Record) -> bool| machine.queue.tasks.values().filter(|t| like(t)).count();
-    let running_keys = like(|task| task.version.is_some() && task.status == TaskStatus::Taken);
-    let overtaken = like(|task| task.overtaken);
-    // An operation that a store would reject is drawn rarely.
-    let weight = |promising: usize, usual: u32| if promising > 0 { usual } else { 1 };
-    Union::new_weighted(vec![
-        (weight(free, 6), tasks::insert(machine)),
-        (12 + 3 * weight(running_keys, 4), tasks::state(machine)),
-        (weight(free, 5), tasks::foreign(machine)),
-        (4, pages::waiting(machine)),
-        (2, pages::leases(machine)),
-        (weight(pending, 13), tasks::take(machine)),
-        (weight(taken, 8), leases::settle(machine)),
-        (weight(taken, 8), leases::return_task(machine)),
-        (
-            weight(taken, 8) + weight(overtaken, 20),
-            leases::reclaim(machine),
-        ),
-        (weight(pending, 3), tasks::quarantine(machine)),
-        (weight(pending, 4), tasks::adopt(machine)),
-        (weight(failed, 10), operator::redrive(machine)),
-        (2, operator::cancel(machine)),
-        (2, Just(Operation::Request).boxed()),
-        (5, control::mark(machine)),
-        (1, Just(Operation::Look).boxed()),
-        (6, control::acquire(machine)),
-        (3, control::renew(machine)),
-        (5, control::release(machine)),
-        (3, operator::pause(machine)),
-        (2, Just(Operation::Resume).boxed()),
-        (2, operator::hold_breaker(machine)),
-        (2, Just(Operation::CloseBreaker).boxed()),
-        (2, operator::limit(machine)),
-        (2, groups::change(machine)),
-        (2, groups::learn(machine)),
-        (1, Just(Operation::LookAtGroups).boxed()),
-    ])
-    .boxed()
+    let families: [fn(&Machine) -> Drawn; 8] = [
+        tasks::drawn,
+        keys::drawn,
+        pages::drawn,
+        leases::drawn,
+        sweep::drawn,
+        operator::drawn,
+        control::drawn,
+        groups::drawn,
+    ];
+    let drawn = families.iter().flat_map(|family| family(machine));
+    Union::new_weighted(drawn.collect()).boxed()
+}
+
+/// The usual weight of an operation on such tasks. Without one a store rejects it, so it is then
+/// drawn rarely.
+pub(crate) fn weight(machine: &Machine, usual: u32, like: impl Fn(&Record) -> bool) -> u32 {
+    if ids(machine, like).is_empty() {
+        1
+    } else {
+        usual
+    }
 }
 
 /// The time of the operation: mostly a little later, sometimes later by a whole lease, rarely past
 /// every deadline. It is sometimes earlier, as by another machine's clock.
-fn moment(machine: &Machine) -> BoxedStrategy<Millis> {
+pub(crate) fn moment(machine: &Machine) -> BoxedStrategy<Millis> {
     let clock = machine.clock;
     prop_oneof![
         60 => 0..50_i64,
@@ -93,7 +69,7 @@ fn moment(machine: &Machine) -> BoxedStrategy<Millis> {
 }
 
 /// A time at this distance from the clock, in milliseconds.
-fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Millis> {
+pub(crate) fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Millis> {
     let clock = machine.clock;
     range
         .prop_map(move |passed| Millis(clock.0 + passed))
@@ -101,7 +77,7 @@ fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Millis> {
 }
 
 /// An id, preferably one of these, else mostly one of an existing task.
-fn id(machine: &Machine, preferred: Vec<TaskId>) -> BoxedStrategy<TaskId> {
+pub(crate) fn id(machine: &Machine, preferred: Vec<TaskId>) -> BoxedStrategy<TaskId> {
     let any = select(&IDS[..]).prop_map(TaskId::from_stored);
     let mut drawn = vec![(1, any.boxed())];
     for (weight, ids) in [(6, preferred), (2, ids(machine, |_| true))] {
@@ -112,7 +88,7 @@ fn id(machine: &Machine, preferred: Vec<TaskId>) -> BoxedStrategy<TaskId> {
     Union::new_weighted(drawn).boxed()
 }
 
-fn ids(machine: &Machine, like: impl Fn(&Record) -> bool) -> Vec<TaskId> {
+pub(crate) fn ids(machine: &Machine, like: impl Fn(&Record) -> bool) -> Vec<TaskId> {
     let tasks = machine.queue.tasks.iter();
     tasks
         .filter(|(_, task)| like(task))
@@ -121,10 +97,54 @@ fn ids(machine: &Machine, like: impl Fn(&Record) -> bool) -> Vec<TaskId> {
 }
 
 /// A reason of a failure. It is sometimes too long to be stored completely.
-fn reason() -> BoxedStrategy<String> {
+pub(crate) fn reason() -> BoxedStrategy<String> {
     prop_oneof![
         9 => select(&["broken", "busy", "later"][..]).prop_map(str::to_owned),
         1 => (1020..1030_usize).prop_map(|length| "x".repeat(length)),
+    ]
+    .boxed()
+}
+
+pub(crate) fn free(machine: &Machine) -> Vec<TaskId> {
+    let ids = IDS.iter().map(|id| TaskId::from_stored(*id));
+    ids.filter(|id| !machine.queue.tasks.contains_key(id))
+        .collect()
+}
+
+pub(crate) fn payload() -> BoxedStrategy<Option<Value>> {
+    prop_oneof![
+        Just(None),
+        Just(Some(Value::Null)),
+        (0..100_i64).prop_map(|n| Some(json!({"n": n, "deep": [1, -2.5, null, "ü", {}]}))),
+    ]
+    .boxed()
+}
+
+/// The expiry of a task: mostly late, sometimes soon, sometimes in the past.
+pub(crate) fn deadline(machine: &Machine) -> BoxedStrategy<Millis> {
+    prop_oneof![
+        8 => around(machine, LIFE..LIFE + 5_000),
+        2 => around(machine, 0..5_000),
+        1 => around(machine, -2_000..1),
+    ]
+    .boxed()
+}
+
+/// A trace for every second task.
+pub(crate) fn trace(token: Uuid) -> Option<TraceHeader> {
+    let step = token.as_u128();
+    let header = format!("Root=1-5759e988-{step:024x};Parent=53995c3f42cd8ad8;Sampled=1");
+    header.parse().ok().filter(|_| step.is_multiple_of(2))
+}
+
+pub(crate) fn foreign_ttl(machine: &Machine) -> BoxedStrategy<Ttl> {
+    prop_oneof![
+        4 => Just(Ttl::Missing),
+        5 => deadline(machine).prop_map(Ttl::Milliseconds),
+        1 => deadline(machine).prop_map(|at| Ttl::Seconds(at.floor_seconds())),
+        1 => Just(Ttl::Malformed),
+        // The writer gave a duration by mistake.
+        1 => Just(Ttl::Seconds(EpochSeconds(3_600))),
     ]
     .boxed()
 }

@@ -5,8 +5,7 @@ use tokio::runtime::Runtime;
 
 use crate::ledger::Ledger;
 use crate::machine::Machine;
-use crate::operation::Operation;
-use crate::rule::Rule;
+use crate::operation::{Operation, Rule};
 use crate::subject::{Failure, Snapshot, Subject, perform, snapshot};
 
 /// Runs sequences, each on a fresh store. After every operation, the answer and everything stored

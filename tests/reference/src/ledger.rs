@@ -7,7 +7,8 @@ use lifo_queue::store::TakeOutcome;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{LeaseToken, TaskId, TaskStatus};
 
-use crate::operation::{Answer, Operation};
+use crate::answer::Answer;
+use crate::operation::Operation;
 use crate::subject::Snapshot;
 
 /// The current leases, and the number of starts of each task.

@@ -8,9 +8,9 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`rule`] | every row of the table, every rule, and every way of being rejected, with a name |
-//! | [`operation`] | operations on a store, and their answers |
-//! | [`queue`] | the reference queue |
+//! | [`operation`] | operations on a store, the call of each, and the rules of their answers |
+//! | [`answer`] | answers of a store |
+//! | [`queue`] | the reference queue. Each module has transitions, and draws their operations |
 //! | [`machine`], [`draw`] | which operations are drawn in which state |
 //! | [`subject`] | the stores under test |
 //! | [`ledger`] | checks that do not depend on the reference |
@@ -18,11 +18,11 @@
 //!
 //! The sequences contain no deletions by DynamoDB's time to live, because no store performs them.
 
+pub mod answer;
 pub mod draw;
 pub mod hold;
 pub mod ledger;
 pub mod machine;
 pub mod operation;
 pub mod queue;
-pub mod rule;
 pub mod subject;

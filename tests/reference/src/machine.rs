@@ -6,10 +6,10 @@ use lifo_queue::time::Millis;
 use proptest::strategy::{BoxedStrategy, Just, Strategy};
 use proptest_state_machine::ReferenceStateMachine;
 
+use crate::answer::Answer;
 use crate::draw;
-use crate::operation::{Answer, Operation};
+use crate::operation::{Operation, Rule};
 use crate::queue::ReferenceQueue;
-use crate::rule::Rule;
 
 pub const START: Millis = Millis(1_800_000_000_000);
 

@@ -1,12 +1,13 @@
 //! The reference queue: records, one control item, and the documented rules.
 
-mod control;
-mod groups;
-mod keys;
-mod leases;
-mod operator;
-mod pages;
-mod tasks;
+pub(crate) mod control;
+pub(crate) mod groups;
+pub(crate) mod keys;
+pub(crate) mod leases;
+pub(crate) mod operator;
+pub(crate) mod pages;
+pub(crate) mod sweep;
+pub(crate) mod tasks;
 
 use std::collections::BTreeMap;
 
@@ -16,8 +17,8 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::task::{Lease, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
 
-use crate::operation::{Answer, Operation};
-use crate::rule::Rule;
+use crate::answer::Answer;
+use crate::operation::{Operation, Rule, call_of};
 
 /// A queue that follows the specification, one operation after the other.
 #[derive(Clone, Debug, Default)]
@@ -29,49 +30,16 @@ pub struct ReferenceQueue {
 
 impl ReferenceQueue {
     pub fn perform(&mut self, operation: &Operation) -> (Answer, Rule) {
-        match operation {
-            Operation::Insert(task) => self.insert(task),
+        macro_rules! call {
+            ($method:ident $arguments:tt) => {
+                self.$method $arguments
+            };
+        }
+        call_of!(operation, call, {
             Operation::Foreign(task) => self.foreign(task),
             Operation::Waiting(pass) => self.waiting(pass),
             Operation::Leases(pass) => self.leases(pass),
-            Operation::Take(request) => self.take(request),
-            Operation::Settle {
-                lease,
-                settlement,
-                now,
-            } => self.settle(lease, settlement, *now),
-            Operation::Return {
-                lease, returned, ..
-            } => self.return_task(lease, returned),
-            Operation::Reclaim {
-                lease,
-                reclaim,
-                now,
-            } => self.reclaim(lease, reclaim, *now),
-            Operation::Quarantine {
-                seen,
-                reason,
-                keep_until,
-                ..
-            } => self.quarantine(seen, reason, *keep_until),
-            Operation::Adopt { task, seen, ttl } => self.adopt(task, *seen, *ttl),
-            Operation::Redrive { redrive, now } => self.redrive(redrive, *now),
-            Operation::Cancel(task) => self.cancel(task),
-            Operation::Request => self.request(),
-            Operation::Mark { event, until, now } => self.mark(event, *until, *now),
-            Operation::Look => (Answer::Control(self.control.clone()), Rule::Look),
-            Operation::Acquire { claim, now } => self.acquire(claim, *now),
-            Operation::Renew(renewal) => self.renew(renewal),
-            Operation::Release(release) => self.release(release),
-            Operation::Pause(pause) => self.pause(pause),
-            Operation::Resume => self.resume(),
-            Operation::HoldBreaker(hold) => self.hold_breaker(hold),
-            Operation::CloseBreaker => self.close_breaker(),
-            Operation::Limit(limits) => self.limit(limits),
-            Operation::ChangeGroup { group, change, now } => self.change_group(group, change, *now),
-            Operation::Learn { learned, by, seen } => self.learn_groups(learned, *by, *seen),
-            Operation::LookAtGroups => (Answer::Groups(self.groups.clone()), Rule::LookAtGroups),
-        }
+        })
     }
 }
 

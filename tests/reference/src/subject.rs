@@ -6,14 +6,13 @@ pub mod memory;
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use lifo_queue::control::{Acquired, Control, GroupStates};
+use lifo_queue::control::{Control, GroupStates};
 use lifo_queue::store::memory::Record;
-use lifo_queue::store::{
-    Candidate, Cursor, Inserted, Order, PageQuery, QueueStore, StandingLease, TakeOutcome,
-};
+use lifo_queue::store::{Candidate, Cursor, Inserted, Order, PageQuery, QueueStore, StandingLease};
 use lifo_queue::task::{TaskId, TaskStatus};
 
-use crate::operation::{Answer, ForeignTask, Operation, Pass, RETENTION};
+use crate::answer::Answer;
+use crate::operation::{ForeignTask, Operation, Pass, call_of};
 
 /// An error of a store, or a result that no answer allows.
 pub type Failure = Box<dyn Error>;
@@ -57,106 +56,17 @@ pub async fn perform(
     before: &Snapshot,
 ) -> Result<Answer, Failure> {
     let store = subject.store();
-    Ok(match operation {
-        Operation::Insert(task) => Answer::Inserted(store.insert(task).await?),
-        Operation::Foreign(task) => Answer::Inserted(subject.put(task).await?),
-        Operation::Waiting(pass) => Answer::Waiting(waiting(store, pass, before).await?),
-        Operation::Leases(pass) => Answer::Leases(leases(store, pass, before).await?),
-        Operation::Take(request) => Answer::Taken(without_words(store.take(request).await?)),
-        Operation::Settle {
-            lease,
-            settlement,
-            now,
-        } => Answer::Written(store.settle(lease, settlement, &RETENTION, *now).await?),
-        Operation::Return {
-            lease,
-            returned,
-            now,
-        } => Answer::Written(store.return_task(lease, returned, *now).await?),
-        Operation::Reclaim {
-            lease,
-            reclaim,
-            now,
-        } => Answer::Written(store.reclaim(lease, reclaim, *now).await?),
-        Operation::Quarantine {
-            seen,
-            reason,
-            keep_until,
-            now,
-        } => {
-            let quarantine = store.quarantine(seen, reason, *keep_until, *now);
-            Answer::Written(quarantine.await?)
-        }
-        Operation::Adopt { task, seen, ttl } => {
-            Answer::Written(store.adopt_ttl(task, *seen, *ttl).await?)
-        }
-        Operation::Redrive { redrive, now } => {
-            Answer::Redriven(store.redrive(redrive, *now).await?)
-        }
-        Operation::Cancel(task) => Answer::Cancelled(store.cancel(task).await?),
-        control => perform_control(store, control).await?,
-    })
-}
-
-async fn perform_control(store: &dyn QueueStore, operation: &Operation) -> Result<Answer, Failure> {
-    Ok(match operation {
-        Operation::Request => Answer::Control(store.request().await?),
-        Operation::Mark { event, until, now } => {
-            Answer::Written(store.mark_notified(event, *until, *now).await?)
-        }
-        Operation::Look => Answer::Control(store.control().await?),
-        Operation::Acquire { claim, now } => {
-            Answer::Acquired(without_lease(store.acquire(claim, *now).await?))
-        }
-        Operation::Renew(renewal) => Answer::Renewed(store.renew(renewal).await?),
-        Operation::Release(release) => Answer::Released(store.release(release).await?),
-        Operation::Pause(pause) => Answer::Written(store.pause(pause).await?),
-        Operation::Resume => {
-            store.resume().await?;
-            Answer::Nothing
-        }
-        Operation::HoldBreaker(hold) => {
-            store.hold_breaker(hold).await?;
-            Answer::Nothing
-        }
-        Operation::CloseBreaker => {
-            store.close_breaker().await?;
-            Answer::Nothing
-        }
-        Operation::Limit(limits) => {
-            store.limit(limits).await?;
-            Answer::Nothing
-        }
-        Operation::ChangeGroup { group, change, now } => {
-            Answer::GroupChanged(store.change_group(group, change, *now).await?)
-        }
-        Operation::Learn { learned, by, seen } => {
-            Answer::Written(store.learn_groups(learned, *by, *seen).await?)
-        }
-        Operation::LookAtGroups => Answer::Groups(store.groups().await?),
-        task => return Err(format!("{} is not about the control item", task.name()).into()),
-    })
-}
-
-/// Removes the reason, because each store words it differently.
-fn without_words(outcome: TakeOutcome) -> TakeOutcome {
-    match outcome {
-        TakeOutcome::Rejected { .. } => TakeOutcome::Rejected {
-            reason: String::new(),
-        },
-        outcome => outcome,
+    macro_rules! call {
+        ($method:ident $arguments:tt) => {
+            Answer::from(store.$method $arguments.await?)
+        };
     }
-}
-
-/// Removes the lease from the item before the claim.
-fn without_lease(acquired: Acquired) -> Acquired {
-    match acquired {
-        Acquired::Ours(mut before) => {
-            before.lease = None;
-            Acquired::Ours(before)
-        }
-        acquired => acquired,
-    }
+    let answer = call_of!(operation, call, {
+        Operation::Foreign(task) => subject.put(task).await?.into(),
+        Operation::Waiting(pass) => waiting(store, pass, before).await?.into(),
+        Operation::Leases(pass) => leases(store, pass, before).await?.into(),
+    });
+    Ok(answer.compared())
 }
 
 fn query(pass: &Pass, page: usize, after: Option<Cursor>) -> PageQuery {

@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use lifo_queue::store::memory::MemoryStore;
 use reference::hold::hold;
-use reference::rule::Rule;
+use reference::operation::Rule;
 use reference::subject::dynamodb::Table;
 use sequences::{Figures, Plan};
 use simulator::dynamodb::EmbeddedDynamo;

@@ -1,22 +1,28 @@
-//! Rows of the table that end a lease: settle, return, sweep.
+//! Rows of the table by which a holder ends its lease: settle and return.
 
 use lifo_queue::store::memory::Record;
-use lifo_queue::task::{Lease, Reclaim, Return, Settlement, TaskStatus, Ttl};
-use lifo_queue::time::{EpochSeconds, Millis};
+use lifo_queue::task::{Lease, LeaseToken, Retention, Return, Settlement, TaskStatus, Ttl};
+use lifo_queue::time::Millis;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::Union;
+use uuid::Uuid;
 
 use super::{ReferenceQueue, done, kept, lost, overtaken, seconds_after, stands};
-use crate::operation::{Answer, RETENTION};
-use crate::rule::Rule;
+use crate::answer::Answer;
+use crate::draw::{Drawn, LEASE, around, id, ids, moment, reason, weight};
+use crate::machine::Machine;
+use crate::operation::{Operation, Rule};
 
 /// Ends TAKEN: sets the status and removes `leaseUntil` and `expiresAt`.
-fn leave_taken(task: &mut Record, status: TaskStatus) {
+pub(super) fn leave_taken(task: &mut Record, status: TaskStatus) {
     task.status = status;
     task.lease_until = None;
     task.expires_at = None;
 }
 
 /// Ends an overtaken run: the newer state becomes PENDING, with its own deadline and no attempts.
-fn leave_overtaken(task: &mut Record) {
+pub(super) fn leave_overtaken(task: &mut Record) {
     task.ttl = task.expires_at.map_or(task.ttl, Ttl::Seconds);
     leave_taken(task, TaskStatus::Pending);
     task.overtaken = false;
@@ -24,22 +30,8 @@ fn leave_overtaken(task: &mut Record) {
     task.total_attempts = 0;
 }
 
-/// Fails a task that crashed too often. A newer state of its key fails with it.
-fn fail_crashing(task: &mut Record, keep_until: EpochSeconds) -> Rule {
-    let rule = if task.overtaken {
-        leave_overtaken(task);
-        task.superseded += 1;
-        Rule::ReclaimCrashesOvertaken
-    } else {
-        Rule::ReclaimCrashes
-    };
-    leave_taken(task, TaskStatus::Failure);
-    task.ttl = Ttl::Seconds(keep_until);
-    rule
-}
-
 /// Sets the delay. A newer state keeps its own delay, if it has one.
-fn wait_until(task: &mut Record, at: Millis) {
+pub(super) fn wait_until(task: &mut Record, at: Millis) {
     task.not_before = match task.not_before {
         Some(delay) if task.overtaken => Some(delay),
         _ => Some(at),
@@ -60,12 +52,13 @@ impl ReferenceQueue {
         &mut self,
         lease: &Lease,
         settlement: &Settlement,
+        retention: &Retention,
         now: Millis,
     ) -> (Answer, Rule) {
-        let (target, retention, rule) = match settlement {
-            Settlement::Success => (TaskStatus::Success, RETENTION.success, Rule::SettleSuccess),
+        let (target, kept_for, rule) = match settlement {
+            Settlement::Success => (TaskStatus::Success, retention.success, Rule::SettleSuccess),
             Settlement::Failure { .. } => {
-                (TaskStatus::Failure, RETENTION.failure, Rule::SettleFailure)
+                (TaskStatus::Failure, retention.failure, Rule::SettleFailure)
             }
         };
         let Some(task) = self.tasks.get_mut(&lease.task) else {
@@ -92,13 +85,18 @@ impl ReferenceQueue {
             return overtaken(Rule::SettleOvertaken);
         }
         leave_taken(task, target);
-        task.ttl = Ttl::Seconds(seconds_after(now, retention.as_secs()));
+        task.ttl = Ttl::Seconds(seconds_after(now, kept_for.as_secs()));
         done(rule)
     }
 
     /// TAKEN → PENDING, return: own lease token, which the task keeps. The deadline is restored,
     /// and *busy* restores the attempt. The mark of an expired lease is kept.
-    pub(super) fn return_task(&mut self, lease: &Lease, returned: &Return) -> (Answer, Rule) {
+    pub(super) fn return_task(
+        &mut self,
+        lease: &Lease,
+        returned: &Return,
+        _now: Millis,
+    ) -> (Answer, Rule) {
         let Some(task) = self.tasks.get_mut(&lease.task) else {
             return lost(Rule::ReturnGone);
         };
@@ -127,65 +125,120 @@ impl ReferenceQueue {
         task.attempts -= 1;
         done(Rule::ReturnFree)
     }
+}
 
-    /// TAKEN → PENDING or FAILURE, sweep: the lease that was read has expired. Only a task that ran
-    /// alone becomes FAILURE. The token is removed. The deadline is restored, or replaced by the
-    /// retention. A crash is counted until a run settles the task. A task that crashed too often
-    /// becomes FAILURE, even with a newer state that was written during the run.
-    pub(super) fn reclaim(
-        &mut self,
-        lease: &Lease,
-        reclaim: &Reclaim,
-        now: Millis,
-    ) -> (Answer, Rule) {
-        let Some(task) = self.tasks.get_mut(&lease.task) else {
-            return lost(Rule::ReclaimGone);
+pub(crate) fn drawn(machine: &Machine) -> Drawn {
+    let taken = weight(machine, 8, |task| task.status == TaskStatus::Taken);
+    vec![(taken, settle(machine)), (taken, return_task(machine))]
+}
+
+/// A token that no take had.
+const FORGED: LeaseToken = LeaseToken(Uuid::max());
+
+/// A lease. Most are current, above all on a key with a newer state. Others are the last lease of a
+/// task that is no longer TAKEN, an earlier lease of a TAKEN task, or forged.
+pub(super) fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
+    let (mut standing, mut ended, mut late) = (Vec::new(), Vec::new(), Vec::new());
+    let mut overtaken = Vec::new();
+    for lease in &machine.leases {
+        let Some(task) = machine.queue.tasks.get(&lease.task) else {
+            continue;
         };
-        if task.status != TaskStatus::Taken {
-            return lost(Rule::ReclaimNotTaken);
-        }
-        if task.lease_token != Some(lease.token) {
-            return lost(Rule::ReclaimOtherLease);
-        }
-        if task.lease_until.is_none_or(|until| until > now) {
-            return lost(Rule::ReclaimTooEarly);
-        }
-        let crashes = task.crashes + 1;
-        let rule = match reclaim {
-            Reclaim::Return { max_crashes, .. } if task.alone && crashes >= *max_crashes => {
-                return lost(Rule::ReclaimManyCrashes);
-            }
-            Reclaim::Return { not_before, .. } if task.overtaken => {
-                wait_until(task, *not_before);
-                leave_overtaken(task);
-                task.superseded += 1;
-                Rule::ReclaimOvertaken
-            }
-            Reclaim::FailCrashing { max_crashes, .. } if !task.alone || crashes < *max_crashes => {
-                return lost(Rule::ReclaimFewCrashes);
-            }
-            Reclaim::FailCrashing { keep_until, .. } => fail_crashing(task, *keep_until),
-            Reclaim::Fail { .. } if task.overtaken => return lost(Rule::ReclaimFailOvertaken),
-            Reclaim::Return { not_before, .. } => {
-                task.ttl = task.expires_at.map_or(task.ttl, Ttl::Seconds);
-                leave_taken(task, TaskStatus::Pending);
-                task.not_before = Some(*not_before);
-                Rule::ReclaimReturn
-            }
-            Reclaim::Fail { .. } if !task.alone => return lost(Rule::ReclaimInCompany),
-            Reclaim::Fail { keep_until } => {
-                leave_taken(task, TaskStatus::Failure);
-                task.ttl = Ttl::Seconds(*keep_until);
-                Rule::ReclaimFail
-            }
-        };
-        task.crashes = crashes;
-        task.lease_token = None;
-        task.lease_expired = true;
-        task.last_error = Some(reclaim.reason().to_owned());
-        match rule {
-            Rule::ReclaimOvertaken | Rule::ReclaimCrashesOvertaken => overtaken(rule),
-            rule => done(rule),
+        let last = task.lease_token == Some(lease.token);
+        match (last, task.status == TaskStatus::Taken) {
+            (true, true) if task.overtaken => overtaken.push(lease.clone()),
+            (true, true) => standing.push(lease.clone()),
+            (true, false) => ended.push(lease.clone()),
+            (false, true) => late.push(lease.clone()),
+            (false, false) => {}
         }
     }
+    let clock = machine.clock;
+    let taken = ids(machine, |task| task.status == TaskStatus::Taken);
+    let forged = id(machine, taken).prop_map(move |task| Lease {
+        task,
+        token: FORGED,
+        until: Millis(clock.0 + LEASE),
+    });
+    let mut drawn = vec![(2, forged.boxed())];
+    let all = machine.leases.clone();
+    let groups = [
+        (18, standing),
+        (36, overtaken),
+        (9, ended),
+        (9, late),
+        (2, all),
+    ];
+    for (weight, leases) in groups {
+        if !leases.is_empty() {
+            drawn.push((weight, select(leases).boxed()));
+        }
+    }
+    let drawn = Union::new_weighted(drawn);
+    // Sometimes the lease names another task.
+    (drawn, id(machine, Vec::new()), 0..20_u8)
+        .prop_map(|(lease, other, astray)| match astray {
+            19 => Lease {
+                task: other,
+                ..lease
+            },
+            _ => lease,
+        })
+        .boxed()
+}
+
+/// A new operation, or a repetition: mostly of the latest one.
+fn or_again(before: &[Operation], fresh: BoxedStrategy<Operation>) -> BoxedStrategy<Operation> {
+    let latest = before.last().cloned();
+    match latest {
+        None => fresh,
+        Some(latest) => {
+            let any = select(before.to_vec());
+            prop_oneof![8 => fresh, 3 => Just(latest), 1 => any].boxed()
+        }
+    }
+}
+
+fn settle(machine: &Machine) -> BoxedStrategy<Operation> {
+    let settlement = prop_oneof![
+        2 => Just(Settlement::Success),
+        5 => reason().prop_map(|reason| Settlement::Failure { reason }),
+    ];
+    let fresh =
+        (lease(machine), settlement, moment(machine)).prop_map(|(lease, settlement, now)| {
+            Operation::Settle {
+                lease,
+                settlement,
+                now,
+            }
+        });
+    or_again(&machine.settlements, fresh.boxed())
+}
+
+/// A return, due immediately or later.
+fn return_task(machine: &Machine) -> BoxedStrategy<Operation> {
+    let back = (
+        around(machine, 0..8_000),
+        any::<bool>(),
+        any::<bool>(),
+        reason(),
+    );
+    let fresh = (lease(machine), back, moment(machine))
+        .prop_map(
+            |(lease, (not_before, attempt_counts, lease_expired, reason), now)| {
+                let returned = Return {
+                    not_before,
+                    attempt_counts,
+                    lease_expired,
+                    reason,
+                };
+                Operation::Return {
+                    lease,
+                    returned,
+                    now,
+                }
+            },
+        )
+        .boxed();
+    or_again(&machine.returns, fresh)
 }

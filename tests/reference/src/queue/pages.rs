@@ -3,10 +3,30 @@
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Candidate, Order, StandingLease};
 use lifo_queue::task::{Lease, TaskId, TaskStatus, Ttl};
+use lifo_queue::time::Millis;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
 
 use super::{ReferenceQueue, is_expired};
-use crate::operation::{Answer, Pass};
-use crate::rule::Rule;
+use crate::answer::Answer;
+use crate::draw::{Drawn, moment};
+use crate::machine::Machine;
+use crate::operation::{Operation, Rule};
+
+/// A read of the index from one end to the other end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pass {
+    pub status: TaskStatus,
+    /// The end at which it starts.
+    pub order: Order,
+    /// The oldest creation time, if there is a bound.
+    pub created_from: Option<Millis>,
+    /// The sizes of the pages, repeated in this order.
+    pub limits: Vec<u16>,
+    /// The time for the omission of expired tasks.
+    pub now: Millis,
+}
 
 impl ReferenceQueue {
     /// The tasks of one status that are not older than the bound, by age. Tasks of one millisecond
@@ -80,4 +100,45 @@ impl ReferenceQueue {
         });
         (Answer::Leases(leases.collect()), Rule::Leases)
     }
+}
+
+pub(crate) fn drawn(machine: &Machine) -> Drawn {
+    vec![(4, waiting(machine)), (2, leases(machine))]
+}
+
+fn pass(machine: &Machine, statuses: &'static [TaskStatus]) -> BoxedStrategy<Pass> {
+    // Bounds at the edges: a task's age, one millisecond above it, and far below.
+    let mut ages: Vec<Millis> = vec![Millis(0)];
+    for task in machine.queue.tasks.values() {
+        ages.extend([task.created, Millis(task.created.0 + 1)]);
+    }
+    let bound = prop_oneof![1 => Just(None), 1 => select(ages).prop_map(Some)];
+    let order = prop_oneof![Just(Order::NewestFirst), Just(Order::OldestFirst)];
+    let limits = vec(1..5_u16, 1..4);
+    (select(statuses), order, bound, limits, moment(machine))
+        .prop_map(|(status, order, created_from, limits, now)| Pass {
+            status,
+            order,
+            created_from,
+            limits,
+            now,
+        })
+        .boxed()
+}
+
+fn waiting(machine: &Machine) -> BoxedStrategy<Operation> {
+    const STATUSES: &[TaskStatus] = &[
+        TaskStatus::Pending,
+        TaskStatus::Pending,
+        TaskStatus::Pending,
+        TaskStatus::Failure,
+        TaskStatus::Success,
+    ];
+    pass(machine, STATUSES).prop_map(Operation::Waiting).boxed()
+}
+
+fn leases(machine: &Machine) -> BoxedStrategy<Operation> {
+    pass(machine, &[TaskStatus::Taken])
+        .prop_map(Operation::Leases)
+        .boxed()
 }

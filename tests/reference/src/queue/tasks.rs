@@ -2,12 +2,37 @@
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Candidate, Conflict, Inserted, TakeOutcome, TakeRequest};
-use lifo_queue::task::{Lease, NewTask, TakenTask, Task, TaskId, TaskStatus, Ttl};
-use lifo_queue::time::EpochSeconds;
+use lifo_queue::task::{Lease, LeaseToken, NewTask, TakenTask, Task, TaskId, TaskStatus, Ttl};
+use lifo_queue::time::{EpochSeconds, Millis};
+use proptest::prelude::*;
+use proptest::sample::select;
+use uuid::Uuid;
 
 use super::{ReferenceQueue, done, is_expired, kept, lost};
-use crate::operation::{Answer, ForeignTask};
-use crate::rule::Rule;
+use crate::answer::Answer;
+use crate::draw::{
+    Drawn, LEASE, LIFE, around, deadline, foreign_ttl, free, id, ids, moment, payload, reason,
+    trace, weight,
+};
+use crate::machine::Machine;
+use crate::operation::{Operation, Rule};
+
+/// Time by which a take moves the `ttl`, in seconds.
+const TAKEN_TTL: i64 = 86_400;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForeignTask {
+    pub id: TaskId,
+    pub created: Millis,
+    /// Its deadline, which may be missing or malformed.
+    pub ttl: Ttl,
+}
+
+impl ForeignTask {
+    pub fn record(&self) -> Record {
+        Record::pending(self.created, self.ttl)
+    }
+}
 
 impl ReferenceQueue {
     /// – → PENDING, create: no such `taskId`, or our own create token.
@@ -51,6 +76,30 @@ impl ReferenceQueue {
         }
         self.tasks.insert(task.id.clone(), task.record());
         (Answer::Inserted(Inserted::Created), Rule::Foreign)
+    }
+
+    /// A missing `ttl` becomes the default, and one in milliseconds is corrected, if the deadline
+    /// is still of the kind that was read.
+    pub(super) fn adopt_ttl(
+        &mut self,
+        id: &TaskId,
+        seen: Ttl,
+        ttl: EpochSeconds,
+    ) -> (Answer, Rule) {
+        if matches!(seen, Ttl::Seconds(_) | Ttl::Malformed) {
+            return lost(Rule::AdoptNothing);
+        }
+        let waits = |task: &&mut Record| task.status == TaskStatus::Pending;
+        let Some(task) = self.tasks.get_mut(id).filter(waits) else {
+            return lost(Rule::AdoptNotPending);
+        };
+        let rule = match (seen, task.ttl) {
+            (Ttl::Missing, Ttl::Missing) => Rule::AdoptMissing,
+            (Ttl::Milliseconds(_), Ttl::Milliseconds(_)) => Rule::AdoptMilliseconds,
+            _ => return lost(Rule::AdoptChanged),
+        };
+        task.ttl = Ttl::Seconds(ttl);
+        done(rule)
     }
 
     /// PENDING → TAKEN, take: still PENDING, not expired, `notBefore` passed; attempt + 1, new
@@ -110,6 +159,7 @@ impl ReferenceQueue {
         seen: &Candidate,
         reason: &str,
         keep_until: EpochSeconds,
+        _now: Millis,
     ) -> (Answer, Rule) {
         let Some(task) = self.tasks.get_mut(&seen.id) else {
             return lost(Rule::QuarantineGone);
@@ -127,25 +177,6 @@ impl ReferenceQueue {
         task.lease_expired = false;
         task.not_before = None;
         done(Rule::Quarantine)
-    }
-
-    /// A missing `ttl` becomes the default, and one in milliseconds is corrected, if the deadline
-    /// is still of the kind that was read.
-    pub(super) fn adopt(&mut self, id: &TaskId, seen: Ttl, ttl: EpochSeconds) -> (Answer, Rule) {
-        if matches!(seen, Ttl::Seconds(_) | Ttl::Malformed) {
-            return lost(Rule::AdoptNothing);
-        }
-        let waits = |task: &&mut Record| task.status == TaskStatus::Pending;
-        let Some(task) = self.tasks.get_mut(id).filter(waits) else {
-            return lost(Rule::AdoptNotPending);
-        };
-        let rule = match (seen, task.ttl) {
-            (Ttl::Missing, Ttl::Missing) => Rule::AdoptMissing,
-            (Ttl::Milliseconds(_), Ttl::Milliseconds(_)) => Rule::AdoptMilliseconds,
-            _ => return lost(Rule::AdoptChanged),
-        };
-        task.ttl = Ttl::Seconds(ttl);
-        done(rule)
     }
 }
 
@@ -170,4 +201,147 @@ fn won(task: &Record, request: &TakeRequest) -> Answer {
         },
         trace: task.trace.clone(),
     })))
+}
+
+pub(crate) fn drawn(machine: &Machine) -> Drawn {
+    let fits = |usual| if free(machine).is_empty() { 1 } else { usual };
+    let pending = |usual| weight(machine, usual, |task| task.status == TaskStatus::Pending);
+    vec![
+        (fits(6), insert(machine)),
+        (fits(5), foreign(machine)),
+        (pending(13), take(machine)),
+        (pending(3), quarantine(machine)),
+        (pending(4), adopt(machine)),
+    ]
+}
+
+/// A task of our own writers: with an unused id, with a used id, or a repeated put.
+fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
+    let token = Uuid::from_u128(machine.steps);
+    let parts = (
+        id(machine, free(machine)),
+        around(machine, -5..1),
+        deadline(machine),
+        proptest::option::weighted(0.2, around(machine, 0..10_000)),
+        payload(),
+    );
+    let fresh = parts.prop_map(move |(id, created, deadline, not_before, payload)| {
+        Operation::Insert(NewTask {
+            id,
+            created,
+            expires_at: deadline.floor_seconds(),
+            not_before,
+            payload,
+            create_token: token,
+            keyed: None,
+            trace: trace(token),
+        })
+    });
+    if machine.inserts.is_empty() {
+        return fresh.boxed();
+    }
+    let again = select(machine.inserts.clone()).prop_map(Operation::Insert);
+    prop_oneof![5 => fresh, 2 => again].boxed()
+}
+
+fn foreign(machine: &Machine) -> BoxedStrategy<Operation> {
+    let parts = (
+        id(machine, free(machine)),
+        around(machine, -5..1),
+        foreign_ttl(machine),
+    );
+    parts
+        .prop_map(|(id, created, ttl)| Operation::Foreign(ForeignTask { id, created, ttl }))
+        .boxed()
+}
+
+/// An adoption after a read of the current deadline, or of an outdated one.
+fn adopt(machine: &Machine) -> BoxedStrategy<Operation> {
+    let foreign = |ttl| matches!(ttl, Ttl::Missing | Ttl::Milliseconds(_));
+    let orphans = ids(machine, |task| {
+        task.status == TaskStatus::Pending && foreign(task.ttl)
+    });
+    let queue = machine.queue.clone();
+    let seen = prop_oneof![1 => Just(None), 1 => foreign_ttl(machine).prop_map(Some)];
+    (id(machine, orphans), seen, deadline(machine))
+        .prop_map(move |(task, seen, ttl)| {
+            let there = queue.tasks.get(&task).map_or(Ttl::Missing, |task| task.ttl);
+            Operation::Adopt {
+                task,
+                seen: seen.unwrap_or(there),
+                ttl: ttl.floor_seconds(),
+            }
+        })
+        .boxed()
+}
+
+/// The index entry of a task. Its deadline is sometimes outdated.
+fn candidate(machine: &Machine) -> BoxedStrategy<Candidate> {
+    let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
+    let queue = machine.queue.clone();
+    let ttl = prop_oneof![6 => Just(None), 1 => foreign_ttl(machine).prop_map(Some)];
+    (id(machine, waiting), ttl)
+        .prop_map(move |(id, stale)| {
+            let shown = queue
+                .tasks
+                .get(&id)
+                .map(|task| ReferenceQueue::candidate(&id, task));
+            let mut candidate = shown.unwrap_or(Candidate {
+                id,
+                created: Millis(0),
+                ttl: Ttl::Seconds(EpochSeconds(0)),
+                not_before: None,
+                attempts: 0,
+                lease_expired: false,
+            });
+            candidate.ttl = stale.unwrap_or(candidate.ttl);
+            candidate
+        })
+        .boxed()
+}
+
+/// A take with a new token, or a repeated one.
+fn take(machine: &Machine) -> BoxedStrategy<Operation> {
+    let token = LeaseToken(Uuid::from_u128(machine.steps));
+    let parts = (candidate(machine), moment(machine), any::<bool>());
+    let fresh = parts.prop_map(move |(candidate, now, alone)| {
+        Operation::Take(TakeRequest {
+            candidate,
+            token,
+            lease_until: Millis(now.0 + LEASE),
+            taken_ttl: EpochSeconds(now.0 / 1000 + TAKEN_TTL),
+            default_deadline: EpochSeconds((now.0 + LIFE) / 1000),
+            alone,
+            now,
+        })
+    });
+    if machine.takes.is_empty() {
+        return fresh.boxed();
+    }
+    // Mostly one of the last two takes, as in a real repetition.
+    let latest: Vec<_> = machine.takes.iter().rev().take(2).cloned().collect();
+    let again = prop_oneof![4 => select(latest), 1 => select(machine.takes.clone())];
+    prop_oneof![9 => fresh, 2 => again.prop_map(Operation::Take)].boxed()
+}
+
+/// A quarantine, mostly of a pending task, as the index shows it. The entry is sometimes outdated.
+fn quarantine(machine: &Machine) -> BoxedStrategy<Operation> {
+    let aged = prop_oneof![5 => Just(0_i64), 1 => Just(-1), 1 => Just(1)];
+    (
+        candidate(machine),
+        aged,
+        reason(),
+        deadline(machine),
+        moment(machine),
+    )
+        .prop_map(|(mut seen, aged, reason, keep_until, now)| {
+            seen.created.0 += aged;
+            Operation::Quarantine {
+                seen,
+                reason,
+                keep_until: keep_until.ceil_seconds(),
+                now,
+            }
+        })
+        .boxed()
 }
