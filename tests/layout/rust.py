@@ -18,7 +18,6 @@ _NOISE = re.compile(
 _TESTS = re.compile(r"#\[cfg\(test\)\]\s*mod \w+ \{.*", re.DOTALL)
 _USE = re.compile(r"^[ \t]*(?P<visible>pub(?:\([^)]*\))? )?use (?P<tree>[^;]+);", re.MULTILINE)
 _PATH = re.compile(r"\b(?:crate|super|self)(?:::\w+)+")
-_NAME = re.compile(r"\w+")
 
 
 @dataclass
