@@ -4,6 +4,7 @@
 //! [`rules!`], and the comparison of one sequence; [`hold`] draws, runs and shrinks the sequences.
 
 mod figures;
+pub mod json;
 mod rule;
 
 use std::cell::RefCell;

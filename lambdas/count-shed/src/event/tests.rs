@@ -1,6 +1,7 @@
 use lifo_queue::task::TaskStatus;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use sequences::json::{any_json, part};
 use serde_json::json;
 
 use super::*;
@@ -186,49 +187,11 @@ fn events_of_other_sources_are_rejected() {
     }
 }
 
-fn any_json() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
-        ".{0,12}".prop_map(Value::from),
-    ];
-    let names = ["Records", "eventSource", "dynamodb", "S", "N", "M"];
-    let name = prop_oneof![
-        prop::sample::select(names.map(str::to_owned).to_vec()),
-        ".{0,6}"
-    ];
-    leaf.prop_recursive(4, 32, 5, move |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-            prop::collection::btree_map(name.clone(), inner, 0..5)
-                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
-        ]
-    })
-}
-
-/// The JSON pointers to all places in a value.
-fn places(value: &Value, here: &str, found: &mut Vec<String>) {
-    found.push(here.to_owned());
-    match value {
-        Value::Object(fields) => {
-            for (name, inner) in fields {
-                places(inner, &format!("{here}/{name}"), found);
-            }
-        }
-        Value::Array(items) => {
-            for (n, inner) in items.iter().enumerate() {
-                places(inner, &format!("{here}/{n}"), found);
-            }
-        }
-        _ => {}
-    }
-}
+const WORDS: &[&str] = &["Records", "eventSource", "dynamodb", "S", "N", "M"];
 
 proptest! {
     #[test]
-    fn arbitrary_json_is_rejected_or_sheds_no_task(event in any_json()) {
+    fn arbitrary_json_is_rejected_or_sheds_no_task(event in any_json(WORDS)) {
         if let Ok(batch) = read(&event) {
             prop_assert_eq!(batch.tasks.len(), 0);
         }
@@ -238,13 +201,10 @@ proptest! {
     /// at all.
     #[test]
     fn damaged_record_neither_panics_nor_affects_the_others(
-        place in any::<Index>(), value in any_json(), which in 0..4_usize,
+        place in any::<Index>(), value in any_json(WORDS), which in 0..4_usize,
     ) {
         let mut damaged = stream()["Records"][which].take();
-        let mut found = Vec::new();
-        places(&damaged, "", &mut found);
-        let place: &String = place.get(&found);
-        *damaged.pointer_mut(place).unwrap() = value;
+        *part(&mut damaged, &place).unwrap() = value;
 
         let good = read(&stream()).unwrap();
         let mut records = stream()["Records"].as_array().unwrap().clone();
@@ -265,7 +225,7 @@ proptest! {
     #[test]
     fn shed_task_with_a_damaged_attribute_is_still_counted(
         name in prop::sample::select(vec!["taskCreated", "ttl", "attempts", "totalAttempts", "payload"]),
-        value in any_json(),
+        value in any_json(WORDS),
     ) {
         let damaged = record(|record| record["dynamodb"]["OldImage"][name] = value);
         let batch = batch(&[damaged]);

@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use sequences::json::any_json;
 use serde_json::json;
 
 #[test]
@@ -91,29 +92,10 @@ fn invalid_events_are_rejected_with_the_field() {
     }
 }
 
-fn any_json() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
-        ".{0,12}".prop_map(Value::from),
-    ];
-    let names = ["tasks", "simulate", "count"].map(str::to_owned).to_vec();
-    let name = prop_oneof![prop::sample::select(names), ".{0,6}"];
-    leaf.prop_recursive(3, 24, 4, move |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map(name.clone(), inner, 0..3)
-                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
-        ]
-    })
-}
-
 proptest! {
     /// Arbitrary JSON is read as an array of tasks or as a valid count, or rejected with a message.
     #[test]
-    fn arbitrary_json_is_read_or_rejected(event in any_json(), simulation in any::<bool>()) {
+    fn arbitrary_json_is_read_or_rejected(event in any_json(&["tasks", "simulate", "count"]), simulation in any::<bool>()) {
         match read(event.clone(), simulation) {
             Ok(Request::Create(tasks)) => prop_assert_eq!(json!({"tasks": tasks}), event),
             Ok(Request::Simulate(count)) => {
