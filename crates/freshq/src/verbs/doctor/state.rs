@@ -73,9 +73,10 @@ pub(super) fn messages(
     let mut findings = Vec::new();
     let count = failed(stack, resource, now);
     if count > 0 {
+        let plural = if count == 1 { "" } else { "s" };
         findings.push(Finding {
             place: resource.place(),
-            what: format!("it holds {count} messages{}", newest(messages).unwrap_or_default()),
+            what: format!("it holds {count} message{plural}{}", newest(messages).unwrap_or_default()),
             why: "each is an event that failed all its retries, or a message that was rejected".to_owned(),
             remedy: "freshq messages shows them, with --agents those of the agents' queue; docs/how-to/runbook-tasks.md and runbook-agents.md, \"Messages in a failure queue\", say what each queue means".to_owned(),
         });
