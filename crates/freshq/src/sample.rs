@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::overrides::Unusual;
 use crate::queue::Queue;
-use crate::time_format::exact;
+use crate::time_format::{exact, rate};
 
 /// Maximum number of samples whose figures are kept.
 const REMEMBERED: usize = 200;
@@ -80,7 +80,7 @@ impl Created {
     /// The rate, for people.
     pub(crate) fn text(self) -> String {
         let least = if self.more { "at least " } else { "" };
-        format!("{least}{:.1}/s in the last minute", self.per_second())
+        format!("{least}{}/s in the last minute", rate(self.per_second()))
     }
 }
 

@@ -41,6 +41,14 @@ pub(crate) fn tenths(duration: Duration) -> String {
     }
 }
 
+/// A rate per second for people. A rare event is not rounded to zero: one per minute is 0.02.
+pub(crate) fn rate(per_second: f64) -> String {
+    match per_second > 0.0 && per_second < 0.1 {
+        true => format!("{per_second:.2}"),
+        false => format!("{per_second:.1}"),
+    }
+}
+
 /// The time until `at`, or since it: "in 5m" or "5m ago".
 pub(crate) fn relative(at: Millis, now: Millis) -> String {
     match at > now {
@@ -82,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_rounded_for_display() {
+    fn durations_and_rates_are_rounded_for_display() {
         assert_eq!(rough(Duration::ZERO), "0s");
         assert_eq!(rough(Duration::from_micros(250_900)), "250ms");
         assert_eq!(rough(Duration::from_millis(3_723_499)), "1h 2m 3s");
@@ -92,6 +100,10 @@ mod tests {
         assert_eq!(tenths(Duration::from_millis(1_540)), "1.5s");
         assert_eq!(tenths(Duration::from_millis(9_949)), "9.9s");
         assert_eq!(tenths(Duration::from_millis(9_950)), "10s");
+        assert_eq!(rate(0.0), "0.0");
+        assert_eq!(rate(1.0 / 60.0), "0.02");
+        assert_eq!(rate(0.1), "0.1");
+        assert_eq!(rate(12.34), "12.3");
         assert_eq!(relative(Millis(61_500), Millis(500)), "in 1m 1s");
         assert_eq!(relative(Millis(500), Millis(1_500)), "1s ago");
         assert_eq!(relative(Millis(500), Millis(500)), "0s ago");

@@ -16,7 +16,7 @@ use super::site::Site;
 use super::tasks;
 use crate::overrides;
 use crate::sample::{Figures, History, Sample, WINDOW, started};
-use crate::time_format::{exact, relative, rough, tenths};
+use crate::time_format::{exact, rate, relative, rough, tenths};
 use crate::verbs::{StatusReport, pause};
 
 /// The facts of `freshq status` that the page shows.
@@ -139,9 +139,8 @@ fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
     let [pending, taken, success, failure] = sample.recent;
     let created = sample.created();
     let least = if created.more { "at least " } else { "" };
-    let created = format!("{least}{:.1}", created.per_second());
+    let created = format!("{least}{}", rate(created.per_second()));
     let (succeeded, failed) = sample.ended_per_second();
-    let rate = |rate: f64| format!("{rate:.1}");
     let start_age = sample.start_age.map_or("no task runs".to_owned(), tenths);
     let run_time = sample
         .run_time()

@@ -18,7 +18,7 @@ use crate::overrides::Unusual;
 use crate::queue::Queue;
 use crate::report::{Report, two_columns};
 use crate::sample::{self, Created};
-use crate::time_format::{FIRST_MILLIS, exact, relative, rough, tenths};
+use crate::time_format::{FIRST_MILLIS, exact, rate, relative, rough, tenths};
 
 /// Shows pending, running and failed tasks, the processor, a pause, a limit and the circuit breaker.
 ///
@@ -206,7 +206,8 @@ impl StatusReport {
     fn ended(&self) -> String {
         let operate::Status { control, now, .. } = &self.status;
         let (succeeded, failed) = control.observed.ended.per_second(*now);
-        format!("{succeeded:.1}/s succeeded, {failed:.1}/s failed in the last minute")
+        let (succeeded, failed) = (rate(succeeded), rate(failed));
+        format!("{succeeded}/s succeeded, {failed}/s failed in the last minute")
     }
 
     fn run_time(&self) -> String {

@@ -144,7 +144,7 @@ oldest PENDING        1h 2m 3s, created 2027-01-15T06:57:57.000Z
 TAKEN                 10
 FAILURE               3
 created               1.5/s in the last minute
-ended                 0.2/s succeeded, 0.0/s failed in the last minute
+ended                 0.2/s succeeded, 0.03/s failed in the last minute
 run time              median 1.5s of the last runs
 last response         3s ago, to task order-7: HTTP 401 Unauthorized: who are you
 suspects              order-1 (TAKEN, attempts 2)

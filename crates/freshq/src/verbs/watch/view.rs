@@ -16,7 +16,7 @@ use super::keys::{Field, HELP, Keys, Mode, PAUSE};
 use crate::overrides;
 use crate::report::on_one_line;
 use crate::sample::{History, Sample, WINDOW};
-use crate::time_format::{age, exact, relative, rough, tenths};
+use crate::time_format::{age, exact, rate, relative, rough, tenths};
 
 /// Minimum height of the curves.
 const CURVES: u16 = 4;
@@ -213,9 +213,11 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
     let least = if created.more { "at least " } else { "" };
     let run_time = sample.run_time().map_or("not measured".to_owned(), tenths);
     let flow = format!(
-        "last {} s  created {least}{:.1}/s, succeeded {succeeded:.1}/s, failed {failed:.1}/s",
+        "last {} s  created {least}{}/s, succeeded {}/s, failed {}/s",
         WINDOW.as_secs(),
-        created.per_second(),
+        rate(created.per_second()),
+        rate(succeeded),
+        rate(failed),
     );
     let mut lines = vec![
         paused,
