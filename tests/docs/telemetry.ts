@@ -26,8 +26,8 @@ these with the Rust sources and with the logs of a deployed queue.
 - The output \`DashboardUrl\` leads to the dashboard. \`dashboard: false\` of a queue, or \`dashboards: false\` of an environment, switches it
   off: CloudWatch bills 3 USD a month per dashboard of an account beyond the first three. Personal stacks have none.
 - \`processing.loggedSuccesses\` leaves out lines \`run ended\` of successful runs, at random. Metrics, alarms and dashboards count every
-  run in any case. Of the saved queries, *failures by response* stays exact, *task story* may lack the last run, *slowest runs* and *age at start*
-  see a sample of the successes and all other runs.
+  run in any case. Of the saved queries, *failures by response* stays exact, *task story* may lack the last run, *slowest runs*,
+  *age at start* and *busiest groups* see a sample of the successes and all other runs.
 - [Traces](../how-to/traces.md) are off by default. Their segments have the name of the function, and the annotations \`task_id\`, \`attempt\` and \`response\`.
 - Saved queries are in CloudWatch, Logs Insights, Saved queries, folder \`freshq/<stack>/queue\`. A query that is not run costs nothing;
   one that runs costs what Logs Insights bills for the bytes that it scans.
