@@ -210,18 +210,10 @@ impl Cloud {
         self.fail("notification", 1, FaultKind::NotificationLost);
     }
 
-    /// Kills `process-tasks` before its `nth` call of `operation` from now on. `operation` may also
-    /// be `run`, the run of a task.
-    pub fn kill_processor_before(&self, operation: &str, nth: u32) {
-        let chance = &self.world.chance;
-        chance.script(format!("before {operation}"), nth, FaultKind::KilledAtCall);
-    }
-
     /// Kills `process-tasks` after its `nth` call of `operation` from now on was executed, before
-    /// it reads the response.
-    pub fn kill_processor_after(&self, operation: &str, nth: u32) {
-        let chance = &self.world.chance;
-        chance.script(format!("after {operation}"), nth, FaultKind::KilledAtCall);
+    /// it reads the response. `operation` may also be `run`, the run of a task.
+    pub fn kill_processor_after(&self, operation: &'static str, nth: u32) {
+        self.fail(operation, nth, FaultKind::KilledAtCall);
     }
 
     /// Lets this much virtual time pass.

@@ -53,25 +53,23 @@ impl Chance {
         kinds: &[FaultKind],
         now: Millis,
     ) -> Option<FaultKind> {
-        let kind = self.scripted("", operation, kinds);
+        let kind = self.scripted(operation, kinds);
         let kind = kind.or_else(|| kinds.iter().copied().find(|kind| self.draw(*kind, now)))?;
         self.count(kind);
         Some(kind)
     }
 
-    /// Whether a scripted kill applies to this call of `operation`. `moment` is a prefix such as
-    /// `before `.
-    pub(crate) fn is_killed(&self, moment: &str, operation: &str) -> bool {
-        self.scripted(moment, operation, &[FaultKind::KilledAtCall])
+    /// Whether a scripted kill applies to this call of `operation`.
+    pub(crate) fn is_killed(&self, operation: &str) -> bool {
+        self.scripted(operation, &[FaultKind::KilledAtCall])
             .is_some()
     }
 
-    fn scripted(&self, moment: &str, operation: &str, kinds: &[FaultKind]) -> Option<FaultKind> {
+    fn scripted(&self, operation: &str, kinds: &[FaultKind]) -> Option<FaultKind> {
         let mut scripted = lock(&self.scripted);
         let mut hit = None;
         for (place, fault) in scripted.iter_mut().enumerate() {
-            let meant = fault.operation.strip_prefix(moment) == Some(operation);
-            if !meant || !kinds.contains(&fault.kind) {
+            if fault.operation != operation || !kinds.contains(&fault.kind) {
                 continue;
             }
             match fault.after.checked_sub(1) {

@@ -61,9 +61,7 @@ impl Process {
     pub(crate) async fn enter(&self, world: &World, operation: &'static str) -> u32 {
         self.still_running(world, operation).await;
         let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
-        let scripted =
-            self.function == Function::ProcessTasks && world.chance.is_killed("before ", operation);
-        if scripted || self.kill_at == Some((call, When::Before)) {
+        if self.kill_at == Some((call, When::Before)) {
             self.die(world, operation).await;
         }
         call
@@ -79,8 +77,7 @@ impl Process {
     /// Called after the response to the call.
     pub(crate) async fn leave(&self, world: &World, call: u32, operation: &'static str) {
         self.still_running(world, operation).await;
-        let scripted =
-            self.function == Function::ProcessTasks && world.chance.is_killed("after ", operation);
+        let scripted = self.function == Function::ProcessTasks && world.chance.is_killed(operation);
         if scripted || self.kill_at == Some((call, When::After)) {
             self.die(world, operation).await;
         }
