@@ -52,7 +52,7 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "ingest-tasks": _has(batchItemFailures=[]),
     "agent-desk": _has(queues=[]),
     "match-calls": _has(batchItemFailures=[]),
-    "sweep-agents": _has(complete=True, waitingCalls=1),
+    "sweep-agents": _has(complete=True, pendingCalls=1),
 }
 
 
