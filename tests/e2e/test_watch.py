@@ -95,7 +95,7 @@ def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Wa
         view.wait(lambda now: any(line.endswith(row) for line in box(now, "newest failed")), "a failure with its error")
         # Later tests count the failed tasks.
         queue.client("dynamodb").delete_item(TableName=queue.table, Key={"taskId": {"S": failed}})
-        rate = r"succeeded (?!0\.0/s)\d+\.\d/s"
+        rate = r"succeeded (?!0\.0/s)\d+\.\d+/s"
         view.wait_for("running: 0", "age at start: no task runs", "processor +none", rate, r"median run: 2\.\ds")
 
 
