@@ -30,7 +30,7 @@ export type { SimulatedRunnerProps } from './tasks/runners/simulated';
 export { TaskRunner } from './tasks/runners/task-runner';
 export type { PartialQueueSettings } from './tasks/settings';
 export type { AlarmSettings } from './tasks/settings/alarms';
-export type { IngestSettings, ProvisionedPollers } from './tasks/settings/ingest';
+export type { AdmissionSettings, IngestSettings, ProvisionedPollers } from './tasks/settings/ingest';
 export type {
   BreakerSettings,
   CodelSettings,
