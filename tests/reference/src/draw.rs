@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use lifo_queue::store::memory::Record;
-use lifo_queue::task::{TaskId, Ttl};
+use lifo_queue::task::{NewTask, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
 use lifo_queue::trace::TraceHeader;
 use proptest::prelude::*;
@@ -111,7 +111,7 @@ pub(crate) fn free(machine: &Machine) -> Vec<TaskId> {
         .collect()
 }
 
-pub(crate) fn payload() -> BoxedStrategy<Option<Value>> {
+fn payload() -> BoxedStrategy<Option<Value>> {
     prop_oneof![
         Just(None),
         Just(Some(Value::Null)),
@@ -130,8 +130,34 @@ pub(crate) fn deadline(machine: &Machine) -> BoxedStrategy<Millis> {
     .boxed()
 }
 
+/// A task with such an id, and without a key.
+pub(crate) fn new_task(machine: &Machine, id: BoxedStrategy<TaskId>) -> BoxedStrategy<NewTask> {
+    let token = Uuid::from_u128(machine.steps);
+    let parts = (
+        id,
+        around(machine, -5..1),
+        deadline(machine),
+        proptest::option::weighted(0.2, around(machine, 0..10_000)),
+        payload(),
+    );
+    parts
+        .prop_map(
+            move |(id, created, deadline, not_before, payload)| NewTask {
+                id,
+                created,
+                expires_at: deadline.floor_seconds(),
+                not_before,
+                payload,
+                create_token: token,
+                keyed: None,
+                trace: trace(token),
+            },
+        )
+        .boxed()
+}
+
 /// A trace for every second task.
-pub(crate) fn trace(token: Uuid) -> Option<TraceHeader> {
+fn trace(token: Uuid) -> Option<TraceHeader> {
     let step = token.as_u128();
     let header = format!("Root=1-5759e988-{step:024x};Parent=53995c3f42cd8ad8;Sampled=1");
     header.parse().ok().filter(|_| step.is_multiple_of(2))

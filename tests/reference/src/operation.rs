@@ -1,5 +1,5 @@
-//! Operations on a queue, the call that each makes, and the rules that answer them: every row of
-//! the table "States", every rule of the control item, and every way of being rejected.
+//! Operations on a queue, the call that each makes, and the rules of their results: every row of the
+//! table "States", every rule of the control item, and every way of being rejected.
 
 use lifo_queue::control::{
     BreakerHold, Claim, GroupChange, LearnedGroups, OperatorLimits, Pause, Release, Renewal,
@@ -102,7 +102,7 @@ pub const RETENTION: Retention = Retention {
 };
 
 /// Makes the call of an operation with the macro `$call`. The reference and the stores have the same
-/// methods. The three other operations follow.
+/// methods. `$other` and `$own` are for the three operations that are not one method of a store.
 macro_rules! call_of {
     ($operation:expr, $call:ident, { $($other:pat => $own:expr),* $(,)? }) => {{
         use $crate::operation::Operation;

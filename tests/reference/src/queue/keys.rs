@@ -4,11 +4,10 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Conflict, Inserted, Replaced};
 use lifo_queue::task::{Keyed, NewTask, Place, TaskStatus, Ttl, Version};
 use proptest::prelude::*;
-use uuid::Uuid;
 
 use super::{ReferenceQueue, is_expired};
 use crate::answer::Answer;
-use crate::draw::{Drawn, around, deadline, free, id, ids, moment, payload, trace, weight};
+use crate::draw::{Drawn, free, id, ids, moment, new_task, weight};
 use crate::machine::Machine;
 use crate::operation::{Operation, Rule};
 
@@ -108,7 +107,6 @@ fn running(task: &Record) -> bool {
 
 /// A state of a key: mostly newer than the stored one, sometimes older or the same.
 fn newer(machine: &Machine) -> BoxedStrategy<Operation> {
-    let token = Uuid::from_u128(machine.steps);
     let keys = ids(machine, |task| task.version.is_some());
     let preferred = prop_oneof![
         4 => id(machine, keys),
@@ -118,44 +116,35 @@ fn newer(machine: &Machine) -> BoxedStrategy<Operation> {
     ];
     let order = (0..3_u64, 0..10_u8);
     let parts = (
-        preferred,
-        around(machine, -5..1),
-        deadline(machine),
-        payload(),
+        new_task(machine, preferred.boxed()),
         order,
         any::<bool>(),
         moment(machine),
-        proptest::option::weighted(0.2, around(machine, 0..10_000)),
     );
     let queue = machine.queue.clone();
     parts
-        .prop_map(
-            move |(id, created, deadline, payload, (step, odd), moves, written, not_before)| {
-                let there = queue.tasks.get(&id).and_then(|task| task.version.as_ref());
-                let by_time = odd == 0;
-                let version = match there.and_then(Version::sequence) {
-                    _ if by_time => Version::by_time(created, "m#00000"),
-                    None => Version::by_sequence(10 + step),
-                    // Older, the same or newer.
-                    Some(old) if odd <= 3 => Version::by_sequence(old.saturating_sub(1) + step),
-                    Some(old) => Version::by_sequence(old + 1 + step),
-                };
-                let place = if moves { Place::Moves } else { Place::Stays };
-                Operation::Insert(NewTask {
-                    id,
-                    created,
-                    expires_at: deadline.floor_seconds(),
-                    not_before,
-                    payload,
-                    create_token: token,
-                    keyed: Some(Keyed {
-                        version,
-                        place,
-                        written,
-                    }),
-                    trace: trace(token),
-                })
-            },
-        )
+        .prop_map(move |(task, (step, odd), moves, written)| {
+            let there = queue
+                .tasks
+                .get(&task.id)
+                .and_then(|task| task.version.as_ref());
+            let by_time = odd == 0;
+            let version = match there.and_then(Version::sequence) {
+                _ if by_time => Version::by_time(task.created, "m#00000"),
+                None => Version::by_sequence(10 + step),
+                // Older, the same or newer.
+                Some(old) if odd <= 3 => Version::by_sequence(old.saturating_sub(1) + step),
+                Some(old) => Version::by_sequence(old + 1 + step),
+            };
+            let place = if moves { Place::Moves } else { Place::Stays };
+            Operation::Insert(NewTask {
+                keyed: Some(Keyed {
+                    version,
+                    place,
+                    written,
+                }),
+                ..task
+            })
+        })
         .boxed()
 }

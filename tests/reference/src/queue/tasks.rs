@@ -11,8 +11,8 @@ use uuid::Uuid;
 use super::{ReferenceQueue, done, is_expired, kept, lost};
 use crate::answer::Answer;
 use crate::draw::{
-    Drawn, LEASE, LIFE, around, deadline, foreign_ttl, free, id, ids, moment, payload, reason,
-    trace, weight,
+    Drawn, LEASE, LIFE, around, deadline, foreign_ttl, free, id, ids, moment, new_task, reason,
+    weight,
 };
 use crate::machine::Machine;
 use crate::operation::{Operation, Rule};
@@ -217,26 +217,8 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
 
 /// A task of our own writers: with an unused id, with a used id, or a repeated put.
 fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
-    let token = Uuid::from_u128(machine.steps);
-    let parts = (
-        id(machine, free(machine)),
-        around(machine, -5..1),
-        deadline(machine),
-        proptest::option::weighted(0.2, around(machine, 0..10_000)),
-        payload(),
-    );
-    let fresh = parts.prop_map(move |(id, created, deadline, not_before, payload)| {
-        Operation::Insert(NewTask {
-            id,
-            created,
-            expires_at: deadline.floor_seconds(),
-            not_before,
-            payload,
-            create_token: token,
-            keyed: None,
-            trace: trace(token),
-        })
-    });
+    let unused = id(machine, free(machine));
+    let fresh = new_task(machine, unused).prop_map(Operation::Insert);
     if machine.inserts.is_empty() {
         return fresh.boxed();
     }
