@@ -23,7 +23,7 @@ from local.paths import LOCAL_ASSEMBLY, STATE
 from local.queue import DeployedQueue, left_at_once
 from local.stack import DeployedStack
 from local.waiting import now_ms, wait_until
-from tests.soak.alarms import Watch
+from tests.soak.alarms import Watch, sums
 
 RUN_SECONDS = 0.2
 #: Ten tasks run at once, so the downstream could serve 50 tasks per second.
@@ -107,6 +107,7 @@ def report(queue: DeployedQueue, downstream: Downstream, watch: Watch, tasks: li
     fired = watch.fired(ended)
     ignored = fired - EXPECTED
     discarded = messages(queue)
+    throttles = sum(value for _, value in sums(queue, "Throttles", queue.function("process-tasks"), watch.began_ms))
     table = Table(title=f"{(ended - watch.began_ms) / 60_000:.0f} minutes of load")
     table.add_column("what")
     table.add_column("count", justify="right")
@@ -119,7 +120,7 @@ def report(queue: DeployedQueue, downstream: Downstream, watch: Watch, tasks: li
         ("tail calls", sum(bool(turn["tail_call"]) for turn in turns)),
         ("surplus invocations", sum(map(left_at_once, turns))),
         ("sweeps", queue.invocations("sweep-tasks", watch.began_ms)),
-        ("throttles of process-tasks", throttles(queue, watch.began_ms)),
+        ("throttles of process-tasks", int(throttles)),
         ("messages in failure queues", discarded),
         (f"alarms that the outages explain {sorted(fired & EXPECTED)}", len(fired & EXPECTED)),
         (f"alarms that an operator would have to ignore {sorted(ignored)}", len(ignored)),
@@ -127,20 +128,6 @@ def report(queue: DeployedQueue, downstream: Downstream, watch: Watch, tasks: li
         table.add_row(what, str(count))
     Console(highlight=False).print(table)
     return 0 if (succeeded, failed, discarded, len(ignored)) == (len(tasks), 0, 0, 0) else 1
-
-
-def throttles(queue: DeployedQueue, since_ms: int) -> int:
-    """How often process-tasks was throttled."""
-    found = queue.client("cloudwatch").get_metric_statistics(
-        Namespace="AWS/Lambda",
-        MetricName="Throttles",
-        Dimensions=[{"Name": "FunctionName", "Value": queue.function("process-tasks")}],
-        StartTime=since_ms / 1000,
-        EndTime=now_ms() / 1000 + 60,
-        Period=3600,
-        Statistics=["Sum"],
-    )
-    return int(sum(point["Sum"] for point in found["Datapoints"]))
 
 
 def messages(queue: DeployedQueue) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from local.assembly import Assembly
 from local.contract import FUNCTIONS
 from local.queue import DeployedQueue
+from local.waiting import now_ms
 
 #: The value of a metric at a time in milliseconds.
 Point = tuple[int, float]
@@ -40,6 +41,20 @@ def fired(alarm: dict[str, Any], points: Iterable[Point], began_ms: int, ended_m
     return any(sum(breaches[first : first + of]) >= wanted for first in range(len(breaches) - of + 1))
 
 
+def sums(queue: DeployedQueue, metric: str, function: str, since_ms: int) -> list[Point]:
+    """The sums per minute of a metric of a function."""
+    found = queue.client("cloudwatch").get_metric_statistics(
+        Namespace="AWS/Lambda",
+        MetricName=metric,
+        Dimensions=[{"Name": "FunctionName", "Value": function}],
+        StartTime=since_ms / 1000,
+        EndTime=now_ms() / 1000 + 60,
+        Period=60,
+        Statistics=["Sum"],
+    )
+    return [(int(1000 * point["Timestamp"].timestamp()), point["Sum"]) for point in found["Datapoints"]]
+
+
 @dataclass
 class Watch:
     """The alarms of a deployed task queue since `began_ms`. `look` reads the depth of its queues."""
@@ -64,24 +79,13 @@ class Watch:
         """The alarms that fired, on queues, on metrics of log lines and on errors of functions."""
         points = self._points()
         watched = [(name, alarm, points.get(alarm["MetricName"], [])) for name, alarm in self._alarms("freshq")]
-        watched += [(name, alarm, self._errors(alarm, ended_ms)) for name, alarm in self._alarms("AWS/Lambda", "Errors")]
+        for name, alarm in self._alarms("AWS/Lambda", "Errors"):
+            (dimension,) = alarm["Dimensions"]
+            function = self.queue.physical_id(dimension["Value"]["Ref"])
+            watched.append((name, alarm, sums(self.queue, "Errors", function, self.began_ms)))
         return self._deep | {
             name for name, alarm, values in watched if fired(alarm, values, self.began_ms, ended_ms)
         }
-
-    def _errors(self, alarm: dict[str, Any], ended_ms: int) -> list[Point]:
-        (dimension,) = alarm["Dimensions"]
-        function = self.queue.physical_id(dimension["Value"]["Ref"])
-        found = self.queue.client("cloudwatch").get_metric_statistics(
-            Namespace=alarm["Namespace"],
-            MetricName=alarm["MetricName"],
-            Dimensions=[{"Name": dimension["Name"], "Value": function}],
-            StartTime=self.began_ms / 1000,
-            EndTime=ended_ms / 1000 + 60,
-            Period=60,
-            Statistics=["Sum"],
-        )
-        return [(int(1000 * point["Timestamp"].timestamp()), point["Sum"]) for point in found["Datapoints"]]
 
     def _alarms(self, namespace: str, *metrics: str) -> Iterable[tuple[str, dict[str, Any]]]:
         for resource in self.template.resources("AWS::CloudWatch::Alarm"):
