@@ -12,16 +12,16 @@ export function groupWarnings({ processing, ingest }: QueueSettings): LoadWarnin
       text: `processing.groups.maxConcurrency = ${groups.maxConcurrency} limits no group, because the whole queue runs at most processing.concurrency = ${concurrency} tasks at once. Lower it below ${concurrency}, or leave it out.`,
     });
   }
+  const rate = groups.ratePerSecond;
+  const limitsRates = rate !== undefined && ratePerSecond !== undefined;
   // At the same rate the limit of a group still acts if the queue may start more at once.
-  const acts =
-    ratePerSecond === undefined || Math.ceil(groups.ratePerSecond ?? 0) < (burst ?? Math.ceil(ratePerSecond));
-  if (groups.ratePerSecond !== undefined && !acts && groups.ratePerSecond >= ratePerSecond) {
+  if (limitsRates && rate >= ratePerSecond && Math.ceil(rate) >= (burst ?? Math.ceil(ratePerSecond))) {
     warnings.push({
       id: 'freshq:group-rate',
-      text: `processing.groups.ratePerSecond = ${groups.ratePerSecond} limits no group, because the whole queue starts at most processing.ratePerSecond = ${ratePerSecond} tasks per second. Lower it below ${ratePerSecond}, or leave it out.`,
+      text: `processing.groups.ratePerSecond = ${rate} limits no group, because the whole queue starts at most processing.ratePerSecond = ${ratePerSecond} tasks per second. Lower it below ${ratePerSecond}, or leave it out.`,
     });
   }
-  const isLimited = groups.maxConcurrency !== undefined || groups.ratePerSecond !== undefined;
+  const isLimited = groups.maxConcurrency !== undefined || rate !== undefined;
   if (ingest?.iotPresence && isLimited) {
     warnings.push({
       id: 'freshq:group-of-devices',
