@@ -1,6 +1,7 @@
 //! Tests of the verbs on the in-memory store and tokio's paused clock, and one on an embedded
 //! DynamoDB.
 
+mod changing;
 mod creating;
 mod finding;
 mod groups;

@@ -8,24 +8,19 @@ use futures::future::join_all;
 use lifo_queue::store::{
     Candidate, Conflict, Inserted, Order, PageQuery, QueueStore, Replaced, TakeOutcome, Written,
 };
-use lifo_queue::task::{Keyed, NewTask, Place, Reclaim, Return, Settlement, TakenTask, Version};
+use lifo_queue::task::{Keyed, NewTask, Place, Return, Settlement, TakenTask, Version};
 use lifo_queue::time::Millis;
 
 on_every_store! {
     latest_state_wins_in_any_order_of_arrival,
     newest_of_many_concurrent_states_wins,
-    state_written_during_a_run_is_pending_after_its_end,
-    lost_acknowledgement_of_an_overtaken_settlement_is_recognised,
     returned_state_is_superseded_by_a_newer_one,
-    reclaim_of_an_overtaken_state_returns_the_newer_one,
-    newer_state_keeps_the_backoff_and_the_expired_lease_mark,
     a_failed_state_is_replaced,
     a_state_that_expired_is_shed_and_not_superseded,
     key_and_task_without_a_key_cannot_share_an_id,
     a_key_may_keep_its_place,
     a_state_starts_after_its_own_delay,
     a_state_has_its_own_trace,
-    take_repeated_after_its_lease_ended_is_lost,
 }
 
 /// The state of key `k` with this sequence. Its creation is this number of milliseconds after
@@ -68,7 +63,7 @@ pub(super) async fn settle(store: &dyn QueueStore, taken: &TakenTask) -> Written
     settled.await.unwrap()
 }
 
-fn back(attempt_counts: bool, lease_expired: bool) -> Return {
+pub(super) fn back(attempt_counts: bool, lease_expired: bool) -> Return {
     Return {
         not_before: NOW.plus(Duration::from_millis(500)),
         attempt_counts,
@@ -107,46 +102,6 @@ async fn newest_of_many_concurrent_states_wins(store: Arc<dyn QueueStore>) {
     taken(&*store, 24).await;
 }
 
-async fn state_written_during_a_run_is_pending_after_its_end(store: Arc<dyn QueueStore>) {
-    put(&*store, &state(1)).await;
-    let first = taken(&*store, 1).await;
-    let second = put(&*store, &state(2)).await;
-    assert_eq!(second, Inserted::Replaced(Replaced::Running));
-    let third = put(&*store, &state(3)).await;
-    assert_eq!(third, Inserted::Replaced(Replaced::Waiting));
-    assert_eq!(put(&*store, &state(1)).await, Inserted::Outdated);
-    // One run at a time.
-    assert!(waiting(&*store).await.is_empty());
-    assert_eq!(
-        store.take(&wish(candidate("k"))).await.unwrap(),
-        TakeOutcome::Lost
-    );
-    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
-    let waits = waiting(&*store).await;
-    assert_eq!((waits[0].attempts, waits[0].not_before), (0, None));
-    assert_eq!(waits[0].created, Millis(NOW.0 + 3));
-    let last = taken(&*store, 3).await;
-    assert_eq!(settle(&*store, &last).await, Written::Done);
-}
-
-async fn lost_acknowledgement_of_an_overtaken_settlement_is_recognised(store: Arc<dyn QueueStore>) {
-    put(&*store, &state(1)).await;
-    let first = taken(&*store, 1).await;
-    put(&*store, &state(2)).await;
-    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
-    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
-    // The same if the pending state was replaced meanwhile.
-    put(&*store, &state(3)).await;
-    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
-    let third = taken(&*store, 3).await;
-    assert_eq!(settle(&*store, &first).await, Written::Lost);
-    // The same if a newer state was written after a settlement without an acknowledgement.
-    assert_eq!(settle(&*store, &third).await, Written::Done);
-    put(&*store, &state(4)).await;
-    assert_eq!(settle(&*store, &third).await, Written::Overtaken);
-    taken(&*store, 4).await;
-}
-
 async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn QueueStore>) {
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
@@ -157,60 +112,6 @@ async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn QueueStore>)
     let waits = &waiting(&*store).await[0];
     // The delay concerns the downstream, and the mark the process, so the newer state keeps both.
     assert_eq!(waits.not_before, Some(NOW.plus(Duration::from_millis(500))));
-    assert_eq!((waits.attempts, waits.lease_expired), (0, true));
-}
-
-async fn reclaim_of_an_overtaken_state_returns_the_newer_one(store: Arc<dyn QueueStore>) {
-    put(&*store, &state(1)).await;
-    let mut request = wish(candidate("k"));
-    request.alone = true;
-    let TakeOutcome::Won(first) = store.take(&request).await.unwrap() else {
-        panic!()
-    };
-    put(&*store, &state(2)).await;
-    let until = first.lease.until;
-    let fail = Reclaim::Fail {
-        keep_until: NOW.floor_seconds(),
-    };
-    let failed = store.reclaim(&first.lease, &fail, until).await.unwrap();
-    assert_eq!(failed, Written::Lost, "the newer state did not fail");
-    let back = swept_back();
-    let early = until.minus(Duration::from_millis(1));
-    let reclaimed = store.reclaim(&first.lease, &back, early).await.unwrap();
-    assert_eq!(reclaimed, Written::Lost);
-    let reclaimed = store.reclaim(&first.lease, &back, until).await.unwrap();
-    assert_eq!(reclaimed, Written::Overtaken);
-    assert_eq!(
-        settle(&*store, &first).await,
-        Written::Lost,
-        "a late worker"
-    );
-    let waits = &waiting(&*store).await[0];
-    assert_eq!((waits.attempts, waits.lease_expired), (0, true));
-    taken(&*store, 2).await;
-}
-
-async fn newer_state_keeps_the_backoff_and_the_expired_lease_mark(store: Arc<dyn QueueStore>) {
-    put(&*store, &state(1)).await;
-    let first = taken(&*store, 1).await;
-    let retried = back(true, true);
-    let given = store.return_task(&first.lease, &retried, NOW);
-    assert_eq!(given.await.unwrap(), Written::Done);
-    put(&*store, &state(2)).await;
-    let waits = &waiting(&*store).await[0];
-    assert_eq!(waits.not_before, Some(NOW.plus(Duration::from_millis(500))));
-    assert_eq!((waits.attempts, waits.lease_expired), (0, true));
-
-    let mut request = wish(candidate("k"));
-    request.now = NOW.plus(Duration::from_secs(1));
-    let TakeOutcome::Won(second) = store.take(&request).await.unwrap() else {
-        panic!()
-    };
-    let back = swept_back();
-    let until = second.lease.until;
-    store.reclaim(&second.lease, &back, until).await.unwrap();
-    put(&*store, &state(3)).await;
-    let waits = &waiting(&*store).await[0];
     assert_eq!((waits.attempts, waits.lease_expired), (0, true));
 }
 
@@ -342,19 +243,4 @@ async fn a_state_starts_after_its_own_delay(store: Arc<dyn QueueStore>) {
     put(&*store, &delayed(5, 30)).await;
     assert_eq!(settle(&*store, &fourth).await, Written::Overtaken);
     assert_eq!(waiting(&*store).await[0].not_before, after(30));
-}
-
-/// Otherwise a repeated settlement of the first state would settle the second, which never ran.
-async fn take_repeated_after_its_lease_ended_is_lost(store: Arc<dyn QueueStore>) {
-    put(&*store, &state(1)).await;
-    let request = wish(candidate("k"));
-    let TakeOutcome::Won(first) = store.take(&request).await.unwrap() else {
-        panic!()
-    };
-    put(&*store, &state(2)).await;
-    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
-    let late = store.take(&request).await.unwrap();
-    assert_eq!(late, TakeOutcome::Lost);
-    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
-    taken(&*store, 2).await;
 }

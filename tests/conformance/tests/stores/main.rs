@@ -20,6 +20,7 @@ mod keys;
 mod leases;
 mod names;
 mod operator;
+mod overtaken;
 mod quarantine;
 mod redrive;
 mod requests;

@@ -1,20 +1,18 @@
 //! Converts items to tasks and back. Reading is lenient, because a direct writer may have written
 //! the item.
 
-use std::collections::{BTreeMap, HashMap};
+mod special;
+
+use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::control::{
-    Author, BreakerByHand, BreakerHold, Control, GroupStates, OpenBreaker, ProcessorLease,
-    RedrivenTasks,
-};
+pub(super) use self::special::{control, groups, idle_turns, meter, redriven};
 use crate::schema;
-use crate::store::{Candidate, Cursor, Meter, StandingLease, StoreError, parse_number};
+use crate::store::{Candidate, Cursor, StandingLease, StoreError, parse_number};
 use crate::task::{
     Lease, LeaseToken, NewTask, StatusKey, Task, TaskId, TaskStatus, TokenText, Ttl, Version,
 };
@@ -262,121 +260,6 @@ pub(super) fn attributes(item: Item) -> Map<String, Value> {
     item.into_iter()
         .map(|(name, value)| (name, json(value)))
         .collect()
-}
-
-/// Reads the control item. A missing count is 0, any other missing attribute `None`.
-pub(super) fn control(item: &Item) -> Control {
-    Control {
-        requested: counter(item, schema::REQUESTED),
-        lease: processor_lease(item),
-        paused_until: integer(item, schema::PAUSED_UNTIL).map(Millis),
-        pause_reason: text(item, schema::PAUSE_REASON).map(str::to_owned),
-        paused_by: author(item),
-        notified_until: integer(item, schema::NOTIFIED_UNTIL).map(Millis),
-        notified_by: text(item, schema::NOTIFIED_BY).map(str::to_owned),
-        idle_turns: idle_turns(item),
-        busy_pauses: count(item, schema::BUSY_PAUSES).unwrap_or(0),
-        rate_full_at: integer(item, schema::RATE_FULL_AT).map(Millis),
-        redriven: redriven(item),
-        breaker: breaker(item),
-        breaker_by_hand: breaker_by_hand(item),
-        limits: map_of(item, schema::LIMITS),
-        overloaded_since: integer(item, schema::OVERLOADED_SINCE).map(Millis),
-        observed: map_of(item, schema::OBSERVED),
-    }
-}
-
-/// The meter of admission. A missing total is 0.
-pub(super) fn meter(item: &Item) -> Meter {
-    Meter {
-        received: counter(item, schema::RECEIVED),
-        admitted: counter(item, schema::ADMITTED),
-        mark: map_of(item, schema::MARK),
-    }
-}
-
-/// The item `#groups`. Overrides that cannot be read are an error, because a change of one would
-/// delete the others.
-pub(super) fn groups(item: &Item) -> Result<GroupStates, StoreError> {
-    let overrides = match item.get(schema::OVERRIDES) {
-        None => Ok(BTreeMap::new()),
-        Some(map) => serde_dynamo::from_attribute_value(map.clone()),
-    };
-    Ok(GroupStates {
-        overrides: overrides
-            .map_err(|_: serde_dynamo::Error| undecodable(item, "GetItem", schema::OVERRIDES))?,
-        changes: counter(item, schema::CHANGES),
-        learned: map_of(item, schema::LEARNED),
-        learned_by: text(item, schema::LEARNED_BY).and_then(|owner| Uuid::parse_str(owner).ok()),
-    })
-}
-
-/// The author of the pause.
-fn author(item: &Item) -> Option<Author> {
-    Some(Author {
-        name: text(item, schema::PAUSED_BY)?.to_owned(),
-        at: Millis(integer(item, schema::PAUSED_AT)?),
-    })
-}
-
-/// The content of a map; empty if another version wrote it in a form that is not known.
-fn map_of<T: Default + DeserializeOwned>(item: &Item, attribute: &str) -> T {
-    let map = item.get(attribute).cloned();
-    map.and_then(|map| serde_dynamo::from_attribute_value(map).ok())
-        .unwrap_or_default()
-}
-
-/// The circuit breaker, while it is open.
-fn breaker(item: &Item) -> Option<OpenBreaker> {
-    Some(OpenBreaker {
-        since: Millis(integer(item, schema::BREAKER_SINCE)?),
-        probes: count(item, schema::BREAKER_PROBES).unwrap_or(0),
-    })
-}
-
-/// What operators commanded the circuit breaker to do.
-fn breaker_by_hand(item: &Item) -> BreakerByHand {
-    let until = integer(item, schema::BREAKER_HELD_UNTIL).map(Millis);
-    BreakerByHand {
-        commands: counter(item, schema::BREAKER_COMMANDS),
-        hold: until.map(|until| BreakerHold {
-            until,
-            reason: text(item, schema::BREAKER_REASON)
-                .unwrap_or_default()
-                .to_owned(),
-        }),
-    }
-}
-
-/// Age and expiry of the redriven tasks, from the control item.
-pub(super) fn redriven(item: &Item) -> Option<RedrivenTasks> {
-    Some(RedrivenTasks {
-        oldest: Millis(integer(item, schema::OLDEST_REDRIVEN)?),
-        until: EpochSeconds(integer(item, schema::REDRIVEN_UNTIL)?),
-    })
-}
-
-/// A count that only grows; 0 if it is missing.
-fn counter(item: &Item, attribute: &str) -> u64 {
-    integer(item, attribute)
-        .and_then(|value| u64::try_from(value).ok())
-        .unwrap_or(0)
-}
-
-/// Number of consecutive turns that settled no task.
-pub(super) fn idle_turns(item: &Item) -> u32 {
-    count(item, schema::IDLE_TURNS).unwrap_or(0)
-}
-
-/// The processor lease, live or expired.
-fn processor_lease(item: &Item) -> Option<ProcessorLease> {
-    Some(ProcessorLease {
-        owner: Uuid::parse_str(text(item, schema::OWNER)?).ok()?,
-        message_id: text(item, schema::MESSAGE_ID)
-            .unwrap_or_default()
-            .to_owned(),
-        until: Millis(integer(item, schema::LEASE_UNTIL)?),
-    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,159 @@
+use super::*;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+#[derive(Default)]
+struct Hand(AtomicI64);
+
+impl Clock for Hand {
+    fn now(&self) -> Millis {
+        Millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+const LIMIT: RateLimit = RateLimit {
+    interval: Duration::from_millis(200),
+    burst: NonZeroU32::new(5).unwrap(),
+};
+
+fn at(now: i64) -> Arc<Hand> {
+    Arc::new(Hand(AtomicI64::new(now)))
+}
+
+/// The starts granted by a turn from `from` to `to` that requests each start as early as
+/// allowed, and the end of its bucket's refill.
+fn turn(full_at: Option<Millis>, from: i64, to: i64) -> (u32, Option<Millis>) {
+    turn_of(LIMIT, full_at, from, to)
+}
+
+fn turn_of(limit: RateLimit, full_at: Option<Millis>, from: i64, to: i64) -> (u32, Option<Millis>) {
+    let hand = at(from);
+    let mut rate = Rate::start(Some(limit), full_at, hand.clone());
+    let mut granted = 0;
+    while hand.now() < Millis(to) {
+        match rate.grant(hand.now()) {
+            Ok(()) => {
+                rate.used();
+                granted += 1;
+            }
+            Err(again) => hand.0.store(again.0, Ordering::SeqCst),
+        }
+    }
+    (granted, rate.full_at())
+}
+
+#[test]
+fn bucket_grants_a_burst_and_then_the_rate() {
+    let start = 1_800_000_000_000;
+    let (granted, full_at) = turn(None, start, start + 10_000);
+    assert!((54..=55).contains(&granted), "{granted}");
+    // The bucket is empty: it takes the whole refill time.
+    let refill = full_at.unwrap().since(Millis(start + 10_000));
+    assert!(
+        refill > Duration::from_millis(700) && refill <= LIMIT.refill(),
+        "{refill:?}"
+    );
+}
+
+#[test]
+fn the_bucket_does_not_refill_at_every_turn() {
+    let start = 1_800_000_000_000;
+    let (mut total, mut full_at) = (0, None);
+    for n in 0..20 {
+        let from = start + n * 500;
+        let (granted, left) = turn(full_at, from, from + 500);
+        total += granted;
+        full_at = left;
+    }
+    // Ten seconds at five starts per second, and one burst; not twenty bursts.
+    assert!((45..=55).contains(&total), "{total}");
+}
+
+#[test]
+fn fractional_millisecond_interval_is_kept_across_turns() {
+    let start = 1_800_000_000_000;
+    for (a_second, burst) in [(300, 300), (300, 10_000), (700, 1_000), (1_500, 1_500)] {
+        let limit = RateLimit {
+            interval: Duration::from_secs(1) / a_second,
+            burst: NonZeroU32::new(burst).unwrap(),
+        };
+        let (mut total, mut full_at) = (0, None);
+        for n in 0..10 {
+            let from = start + n * 6_000;
+            let (granted, left) = turn_of(limit, full_at, from, from + 6_000);
+            total += granted;
+            full_at = left;
+        }
+        let allowed = 60 * a_second + burst;
+        // Rounding up costs at most a millisecond per turn, and so does the clock.
+        let lost = 20 * a_second.div_ceil(1_000);
+        let range = allowed - lost..=allowed + 1;
+        assert!(
+            range.contains(&total),
+            "{total} of {allowed} at {a_second}/s"
+        );
+    }
+}
+
+#[test]
+fn operators_rate_only_lowers_the_setting() {
+    let second = Duration::from_secs(1);
+    let limit = |interval, burst| RateLimit {
+        interval,
+        burst: NonZeroU32::new(burst).unwrap(),
+    };
+    let lowered = RateLimit::lowered;
+    assert_eq!(lowered(None, second * 4), limit(second * 4, 1));
+    assert_eq!(lowered(None, second / 3), limit(second / 3, 4));
+    assert_eq!(lowered(Some(LIMIT), second / 2), limit(second / 2, 2));
+    assert_eq!(lowered(Some(LIMIT), second / 10), LIMIT);
+    let small = Some(limit(second / 10, 1));
+    assert_eq!(lowered(small, second / 5), limit(second / 5, 1));
+}
+
+#[test]
+fn changed_limit_keeps_the_starts_that_were_used() {
+    let hand = at(10_000);
+    let mut rate = Rate::start(Some(LIMIT), None, hand.clone());
+    for _ in 0..5 {
+        assert_eq!(rate.grant(Millis(10_000)), Ok(()));
+        rate.used();
+    }
+    let slower = RateLimit {
+        interval: Duration::from_secs(1),
+        burst: NonZeroU32::MIN,
+    };
+    rate.change(Some(slower), hand.clone());
+    assert_eq!(rate.full_at(), Some(Millis(11_000)));
+    assert!(rate.grant(Millis(10_000)).is_err());
+    rate.change(None, hand);
+    assert_eq!(rate.grant(Millis(10_000)), Ok(()));
+    assert!(rate.waited);
+}
+
+#[test]
+fn unused_grant_returns_to_the_bucket() {
+    let hand = at(1_000);
+    let mut rate = Rate::start(Some(LIMIT), None, hand);
+    assert_eq!(rate.grant(Millis(1_000)), Ok(()));
+    assert_eq!(rate.grant(Millis(1_000)), Ok(()), "still the same start");
+    assert_eq!(rate.full_at(), Some(Millis(1_000)));
+    rate.used();
+    assert_eq!(rate.full_at(), Some(Millis(1_200)));
+    assert!(!rate.waited);
+}
+
+#[test]
+fn clock_that_was_ahead_leaves_at_most_an_empty_bucket() {
+    let (granted, _) = turn(Some(Millis(9_000_000)), 1_000, 2_100);
+    assert!((4..=5).contains(&granted), "{granted}");
+}
+
+#[test]
+fn without_a_limit_everything_is_granted() {
+    let mut rate = Rate::start(None, Some(Millis::MAX), at(0));
+    for _ in 0..1_000 {
+        assert_eq!(rate.grant(Millis(0)), Ok(()));
+        rate.used();
+    }
+    assert_eq!(rate.full_at(), None);
+}
