@@ -68,7 +68,7 @@ def test_the_error_of_an_agent_with_too_many_queues_names_both_numbers(
 
 
 def test_a_command_for_an_unknown_agent_is_rejected(agents: DeployedAgents) -> None:
-    agent_id = fresh("nobody")
+    agent_id = fresh("unregistered")
     try:
         response = agents.command("enqueue", agentId=agent_id)
     except InvocationFailed as rejected:

@@ -95,7 +95,7 @@ def test_a_task_that_failed_is_redriven_and_succeeds(
     queue.replace_environment("process-tasks", before)
     assert status(freshq)["failed"]["count"] >= 3
 
-    response = expect(freshq, 1, "redrive", one, "nobody", "--ttl", "30m")
+    response = expect(freshq, 1, "redrive", one, "unknown", "--ttl", "30m")
     assert [line.split(maxsplit=1)[1] for line in response.splitlines()[:-1]] == ["redriven", "not found"]
     wait_for(queue, [one])
     item = queue.item(one)

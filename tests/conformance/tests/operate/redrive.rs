@@ -45,7 +45,7 @@ async fn redrive_of_no_task_sends_no_wake_up() {
         }
     };
     assert_eq!(redrive("waits").await, Redriven::Is(TaskStatus::Pending));
-    assert_eq!(redrive("nobody").await, Redriven::NotFound);
+    assert_eq!(redrive("unknown").await, Redriven::NotFound);
     let nothing = operator.redrive_all(HOUR).await.unwrap();
     assert_eq!(nothing, RedriveReport::default());
     assert_eq!(world.store.control().await.unwrap().requested, 0);

@@ -75,7 +75,7 @@ async fn only_a_failed_task_is_redriven(store: Arc<dyn QueueStore>) {
         let store = store.clone();
         async move { store.redrive(&redrive(id), NOW).await.unwrap() }
     };
-    assert_eq!(redriven("nobody").await, Redriven::NotFound);
+    assert_eq!(redriven("unknown").await, Redriven::NotFound);
     assert_eq!(redriven("a").await, Redriven::Is(TaskStatus::Pending));
     let lease = take(&*store, "a").await.lease;
     assert_eq!(redriven("a").await, Redriven::Is(TaskStatus::Taken));
