@@ -6,15 +6,17 @@ mod response;
 use aws_config::SdkConfig;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-pub(crate) use self::command::{AgentVerb, Agents, Call, Calls, DeskVerb, Match, Queues};
-pub(crate) use self::response::{PENDING, Response, agent, call, pending_calls, readable};
+pub(crate) use self::command::{AgentVerb, Agents, Call, Calls, Match, Queues};
+pub(crate) use self::response::{PENDING, agent, call, pending_calls, readable, report};
 use crate::account::Caller;
 use crate::aws::{self, AwsArguments};
 use crate::failure::Failure;
 use crate::function::{Function, LambdaFunction};
 use crate::queue::StackName;
-use crate::report::Format;
+use crate::report::{Format, Report};
 use crate::stack;
 
 /// The name of a stack is this prefix and the environment.
@@ -22,6 +24,9 @@ const PREFIX: &str = "AgentQueue-";
 
 /// The stack's output with the name of the desk.
 pub(crate) const AGENT_DESK_FUNCTION_NAME: &str = "AgentDeskFunctionName";
+
+/// The commands that change nothing.
+const READS: [&str; 4] = ["agents", "queues", "calls", "call"];
 
 /// The name of an environment's stack.
 pub(crate) fn stack_of(env: &str) -> String {
@@ -53,25 +58,26 @@ pub(crate) struct AtDesk<V: Args> {
     desk: DeskArguments,
 }
 
-impl<V: Args + DeskVerb> AtDesk<V> {
-    pub(crate) fn parts(&self) -> (&dyn DeskVerb, &DeskArguments) {
-        (&self.verb, &self.desk)
+impl<V: Args + Serialize> AtDesk<V> {
+    /// The command to the desk, and which desk.
+    pub(crate) fn parts(&self) -> (Value, &DeskArguments) {
+        (json!(self.verb), &self.desk)
     }
 }
 
-/// Sends the command of a verb to the desk.
-pub(crate) async fn run(verb: &dyn DeskVerb, on: &DeskArguments) -> Result<Response, Failure> {
+/// Sends a command to the desk.
+pub(crate) async fn run(command: &Value, on: &DeskArguments) -> Result<Report, Failure> {
     let stack = StackName::of(on.env.as_ref(), on.stack.as_ref())?.in_full(stack_of);
     let aws = aws::sdk_config(&on.aws).await?;
     let desk = desk(&stack, &aws).await?;
-    if !verb.changes() {
-        return send(verb, &desk).await;
+    if READS.iter().any(|read| command["command"] == *read) {
+        return Ok(report(desk.send(command).await?));
     }
     let caller = Caller::new(&aws);
-    let (response, account) = tokio::join!(send(verb, &desk), caller.account());
+    let (response, account) = tokio::join!(desk.send(command), caller.account());
     let mut response = response?;
-    account.add_to(&mut response.0);
-    Ok(response)
+    account.add_to(&mut response);
+    Ok(report(response))
 }
 
 /// The desk of a stack.
@@ -79,9 +85,4 @@ pub(crate) async fn desk(stack: &str, aws: &SdkConfig) -> Result<LambdaFunction,
     let outputs = stack::outputs(stack, aws).await?;
     let desk = stack::value(stack, &outputs, AGENT_DESK_FUNCTION_NAME)?;
     Ok(LambdaFunction::new(aws, desk))
-}
-
-pub(crate) async fn send(verb: &dyn DeskVerb, desk: &dyn Function) -> Result<Response, Failure> {
-    let response = desk.send(&verb.command()?).await?;
-    Ok(Response(response))
 }

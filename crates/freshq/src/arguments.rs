@@ -1,8 +1,9 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
 
-use crate::agents::{self, AgentVerb, AtDesk, Call, Calls, DeskArguments, DeskVerb, Match, Queues};
+use crate::agents::{self, AgentVerb, AtDesk, Call, Calls, DeskArguments, Match, Queues};
 use crate::aws::AwsArguments;
 use crate::console::Console;
 use crate::cost::Cost;
@@ -130,48 +131,52 @@ pub(crate) struct Common {
 impl Verb {
     /// The job that the command line requests.
     pub(crate) fn job(&self) -> Job<'_> {
-        let (verb, common) = match self {
-            Self::Completions(completions) => return Job::Completions(completions),
-            Self::Man(man) => return Job::Man(man),
-            Self::Dev(dev) => return Job::Dev(dev),
-            Self::Cost(cost) => return Job::Cost(cost),
-            Self::Agents(at) => return Job::at_desk(at.parts()),
-            Self::Queues(at) => return Job::at_desk(at.parts()),
-            Self::Calls(at) => return Job::at_desk(at.parts()),
-            Self::Match(at) => return Job::at_desk(at.parts()),
-            Self::Call(at) => return Job::at_desk(at.parts()),
-            Self::Agent(verb) => return Job::at_desk(verb.parts()),
-            Self::Status(on) => on.parts(),
-            Self::Console(on) => return Job::Console(&on.verb, &on.common),
-            Self::Messages(on) => return Job::Messages(&on.verb, &on.common),
-            Self::Logs(on) => return Job::Logs(&on.verb, &on.common),
-            Self::Doctor(on) if on.verb.agents => return Job::CheckAgents(&on.common),
-            Self::Doctor(on) => on.parts(),
-            Self::Watch(on) => on.parts(),
-            Self::List(on) => on.parts(),
-            Self::Errors(on) => on.parts(),
-            Self::Groups(on) => on.parts(),
-            Self::Show(on) => on.parts(),
-            Self::Create(on) => on.parts(),
-            Self::Export(on) => on.parts(),
-            Self::Purge(on) => on.parts(),
-            Self::Pause(on) => on.parts(),
-            Self::Resume(on) => on.parts(),
-            Self::Limit(on) => on.parts(),
-            Self::Breaker(BreakerVerb::Open(on)) => on.parts(),
-            Self::Breaker(BreakerVerb::Close(on)) => on.parts(),
-            Self::Redrive(on) => on.parts(),
-            Self::Cancel(on) => on.parts(),
-            Self::Wake(on) => on.parts(),
-        };
-        Job::Queue(verb, common)
+        match self {
+            Self::Completions(completions) => Job::Completions(completions),
+            Self::Man(man) => Job::Man(man),
+            Self::Dev(dev) => Job::Dev(dev),
+            Self::Cost(cost) => Job::Cost(cost),
+            Self::Agents(at) => Job::at_desk(at.parts()),
+            Self::Queues(at) => Job::at_desk(at.parts()),
+            Self::Calls(at) => Job::at_desk(at.parts()),
+            Self::Match(at) => Job::at_desk(at.parts()),
+            Self::Call(at) => Job::at_desk(at.parts()),
+            Self::Agent(verb) => Job::at_desk(verb.parts()),
+            Self::Console(on) => Job::Console(&on.verb, &on.common),
+            Self::Messages(on) => Job::Messages(&on.verb, &on.common),
+            Self::Logs(on) => Job::Logs(&on.verb, &on.common),
+            Self::Doctor(on) if on.verb.agents => Job::CheckAgents(&on.common),
+            Self::Doctor(on) => on.read(),
+            Self::Status(on) => on.read(),
+            Self::Watch(on) => on.read(),
+            Self::List(on) => on.read(),
+            Self::Errors(on) => on.read(),
+            Self::Groups(on) => on.read(),
+            Self::Show(on) => on.read(),
+            Self::Export(on) => on.read(),
+            Self::Redrive(on) if on.verb.dry_run => on.read(),
+            Self::Cancel(on) if on.verb.dry_run => on.read(),
+            Self::Redrive(on) => on.change(),
+            Self::Cancel(on) => on.change(),
+            Self::Create(on) => on.change(),
+            Self::Purge(on) => on.change(),
+            Self::Pause(on) => on.change(),
+            Self::Resume(on) => on.change(),
+            Self::Limit(on) => on.change(),
+            Self::Breaker(BreakerVerb::Open(on)) => on.change(),
+            Self::Breaker(BreakerVerb::Close(on)) => on.change(),
+            Self::Wake(on) => on.change(),
+        }
     }
 }
 
 pub(crate) enum Job<'a> {
-    Queue(&'a dyn VerbOnQueue, &'a Common),
-    /// A verb of the agents' queue, and the arguments that all these verbs have.
-    Desk(&'a dyn DeskVerb, &'a DeskArguments),
+    /// A verb that changes nothing.
+    Read(&'a dyn VerbOnQueue, &'a Common),
+    /// A verb that changes the queue. Its report names the account and the region.
+    Change(&'a dyn VerbOnQueue, &'a Common),
+    /// A command to the agents' queue, and the arguments that all its verbs have.
+    Desk(Value, &'a DeskArguments),
     /// `freshq doctor --agents`: checks an agents' queue.
     CheckAgents(&'a Common),
     /// The messages in the failure and dead-letter queues of a stack.
@@ -187,14 +192,18 @@ pub(crate) enum Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn at_desk((verb, desk): (&'a dyn DeskVerb, &'a DeskArguments)) -> Self {
-        Self::Desk(verb, desk)
+    fn at_desk((command, desk): (Value, &'a DeskArguments)) -> Self {
+        Self::Desk(command, desk)
     }
 }
 
 impl<V: Args + VerbOnQueue> On<V> {
-    fn parts(&self) -> (&dyn VerbOnQueue, &Common) {
-        (&self.verb, &self.common)
+    fn read(&self) -> Job<'_> {
+        Job::Read(&self.verb, &self.common)
+    }
+
+    fn change(&self) -> Job<'_> {
+        Job::Change(&self.verb, &self.common)
     }
 }
 

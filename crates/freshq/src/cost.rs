@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use self::load::{Billed, Load};
 use self::price::PRICES;
-use crate::exit::Exit;
 use crate::report::{Format, Report, columns};
 use crate::time_format::{parse_duration, rough};
 
@@ -148,9 +147,9 @@ fn lines(all: &[Billed]) -> Value {
     json!({ "lines": all.iter().map(line).collect::<Vec<_>>(), "dollars": total(all) })
 }
 
-impl Report for Estimate {
-    fn exit(&self) -> Exit {
-        Exit::Done
+impl Estimate {
+    pub(crate) fn report(&self) -> Report {
+        Report::done(self.text(), self.json())
     }
 
     fn text(&self) -> String {

@@ -56,7 +56,6 @@ use crate::confirm::Terminal;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::Change;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -74,34 +73,29 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match arguments.verb.job() {
-        Job::Queue(verb, on) => {
+        Job::Read(verb, on) => {
+            let queue = Queue::connect(&on.queue, &on.aws).await?;
+            report::print(&verb.run(&queue, &mut Terminal).await?, on.output)
+        }
+        Job::Change(verb, on) => {
             let queue = Queue::connect(&on.queue, &on.aws).await?;
             let mut terminal = Terminal;
             let report = verb.run(&queue, &mut terminal);
-            if !verb.changes() {
-                return report::print(&*report.await?, on.output);
-            }
             let (report, account) = tokio::join!(report, queue.caller.account());
-            let report = Change {
-                report: report?,
-                queue: queue.name.clone(),
-                account: account.clone(),
-            };
-            report::print(&report, on.output)
+            report::print(&report?.of_change(&queue.name, account), on.output)
         }
         Job::Messages(messages, on) => {
-            let report = messages.read(&on.queue, &on.aws).await?;
-            report::print(&*report, on.output)
+            report::print(&messages.read(&on.queue, &on.aws).await?, on.output)
         }
         Job::Logs(logs, on) => logs.show(&on.queue, &on.aws).await,
         Job::CheckAgents(on) => {
             let report = verbs::check_agents(&on.queue, &on.aws).await?;
-            report::print(&*report, on.output)
+            report::print(&report, on.output)
         }
-        Job::Desk(verb, on) => report::print(&agents::run(verb, on).await?, on.output),
+        Job::Desk(command, on) => report::print(&agents::run(&command, on).await?, on.output),
         Job::Console(console, on) => console.serve(&on.queue, &on.aws, on.output).await,
         Job::Dev(dev) => dev.run().await,
-        Job::Cost(cost) => report::print(&cost.estimate(), cost.output),
+        Job::Cost(cost) => report::print(&cost.estimate().report(), cost.output),
         Job::Completions(completions) => {
             let printed = completions.print(&mut Arguments::command());
             printed.map(|()| Exit::Done)

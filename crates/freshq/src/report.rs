@@ -20,61 +20,37 @@ pub(crate) enum Format {
 }
 
 /// The outcome of a verb.
-pub(crate) trait Report: std::fmt::Debug + Send {
-    /// The exit code of the command.
-    fn exit(&self) -> Exit;
-    /// The text for people.
-    fn text(&self) -> String;
-    /// The JSON object for programs.
-    fn json(&self) -> Value;
-    /// Whether to print the report on standard error, because standard output has other content.
-    fn is_note(&self) -> bool {
-        false
-    }
-}
-
-/// The outcome of a change that the operator declined.
 #[derive(Debug)]
-pub(crate) struct Declined {
-    pub(crate) text: &'static str,
+pub(crate) struct Report {
+    pub(crate) exit: Exit,
+    /// For people.
+    pub(crate) text: String,
+    /// The object for programs.
     pub(crate) json: Value,
+    /// Whether it is printed on standard error, because standard output has other content.
+    pub(crate) is_note: bool,
 }
 
-impl Report for Declined {
-    fn exit(&self) -> Exit {
-        Exit::Declined
+impl Report {
+    pub(crate) fn new(exit: Exit, text: impl Into<String>, json: Value) -> Self {
+        Self {
+            exit,
+            text: text.into(),
+            json,
+            is_note: false,
+        }
     }
 
-    fn text(&self) -> String {
-        self.text.to_owned()
+    /// Everything that was requested is done.
+    pub(crate) fn done(text: impl Into<String>, json: Value) -> Self {
+        Self::new(Exit::Done, text, json)
     }
 
-    fn json(&self) -> Value {
-        self.json.clone()
-    }
-}
-
-/// The outcome of a verb that changes a queue, with the place of the queue.
-#[derive(Debug)]
-pub(crate) struct Change {
-    pub(crate) report: Box<dyn Report>,
-    pub(crate) queue: String,
-    pub(crate) account: Account,
-}
-
-impl Report for Change {
-    fn exit(&self) -> Exit {
-        self.report.exit()
-    }
-
-    fn text(&self) -> String {
-        format!("{}\n{} in {}", self.report.text(), self.queue, self.account)
-    }
-
-    fn json(&self) -> Value {
-        let mut object = self.report.json();
-        self.account.add_to(&mut object);
-        object
+    /// Adds the place of the queue that the verb changed.
+    pub(crate) fn of_change(mut self, queue: &str, account: &Account) -> Self {
+        self.text += &format!("\n{queue} in {account}");
+        account.add_to(&mut self.json);
+        self
     }
 }
 
@@ -83,18 +59,18 @@ impl Report for Change {
 /// # Errors
 /// [`Failure::Terminal`]: the report could not be written. A reader that stops early, such as
 /// `head`, is not an error.
-pub(crate) fn print(report: &dyn Report, format: Format) -> Result<Exit, Failure> {
+pub(crate) fn print(report: &Report, format: Format) -> Result<Exit, Failure> {
     let text = match format {
-        Format::Table => report.text(),
-        Format::Json => format!("{:#}", report.json()),
+        Format::Table => &report.text,
+        Format::Json => &format!("{:#}", report.json),
     };
-    let printed = match report.is_note() {
+    let printed = match report.is_note {
         true => writeln!(io::stderr(), "{text}"),
         false => writeln!(io::stdout(), "{text}"),
     };
     match printed {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Terminal(error)),
-        Ok(()) | Err(_) => Ok(report.exit()),
+        Ok(()) | Err(_) => Ok(report.exit),
     }
 }
 

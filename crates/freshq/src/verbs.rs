@@ -43,7 +43,7 @@ pub(crate) use self::pause::Pause;
 pub(crate) use self::purge::Purge;
 pub(crate) use self::redrive::Redrive;
 pub(crate) use self::resume::Resume;
-pub(crate) use self::show::{Show, Shown};
+pub(crate) use self::show::{Show, Shown, missing};
 pub(crate) use self::status::{Status, StatusReport};
 pub(crate) use self::wake::Wake;
 pub(crate) use self::watch::Watch;
@@ -67,13 +67,7 @@ pub(crate) trait VerbOnQueue: Send + Sync {
     ///
     /// # Errors
     /// [`Failure`]: the verb may be carried out or not, unless the failure says which.
-    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt)
-    -> Result<Box<dyn Report>, Failure>;
-
-    /// Whether the verb changes the queue. Its report then names the account and the region.
-    fn changes(&self) -> bool {
-        true
-    }
+    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure>;
 }
 
 #[cfg(test)]

@@ -16,56 +16,48 @@ pub(crate) const PENDING: [&str; 5] = [
     "Pending for",
 ];
 
-#[derive(Debug)]
-pub(crate) struct Response(pub(super) Value);
+/// The report of a response.
+pub(crate) fn report(response: Value) -> Report {
+    let exit = match response["changed"].as_bool() {
+        Some(false) => Exit::NotAll,
+        _ => Exit::Done,
+    };
+    Report::new(exit, text(&response), response)
+}
 
-impl Report for Response {
-    fn exit(&self) -> Exit {
-        match self.0["changed"].as_bool() {
-            Some(false) => Exit::NotAll,
-            _ => Exit::Done,
-        }
+fn text(response: &Value) -> String {
+    if let Some(queues) = response["queues"].as_array() {
+        let pending = rows(&response["pending"], |calls| pending_calls(calls, queues));
+        let queues = rows(&response["queues"], |queue| {
+            [readable(&queue["queue"]), cell(&queue["depth"])]
+        });
+        return format!(
+            "queued agents\n{}\n\npending calls\n{}",
+            table(["ATTRIBUTES", "AGENTS"], queues),
+            table(PENDING.map(str::to_uppercase), pending)
+        );
     }
-
-    fn text(&self) -> String {
-        let response = &self.0;
-        if let Some(queues) = response["queues"].as_array() {
-            let pending = rows(&response["pending"], |calls| pending_calls(calls, queues));
-            let queues = rows(&response["queues"], |queue| {
-                [readable(&queue["queue"]), cell(&queue["depth"])]
-            });
-            return format!(
-                "queued agents\n{}\n\npending calls\n{}",
-                table(["ATTRIBUTES", "AGENTS"], queues),
-                table(PENDING.map(str::to_uppercase), pending)
-            );
-        }
-        if response["calls"].is_array() {
-            let calls = rows(&response["calls"], call);
-            return table(["CALL", "CRITERIA", "PENDING FOR"], calls);
-        }
-        if response["agents"].is_array() {
-            let agents = rows(&response["agents"], agent);
-            let head = ["AGENT", "NAME", "STATUS", "CALL", "ATTRIBUTES"];
-            let mut text = table(head, agents);
-            if let Some(next) = response["next"].as_str() {
-                text += &format!("\nmore agents: continue with --after {next}");
-            }
-            if let (Some(account), Some(region)) =
-                (response["account"].as_str(), response["region"].as_str())
-            {
-                text += &format!("\nin account {account}, {region}");
-            }
-            return text;
-        }
-        match response["rejected"].as_str() {
-            Some(why) => format!("not changed: {why}\n{response:#}"),
-            None => format!("{response:#}"),
-        }
+    if response["calls"].is_array() {
+        let calls = rows(&response["calls"], call);
+        return table(["CALL", "CRITERIA", "PENDING FOR"], calls);
     }
-
-    fn json(&self) -> Value {
-        self.0.clone()
+    if response["agents"].is_array() {
+        let agents = rows(&response["agents"], agent);
+        let head = ["AGENT", "NAME", "STATUS", "CALL", "ATTRIBUTES"];
+        let mut text = table(head, agents);
+        if let Some(next) = response["next"].as_str() {
+            text += &format!("\nmore agents: continue with --after {next}");
+        }
+        if let (Some(account), Some(region)) =
+            (response["account"].as_str(), response["region"].as_str())
+        {
+            text += &format!("\nin account {account}, {region}");
+        }
+        return text;
+    }
+    match response["rejected"].as_str() {
+        Some(why) => format!("not changed: {why}\n{response:#}"),
+        None => format!("{response:#}"),
     }
 }
 

@@ -38,7 +38,7 @@ fn argument_definitions_are_consistent() {
 fn a_queue_is_named_by_its_environment_or_by_table_and_topic() {
     let on = |line: &str| {
         let verb = verb(line);
-        let Job::Queue(_, common) = verb.job() else {
+        let (Job::Read(_, common) | Job::Change(_, common)) = verb.job() else {
             panic!("not a verb on a queue")
         };
         (
@@ -86,7 +86,7 @@ fn the_queue_of_freshq_dev_is_named_by_an_option_with_an_optional_address() {
         ),
     ] {
         let verb = verb(line);
-        let Job::Queue(_, common) = verb.job() else {
+        let (Job::Read(_, common) | Job::Change(_, common)) = verb.job() else {
             panic!("not a verb on a queue")
         };
         assert_eq!(common.queue.dev.as_deref(), Some(url), "{line}");

@@ -5,16 +5,13 @@ use std::sync::Arc;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use maud::{Markup, html};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::page::{Asked, Fields, link, page, problem, table};
 use super::site::Site;
-use crate::agents::{
-    Agents, Calls, DeskVerb, PENDING, Queues, agent, call, pending_calls, readable, send,
-};
+use crate::agents::{Agents, Calls, PENDING, Queues, agent, call, pending_calls, readable};
 use crate::failure::Failure;
 use crate::function::Function;
-use crate::report::Report;
 
 /// Maximum number of agents on a page.
 const LISTED: u32 = 100;
@@ -31,16 +28,10 @@ pub(super) async fn agents(State(site): State<Arc<Site>>, Query(fields): Asked) 
 }
 
 async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup, Failure> {
-    let queues = ask(desk, &Queues {}).await?;
+    let queues = desk.send(&json!(Queues {})).await?;
     let after = fields.get("after").cloned();
-    let agents = ask(
-        desk,
-        &Agents {
-            limit: LISTED,
-            after,
-        },
-    )
-    .await?;
+    let limit = LISTED;
+    let agents = desk.send(&json!(Agents { limit, after })).await?;
     let next = agents["next"].as_str();
     let depths = queues["queues"].as_array().map_or(&[][..], Vec::as_slice);
     let queued = rows(&queues["queues"], |queue| {
@@ -67,7 +58,7 @@ async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup, Failu
 
 /// The oldest pending calls. An earlier release of the desk does not know the command.
 async fn oldest(desk: &dyn Function) -> Markup {
-    match ask(desk, &Calls { limit: CALLS }).await {
+    match desk.send(&json!(Calls { limit: CALLS })).await {
         Ok(answer) => {
             let calls = rows(&answer["calls"], call);
             let head = ["Call", "Criteria", "Pending for"];
@@ -75,10 +66,6 @@ async fn oldest(desk: &dyn Function) -> Markup {
         }
         Err(failure) => problem(&failure.line()),
     }
-}
-
-async fn ask(desk: &dyn Function, verb: &dyn DeskVerb) -> Result<Value, Failure> {
-    Ok(send(verb, desk).await?.json())
 }
 
 /// One row per object of an array.

@@ -314,7 +314,7 @@ async fn question_of_redrive(site: &Site, fields: &Fields) -> Result<String, Fai
         Some(error) => format!("all failed tasks with {error:?} in the last error"),
         None => "all failed tasks".to_owned(),
     };
-    let text = report.text();
+    let text = report.text;
     Ok(format!(
         "Retry {which} of {queue}, with all their attempts and a new expiry?\n{text}"
     ))

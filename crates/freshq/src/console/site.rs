@@ -118,12 +118,12 @@ impl Site {
     }
 
     /// Keeps the outcome of a change and returns its number. The next page takes a new sample.
-    pub(super) fn note(&self, outcome: Result<Box<dyn Report>, Failure>) -> usize {
+    pub(super) fn note(&self, outcome: Result<Report, Failure>) -> usize {
         self.is_stale.store(true, Ordering::Relaxed);
         let outcome = match outcome {
             Ok(report) => Outcome {
-                done: report.exit() == Exit::Done,
-                text: report.text(),
+                done: report.exit == Exit::Done,
+                text: report.text,
             },
             Err(failure) => Outcome {
                 done: false,

@@ -18,7 +18,7 @@ use super::page::{
 };
 use super::site::Site;
 use crate::failure::Failure;
-use crate::verbs::{Shown, StatusName, group_name, payload_preview};
+use crate::verbs::{Shown, StatusName, group_name, missing, payload_preview};
 
 /// Maximum number of tasks on a page.
 const LISTED: usize = 50;
@@ -132,8 +132,7 @@ pub(super) fn row(task: &FoundTask, now: Millis) -> [Markup; 5] {
 async fn one(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
     let id = task_of(fields, "id")?;
     let Some(attributes) = site.queue.operator.show(&id).await? else {
-        let gone = "it was never created, or it was cancelled, purged or deleted after its expiry";
-        return Ok(problem(&format!("task {id} does not exist: {gone}")));
+        return Ok(problem(&missing(&id)));
     };
     let shown = Shown {
         now: site.queue.clock.now(),

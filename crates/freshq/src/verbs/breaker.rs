@@ -8,7 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use lifo_queue::control::Control;
 use lifo_queue::time::Millis;
 use lifo_queue::wake::Wake;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{VerbOnQueue, wake};
 use crate::confirm::Prompt;
@@ -37,78 +37,45 @@ pub(crate) struct Close {}
 
 #[async_trait]
 impl VerbOnQueue for Open {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
         queue.operator.open_breaker(self.time, &self.reason).await?;
         // Reports the stored hold, because operators and processors act on it.
         let control = queue.store.control().await?;
         let now = queue.clock.now();
-        Ok(Box::new(Opened { now, control }))
+        let hold = control.held_breaker(now);
+        let json = json!({
+            "open": hold.is_some(),
+            "heldUntil": hold.map(|hold| exact(hold.until)),
+            "reason": hold.map(|hold| &hold.reason),
+        });
+        Ok(match held(&control, now) {
+            Some(held) => Report::done(
+                format!(
+                    "the circuit breaker is {held}\nonly probes start, one at a time; freshq breaker close ends it"
+                ),
+                json,
+            ),
+            None => Report::new(
+                Exit::NotAll,
+                "not open: another operator closed it at the same time",
+                json,
+            ),
+        })
     }
 }
 
 #[async_trait]
 impl VerbOnQueue for Close {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
         let wake = queue.operator.close_breaker().await?;
-        Ok(Box::new(Closed { wake }))
-    }
-}
-
-/// The outcome of opening the circuit breaker, with the control item read afterwards.
-#[derive(Debug)]
-struct Opened {
-    now: Millis,
-    control: Control,
-}
-
-impl Report for Opened {
-    fn exit(&self) -> Exit {
-        match self.control.held_breaker(self.now) {
-            Some(_) => Exit::Done,
-            None => Exit::NotAll,
-        }
-    }
-
-    fn text(&self) -> String {
-        match held(&self.control, self.now) {
-            Some(held) => format!(
-                "the circuit breaker is {held}\nonly probes start, one at a time; freshq breaker close ends it"
-            ),
-            None => "not open: another operator closed it at the same time".to_owned(),
-        }
-    }
-
-    fn json(&self) -> Value {
-        let held = self.control.held_breaker(self.now);
-        json!({
-            "open": held.is_some(),
-            "heldUntil": held.map(|hold| exact(hold.until)),
-            "reason": held.map(|hold| &hold.reason),
-        })
-    }
-}
-
-/// The circuit breaker was closed; `wake` is the outcome of the wake-up.
-#[derive(Debug)]
-struct Closed {
-    wake: Wake,
-}
-
-impl Report for Closed {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
-
-    fn text(&self) -> String {
-        let then = match self.wake {
+        let then = match wake {
             Wake::Paused => "the queue is still paused, and freshq resume ends the pause",
             wake => wake::text(wake),
         };
-        format!("the circuit breaker is closed; {then}")
-    }
-
-    fn json(&self) -> Value {
-        json!({ "closed": true, "wake": wake::name(self.wake) })
+        Ok(Report::done(
+            format!("the circuit breaker is closed; {then}"),
+            json!({ "closed": true, "wake": wake::name(wake) }),
+        ))
     }
 }
 

@@ -8,7 +8,7 @@ use futures::{StreamExt, stream};
 use indicatif::ProgressBar;
 use lifo_queue::store::Cancelled;
 use lifo_queue::task::{TaskId, TaskStatus};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::list::Filter;
 use super::matches::Matches;
@@ -18,7 +18,7 @@ use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::{Declined, Report};
+use crate::report::Report;
 use crate::time_format::parse_duration;
 
 /// Interval between two tries while a task is running.
@@ -51,20 +51,16 @@ pub(crate) struct Cancel {
 
 #[async_trait]
 impl VerbOnQueue for Cancel {
-    async fn run(
-        &self,
-        queue: &Queue,
-        prompt: &mut dyn Prompt,
-    ) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure> {
         if !self.tasks.is_empty() {
-            return Ok(Box::new(self.cancel_each(queue).await));
+            return Ok(self.cancel_each(queue).await.report());
         }
         let find = self
             .filter
             .checked(TaskStatus::Pending, queue.clock.now())?;
-        let matches = Matches::read(queue, find, "cancel").await?;
+        let matches = Matches::read(queue, find).await?;
         if self.dry_run {
-            return Ok(Box::new(matches));
+            return Ok(matches.report("cancel"));
         }
         let count = matches.tasks.len();
         if count > 0 && !self.yes {
@@ -72,17 +68,11 @@ impl VerbOnQueue for Cancel {
             let question =
                 format!("Delete {count} pending tasks of {place}? They cannot be restored.");
             if !prompt.confirms(&question, "--yes")? {
-                return Ok(Box::new(Declined {
-                    text: "nothing was cancelled",
-                    json: json!({ "cancelled": 0, "declined": true }),
-                }));
+                let json = json!({ "cancelled": 0, "declined": true });
+                return Ok(Report::new(Exit::Declined, "nothing was cancelled", json));
             }
         }
-        Ok(Box::new(cancel_all(queue, matches.tasks).await?))
-    }
-
-    fn changes(&self) -> bool {
-        !self.dry_run
+        cancel_all(queue, matches.tasks).await
     }
 }
 
@@ -118,54 +108,33 @@ impl Cancel {
     }
 }
 
-async fn cancel_all(queue: &Queue, tasks: Vec<TaskId>) -> Result<All, Failure> {
+async fn cancel_all(queue: &Queue, tasks: Vec<TaskId>) -> Result<Report, Failure> {
     let progress = ProgressBar::new(tasks.len() as u64);
     let mut results = stream::iter(tasks)
         .map(|task| async move { queue.operator.cancel(&task).await })
         .buffer_unordered(AT_ONCE);
-    let mut all = All::default();
+    let (mut cancelled, mut started, mut gone) = (0_u32, 0_u32, 0_u32);
     while let Some(result) = results.next().await {
         match result? {
-            Cancelled::Done => all.cancelled += 1,
-            Cancelled::Is(_) => all.started += 1,
-            Cancelled::NotFound => all.gone += 1,
+            Cancelled::Done => cancelled += 1,
+            // A processor took it meanwhile.
+            Cancelled::Is(_) => started += 1,
+            Cancelled::NotFound => gone += 1,
         }
         progress.inc(1);
     }
     progress.finish_and_clear();
-    Ok(all)
-}
-
-/// The outcome of a cancellation by a filter.
-#[derive(Debug, Default)]
-struct All {
-    cancelled: u32,
-    /// Tasks that a processor took meanwhile.
-    started: u32,
-    /// Tasks that were deleted already.
-    gone: u32,
-}
-
-impl Report for All {
-    fn exit(&self) -> Exit {
-        match self.started {
-            0 => Exit::Done,
-            _ => Exit::NotAll,
-        }
+    let exit = match started {
+        0 => Exit::Done,
+        _ => Exit::NotAll,
+    };
+    let mut text = format!("cancelled: {cancelled}");
+    if started > 0 {
+        text += &format!("; started meanwhile, not cancelled: {started}");
     }
-
-    fn text(&self) -> String {
-        let mut text = format!("cancelled: {}", self.cancelled);
-        if self.started > 0 {
-            text += &format!("; started meanwhile, not cancelled: {}", self.started);
-        }
-        if self.gone > 0 {
-            text += &format!("; already deleted: {}", self.gone);
-        }
-        text
+    if gone > 0 {
+        text += &format!("; already deleted: {gone}");
     }
-
-    fn json(&self) -> Value {
-        json!({ "cancelled": self.cancelled, "started": self.started, "gone": self.gone })
-    }
+    let json = json!({ "cancelled": cancelled, "started": started, "gone": gone });
+    Ok(Report::new(exit, text, json))
 }

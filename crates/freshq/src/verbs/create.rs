@@ -67,7 +67,7 @@ pub(crate) struct Create {
 
 #[async_trait]
 impl VerbOnQueue for Create {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
         let creates = queue.creates.as_deref().ok_or(Failure::NoCreateTasks)?;
         let mut report = Created::default();
         match (&self.file, self.simulate) {
@@ -75,7 +75,7 @@ impl VerbOnQueue for Create {
             (None, Some(count)) => simulate(creates, count as usize, &mut report).await,
             (None, None) => send_lines(creates, vec![self.task()?], &mut report).await,
         }
-        Ok(Box::new(report))
+        Ok(Report::new(report.exit(), report.text(), report.json()))
     }
 }
 
@@ -194,7 +194,7 @@ impl Created {
     }
 }
 
-impl Report for Created {
+impl Created {
     fn exit(&self) -> Exit {
         match (&self.stopped, self.failed.is_empty()) {
             (Some(_), _) => Exit::Failed,

@@ -14,6 +14,7 @@ use clap::Args;
 use futures::{StreamExt, stream};
 use lifo_queue::operate::Find;
 use lifo_queue::task::TaskStatus;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::VerbOnQueue;
@@ -44,7 +45,7 @@ pub(crate) struct Doctor {
 }
 
 /// A problem that doctor found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     /// The resource, for people.
     pub(crate) place: String,
@@ -68,12 +69,8 @@ pub(crate) struct Checkup {
 
 #[async_trait]
 impl VerbOnQueue for Doctor {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
-        Ok(Box::new(Checkup::of(queue).await?))
-    }
-
-    fn changes(&self) -> bool {
-        false
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+        Ok(Checkup::of(queue).await?.report())
     }
 }
 
@@ -106,7 +103,7 @@ async fn state(queue: &Queue, stack: &Stack) -> Result<(usize, Vec<Finding>), Fa
 pub(crate) async fn check_agents(
     queue: &QueueArguments,
     aws: &AwsArguments,
-) -> Result<Box<dyn Report>, Failure> {
+) -> Result<Report, Failure> {
     let (name, stack) = queue.deployed(aws, agents::stack_of).await?;
     let mut checkup = examine(name.clone(), &stack, &stack.stack().await?).await;
     let desk = agents::desk(&name, &aws::sdk_config(aws).await?).await?;
@@ -116,12 +113,12 @@ pub(crate) async fn check_agents(
             .unchecked
             .push(("the pending calls".to_owned(), failure)),
     }
-    Ok(Box::new(checkup))
+    Ok(checkup.report())
 }
 
 /// Finds pending calls for which no agent is queued.
 async fn calls(desk: &dyn Function) -> Result<(usize, Vec<Finding>), Failure> {
-    let queues = agents::send(&agents::Queues {}, desk).await?.json();
+    let queues = desk.send(&json!(agents::Queues {})).await?;
     let depths = queues["queues"].as_array().map_or(&[][..], Vec::as_slice);
     let pending = queues["pending"].as_array().into_iter().flatten();
     let unmatched = pending
@@ -218,7 +215,11 @@ fn is_local(failure: &Failure) -> bool {
     matches!(failure, Failure::NotLocal)
 }
 
-impl Report for Checkup {
+impl Checkup {
+    fn report(&self) -> Report {
+        Report::new(self.exit(), self.text(), self.json())
+    }
+
     fn exit(&self) -> Exit {
         let mut unchecked = self.unchecked.iter();
         let complete = unchecked.all(|(_, failure)| is_local(failure));
@@ -256,21 +257,13 @@ impl Report for Checkup {
     }
 
     fn json(&self) -> Value {
-        let findings = self.findings.iter().map(|finding| {
-            json!({
-                "place": finding.place,
-                "what": finding.what,
-                "why": finding.why,
-                "remedy": finding.remedy,
-            })
-        });
         let unchecked = self.unchecked.iter();
         let unchecked =
             unchecked.map(|(place, failure)| json!({ "place": place, "error": failure.line() }));
         json!({
             "queue": self.queue,
             "checked": self.checked,
-            "findings": findings.collect::<Vec<_>>(),
+            "findings": self.findings,
             "notChecked": unchecked.collect::<Vec<_>>(),
         })
     }

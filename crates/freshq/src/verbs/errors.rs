@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use super::VerbOnQueue;
 use super::list::read_cost;
 use crate::confirm::Prompt;
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::{Report, columns};
@@ -37,12 +36,9 @@ pub(crate) struct Errors {
 
 #[async_trait]
 impl VerbOnQueue for Errors {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
-        Ok(Box::new(self.read(queue).await?))
-    }
-
-    fn changes(&self) -> bool {
-        false
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+        let grouped = self.read(queue).await?;
+        Ok(Report::done(grouped.text(), grouped.json()))
     }
 }
 
@@ -143,11 +139,7 @@ pub(crate) struct Grouped {
     pub(crate) is_complete: bool,
 }
 
-impl Report for Grouped {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
-
+impl Grouped {
     fn text(&self) -> String {
         let head = ["TASKS", "NEWEST", "EXAMPLE", "ERROR"].map(str::to_owned);
         let rows = self.groups.iter().map(|group| {

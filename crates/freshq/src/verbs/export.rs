@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::VerbOnQueue;
 use super::list::{Filter, StatusName, read_cost};
 use crate::confirm::Prompt;
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
@@ -31,8 +30,8 @@ pub(crate) struct Export {
 
 #[async_trait]
 impl VerbOnQueue for Export {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
-        let mut report = Exported::default();
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+        let (mut tasks, mut read, mut pages) = (0, 0, 0);
         let mut output = BufWriter::new(io::stdout());
         for status in self.status.iter().flat_map(|name| name.statuses()) {
             let now = queue.clock.now();
@@ -43,9 +42,9 @@ impl VerbOnQueue for Export {
             };
             loop {
                 let found = queue.operator.find(&find).await?;
-                report.pages += found.pages;
-                report.read += found.items;
-                report.tasks += found.tasks.len();
+                pages += found.pages;
+                read += found.items;
+                tasks += found.tasks.len();
                 for task in found.tasks {
                     let line = Value::Object(task.attributes);
                     writeln!(output, "{line}").map_err(Failure::Terminal)?;
@@ -57,37 +56,11 @@ impl VerbOnQueue for Export {
             }
         }
         output.flush().map_err(Failure::Terminal)?;
-        Ok(Box::new(report))
-    }
-
-    fn changes(&self) -> bool {
-        false
-    }
-}
-
-/// How many tasks were exported, and how much was read.
-#[derive(Debug, Default)]
-struct Exported {
-    tasks: usize,
-    read: usize,
-    pages: u32,
-}
-
-impl Report for Exported {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
-
-    fn text(&self) -> String {
-        let Self { tasks, read, pages } = self;
-        format!("tasks exported: {tasks}; {}", read_cost(*read, *pages))
-    }
-
-    fn json(&self) -> Value {
-        json!({ "exported": self.tasks, "read": { "tasks": self.read, "pages": self.pages } })
-    }
-
-    fn is_note(&self) -> bool {
-        true
+        let text = format!("tasks exported: {tasks}; {}", read_cost(read, pages));
+        let json = json!({ "exported": tasks, "read": { "tasks": read, "pages": pages } });
+        Ok(Report {
+            is_note: true,
+            ..Report::done(text, json)
+        })
     }
 }

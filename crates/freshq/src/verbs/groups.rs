@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 pub(super) use self::change::change;
 use super::VerbOnQueue;
 use crate::confirm::Prompt;
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::overrides;
 use crate::queue::Queue;
@@ -39,15 +38,10 @@ pub(crate) struct Groups {
 
 #[async_trait]
 impl VerbOnQueue for Groups {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
         let (reads, limit) = (self.max_reads as usize, self.limit as usize);
-        Ok(Box::new(
-            GroupsReport::read_from(queue, reads, limit).await?,
-        ))
-    }
-
-    fn changes(&self) -> bool {
-        false
+        let groups = GroupsReport::read_from(queue, reads, limit).await?;
+        Ok(Report::done(groups.text(), groups.json()))
     }
 }
 
@@ -193,11 +187,7 @@ impl Row<'_> {
     }
 }
 
-impl Report for GroupsReport {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
-
+impl GroupsReport {
     fn text(&self) -> String {
         let now = self.now;
         let (rows, all) = self.rows();

@@ -77,7 +77,7 @@ pub(crate) fn parse_concurrency(text: &str) -> Result<NonZeroU16, String> {
 
 #[async_trait]
 impl VerbOnQueue for Limit {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
         let limit = match (self.time, &self.reason) {
             (Some(time), Some(reason)) => {
                 let name = queue.caller.principal().await.to_owned();
@@ -98,60 +98,28 @@ impl VerbOnQueue for Limit {
         let is_off = limit.is_none();
         queue.operator.limit(limit).await?;
         if is_off {
-            return Ok(Box::new(Ended));
+            return Ok(Report::done(
+                "the limit is ended; an active processor applies the deployed settings with its next heartbeat",
+                json!({ "limit": null }),
+            ));
         }
         // Reports the stored limit, because operators and processors act on it.
         let control = queue.store.control().await?;
         let now = queue.clock.now();
-        Ok(Box::new(Limited { now, control }))
-    }
-}
-
-/// The outcome of a limit, with the control item read afterwards.
-#[derive(Debug)]
-struct Limited {
-    now: Millis,
-    control: Control,
-}
-
-impl Report for Limited {
-    fn exit(&self) -> Exit {
-        match self.control.limit(self.now) {
-            Some(_) => Exit::Done,
-            None => Exit::NotAll,
-        }
-    }
-
-    fn text(&self) -> String {
-        match stands(&self.control, self.now) {
-            Some(limit) => format!(
-                "limited to {limit}\na value above the deployed setting has no effect; freshq limit --off ends the limit"
+        let json = json!({ "limit": as_json(&control, now) });
+        Ok(match stands(&control, now) {
+            Some(limit) => Report::done(
+                format!(
+                    "limited to {limit}\na value above the deployed setting has no effect; freshq limit --off ends the limit"
+                ),
+                json,
             ),
-            None => "not limited: another operator ended the limit at the same time".to_owned(),
-        }
-    }
-
-    fn json(&self) -> Value {
-        json!({ "limit": as_json(&self.control, self.now) })
-    }
-}
-
-/// The limit was ended.
-#[derive(Debug)]
-struct Ended;
-
-impl Report for Ended {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
-
-    fn text(&self) -> String {
-        "the limit is ended; an active processor applies the deployed settings with its next heartbeat"
-            .to_owned()
-    }
-
-    fn json(&self) -> Value {
-        json!({ "limit": null })
+            None => Report::new(
+                Exit::NotAll,
+                "not limited: another operator ended the limit at the same time",
+                json,
+            ),
+        })
     }
 }
 

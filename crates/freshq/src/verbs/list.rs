@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 
 use super::{VerbOnQueue, group_name};
 use crate::confirm::Prompt;
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::{Report, columns};
@@ -131,7 +130,7 @@ impl Filter {
 
 #[async_trait]
 impl VerbOnQueue for List {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
         let now = queue.clock.now();
         if self.status == StatusName::Any && self.after.is_some() {
             return Err(Failure::Input {
@@ -171,15 +170,12 @@ impl VerbOnQueue for List {
         progress.finish_and_clear();
         all.tasks.sort_by_key(|task| Reverse(task.created));
         all.tasks.truncate(self.limit as usize);
-        Ok(Box::new(Listed {
+        let listed = Listed {
             now,
             found: all,
             status: self.status,
-        }))
-    }
-
-    fn changes(&self) -> bool {
-        false
+        };
+        Ok(Report::done(listed.text(), listed.json()))
     }
 }
 
@@ -227,32 +223,6 @@ impl Listed {
             },
             _ => "settled".to_owned(),
         }
-    }
-}
-
-/// How much was read, for people. Each task costs one read unit per 4 KB.
-pub(super) fn read_cost(tasks: usize, pages: u32) -> String {
-    format!("tasks read: {tasks}; pages of the index: {pages}")
-}
-
-/// The first characters of the payload as JSON, which has no control characters; empty without one.
-pub(crate) fn payload_preview(task: &FoundTask, width: usize) -> String {
-    let payload = task.attributes.get(schema::PAYLOAD);
-    payload.map_or_else(String::new, |payload| {
-        shortened(&payload.to_string(), width)
-    })
-}
-
-fn shortened(text: &str, width: usize) -> String {
-    match text.char_indices().nth(width) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
-}
-
-impl Report for Listed {
-    fn exit(&self) -> Exit {
-        Exit::Done
     }
 
     fn text(&self) -> String {
@@ -304,5 +274,25 @@ impl Report for Listed {
             "read": { "tasks": self.found.items, "pages": self.found.pages },
             "after": self.found.next.as_ref().filter(|_| !self.is_any()).map(ToString::to_string),
         })
+    }
+}
+
+/// How much was read, for people. Each task costs one read unit per 4 KB.
+pub(super) fn read_cost(tasks: usize, pages: u32) -> String {
+    format!("tasks read: {tasks}; pages of the index: {pages}")
+}
+
+/// The first characters of the payload as JSON, which has no control characters; empty without one.
+pub(crate) fn payload_preview(task: &FoundTask, width: usize) -> String {
+    let payload = task.attributes.get(schema::PAYLOAD);
+    payload.map_or_else(String::new, |payload| {
+        shortened(&payload.to_string(), width)
+    })
+}
+
+fn shortened(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }

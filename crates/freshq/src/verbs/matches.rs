@@ -2,10 +2,9 @@
 
 use lifo_queue::operate::Find;
 use lifo_queue::task::TaskId;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::list::read_cost;
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
@@ -16,11 +15,9 @@ const BATCH: usize = 1_000;
 /// Maximum number of ids that are printed.
 const SHOWN: usize = 20;
 
-/// The tasks that match a search, and how much was read.
-#[derive(Debug)]
+/// The tasks, and how much was read.
+#[derive(Debug, Default)]
 pub(super) struct Matches {
-    /// The verb of the dry run.
-    verb: &'static str,
     pub(super) tasks: Vec<TaskId>,
     read: usize,
     pages: u32,
@@ -31,22 +28,13 @@ impl Matches {
     ///
     /// # Errors
     /// [`Failure`]: the table could not be read.
-    pub(super) async fn read(
-        queue: &Queue,
-        find: Find,
-        verb: &'static str,
-    ) -> Result<Self, Failure> {
+    pub(super) async fn read(queue: &Queue, find: Find) -> Result<Self, Failure> {
         let mut find = Find {
             limit: BATCH,
             max_items: BATCH,
             ..find
         };
-        let mut matches = Self {
-            verb,
-            tasks: Vec::new(),
-            read: 0,
-            pages: 0,
-        };
+        let mut matches = Self::default();
         loop {
             let found = queue.operator.find(&find).await?;
             matches.pages += found.pages;
@@ -61,42 +49,26 @@ impl Matches {
     }
 }
 
-impl Report for Matches {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
-
-    fn text(&self) -> String {
-        let Self {
-            verb,
-            tasks,
-            read,
-            pages,
-        } = self;
+impl Matches {
+    /// The report of a dry run of this verb.
+    pub(super) fn report(&self, verb: &str) -> Report {
+        let Self { tasks, read, pages } = self;
         let ids = tasks.iter().take(SHOWN).map(|task| format!("\n{task}"));
         let more = match tasks.len().saturating_sub(SHOWN) {
             0 => String::new(),
             more => format!("\nand {more} more"),
         };
-        format!(
+        let text = format!(
             "tasks to {verb}: {}; {}{}{more}",
             tasks.len(),
             read_cost(*read, *pages),
             ids.collect::<String>()
-        )
-    }
-
-    fn json(&self) -> Value {
-        let Self {
-            verb,
-            tasks,
-            read,
-            pages,
-        } = self;
-        let name = match *verb {
+        );
+        let name = match verb {
             "redrive" => "wouldRedrive",
             _ => "wouldCancel",
         };
-        json!({ name: tasks, "read": { "tasks": read, "pages": pages } })
+        let json = json!({ name: tasks, "read": { "tasks": read, "pages": pages } });
+        Report::done(text, json)
     }
 }

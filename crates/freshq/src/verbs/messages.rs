@@ -12,10 +12,9 @@ use serde_json::{Value, json};
 use crate::account::Caller;
 use crate::aws::{self, AwsArguments};
 use crate::deployed::{Deployed, Kind, Message, Resource, Stack};
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::QueueArguments;
-use crate::report::{Change, Report, two_columns};
+use crate::report::{Report, two_columns};
 use crate::time_format::{exact, relative};
 use crate::{agents, stack};
 
@@ -49,30 +48,21 @@ impl Messages {
         &self,
         queue: &QueueArguments,
         aws: &AwsArguments,
-    ) -> Result<Box<dyn Report>, Failure> {
+    ) -> Result<Report, Failure> {
         let of = if self.agents {
             agents::stack_of
         } else {
             stack::name_of
         };
         let (name, deployed) = queue.deployed(aws, of).await?;
-        let change = match (&self.delete, &self.retry) {
-            (Some(id), _) => Some(change::delete(&deployed, id).await?),
-            (None, Some(id)) => Some(change::retry(&deployed, id, SystemClock.now()).await?),
-            (None, None) => None,
+        let now = SystemClock.now();
+        let changed = match (&self.delete, &self.retry) {
+            (Some(id), _) => change::delete(&deployed, id).await?,
+            (None, Some(id)) => change::retry(&deployed, id, now).await?,
+            (None, None) => return received(name, &deployed, now).await,
         };
-        if let Some(changed) = change {
-            let caller = Caller::new(&aws::sdk_config(aws).await?);
-            let account = caller.account().await.clone();
-            return Ok(Box::new(Change {
-                report: Box::new(changed),
-                queue: name,
-                account,
-            }));
-        }
-        Ok(Box::new(
-            received(name, &deployed, SystemClock.now()).await?,
-        ))
+        let caller = Caller::new(&aws::sdk_config(aws).await?);
+        Ok(changed.report().of_change(&name, caller.account().await))
     }
 }
 
@@ -83,16 +73,14 @@ fn failure_queues(stack: &Stack) -> Vec<&Resource> {
     stack.resources.iter().filter(takes).collect()
 }
 
-async fn received(name: String, deployed: &dyn Deployed, now: Millis) -> Result<Received, Failure> {
+async fn received(name: String, deployed: &dyn Deployed, now: Millis) -> Result<Report, Failure> {
     let stack = deployed.stack().await?;
     let queues = failure_queues(&stack).into_iter();
     let reads: Vec<_> = queues.map(|queue| one(deployed, &queue.id)).collect();
     let queues = stream::iter(reads).buffered(READS_AT_ONCE).try_collect();
-    Ok(Received {
-        name,
-        now,
-        queues: queues.await?,
-    })
+    let queues = queues.await?;
+    let received = Received { name, now, queues };
+    Ok(Report::done(received.text(), received.json()))
 }
 
 async fn one(deployed: &dyn Deployed, url: &str) -> Result<(String, Vec<Message>), Failure> {
@@ -139,11 +127,7 @@ impl Received {
     }
 }
 
-impl Report for Received {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
-
+impl Received {
     fn text(&self) -> String {
         let holding = self
             .queues

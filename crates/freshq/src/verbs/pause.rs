@@ -11,14 +11,14 @@ use lifo_queue::observed::LastResponse;
 use lifo_queue::store::Written;
 use lifo_queue::task::{GroupName, TaskStatus};
 use lifo_queue::time::Millis;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{VerbOnQueue, group_name, groups};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::{Declined, Report};
+use crate::report::Report;
 use crate::time_format::{exact, parse_duration, rough};
 
 /// Longest pause without a question: the default of `tasks.defaultTtl`. In a longer one, tasks
@@ -71,16 +71,10 @@ impl Pause {
 
 #[async_trait]
 impl VerbOnQueue for Pause {
-    async fn run(
-        &self,
-        queue: &Queue,
-        prompt: &mut dyn Prompt,
-    ) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure> {
         if self.declines(queue, prompt).await? {
-            return Ok(Box::new(Declined {
-                text: "not paused",
-                json: json!({ "paused": false, "declined": true }),
-            }));
+            let json = json!({ "paused": false, "declined": true });
+            return Ok(Report::new(Exit::Declined, "not paused", json));
         }
         let author = queue.caller.principal().await;
         if let Some(group) = &self.group {
@@ -106,65 +100,29 @@ impl VerbOnQueue for Pause {
         // If the client repeated a write that had succeeded, the table rejected the repetition. The
         // stored pause is then the requested one.
         let is_ours = |until| written == Written::Done || (earliest..=latest).contains(&until);
-        let outcome = match control.paused_until {
-            None => Outcome::Ended,
-            Some(until) if is_ours(until) => Outcome::Paused,
-            Some(_) => Outcome::LongerStands,
-        };
-        let now = queue.clock.now();
-        Ok(Box::new(Paused {
-            outcome,
-            now,
-            control,
-        }))
-    }
-}
-
-/// The outcome of a pause, with the control item read afterwards.
-#[derive(Debug)]
-struct Paused {
-    outcome: Outcome,
-    now: Millis,
-    control: Control,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Paused,
-    LongerStands,
-    /// Another operator resumed the queue at the same time.
-    Ended,
-}
-
-impl Report for Paused {
-    fn exit(&self) -> Exit {
-        match self.outcome {
-            Outcome::Paused => Exit::Done,
-            Outcome::LongerStands | Outcome::Ended => Exit::NotAll,
-        }
-    }
-
-    fn text(&self) -> String {
-        let stands = stands(&self.control, self.now).unwrap_or_default();
-        match self.outcome {
-            Outcome::Paused => {
-                format!("paused {stands}\nrunning tasks finish; freshq resume ends the pause")
-            }
-            Outcome::LongerStands => format!(
-                "not changed: a longer pause exists, {stands}\nto shorten it, end it first with freshq resume"
+        let stands = stands(&control, queue.clock.now()).unwrap_or_default();
+        let (exit, text) = match control.paused_until {
+            None => (
+                Exit::NotAll,
+                "not paused: another operator resumed the queue at the same time".to_owned(),
             ),
-            Outcome::Ended => {
-                "not paused: another operator resumed the queue at the same time".to_owned()
-            }
-        }
-    }
-
-    fn json(&self) -> Value {
-        json!({
-            "paused": self.outcome == Outcome::Paused,
-            "until": self.control.paused_until.map(exact),
-            "reason": self.control.pause_reason,
-        })
+            Some(until) if is_ours(until) => (
+                Exit::Done,
+                format!("paused {stands}\nrunning tasks finish; freshq resume ends the pause"),
+            ),
+            Some(_) => (
+                Exit::NotAll,
+                format!(
+                    "not changed: a longer pause exists, {stands}\nto shorten it, end it first with freshq resume"
+                ),
+            ),
+        };
+        let json = json!({
+            "paused": exit == Exit::Done,
+            "until": control.paused_until.map(exact),
+            "reason": control.pause_reason,
+        });
+        Ok(Report::new(exit, text, json))
     }
 }
 

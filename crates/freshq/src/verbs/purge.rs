@@ -10,7 +10,7 @@ use lifo_queue::depth;
 use lifo_queue::operate::PurgeReport;
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::Millis;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{VerbOnQueue, failed_changes, pause};
 use crate::confirm::Prompt;
@@ -33,17 +33,18 @@ pub(crate) struct Purge {
 
 #[async_trait]
 impl VerbOnQueue for Purge {
-    async fn run(
-        &self,
-        queue: &Queue,
-        prompt: &mut dyn Prompt,
-    ) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure> {
         let name = match &self.confirm {
             Some(name) => name.clone(),
             None => prompt.answer(&self.question(queue).await?, "--confirm TABLE")?,
         };
         if name.trim() != queue.table {
-            return Ok(Box::new(Declined(queue.table.clone())));
+            let text = format!(
+                "nothing was deleted: that is not the name of the table, {}",
+                queue.table
+            );
+            let json = json!({ "deleted": 0, "declined": true });
+            return Ok(Report::new(Exit::Declined, text, json));
         }
         let author = queue.caller.principal().await;
         queue.operator.pause(PAUSE, "freshq purge", author).await?;
@@ -54,11 +55,8 @@ impl VerbOnQueue for Purge {
         });
         let purged = purged.await;
         progress.finish_and_clear();
-        Ok(Box::new(Purged {
-            report: purged?,
-            now: queue.clock.now(),
-            control: queue.store.control().await?,
-        }))
+        let (purged, now) = (purged?, queue.clock.now());
+        Ok(report(&purged, &queue.store.control().await?, now))
     }
 }
 
@@ -79,72 +77,30 @@ impl Purge {
 }
 
 /// The outcome of a purge, with the control item read afterwards.
-#[derive(Debug)]
-struct Purged {
-    report: PurgeReport,
-    now: Millis,
-    control: Control,
-}
-
-impl Report for Purged {
-    fn exit(&self) -> Exit {
-        match self.report.left {
-            _ if !self.report.failed.is_empty() => Exit::Failed,
-            0 => Exit::Done,
-            _ => Exit::NotAll,
-        }
+fn report(purged: &PurgeReport, control: &Control, now: Millis) -> Report {
+    let PurgeReport {
+        deleted,
+        gone,
+        left,
+        failed,
+    } = purged;
+    let exit = match left {
+        _ if !failed.is_empty() => Exit::Failed,
+        0 => Exit::Done,
+        _ => Exit::NotAll,
+    };
+    let mut text = format!("deleted: {deleted}");
+    if *gone > 0 {
+        text += &format!("; already deleted: {gone}");
     }
-
-    fn text(&self) -> String {
-        let PurgeReport {
-            deleted,
-            gone,
-            left,
-            failed,
-        } = &self.report;
-        let mut text = format!("deleted: {deleted}");
-        if *gone > 0 {
-            text += &format!("; already deleted: {gone}");
-        }
-        if *left > 0 {
-            text += &format!("; now running, not deleted: {left}");
-        }
-        text += &failed_changes::text(failed);
-        if let Some(stands) = pause::stands(&self.control, self.now) {
-            text += &format!("\nthe queue is paused {stands}; freshq resume ends the pause");
-        }
-        text
+    if *left > 0 {
+        text += &format!("; now running, not deleted: {left}");
     }
-
-    fn json(&self) -> Value {
-        let PurgeReport {
-            deleted,
-            gone,
-            left,
-            failed,
-        } = &self.report;
-        let failed = failed_changes::json(failed);
-        json!({ "deleted": deleted, "gone": gone, "left": left, "failed": failed })
+    text += &failed_changes::text(failed);
+    if let Some(stands) = pause::stands(control, now) {
+        text += &format!("\nthe queue is paused {stands}; freshq resume ends the pause");
     }
-}
-
-/// The operator gave another name than that of the table. Holds the name of the table.
-#[derive(Debug)]
-struct Declined(String);
-
-impl Report for Declined {
-    fn exit(&self) -> Exit {
-        Exit::Declined
-    }
-
-    fn text(&self) -> String {
-        format!(
-            "nothing was deleted: that is not the name of the table, {}",
-            self.0
-        )
-    }
-
-    fn json(&self) -> Value {
-        json!({ "deleted": 0, "declined": true })
-    }
+    let failed = failed_changes::json(failed);
+    let json = json!({ "deleted": deleted, "gone": gone, "left": left, "failed": failed });
+    Report::new(exit, text, json)
 }

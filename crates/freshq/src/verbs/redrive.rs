@@ -9,7 +9,7 @@ use lifo_queue::depth;
 use lifo_queue::operate::{Find, OperateError, RedriveReport};
 use lifo_queue::store::Redriven;
 use lifo_queue::task::{TaskId, TaskStatus};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::matches::Matches;
 use super::task_outcomes::{Outcome, TaskOutcomes};
@@ -18,7 +18,7 @@ use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::{Declined, Report};
+use crate::report::Report;
 use crate::time_format;
 
 /// Retries failed tasks: attempts from 0, a new expiry, the original age.
@@ -48,26 +48,18 @@ pub(crate) struct Redrive {
 
 #[async_trait]
 impl VerbOnQueue for Redrive {
-    async fn run(
-        &self,
-        queue: &Queue,
-        prompt: &mut dyn Prompt,
-    ) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure> {
         match (self.all || self.error.is_some(), self.dry_run) {
-            (false, _) => Ok(Box::new(self.redrive_each(queue).await)),
+            (false, _) => Ok(self.redrive_each(queue).await.report()),
             (true, true) => {
                 let find = Find {
                     error: self.error.clone(),
                     ..Find::newest(TaskStatus::Failure, usize::MAX)
                 };
-                Ok(Box::new(Matches::read(queue, find, "redrive").await?))
+                Ok(Matches::read(queue, find).await?.report("redrive"))
             }
             (true, false) => self.redrive_all(queue, prompt).await,
         }
-    }
-
-    fn changes(&self) -> bool {
-        !self.dry_run
     }
 }
 
@@ -92,16 +84,12 @@ impl Redrive {
         report
     }
 
-    async fn redrive_all(
-        &self,
-        queue: &Queue,
-        prompt: &mut dyn Prompt,
-    ) -> Result<Box<dyn Report>, Failure> {
+    async fn redrive_all(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure> {
         if !self.yes {
             let now = queue.clock.now();
             let failed = depth::measure(&*queue.store, TaskStatus::Failure, None, now).await?;
             if failed.count == 0 && failed.exact {
-                return Ok(Box::new(All(RedriveReport::default())));
+                return Ok(of_all(&RedriveReport::default()));
             }
             let which = match &self.error {
                 None => String::new(),
@@ -113,52 +101,40 @@ impl Redrive {
                 time_format::rough(self.ttl),
             );
             if !prompt.confirms(&question, "--yes")? {
-                return Ok(Box::new(Declined {
-                    text: "nothing was redriven",
-                    json: json!({ "redriven": 0, "declined": true }),
-                }));
+                let json = json!({ "redriven": 0, "declined": true });
+                return Ok(Report::new(Exit::Declined, "nothing was redriven", json));
             }
         }
         let report = match &self.error {
             None => queue.operator.redrive_all(self.ttl).await?,
             Some(text) => queue.operator.redrive_by_error(text, self.ttl).await?,
         };
-        Ok(Box::new(All(report)))
+        Ok(of_all(&report))
     }
 }
 
 /// The outcome of a redrive with `--all` or `--error`.
-#[derive(Debug)]
-struct All(RedriveReport);
-
-impl Report for All {
-    fn exit(&self) -> Exit {
-        match self.0.lost {
-            _ if !self.0.failed.is_empty() => Exit::Failed,
-            0 => Exit::Done,
-            _ => Exit::NotAll,
-        }
+fn of_all(report: &RedriveReport) -> Report {
+    let RedriveReport {
+        redriven,
+        lost,
+        failed,
+        wake,
+    } = report;
+    let exit = match lost {
+        _ if !failed.is_empty() => Exit::Failed,
+        0 => Exit::Done,
+        _ => Exit::NotAll,
+    };
+    let mut text = format!("redriven: {redriven}");
+    if *lost > 0 {
+        text += &format!("; changed or deleted meanwhile: {lost}");
     }
-
-    fn text(&self) -> String {
-        let mut text = format!("redriven: {}", self.0.redriven);
-        if self.0.lost > 0 {
-            text += &format!("; changed or deleted meanwhile: {}", self.0.lost);
-        }
-        if let Some(wake) = self.0.wake {
-            text += &format!("; {}", wake::text(wake));
-        }
-        text + &failed_changes::text(&self.0.failed)
+    if let Some(wake) = wake {
+        text += &format!("; {}", wake::text(*wake));
     }
-
-    fn json(&self) -> Value {
-        let RedriveReport {
-            redriven,
-            lost,
-            failed,
-            wake,
-        } = &self.0;
-        let failed = failed_changes::json(failed);
-        json!({ "redriven": redriven, "lost": lost, "failed": failed, "wake": wake.map(wake::name) })
-    }
+    text += &failed_changes::text(failed);
+    let failed = failed_changes::json(failed);
+    let json = json!({ "redriven": redriven, "lost": lost, "failed": failed, "wake": wake.map(wake::name) });
+    Report::new(exit, text, json)
 }

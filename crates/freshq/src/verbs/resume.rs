@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use clap::Args;
 use lifo_queue::control::GroupChange;
 use lifo_queue::task::GroupName;
+use serde_json::json;
 
-use super::wake::WakeUp;
-use super::{VerbOnQueue, group_name, groups, pause};
+use super::{VerbOnQueue, group_name, groups, pause, wake};
 use crate::confirm::Prompt;
 use crate::failure::Failure;
 use crate::queue::Queue;
@@ -22,17 +22,20 @@ pub(crate) struct Resume {
 
 #[async_trait]
 impl VerbOnQueue for Resume {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
         if let Some(group) = &self.group {
             return groups::change(queue, group, GroupChange::Pause(None)).await;
         }
         let control = queue.store.control().await?;
         let ended = pause::stands(&control, queue.clock.now());
         let wake = queue.operator.resume().await?;
-        Ok(Box::new(WakeUp {
-            resumed: true,
-            ended: ended.filter(|_| control.is_paused(queue.clock.now())),
-            wake,
-        }))
+        let ended = ended.filter(|_| control.is_paused(queue.clock.now()));
+        let ended = ended.map(|pause| format!("\nthe ended pause: {pause}"));
+        let ended = ended.unwrap_or_default();
+        Ok(Report::new(
+            wake::exit(wake),
+            format!("resumed: {}{ended}", wake::text(wake)),
+            json!({ "resumed": true, "wake": wake::name(wake) }),
+        ))
     }
 }

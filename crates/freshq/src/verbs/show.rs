@@ -25,19 +25,16 @@ pub(crate) struct Show {
 
 #[async_trait]
 impl VerbOnQueue for Show {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
         let attributes = queue.operator.show(&self.task).await?;
         Ok(match attributes {
-            None => Box::new(NotFound(self.task.clone())),
-            Some(attributes) => Box::new(Shown {
-                now: queue.clock.now(),
-                attributes,
-            }),
+            None => Report::new(Exit::NotAll, missing(&self.task), json!({ "task": null })),
+            Some(attributes) => {
+                let now = queue.clock.now();
+                let shown = Shown { now, attributes };
+                Report::done(shown.text(), shown.json())
+            }
         })
-    }
-
-    fn changes(&self) -> bool {
-        false
     }
 }
 
@@ -108,20 +105,6 @@ impl Shown {
             None => (name.to_owned(), text),
         }
     }
-}
-
-/// The status for people. A direct writer may have misspelled it.
-fn status(text: &str) -> String {
-    match text.parse::<StatusKey>() {
-        Ok(_) => text.to_owned(),
-        Err(unknown) => format!("{text}: no processor reads this task, because {unknown}"),
-    }
-}
-
-impl Report for Shown {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
 
     fn text(&self) -> String {
         let timeline = self
@@ -148,23 +131,17 @@ impl Report for Shown {
     }
 }
 
-/// No task has this id.
-#[derive(Debug)]
-struct NotFound(TaskId);
+/// The message that no task has this id.
+pub(crate) fn missing(task: &TaskId) -> String {
+    format!(
+        "task {task} does not exist: it was never created, or it was cancelled, purged or deleted after its expiry"
+    )
+}
 
-impl Report for NotFound {
-    fn exit(&self) -> Exit {
-        Exit::NotAll
-    }
-
-    fn text(&self) -> String {
-        let task = &self.0;
-        format!(
-            "task {task} does not exist: it was never created, or it was cancelled, purged or deleted after its expiry"
-        )
-    }
-
-    fn json(&self) -> Value {
-        json!({ "task": null })
+/// The status for people. A direct writer may have misspelled it.
+fn status(text: &str) -> String {
+    match text.parse::<StatusKey>() {
+        Ok(_) => text.to_owned(),
+        Err(unknown) => format!("{text}: no processor reads this task, because {unknown}"),
     }
 }

@@ -7,12 +7,10 @@ use clap::Args;
 use lifo_queue::control::ProcessorLease;
 use lifo_queue::operate::{self, Keys};
 use lifo_queue::time::Millis;
-use serde_json::Value;
 
 use super::{VerbOnQueue, breaker, limit, pause};
 use crate::account::Account;
 use crate::confirm::Prompt;
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::overrides::Unusual;
 use crate::queue::Queue;
@@ -34,21 +32,18 @@ pub(crate) struct Status {}
 
 #[async_trait]
 impl VerbOnQueue for Status {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
         let (status, account) = tokio::join!(queue.operator.status(), queue.caller.account());
         let status = status?;
-        Ok(Box::new(StatusReport {
+        let report = StatusReport {
             queue: queue.name.clone(),
             account: account.clone(),
             created: sample::created(queue, status.now).await?,
             next_start: sample::next_start(queue, status.now).await?,
             groups: Unusual::of(&queue.store.groups().await?, status.now),
             status,
-        }))
-    }
-
-    fn changes(&self) -> bool {
-        false
+        };
+        Ok(Report::done(report.text(), report.json()))
     }
 }
 
@@ -302,26 +297,16 @@ impl StatusReport {
         ];
         first.into_iter().chain(groups).chain(rest).collect()
     }
+
+    fn text(&self) -> String {
+        two_columns(self.rows())
+    }
 }
 
 fn holder(lease: &ProcessorLease, now: Millis) -> &'static str {
     match lease.until > now {
         true => "active, its lease until",
         false => "probably crashed, its lease expired",
-    }
-}
-
-impl Report for StatusReport {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
-
-    fn text(&self) -> String {
-        two_columns(self.rows())
-    }
-
-    fn json(&self) -> Value {
-        self.as_json()
     }
 }
 

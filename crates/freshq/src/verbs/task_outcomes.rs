@@ -85,7 +85,11 @@ impl Outcome {
     }
 }
 
-impl Report for TaskOutcomes {
+impl TaskOutcomes {
+    pub(super) fn report(&self) -> Report {
+        Report::new(self.exit(), self.text(), self.json())
+    }
+
     fn exit(&self) -> Exit {
         let exits = self.outcomes.iter().map(|(_, outcome)| outcome.exit());
         exits.max().unwrap_or(Exit::Done)

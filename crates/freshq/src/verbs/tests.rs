@@ -84,7 +84,7 @@ impl World {
     }
 
     /// Runs a verb on this world's store.
-    async fn run(&mut self, verb: &impl VerbOnQueue) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&mut self, verb: &impl VerbOnQueue) -> Result<Report, Failure> {
         self.run_on(self.store.clone(), verb).await
     }
 
@@ -93,7 +93,7 @@ impl World {
         &mut self,
         store: Arc<dyn QueueStore>,
         verb: &impl VerbOnQueue,
-    ) -> Result<Box<dyn Report>, Failure> {
+    ) -> Result<Report, Failure> {
         let (topics, clock) = (self.topics.clone(), self.clock.clone());
         let (name, caller) = ("LifoQueue-dev".to_owned(), Caller::of(ACCOUNT));
         let mut queue = Queue::new(name, caller, store, topics, clock);
@@ -104,8 +104,8 @@ impl World {
     /// Runs a verb, and expects its first line and its exit code.
     async fn expect(&mut self, verb: &impl VerbOnQueue, line: &str, exit: Exit) {
         let report = self.run(verb).await.unwrap();
-        let text = report.text();
-        assert_eq!((text.lines().next(), report.exit()), (Some(line), exit));
+        let text = report.text;
+        assert_eq!((text.lines().next(), report.exit), (Some(line), exit));
     }
 }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use clap::Args;
 use lifo_queue::wake;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::VerbOnQueue;
 use crate::confirm::Prompt;
@@ -18,49 +18,17 @@ pub(crate) struct Wake {}
 
 #[async_trait]
 impl VerbOnQueue for Wake {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
         let wake = queue.operator.wake().await?;
-        Ok(Box::new(WakeUp {
-            resumed: false,
-            ended: None,
-            wake,
-        }))
+        let json = json!({ "wake": name(wake) });
+        Ok(Report::new(exit(wake), text(wake), json))
     }
 }
 
-/// The outcome of a wake-up, and whether a pause was ended first.
-#[derive(Debug)]
-pub(super) struct WakeUp {
-    pub(super) resumed: bool,
-    /// The pause that was ended, for people; `None` if the queue was not paused.
-    pub(super) ended: Option<String>,
-    pub(super) wake: wake::Wake,
-}
-
-impl Report for WakeUp {
-    fn exit(&self) -> Exit {
-        match self.wake {
-            wake::Wake::Paused => Exit::NotAll,
-            _ => Exit::Done,
-        }
-    }
-
-    fn text(&self) -> String {
-        match self.resumed {
-            true => {
-                let ended = self.ended.as_ref();
-                let ended = ended.map(|pause| format!("\nthe ended pause: {pause}"));
-                format!("resumed: {}{}", text(self.wake), ended.unwrap_or_default())
-            }
-            false => text(self.wake).to_owned(),
-        }
-    }
-
-    fn json(&self) -> Value {
-        match self.resumed {
-            true => json!({ "resumed": true, "wake": name(self.wake) }),
-            false => json!({ "wake": name(self.wake) }),
-        }
+pub(super) fn exit(wake: wake::Wake) -> Exit {
+    match wake {
+        wake::Wake::Paused => Exit::NotAll,
+        _ => Exit::Done,
     }
 }
 

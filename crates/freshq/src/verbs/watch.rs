@@ -11,12 +11,11 @@ use clap::Args;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::keys::{Action, Keys, Mode};
 use super::{Pause, Resume, Show, VerbOnQueue};
 use crate::confirm::Prompt;
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
@@ -41,15 +40,13 @@ pub(crate) struct Watch {
 
 #[async_trait]
 impl VerbOnQueue for Watch {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
         let mut history = History::default();
         if self.once {
             history.add(sample::take(queue).await?);
             let json = history.last.as_ref().map(Sample::json);
-            return Ok(Box::new(Printed {
-                view: printed(&queue.name, &history, PRINTED, &Keys::default())?,
-                json: json.unwrap_or_default(),
-            }));
+            let view = printed(&queue.name, &history, PRINTED, &Keys::default())?;
+            return Ok(Report::done(view, json.unwrap_or_default()));
         }
         if !io::stdout().is_terminal() {
             return Err(Failure::NoScreen);
@@ -57,11 +54,12 @@ impl VerbOnQueue for Watch {
         let mut terminal = ratatui::try_init().map_err(Failure::Terminal)?;
         let ended = self.watch(queue, &mut history, &mut terminal).await;
         ratatui::restore();
-        ended.map(|()| -> Box<dyn Report> { Box::new(Watched(history.looks())) })
-    }
-
-    fn changes(&self) -> bool {
-        false
+        ended?;
+        let looks = history.looks();
+        Ok(Report {
+            is_note: true,
+            ..Report::done(format!("samples taken: {looks}"), json!({ "looks": looks }))
+        })
     }
 }
 
@@ -116,7 +114,7 @@ async fn carry_out(queue: &Queue, action: Action) -> String {
         }
     };
     match outcome {
-        Ok(report) => report.text(),
+        Ok(report) => report.text,
         Err(failure) => failure.line(),
     }
 }
@@ -168,49 +166,6 @@ fn printed(
         line.trim_end().to_owned()
     });
     Ok(lines.collect::<Vec<_>>().join("\n").trim_end().to_owned())
-}
-
-/// One sample as a view, and its figures.
-#[derive(Debug)]
-struct Printed {
-    view: String,
-    json: Value,
-}
-
-impl Report for Printed {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
-
-    fn text(&self) -> String {
-        self.view.clone()
-    }
-
-    fn json(&self) -> Value {
-        self.json.clone()
-    }
-}
-
-/// The number of samples that succeeded.
-#[derive(Debug)]
-struct Watched(u32);
-
-impl Report for Watched {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
-
-    fn text(&self) -> String {
-        format!("samples taken: {}", self.0)
-    }
-
-    fn json(&self) -> Value {
-        json!({ "looks": self.0 })
-    }
-
-    fn is_note(&self) -> bool {
-        true
-    }
 }
 
 #[cfg(test)]

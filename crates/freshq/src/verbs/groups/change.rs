@@ -18,30 +18,34 @@ pub(in crate::verbs) async fn change(
     queue: &Queue,
     group: &GroupName,
     change: GroupChange,
-) -> Result<Box<dyn Report>, Failure> {
+) -> Result<Report, Failure> {
     let changed = queue.operator.change_group(group, &change).await?;
     // Reports the stored state, because operators and processors act on it.
     let states = queue.store.groups().await?;
-    Ok(Box::new(Changed {
+    let changed = Changed {
         now: queue.clock.now(),
-        group: group.clone(),
+        group,
         change,
         changed,
         states,
-    }))
+    };
+    let exit = match changed.is_in_effect() {
+        true => Exit::Done,
+        false => Exit::NotAll,
+    };
+    Ok(Report::new(exit, changed.text(), changed.json()))
 }
 
 /// The outcome of a change of one group.
-#[derive(Debug)]
-struct Changed {
+struct Changed<'a> {
     now: Millis,
-    group: GroupName,
+    group: &'a GroupName,
     change: GroupChange,
     changed: GroupChanged,
     states: GroupStates,
 }
 
-impl Changed {
+impl Changed<'_> {
     fn row(&self) -> (Option<&OperatorLimit>, Option<&GroupPause>) {
         let one = self.states.overrides.get(self.group.as_str());
         (
@@ -58,15 +62,6 @@ impl Changed {
                 GroupChange::Limit(wanted) => wanted.is_some() == limit.is_some(),
                 GroupChange::Pause(wanted) => wanted.is_some() == pause.is_some(),
             }
-    }
-}
-
-impl Report for Changed {
-    fn exit(&self) -> Exit {
-        match self.is_in_effect() {
-            true => Exit::Done,
-            false => Exit::NotAll,
-        }
     }
 
     fn text(&self) -> String {

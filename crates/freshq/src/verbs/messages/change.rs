@@ -131,17 +131,14 @@ pub(super) fn target<'a>(
     }
 }
 
-impl Report for Changed {
-    fn exit(&self) -> Exit {
-        match self.queue {
+impl Changed {
+    pub(super) fn report(&self) -> Report {
+        let exit = match self.queue {
             Some(_) => Exit::Done,
             None => Exit::NotAll,
-        }
-    }
-
-    fn text(&self) -> String {
+        };
         let id = &self.id;
-        match (&self.queue, &self.target) {
+        let text = match (&self.queue, &self.target) {
             (None, _) => format!(
                 "no queue has the message {id}, or it is invisible: repeat the command after 20 s"
             ),
@@ -149,15 +146,13 @@ impl Report for Changed {
             (Some(queue), Some(target)) => {
                 format!("message {id} sent again to {target}, and deleted from {queue}")
             }
-        }
-    }
-
-    fn json(&self) -> Value {
-        json!({
+        };
+        let json = json!({
             "deleted": self.queue.is_some(),
-            "messageId": self.id,
+            "messageId": id,
             "queue": self.queue,
             "sentTo": self.target,
-        })
+        });
+        Report::new(exit, text, json)
     }
 }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::deployed::Stack;
+use crate::exit::Exit;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
@@ -81,7 +82,7 @@ fn message(id: &str, seconds_ago: i64, body: &str) -> Message {
     }
 }
 
-async fn report(messages: Vec<Message>) -> Received {
+async fn report(messages: Vec<Message>) -> Report {
     let name = "LifoQueue-dev".to_owned();
     received(name, &Fake(messages, Mutex::default()), NOW)
         .await
@@ -111,9 +112,9 @@ sent    2027-01-15T07:59:55.000Z, 5s ago
 id      m-2
 reason  ttl: it is 0
 body    {\"ttl\":0}";
-    assert_eq!(report.text(), expected);
-    assert_eq!(report.exit(), Exit::Done);
-    let json = report.json();
+    assert_eq!(report.text, expected);
+    assert_eq!(report.exit, Exit::Done);
+    let json = report.json;
     assert_eq!(json["queues"].as_array().unwrap().len(), 2);
     let first = &json["queues"][0];
     assert_eq!(first["queue"], "https://sqs/1/the-dead");
@@ -125,16 +126,16 @@ async fn text_output_truncates_long_bodies_and_json_does_not() {
     let body = "ä".repeat(BODY + 1);
     let messages = vec![message("m", 1, &body); 10];
     let report = report(messages).await;
-    let text = report.text();
+    let text = report.text;
     assert!(text.starts_with("https://sqs/1/the-dead\nmessages: 10 or more\n"));
     let cut = format!("{}… (--output json prints all of it)", "ä".repeat(BODY));
     assert!(text.ends_with(&cut), "{text}");
-    assert_eq!(report.json()["queues"][0]["messages"][9]["body"], body);
+    assert_eq!(report.json["queues"][0]["messages"][9]["body"], body);
 }
 
 #[tokio::test]
 async fn empty_queues_are_counted() {
-    let text = report(vec![]).await.text();
+    let text = report(vec![]).await.text;
     assert_eq!(
         text,
         "LifoQueue-dev: no messages in 2 failure and dead-letter queues"
@@ -144,13 +145,13 @@ async fn empty_queues_are_counted() {
 #[tokio::test]
 async fn a_message_is_deleted_by_its_id() {
     let fake = Fake(vec![message("there", 5, "{}")], Mutex::default());
-    let deleted = change::delete(&fake, "there").await.unwrap();
+    let deleted = change::delete(&fake, "there").await.unwrap().report();
     let expected = "message there deleted from https://sqs/1/the-dead";
-    assert_eq!(deleted.text(), expected);
-    assert_eq!(deleted.exit(), Exit::Done);
-    let missing = change::delete(&fake, "other").await.unwrap();
-    assert!(missing.text().starts_with("no queue has the message other"));
-    assert_eq!(missing.exit(), Exit::NotAll);
+    assert_eq!(deleted.text, expected);
+    assert_eq!(deleted.exit, Exit::Done);
+    let missing = change::delete(&fake, "other").await.unwrap().report();
+    assert!(missing.text.starts_with("no queue has the message other"));
+    assert_eq!(missing.exit, Exit::NotAll);
     let changes = fake.1.into_inner().unwrap();
     assert_eq!(changes, ["delete there from https://sqs/1/the-dead"]);
 }
@@ -162,9 +163,9 @@ async fn a_moved_message_is_sent_again_to_its_queue_before_it_is_deleted() {
         ..message("call", 301, "{}")
     };
     let fake = Fake(vec![message("task", 5, "[1]"), fifo], Mutex::default());
-    let retried = change::retry(&fake, "task", NOW).await.unwrap();
+    let retried = change::retry(&fake, "task", NOW).await.unwrap().report();
     let expected = "message task sent again to https://sqs/1/the-tasks, and deleted from https://sqs/1/the-dead";
-    assert_eq!(retried.text(), expected);
+    assert_eq!(retried.text, expected);
     change::retry(&fake, "call", NOW).await.unwrap();
     let expected = [
         "send [1] to https://sqs/1/the-tasks",

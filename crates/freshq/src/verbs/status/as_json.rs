@@ -9,7 +9,7 @@ use crate::time_format::exact;
 use crate::verbs::limit;
 
 impl StatusReport {
-    pub(super) fn as_json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         let status = &self.status;
         let (control, now) = (&status.control, status.now);
         let paused = control.paused_until.filter(|_| control.is_paused(now));

@@ -22,7 +22,7 @@ async fn redrive_by_error_redrives_matches_and_dry_run_changes_nothing() {
     };
     let dry = world.run(&redrive).await.unwrap();
     assert_eq!(
-        dry.text(),
+        dry.text,
         "tasks to redrive: 2; tasks read: 3; pages of the index: 1\na\nc"
     );
     assert_eq!(world.status("a"), Some(TaskStatus::Failure));

@@ -126,10 +126,7 @@ async fn a_file_is_sent_in_batches_and_a_failed_task_is_named_by_its_line() {
     };
     let report = world.run(&from_file).await.unwrap();
     let text = "created: 1199; not created: 1\nline 700: field ttlSeconds is -1";
-    assert_eq!(
-        (report.text().as_str(), report.exit()),
-        (text, Exit::NotAll)
-    );
+    assert_eq!((report.text.as_str(), report.exit), (text, Exit::NotAll));
     let first = std::mem::take(&mut *function.events.lock().unwrap());
     assert_eq!(first.len(), 3);
     world.run(&from_file).await.unwrap();
@@ -154,13 +151,13 @@ async fn simulated_tasks_are_counted_and_failures_reported() {
         .expect(&simulate(700), "created: 700", Exit::Done)
         .await;
     let report = world.run(&simulate(10)).await.unwrap();
-    assert_eq!(report.exit(), Exit::Failed);
+    assert_eq!(report.exit, Exit::Failed);
     assert!(
         report
-            .text()
+            .text
             .contains("stopped: the invocation of create-tasks failed"),
         "{}",
-        report.text()
+        report.text
     );
     world.creates = None;
     let failure = world.run(&simulate(1)).await.unwrap_err();

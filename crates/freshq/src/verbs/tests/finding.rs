@@ -27,7 +27,7 @@ impl World {
     }
 
     async fn listed(&mut self, list: &List) -> (Vec<String>, Value) {
-        let json = self.run(list).await.unwrap().json();
+        let json = self.run(list).await.unwrap().json;
         let tasks = json["tasks"].as_array().unwrap().iter();
         let ids = tasks.map(|task| task["taskId"].as_str().unwrap().to_owned());
         (ids.collect(), json)
@@ -61,12 +61,12 @@ async fn tasks_are_listed_newest_first_and_page_by_page() {
 async fn empty_list_names_the_status_and_how_to_list_all() {
     let mut world = World::start();
     world.put("done", TaskStatus::Success, 10);
-    let pending = world.run(&list(StatusName::Pending)).await.unwrap().text();
+    let pending = world.run(&list(StatusName::Pending)).await.unwrap().text;
     assert!(
         pending.starts_with("no task is PENDING; --status any lists"),
         "{pending}"
     );
-    let any = world.run(&list(StatusName::Any)).await.unwrap().text();
+    let any = world.run(&list(StatusName::Any)).await.unwrap().text;
     assert!(any.contains("done"), "{any}");
 }
 
@@ -123,18 +123,18 @@ async fn list_show_and_status_output_match_snapshots() {
     );
     world.put("order-2", TaskStatus::Failure, 60);
     let listed = world.run(&list(StatusName::Failure)).await.unwrap();
-    insta::assert_snapshot!("list", listed.text());
+    insta::assert_snapshot!("list", listed.text);
     let show = |id| Show {
         task: TaskId::from_stored(id),
     };
     let shown = world.run(&show("order-1")).await.unwrap();
-    insta::assert_snapshot!("show", shown.text());
-    insta::assert_snapshot!("show-json", format!("{:#}", shown.json()));
+    insta::assert_snapshot!("show", shown.text);
+    insta::assert_snapshot!("show-json", format!("{:#}", shown.json));
     let missing = world.run(&show("absent")).await.unwrap();
-    insta::assert_snapshot!("show-absent", missing.text());
-    assert_eq!(missing.exit(), Exit::NotAll);
+    insta::assert_snapshot!("show-absent", missing.text);
+    assert_eq!(missing.exit, Exit::NotAll);
     let status = world.run(&Status {}).await.unwrap();
-    insta::assert_snapshot!("status", status.text());
+    insta::assert_snapshot!("status", status.text);
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,7 +147,7 @@ async fn tasks_of_all_statuses_are_listed_with_status_and_payload() {
     let (ids, json) = world.listed(&list(StatusName::Any)).await;
     assert_eq!(ids, ["done", "failed", "runs", "waits"]);
     assert_eq!(json["tasks"][1]["payload"], json!({ "order": 1 }));
-    let text = world.run(&list(StatusName::Any)).await.unwrap().text();
+    let text = world.run(&list(StatusName::Any)).await.unwrap().text;
     assert!(
         text.contains("failed  FAILURE  10s") && text.contains(r#"{"order":1}"#),
         "{text}"
@@ -230,8 +230,8 @@ TASKS                 NEWEST  EXAMPLE  ERROR
 FAILURE 2, PENDING 1  10s     d        HTTP 502: job <n> of <uuid>
 FAILURE 1             1m      c        HTTP 400: no
 tasks read: 5; pages of the index: 3";
-    assert_eq!(report.text(), expected);
-    let json = report.json();
+    assert_eq!(report.text, expected);
+    let json = report.json;
     assert_eq!(
         json["errors"][0]["statuses"],
         json!({ "FAILURE": 2, "PENDING": 1 })

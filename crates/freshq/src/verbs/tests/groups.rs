@@ -78,7 +78,7 @@ async fn groups_are_shown_with_their_tasks_limits_and_pauses() {
     written.unwrap();
     let report = world.run(&ALL).await.unwrap();
     assert_eq!(
-        report.text(),
+        report.text,
         "\
 GROUP       PENDING  RUNNING  NEWEST  OLDEST  STATE
 globex      1        0        10s     10s     paused until 2027-01-15T08:30:00.000Z, 30m left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)
@@ -92,14 +92,14 @@ entries of the index read: 6, all pending and running tasks"
         limit: 1,
         max_reads: 2,
     };
-    let json = world.run(&few).await.unwrap().json();
+    let json = world.run(&few).await.unwrap().json;
     assert_eq!(json["read"], json!({ "entries": 3, "exact": false }));
     assert_eq!(json["groups"][0]["group"], json!("globex"));
     assert_eq!(json["groups"][0]["paused"]["remainingMs"], json!(1_800_000));
     assert_eq!(json["notShown"], json!(3));
     let status = world.run(&Status {}).await.unwrap();
     let row = "paused: globex; limited: initech; closed: umbrella; see freshq groups";
-    assert!(status.text().contains(row), "{}", status.text());
+    assert!(status.text.contains(row), "{}", status.text);
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,10 +137,10 @@ async fn change_of_too_many_groups_is_rejected() {
         world.run(&limit(&format!("g{n}"))).await.unwrap();
     }
     let report = world.run(&limit("one-more")).await.unwrap();
-    assert_eq!(report.exit(), Exit::NotAll);
-    let text = report.text();
+    assert_eq!(report.exit, Exit::NotAll);
+    let text = report.text;
     assert!(text.starts_with("not changed: 200 other groups"), "{text}");
-    assert_eq!(report.json()["done"], json!(false));
+    assert_eq!(report.json["done"], json!(false));
 }
 
 #[tokio::test(start_paused = true)]
@@ -157,7 +157,7 @@ async fn tasks_of_a_group_are_listed_and_cancelled_without_reading_others() {
         max_reads: 1_000,
         after: None,
     };
-    let json = world.run(&list).await.unwrap().json();
+    let json = world.run(&list).await.unwrap().json;
     let ids = |json: &serde_json::Value| {
         let tasks = json["tasks"].as_array().unwrap().iter();
         let ids = tasks.map(|task| task["taskId"].as_str().unwrap().to_owned());
@@ -166,7 +166,7 @@ async fn tasks_of_a_group_are_listed_and_cancelled_without_reading_others() {
     assert_eq!(ids(&json), ["acme/3", "acme/2"]);
     assert_eq!(json["read"], json!({ "tasks": 2, "pages": 1 }));
     let after = json["after"].as_str().map(|place| place.parse().unwrap());
-    let json = world.run(&List { after, ..list }).await.unwrap().json();
+    let json = world.run(&List { after, ..list }).await.unwrap().json;
     assert_eq!(ids(&json), ["acme/1"]);
 
     let mut cancel = Cancel {

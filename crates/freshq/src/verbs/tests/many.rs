@@ -76,13 +76,13 @@ async fn all_failed_tasks_of_all_pages_are_redriven_and_one_notification_is_sent
     };
     let report = all.run(&queue, &mut prompt).await.unwrap();
     assert_eq!(
-        report.json(),
+        report.json,
         json!({ "redriven": FAILED, "lost": 0, "failed": [], "wake": "published" })
     );
     let question = "Retry 1100 failed tasks of tasks (account 111122223333, eu-central-1) \
                     with a new expiry in 1h? [y/N] ";
     assert_eq!(prompt.asked, [question]);
-    let status = Status {}.run(&queue, &mut prompt).await.unwrap().json();
+    let status = Status {}.run(&queue, &mut prompt).await.unwrap().json;
     let count = |count: i64| json!({ "count": count, "exact": true });
     assert_eq!(
         (&status["pending"], &status["failed"]),

@@ -43,7 +43,7 @@ async fn status_counts_tasks_and_names_the_processor() {
     hold(&world, 20).await;
     world.run(&pause(HOUR)).await.unwrap();
     let report = world.run(&Status {}).await.unwrap();
-    let json = report.json();
+    let json = report.json;
     let count = |count: u32| json!({ "count": count, "exact": true });
     assert_eq!(
         (&json["pending"], &json["taken"], &json["failed"]),
@@ -52,7 +52,7 @@ async fn status_counts_tasks_and_names_the_processor() {
     assert_eq!(json["oldestPending"]["ageMs"], json!(180_000));
     assert_eq!(json["paused"]["reason"], json!("maintenance"));
     assert_eq!(json["processor"]["messageId"], json!("message-1"));
-    assert_eq!(report.exit(), Exit::Done);
+    assert_eq!(report.exit, Exit::Done);
 }
 
 #[tokio::test(start_paused = true)]
@@ -76,7 +76,7 @@ async fn pause_can_be_extended_but_not_shortened() {
     world.expect(&pause(HOUR), line, Exit::Done).await;
     let line = "not changed: a longer pause exists, until 2027-01-15T09:00:00.000Z, 1h left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
     world.expect(&half, line, Exit::NotAll).await;
-    let report = world.run(&half).await.unwrap().json();
+    let report = world.run(&half).await.unwrap().json;
     assert_eq!(
         report,
         json!({ "paused": false, "until": "2027-01-15T09:00:00.000Z", "reason": "maintenance" })
@@ -99,7 +99,7 @@ async fn resume_ends_a_pause_and_notifies_a_processor() {
     assert_eq!(published.len(), 1);
     assert_eq!(published[0].reason, WakeReason::Operator);
     let again = world.run(&Wake {}).await.unwrap();
-    assert_eq!(again.json(), json!({ "wake": "alreadyNotified" }));
+    assert_eq!(again.json, json!({ "wake": "alreadyNotified" }));
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,7 +154,7 @@ async fn the_breaker_is_held_open_until_its_time_or_until_it_is_closed() {
     };
     let line = "the circuit breaker is held open until 2027-01-15T09:00:00.000Z, 1h left: release";
     world.expect(&open(HOUR, "release"), line, Exit::Done).await;
-    let status = world.run(&Status {}).await.unwrap().json();
+    let status = world.run(&Status {}).await.unwrap().json;
     let held = json!({
         "since": null, "failedProbes": null,
         "heldUntil": "2027-01-15T09:00:00.000Z", "reason": "release",
@@ -168,7 +168,7 @@ async fn the_breaker_is_held_open_until_its_time_or_until_it_is_closed() {
     let line = "the circuit breaker is closed; a processor was notified";
     world.expect(&Close {}, line, Exit::Done).await;
     assert_eq!(world.topics.process_tasks().len(), 1);
-    let status = world.run(&Status {}).await.unwrap().json();
+    let status = world.run(&Status {}).await.unwrap().json;
     assert_eq!(status["breaker"], json!(null));
 }
 
@@ -178,8 +178,8 @@ async fn closing_the_breaker_of_a_paused_queue_succeeds_and_reports_the_pause() 
     world.run(&pause(HOUR)).await.unwrap();
     let report = world.run(&Close {}).await.unwrap();
     let text = "the circuit breaker is closed; the queue is still paused, and freshq resume ends the pause";
-    assert_eq!((report.text().as_str(), report.exit()), (text, Exit::Done));
-    assert_eq!(report.json(), json!({ "closed": true, "wake": "paused" }));
+    assert_eq!((report.text.as_str(), report.exit), (text, Exit::Done));
+    assert_eq!(report.json, json!({ "closed": true, "wake": "paused" }));
 }
 
 #[tokio::test(start_paused = true)]
@@ -203,7 +203,7 @@ async fn a_long_pause_needs_a_confirmation_that_names_the_pending_tasks() {
     let yes = Pause { yes: true, ..long };
     let line = "paused until 2027-01-15T10:00:00.000Z, 2h left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
     world.expect(&yes, line, Exit::Done).await;
-    let ended = world.run(&Resume::default()).await.unwrap().text();
+    let ended = world.run(&Resume::default()).await.unwrap().text;
     assert!(
         ended.contains("the ended pause: until 2027-01-15T10"),
         "{ended}"
@@ -226,17 +226,16 @@ async fn status_names_tasks_that_may_have_crashed_their_process() {
     record.lease_token = Some(lifo_queue::task::LeaseToken(Uuid::from_u128(9)));
     record.lease_until = Some(NOW.plus(HOUR));
     world.store.put(TaskId::from_stored("runs"), record);
-    let suspects = |report: &dyn Report| -> Vec<String> {
-        let json = report.json();
-        let suspects = json["suspects"].as_array().unwrap().iter();
+    let suspects = |report: &Report| -> Vec<String> {
+        let suspects = report.json["suspects"].as_array().unwrap().iter();
         suspects
             .map(|there| there["taskId"].as_str().unwrap().to_owned())
             .collect()
     };
     // The lease of the running task is live, but no processor is active.
     let report = world.run(&Status {}).await.unwrap();
-    assert_eq!(suspects(&*report), ["runs", "marked"]);
+    assert_eq!(suspects(&report), ["runs", "marked"]);
     hold(&world, 20).await;
     let report = world.run(&Status {}).await.unwrap();
-    assert_eq!(suspects(&*report), ["marked"]);
+    assert_eq!(suspects(&report), ["marked"]);
 }

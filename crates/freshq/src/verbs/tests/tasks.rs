@@ -20,9 +20,8 @@ fn redrive(tasks: &[&str]) -> Redrive {
     }
 }
 
-fn outcomes(report: &dyn Report) -> Vec<String> {
-    let json = report.json();
-    let tasks = json["tasks"].as_array().unwrap().iter();
+fn outcomes(report: &Report) -> Vec<String> {
+    let tasks = report.json["tasks"].as_array().unwrap().iter();
     tasks
         .map(|task| task["outcome"].as_str().unwrap().to_owned())
         .collect()
@@ -55,7 +54,7 @@ failed  redriven
 done    not redriven: it is SUCCESS
 absent  not found";
     assert_eq!(
-        (report.text().as_str(), report.exit()),
+        (report.text.as_str(), report.exit),
         (expected, Exit::NotAll)
     );
     let task = world.task("failed").unwrap();
@@ -65,7 +64,7 @@ absent  not found";
     assert_eq!(world.topics.process_tasks().len(), 1);
     world.put("failed", TaskStatus::Failure, 60);
     let report = world.run(&redrive(&["failed"])).await.unwrap();
-    assert_eq!(report.exit(), Exit::Done);
+    assert_eq!(report.exit, Exit::Done);
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,9 +78,9 @@ async fn table_error_stops_redrive_and_every_task_has_an_outcome() {
         .run_on(store, &redrive(&["a", "b", "c"]))
         .await
         .unwrap();
-    assert_eq!(outcomes(&*report), ["redriven", "unknown", "notTried"]);
-    assert_eq!(report.exit(), Exit::Failed);
-    let text = report.text();
+    assert_eq!(outcomes(&report), ["redriven", "unknown", "notTried"]);
+    assert_eq!(report.exit, Exit::Failed);
+    let text = report.text;
     assert!(
         text.contains("b  perhaps not redriven: DynamoDB request failed: redrive: no response"),
         "{text}"
@@ -96,8 +95,8 @@ async fn redriven_task_stays_pending_if_the_notification_fails() {
     world.put("b", TaskStatus::Failure, 60);
     world.topics.set_broken(true);
     let report = world.run(&redrive(&["a", "b"])).await.unwrap();
-    assert_eq!(report.exit(), Exit::Failed);
-    let json = report.json();
+    assert_eq!(report.exit, Exit::Failed);
+    let json = report.json;
     assert_eq!(json["tasks"][0]["outcome"], json!("redriven"));
     let why = json["tasks"][0]["notWoken"].as_str().unwrap();
     assert!(why.contains("the topic is broken"), "{why}");
@@ -142,7 +141,7 @@ async fn yes_option_skips_the_confirmation() {
     };
     let report = world.run(&yes).await.unwrap();
     assert_eq!(
-        report.json(),
+        report.json,
         json!({ "redriven": 1, "lost": 0, "failed": [], "wake": "published" })
     );
     assert!(world.prompt.asked.is_empty());
@@ -175,7 +174,7 @@ waits   cancelled
 runs    not cancelled: it is TAKEN
 absent  not found";
     assert_eq!(
-        (report.text().as_str(), report.exit()),
+        (report.text.as_str(), report.exit),
         (expected, Exit::NotAll)
     );
     assert_eq!(
@@ -184,7 +183,7 @@ absent  not found";
     );
     world.put("waits", TaskStatus::Pending, 60);
     assert_eq!(
-        world.run(&cancel(&["waits"])).await.unwrap().exit(),
+        world.run(&cancel(&["waits"])).await.unwrap().exit,
         Exit::Done
     );
     let store = failing(&world, "cancel", 1);
@@ -192,8 +191,8 @@ absent  not found";
         .run_on(store, &cancel(&["runs", "waits"]))
         .await
         .unwrap();
-    assert_eq!(outcomes(&*report), ["unknown", "notTried"]);
-    assert_eq!(report.exit(), Exit::Failed);
+    assert_eq!(outcomes(&report), ["unknown", "notTried"]);
+    assert_eq!(report.exit, Exit::Failed);
     assert!(
         world.topics.process_tasks().is_empty(),
         "cancelling wakes no processor"
@@ -214,14 +213,14 @@ async fn task_that_cannot_be_changed_is_named_with_its_error_and_the_exit_code()
         ..redrive(&[])
     };
     let redriven = world.run_on(rejecting(&world, "redrive"), &redrive).await;
-    let (id, text) = not_changed(&*redriven.unwrap());
+    let (id, text) = not_changed(&redriven.unwrap());
     assert_eq!(world.status(&id), Some(TaskStatus::Failure));
     assert_eq!(
         text.lines().next(),
         Some("redriven: 2; a processor was notified")
     );
     let purged = world.run_on(rejecting(&world, "purge"), &purge).await;
-    let (id, text) = not_changed(&*purged.unwrap());
+    let (id, text) = not_changed(&purged.unwrap());
     assert!(world.status(&id).is_some());
     assert_eq!(text.lines().next(), Some("deleted: 2"));
     assert_eq!(world.store.records().len(), 1);
@@ -237,14 +236,13 @@ fn rejecting(world: &World, step: &'static str) -> Arc<dyn QueueStore> {
 }
 
 /// The only task that a report names as not changed, and the text.
-fn not_changed(report: &dyn Report) -> (String, String) {
-    assert_eq!(report.exit(), Exit::Failed);
-    let json = report.json();
-    let failed = json["failed"].as_array().unwrap();
-    assert_eq!(failed.len(), 1, "{json}");
+fn not_changed(report: &Report) -> (String, String) {
+    assert_eq!(report.exit, Exit::Failed);
+    let failed = report.json["failed"].as_array().unwrap();
+    assert_eq!(failed.len(), 1, "{failed:?}");
     let [id, error] = ["taskId", "error"].map(|name| failed[0][name].as_str().unwrap());
     assert!(error.contains("rejected by DynamoDB"), "{error}");
-    let text = report.text();
+    let text = report.text.clone();
     let named = format!("\nnot changed: 1\n{id}: {error}");
     assert!(text.contains(&named), "{text}");
     (id.to_owned(), text)

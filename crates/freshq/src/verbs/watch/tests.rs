@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::account::Caller;
+use crate::exit::Exit;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
@@ -190,14 +191,14 @@ async fn watch_once_prints_and_live_view_requires_a_terminal() {
     }
     let report = once.run(&queue(&store), &mut Silent).await.unwrap();
     assert!(
-        report.text().contains("age at start: no task runs"),
+        report.text.contains("age at start: no task runs"),
         "{}",
-        report.text()
+        report.text
     );
-    assert_eq!(report.json()["pending"]["count"], json!(0));
-    assert_eq!(report.json()["medianRunMs"], Value::Null);
-    assert_eq!(report.json()["newestFailed"], json!([]));
-    assert!(report.text().contains("pending: 0"));
+    assert_eq!(report.json["pending"]["count"], json!(0));
+    assert_eq!(report.json["medianRunMs"], json!(null));
+    assert_eq!(report.json["newestFailed"], json!([]));
+    assert!(report.text.contains("pending: 0"));
     let live = Watch {
         once: false,
         ..once

@@ -3,7 +3,7 @@
 use super::*;
 
 async fn remedies(fake: &Fake, store: &Arc<MemoryStore>) -> Vec<String> {
-    let json = report_of(fake.clone(), store.clone()).await.json();
+    let json = report_of(fake.clone(), store.clone()).await.json;
     let findings = json["findings"].as_array().unwrap();
     let remedy = |finding: &Value| finding["remedy"].as_str().unwrap().to_owned();
     findings.iter().map(remedy).collect()

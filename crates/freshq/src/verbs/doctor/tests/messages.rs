@@ -39,7 +39,7 @@ async fn unreadable_messages_are_named_beside_their_number() {
     let mut fake = Fake::healthy();
     fake.set("failures", "/ApproximateNumberOfMessages", json!("3"));
     fake.messages = None;
-    let report = report_of(fake, Arc::default()).await.json();
+    let report = report_of(fake, Arc::default()).await.json;
     let what = &report["findings"][0]["what"];
     assert_eq!(what, "it holds 3 messages");
     let place = &report["notChecked"][0]["place"];
