@@ -6,15 +6,6 @@ use lifo_queue::task::TaskId;
 
 use super::*;
 
-mod tasks;
-
-const TABLE: [&str; 4] = [
-    "--table",
-    "tasks",
-    "--process-tasks-topic",
-    "arn:aws:sns:x:1:t",
-];
-
 fn parse(line: &str) -> Result<Arguments, clap::Error> {
     Arguments::try_parse_from(std::iter::once("freshq").chain(line.split_whitespace()))
 }
@@ -23,10 +14,11 @@ fn verb(line: &str) -> Verb {
     parse(line).unwrap().verb
 }
 
-fn rejected(line: &str) -> ErrorKind {
-    let error = parse(line).unwrap_err();
-    assert_eq!(error.exit_code(), 2, "{line}");
-    error.kind()
+fn common(verb: &Verb) -> &Common {
+    match verb.job() {
+        Job::Read(_, common) | Job::Change(_, common) => common,
+        _ => panic!("not a verb on a queue: {verb:?}"),
+    }
 }
 
 #[test]
@@ -35,133 +27,40 @@ fn argument_definitions_are_consistent() {
 }
 
 #[test]
-fn a_queue_is_named_by_its_environment_or_by_table_and_topic() {
-    let on = |line: &str| {
-        let verb = verb(line);
-        let (Job::Read(_, common) | Job::Change(_, common)) = verb.job() else {
-            panic!("not a verb on a queue")
-        };
-        (
-            common.queue.env.clone(),
-            common.queue.table.clone(),
-            common.queue.process_tasks_topic.clone(),
-            common.output,
-        )
-    };
-    let named = |text: &str| Some(text.to_owned());
-    for verb in ["status", "resume", "wake", "cancel a", "redrive a"] {
-        assert_eq!(
-            on(&format!("{verb} --env dev")),
-            (named("dev"), None, None, Format::Table)
-        );
-    }
-    assert_eq!(
-        on(&format!("status --output json {}", TABLE.join(" "))),
-        (
-            None,
-            named("tasks"),
-            named("arn:aws:sns:x:1:t"),
-            Format::Json
-        )
-    );
-    for line in ["status --table tasks", "status --process-tasks-topic arn"] {
-        assert_eq!(rejected(line), ErrorKind::MissingRequiredArgument, "{line}");
-    }
-    let both = format!("status --env dev {}", TABLE.join(" "));
-    assert_eq!(rejected(&both), ErrorKind::ArgumentConflict);
-    assert_eq!(rejected("status --env="), ErrorKind::InvalidValue);
-    assert_eq!(
-        rejected("status --env dev --output xml"),
-        ErrorKind::InvalidValue
-    );
-}
-
-#[test]
-fn the_queue_of_freshq_dev_is_named_by_an_option_with_an_optional_address() {
+fn a_queue_is_named_by_its_environment_its_table_and_topic_or_its_address() {
+    let on_env = verb("status --env dev");
+    assert_eq!(common(&on_env).queue.env.as_deref(), Some("dev"));
+    assert_eq!(common(&on_env).output, Format::Table);
+    let on_table = verb("wake --output json --table tasks --process-tasks-topic arn");
+    let Common { queue, output, .. } = common(&on_table);
+    let names = [&queue.table, &queue.process_tasks_topic].map(Option::as_deref);
+    assert_eq!(names, [Some("tasks"), Some("arn")]);
+    assert_eq!(*output, Format::Json);
+    let (default, named) = ("http://127.0.0.1:8347", "http://localhost:9000");
     for (line, url) in [
-        ("show --dev task-1", "http://127.0.0.1:8347"),
-        (
-            "show task-1 --dev=http://localhost:9000",
-            "http://localhost:9000",
-        ),
+        ("show --dev task-1", default),
+        ("show task-1 --dev=http://localhost:9000", named),
     ] {
         let verb = verb(line);
-        let (Job::Read(_, common) | Job::Change(_, common)) = verb.job() else {
-            panic!("not a verb on a queue")
-        };
-        assert_eq!(common.queue.dev.as_deref(), Some(url), "{line}");
-        assert!(matches!(common.queue.stack(), Ok(None)), "{line}");
-    }
-    for option in ["--env dev", "--stack x"] {
-        let line = format!("status --dev {option}");
-        assert_eq!(rejected(&line), ErrorKind::ArgumentConflict);
+        let queue = &common(&verb).queue;
+        assert_eq!(queue.dev.as_deref(), Some(url), "{line}");
+        assert!(matches!(queue.stack(), Ok(None)), "{line}");
     }
 }
 
 #[test]
-fn dev_requires_a_runner_a_template_or_a_simulation() {
-    assert_eq!(rejected("dev"), ErrorKind::MissingRequiredArgument);
-    for line in [
-        "dev --simulate --runner http://localhost",
-        "dev --simulate=busy --template x.json",
-        "dev --simulate --data x",
-    ] {
-        assert_eq!(rejected(line), ErrorKind::ArgumentConflict, "{line}");
-    }
-    for line in [
-        "dev --runner http://localhost --template x.json --data x --rate 5",
-        "dev --simulate=failing --concurrency 4 --ttl 5s",
-    ] {
-        assert!(matches!(verb(line), Verb::Dev(_)), "{line}");
-    }
-    for option in [
-        "--concurrency 901",
-        "--rate 0",
-        "--max-attempts 0",
-        "--ttl 1",
-    ] {
-        let kind = rejected(&format!("dev --simulate {option}"));
-        assert_eq!(kind, ErrorKind::ValueValidation, "{option}");
-    }
-}
-
-#[test]
-fn usage_shows_required_options_but_no_alternatives_for_the_queue() {
-    let error = parse("pause --env dev").unwrap_err().to_string();
-    assert!(
-        error.contains("freshq pause --for <TIME> --reason <REASON>"),
-        "{error}"
-    );
-    let error = parse("status --table tasks").unwrap_err().to_string();
-    assert!(error.contains("--process-tasks-topic <ARN>"), "{error}");
-    assert!(!error.contains('|'), "{error}");
-}
-
-#[test]
-fn pause_requires_a_time_and_a_reason() {
+fn arguments_have_their_values_and_defaults() {
+    let hour = Duration::from_secs(3_600);
     let line = [
         "freshq", "pause", "--env", "dev", "--for", "1h 30m", "--reason", "x y",
     ];
     let Verb::Pause(on) = Arguments::try_parse_from(line).unwrap().verb else {
         panic!("not a pause")
     };
-    assert_eq!(on.verb.time, Duration::from_secs(5_400));
-    assert_eq!(on.verb.reason, "x y");
-    for line in ["pause --env dev --for 30m", "pause --env dev --reason x"] {
-        assert_eq!(rejected(line), ErrorKind::MissingRequiredArgument, "{line}");
-    }
-    for time in ["0s", "30", "soon", "-5m", "2years"] {
-        let kind = rejected(&format!("pause --env dev --reason x --for={time}"));
-        assert_eq!(kind, ErrorKind::ValueValidation, "{time}");
-    }
     assert_eq!(
-        rejected("pause --env dev --for 1h --reason="),
-        ErrorKind::InvalidValue
+        (on.verb.time, on.verb.reason.as_str()),
+        (hour * 3 / 2, "x y")
     );
-}
-
-#[test]
-fn limit_requires_a_value_a_time_and_a_reason_or_off() {
     let line = "limit --env dev --rate 0.5 --concurrency 3 --for 1h --reason migration";
     let Verb::Limit(on) = verb(line) else {
         panic!("not a limit")
@@ -169,68 +68,182 @@ fn limit_requires_a_value_a_time_and_a_reason_or_off() {
     let rate = on.verb.rate.map(|rate| rate.interval);
     assert_eq!(rate, Some(Duration::from_secs(2)));
     assert_eq!(on.verb.concurrency.map(u16::from), Some(3));
-    assert!(parse("limit --env dev --off").is_ok());
+    let redrive = |line: &str| match verb(line) {
+        Verb::Redrive(on) => on.verb,
+        other => panic!("{other:?}"),
+    };
+    let some = redrive("redrive a --env dev --ttl 2h -- -b");
+    assert_eq!(some.tasks, ["a", "-b"].map(TaskId::from_stored));
+    assert_eq!((some.all, some.ttl), (false, 2 * hour));
+    let all = redrive("redrive --all --yes --env dev");
+    assert_eq!((all.all, all.yes, all.ttl), (true, true, hour));
+}
+
+#[test]
+fn complete_command_lines_are_accepted() {
     for line in [
+        "dev --runner http://localhost --template x.json --data x --rate 5",
+        "dev --simulate=failing --concurrency 4 --ttl 5s",
+        "limit --env dev --off",
+        "limit --env dev --off --group acme",
+        "breaker open --env dev --for 30m --reason release",
+        "breaker close --env dev",
+        "redrive --error 502 --dry-run --env dev",
+        "cancel --env dev --group acme --dry-run",
+        "create --env dev --payload {}",
+        "create --env dev --id a",
+        "create --env dev --key a --sequence 1",
+        "create --env dev --group acme --id a",
+        "create --env dev --group acme --key a",
+        "create --env dev --file -",
+        "create --env dev --simulate 3",
+    ] {
+        assert!(parse(line).is_ok(), "{line}");
+    }
+}
+
+fn expect_rejected(kind: ErrorKind, lines: &[&str]) {
+    for line in lines {
+        let error = parse(line).unwrap_err();
+        assert_eq!((error.kind(), error.exit_code()), (kind, 2), "{line}");
+    }
+}
+
+#[test]
+fn missing_arguments_are_usage_errors() {
+    let lines = [
+        "status --table tasks",
+        "status --process-tasks-topic arn",
+        "dev",
+        "pause --env dev --for 30m",
+        "pause --env dev --reason x",
         "limit --env dev",
         "limit --env dev --for 1h --reason x",
         "limit --env dev --rate 5 --reason x",
         "limit --env dev --rate 5 --for 1h",
-    ] {
-        assert_eq!(rejected(line), ErrorKind::MissingRequiredArgument, "{line}");
-    }
-    assert!(parse("limit --env dev --off --group acme").is_ok());
-    let both = "limit --env dev --off --rate 5";
-    assert_eq!(rejected(both), ErrorKind::ArgumentConflict);
-    for value in ["--rate=0", "--rate=-0", "--concurrency=0"] {
-        let line = format!("limit --env dev --for 1h --reason x {value}");
-        let error = parse(&line).unwrap_err().to_string();
-        assert!(error.contains("use freshq pause"), "{error}");
-    }
-    for value in [
-        "--rate=-1",
-        "--rate=x",
-        "--rate=NaN",
-        "--rate=inf",
-        "--rate=1e-9",
-        "--rate=1e12",
-        "--concurrency=65536",
-        "--concurrency=-1",
-    ] {
-        let line = format!("limit --env dev --for 1h --reason x {value}");
-        assert_eq!(rejected(&line), ErrorKind::ValueValidation, "{line}");
-    }
-}
-
-#[test]
-fn breaker_open_requires_a_time_and_a_reason() {
-    let line = "breaker open --env dev --for 30m --reason release";
-    let Verb::Breaker(BreakerVerb::Open(on)) = verb(line) else {
-        panic!("not a command to the breaker")
-    };
-    assert_eq!(on.verb.time, Duration::from_secs(1_800));
-    assert_eq!(on.verb.reason, "release");
-    assert!(parse("breaker close --env dev").is_ok());
-    for line in [
         "breaker open --env dev --for 1h",
         "breaker open --env dev --reason x",
-    ] {
-        assert_eq!(rejected(line), ErrorKind::MissingRequiredArgument, "{line}");
-    }
-    assert_eq!(
-        rejected("breaker close --env dev --for 1h"),
-        ErrorKind::UnknownArgument
-    );
-    assert_eq!(rejected("breaker --env dev"), ErrorKind::UnknownArgument);
+        "redrive --env dev",
+        "cancel --env dev",
+        "create --env dev",
+        "create --env dev --ttl 1h",
+        "create --env dev --group acme",
+    ];
+    expect_rejected(ErrorKind::MissingRequiredArgument, &lines);
+    let no_verb = ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    expect_rejected(no_verb, &[""]);
 }
 
 #[test]
-fn missing_and_unknown_verbs_are_usage_errors() {
-    assert_eq!(rejected("drain --env dev"), ErrorKind::InvalidSubcommand);
-    let none = parse("").unwrap_err();
-    assert_eq!(none.exit_code(), 2);
-    assert_eq!(
-        none.kind(),
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+fn conflicting_and_unknown_arguments_are_usage_errors() {
+    let lines = [
+        "status --env dev --table tasks --process-tasks-topic arn",
+        "status --dev --env dev",
+        "status --dev --stack x",
+        "dev --simulate --runner http://localhost",
+        "dev --simulate=busy --template x.json",
+        "dev --simulate --data x",
+        "limit --env dev --off --rate 5",
+        "redrive a --all --env dev",
+        "redrive a --yes --env dev",
+        "redrive a --dry-run --env dev",
+        "redrive a --error 502 --env dev",
+        "redrive --all --error 502 --env dev",
+        "create --env dev --payload 1 --file a",
+        "create --env dev --simulate 3 --file a",
+        "create --env dev --id a --key b",
+        "create --env dev --file a --ttl 1h",
+        "create --env dev --file a --group acme",
+        "create --env dev --simulate 3 --group acme",
+    ];
+    expect_rejected(ErrorKind::ArgumentConflict, &lines);
+    let lines = ["breaker close --env dev --for 1h", "breaker --env dev"];
+    expect_rejected(ErrorKind::UnknownArgument, &lines);
+    expect_rejected(ErrorKind::InvalidSubcommand, &["drain --env dev"]);
+}
+
+#[test]
+fn invalid_values_are_usage_errors() {
+    let lines = [
+        "status --env=",
+        "status --env dev --output xml",
+        "pause --env dev --for 1h --reason=",
+        "list --error= --env dev",
+        "export --error= --env dev",
+        "redrive --error= --env dev",
+    ];
+    expect_rejected(ErrorKind::InvalidValue, &lines);
+    for (line, values) in [
+        ("dev --simulate --concurrency=", &["901"][..]),
+        ("dev --simulate --rate=", &["0"]),
+        ("dev --simulate --max-attempts=", &["0"]),
+        ("dev --simulate --ttl=", &["1"]),
+        (
+            "pause --env dev --reason x --for=",
+            &["0s", "30", "soon", "-5m", "2years"],
+        ),
+        (
+            "limit --env dev --for 1h --reason x --rate=",
+            &["-1", "x", "NaN", "inf", "1e-9", "1e12"],
+        ),
+        (
+            "limit --env dev --for 1h --reason x --concurrency=",
+            &["65536", "-1"],
+        ),
+        ("limit --off --env dev --group=", &["a/b"]),
+        ("pause --for 1h --reason x --env dev --group=", &["a/b"]),
+        ("resume --env dev --group=", &["a/b"]),
+        ("list --env dev --group=", &["a/b"]),
+        ("cancel --env dev --group=", &["a/b"]),
+        ("match --env dev --criteria=", &["Spanish"]),
+        ("agent register --name Ana --attribute=", &["Spanish"]),
+    ] {
+        for value in values {
+            expect_rejected(ErrorKind::ValueValidation, &[&format!("{line}{value}")]);
+        }
+    }
+}
+
+#[test]
+fn usage_errors_name_what_is_missing_and_what_to_use_instead() {
+    for (line, text) in [
+        (
+            "pause --env dev",
+            "freshq pause --for <TIME> --reason <REASON>",
+        ),
+        ("status --table tasks", "--process-tasks-topic <ARN>"),
+        ("redrive --env dev", "<TASK_ID|--all|--error <TEXT>>"),
+        ("create --env dev", "--file <PATH>"),
+        (
+            "limit --env dev --for 1h --reason x --rate=0",
+            "use freshq pause",
+        ),
+        (
+            "limit --env dev --for 1h --reason x --rate=-0",
+            "use freshq pause",
+        ),
+        (
+            "limit --env dev --for 1h --reason x --concurrency=0",
+            "use freshq pause",
+        ),
+        (
+            "cancel --env dev #processor",
+            "reserved for the queue's own items",
+        ),
+        (
+            "redrive --env dev #processor",
+            "reserved for the queue's own items",
+        ),
+        ("match --criteria Spanish", "it has no =; write for example"),
+    ] {
+        let error = parse(line).unwrap_err();
+        assert_eq!(error.exit_code(), 2, "{line}");
+        assert!(error.to_string().contains(text), "{line}: {error}");
+    }
+    let error = parse("status --table tasks").unwrap_err().to_string();
+    assert!(
+        !error.contains('|'),
+        "no alternatives for the queue: {error}"
     );
 }
 
