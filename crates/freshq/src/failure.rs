@@ -193,33 +193,4 @@ mod tests {
             "no remedy is made up"
         );
     }
-
-    #[test]
-    fn missing_credentials_error_explains_how_to_sign_in() {
-        let source = Box::new(CredentialsError::not_loaded("no profile"));
-        let failure = Failure::Stack {
-            stack: "LifoQueue-dev".to_owned(),
-            region: "eu-central-1".to_owned(),
-            source,
-        };
-        assert!(
-            failure.line().contains("aws sso login"),
-            "{}",
-            failure.line()
-        );
-    }
-
-    #[test]
-    fn missing_stack_error_names_account_and_region() {
-        let failure = Failure::NoStack {
-            stack: "LifoQueue-dev".to_owned(),
-            account: Account {
-                id: None,
-                region: "eu-central-1".to_owned(),
-            },
-        };
-        let expected =
-            "there is no stack LifoQueue-dev in account unknown, eu-central-1 (is it deployed";
-        assert!(failure.line().starts_with(expected), "{}", failure.line());
-    }
 }

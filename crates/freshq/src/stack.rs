@@ -136,6 +136,8 @@ mod tests {
             place("LifoQueue-dev".to_owned(), &outputs).unwrap(),
             expected
         );
+        let without = place("LifoQueue-dev".to_owned(), &outputs[1..]).unwrap();
+        assert_eq!(without.create_tasks, None);
         let missing = place("LifoQueue-dev".to_owned(), &outputs[..2]).unwrap_err();
         assert!(matches!(
             missing,
@@ -144,19 +146,6 @@ mod tests {
                 ..
             }
         ));
-    }
-
-    #[test]
-    fn queue_is_found_by_its_table_and_topic_alone() {
-        let outputs = [
-            output(QUEUE_TABLE_NAME, "table"),
-            output(PROCESS_TASKS_TOPIC_ARN, "arn:2"),
-        ];
-        let found = place("Quotes".to_owned(), &outputs).unwrap();
-        assert_eq!(
-            (found.stack.as_deref(), found.create_tasks),
-            (Some("Quotes"), None)
-        );
     }
 
     #[test]

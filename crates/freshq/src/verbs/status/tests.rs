@@ -308,17 +308,6 @@ fn a_time_before_which_no_task_may_start_is_named() {
 }
 
 #[test]
-fn more_created_than_ended_tasks_are_named_as_an_overload() {
-    let mut report = report(Control::default());
-    report.status.pending.count = 400;
-    report.created.count = 300;
-    let line = "overloaded            probably: more tasks are created than end";
-    assert!(report.text().contains(line), "{}", report.text());
-    report.status.control.paused_until = Some(report.status.now.plus(Duration::from_secs(9)));
-    assert!(!report.text().contains(line), "the pause is the cause");
-}
-
-#[test]
 fn a_creation_time_in_seconds_is_named() {
     let mut report = report(Control::default());
     report.status.oldest_pending = Some(Millis(1_800_000_000));
