@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::ValueEnum;
 use lifo_queue::create::Creator;
 use lifo_queue::runner::config::RunnerConfig;
 use lifo_queue::runner::simulated::Rates;
@@ -22,13 +23,15 @@ const TTL_SECONDS: u64 = 3;
 const CAPACITY: u16 = 2;
 const RUN: Duration = Duration::from_millis(400);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A simulated downstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Downstream {
-    /// Every run succeeds, but slowly.
+    /// Completes five tasks per second
     Slow,
-    /// It also rejects calls, because it receives more than it can run.
+    /// Also rejects calls, because more run at once than it can take
     Busy,
-    /// Some runs also fail: one in four can be retried, one in ten cannot.
+    // One run in four can be retried, one in ten cannot.
+    /// Also fails some runs
     Failing,
 }
 

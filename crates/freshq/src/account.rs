@@ -118,12 +118,18 @@ impl Caller {
 }
 
 #[cfg(test)]
-impl Caller {
-    pub(crate) fn of(account: &str) -> Self {
-        let account = Account {
-            id: Some(account.to_owned()),
+impl Account {
+    pub(crate) fn example() -> Self {
+        Self {
+            id: Some("111122223333".to_owned()),
             region: "eu-central-1".to_owned(),
-        };
-        Self::known(account, "user/ana")
+        }
+    }
+}
+
+#[cfg(test)]
+impl Caller {
+    pub(crate) fn example() -> Self {
+        Self::known(Account::example(), "user/ana")
     }
 }

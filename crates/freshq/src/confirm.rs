@@ -36,6 +36,15 @@ impl Prompt for Terminal {
     }
 }
 
+/// A caller without a terminal, or one that has asked already.
+pub(crate) struct NoTerminal;
+
+impl Prompt for NoTerminal {
+    fn answer(&mut self, _: &str, option: &'static str) -> Result<String, Failure> {
+        Err(Failure::NoTerminal(option))
+    }
+}
+
 fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use aws_types::SdkConfig;
 use axum::middleware::from_fn;
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args};
 use dev_queue::DevQueue;
 use dev_queue::journal::Journal;
 use dev_queue::queue::ServeError;
@@ -57,7 +57,7 @@ pub(crate) struct Dev {
         default_missing_value = "slow",
         conflicts_with_all = ["runner", "template", "data"]
     )]
-    simulate: Option<Simulated>,
+    simulate: Option<Downstream>,
     /// Keeps the tasks in this folder; without it they are in memory
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
@@ -79,27 +79,6 @@ pub(crate) struct Dev {
     /// Time until a task without its own expiry expires (tasks.defaultTtl)
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     ttl: Option<Duration>,
-}
-
-/// A simulated downstream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Simulated {
-    /// Completes five tasks per second
-    Slow,
-    /// Also rejects calls, because more run at once than it can take
-    Busy,
-    /// Also fails some runs
-    Failing,
-}
-
-impl From<Simulated> for Downstream {
-    fn from(simulated: Simulated) -> Self {
-        match simulated {
-            Simulated::Slow => Self::Slow,
-            Simulated::Busy => Self::Busy,
-            Simulated::Failing => Self::Failing,
-        }
-    }
 }
 
 impl Dev {
@@ -170,9 +149,7 @@ impl Dev {
                 timeout_ms: None,
             },
             (None, Some(runner), _) => runner.map_err(|error| input("--template", &error))?,
-            (None, None, simulated) => {
-                Downstream::from(simulated.unwrap_or(Simulated::Slow)).runner()
-            }
+            (None, None, simulated) => simulated.unwrap_or(Downstream::Slow).runner(),
         };
         let settings = source.settings(&self.overrides());
         let settings = settings.map_err(|error| input("--template", &error))?;
@@ -180,7 +157,7 @@ impl Dev {
     }
 
     fn overrides(&self) -> Overrides {
-        let simulated = self.simulate.map(|kind| Downstream::from(kind).overrides());
+        let simulated = self.simulate.map(Downstream::overrides);
         let simulated = simulated.unwrap_or_default();
         Overrides {
             concurrency: self.concurrency.or(simulated.concurrency),
@@ -243,8 +220,5 @@ fn build(config: RunnerConfig, timeout: Duration) -> Result<Arc<dyn TaskRunner>,
 }
 
 fn input(place: &str, error: &dyn std::error::Error) -> Failure {
-    Failure::Input {
-        place: place.to_owned(),
-        fault: aws::error_chain::chain(error),
-    }
+    Failure::input(place, aws::error_chain::chain(error))
 }

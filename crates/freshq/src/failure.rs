@@ -114,6 +114,13 @@ const REMEDIES: [(&str, &str); 8] = [
 ];
 
 impl Failure {
+    pub(crate) fn input(place: impl Into<String>, fault: impl Into<String>) -> Self {
+        Self::Input {
+            place: place.into(),
+            fault: fault.into(),
+        }
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::NoRegion

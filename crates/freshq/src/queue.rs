@@ -272,3 +272,14 @@ impl Notifier for NotNeeded {
         Ok(())
     }
 }
+
+#[cfg(test)]
+impl Queue {
+    /// A queue on this store, on tokio's clock.
+    pub(crate) fn on(store: Arc<dyn QueueStore>, now: lifo_queue::time::Millis) -> Self {
+        let clock = Arc::new(lifo_queue::time::TokioClock::starting_at(now));
+        let topics = Arc::<simulator::topics::Topics>::default();
+        let name = "LifoQueue-dev".to_owned();
+        Self::new(name, Caller::example(), store, topics, clock)
+    }
+}

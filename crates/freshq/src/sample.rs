@@ -182,8 +182,12 @@ impl History {
         self.last = Some(sample);
     }
 
-    pub(crate) fn failed(&mut self, why: String) {
-        self.failure = Some(why);
+    /// Takes a sample, or keeps why it failed.
+    pub(crate) async fn take(&mut self, queue: &Queue) {
+        match take(queue).await {
+            Ok(sample) => self.add(sample),
+            Err(failure) => self.failure = Some(failure.line()),
+        }
     }
 
     pub(crate) fn looks(&self) -> u32 {

@@ -84,15 +84,12 @@ impl Access {
         if Sha256::digest(token) != Sha256::digest(&self.token) {
             return Err(Rejected::Token);
         }
-        let reads = matches!(request.method, Method::GET | Method::HEAD);
-        match only(&request.headers, &ORIGIN) {
-            None if reads && !request.headers.contains_key(ORIGIN) => {}
-            Some(origin) if origin.strip_prefix("http://") == Some(host) => {}
-            _ => return Err(Rejected::Origin),
-        }
-        match reads || self.changes {
-            true => Ok(()),
-            false => Err(Rejected::ReadOnly),
+        let has_origin = has_origin(request, host)?;
+        match request.method {
+            Method::GET | Method::HEAD => Ok(()),
+            _ if !has_origin => Err(Rejected::Origin),
+            _ if !self.changes => Err(Rejected::ReadOnly),
+            _ => Ok(()),
         }
     }
 }
@@ -122,18 +119,19 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 /// Lets requests through to routes without a token, unless another web page sent them.
 pub(crate) async fn local_only(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    match check_sender(&parts) {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+    let sender = host(&parts).ok_or(Rejected::Host);
+    match sender.and_then(|host| has_origin(&parts, host)) {
+        Ok(_) => next.run(Request::from_parts(parts, body)).await,
         Err(rejected) => rejected.into_response(),
     }
 }
 
-/// Checks that no web page sent the request, or one of the same origin. Programs send no `Origin`.
-fn check_sender(request: &Parts) -> Result<(), Rejected> {
-    let host = host(request).ok_or(Rejected::Host)?;
+/// Whether a page of the same origin sent the request. Programs send no `Origin`, nor does a browser
+/// that opens a page.
+fn has_origin(request: &Parts, host: &str) -> Result<bool, Rejected> {
     match only(&request.headers, &ORIGIN) {
-        None if !request.headers.contains_key(ORIGIN) => Ok(()),
-        Some(origin) if origin.strip_prefix("http://") == Some(host) => Ok(()),
+        None if !request.headers.contains_key(ORIGIN) => Ok(false),
+        Some(origin) if origin.strip_prefix("http://") == Some(host) => Ok(true),
         _ => Err(Rejected::Origin),
     }
 }

@@ -11,6 +11,7 @@ use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
+use clap::ValueEnum;
 use lifo_queue::control::{Control, GroupOverride};
 use lifo_queue::task::GroupName;
 use lifo_queue::time::Millis;
@@ -26,7 +27,7 @@ use crate::overrides;
 use crate::verbs::{Cancel, Close, Limit, Open, Pause, Redrive, Resume, VerbOnQueue, limit, pause};
 
 /// A change that the pages offer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Change {
     Pause,
     Resume,
@@ -53,7 +54,7 @@ pub(super) async fn confirmation(
     Path(name): Path<String>,
     Query(fields): Asked,
 ) -> Response {
-    let Some(change) = Change::named(&name) else {
+    let Ok(change) = Change::from_str(&name, false) else {
         return missing(&name);
     };
     if !site.access.allows_changes() {
@@ -75,7 +76,7 @@ pub(super) async fn carry_out(
     Query(mut fields): Asked,
     Form(answers): Form<Fields>,
 ) -> Response {
-    let Some(change) = Change::named(&name) else {
+    let Ok(change) = Change::from_str(&name, false) else {
         return missing(&name);
     };
     fields.extend(answers);
@@ -99,20 +100,6 @@ fn missing(page: &str) -> Response {
 }
 
 impl Change {
-    fn named(name: &str) -> Option<Self> {
-        match name {
-            "pause" => Some(Self::Pause),
-            "resume" => Some(Self::Resume),
-            "limit" => Some(Self::Limit),
-            "unlimit" => Some(Self::Unlimit),
-            "redrive" => Some(Self::Redrive),
-            "cancel" => Some(Self::Cancel),
-            "open" => Some(Self::Open),
-            "close" => Some(Self::Close),
-            _ => None,
-        }
-    }
-
     fn title(self) -> &'static str {
         match self {
             Self::Pause => "Pause the queue",

@@ -125,10 +125,7 @@ pub(super) fn task_link(id: &TaskId) -> Markup {
 
 pub(super) fn task_of(fields: &Fields, name: &'static str) -> Result<TaskId, Failure> {
     let text = fields.get(name).map_or("", String::as_str);
-    task_id(text).map_err(|fault| Failure::Input {
-        place: name.to_owned(),
-        fault,
-    })
+    task_id(text).map_err(|fault| Failure::input(name, fault))
 }
 
 /// The time since `at`, with the exact time as tooltip.

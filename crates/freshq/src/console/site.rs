@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::function::Function;
 use crate::queue::Queue;
 use crate::report::Report;
-use crate::sample::{self, History};
+use crate::sample::History;
 
 /// Maximum number of outcomes that are kept.
 const REMEMBERED: usize = 50;
@@ -95,10 +95,7 @@ impl Site {
             .as_ref()
             .is_some_and(|last| now.since(last.status.now) < self.every / 2);
         if self.is_stale.swap(false, Ordering::Relaxed) || !is_fresh {
-            match sample::take(&self.queue).await {
-                Ok(sample) => history.add(sample),
-                Err(failure) => history.failed(failure.line()),
-            }
+            history.take(&self.queue).await;
             *self.state.lock().unwrap_or_else(PoisonError::into_inner) = title(&history);
         }
         history

@@ -47,18 +47,13 @@ async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
     let status = StatusName::from_str(wanted, true).ok();
     let status = status.map(StatusName::statuses).unwrap_or_default();
     let [status] = status[..] else {
-        return Err(Failure::Input {
-            place: "status".to_owned(),
-            fault: format!("{wanted:?} is not pending, taken, success or failure"),
-        });
+        let fault = format!("{wanted:?} is not pending, taken, success or failure");
+        return Err(Failure::input("status", fault));
     };
     let given = |name| fields.get(name).filter(|text| !text.is_empty());
     let [error, payload, group] = ["error", "payload", "group"].map(given);
     let group = group.map(|name| group_name(name)).transpose();
-    let group = group.map_err(|fault| Failure::Input {
-        place: "group".to_owned(),
-        fault,
-    })?;
+    let group = group.map_err(|fault| Failure::input("group", fault))?;
     let named = group.as_ref().map_or("", GroupName::as_str);
     let find = Find {
         after: fields.get("after").map(|place| cursor(place)).transpose()?,
@@ -113,9 +108,9 @@ fn of_group<'a>(fields: &[(&'a str, &'a str)], group: &'a str) -> Vec<(&'a str, 
 }
 
 fn cursor(place: &str) -> Result<Cursor, Failure> {
-    place.parse().map_err(|error| Failure::Input {
-        place: "after".to_owned(),
-        fault: format!("{place:?} is not a place in the list: {error}"),
+    place.parse().map_err(|error| {
+        let fault = format!("{place:?} is not a place in the list: {error}");
+        Failure::input("after", fault)
     })
 }
 

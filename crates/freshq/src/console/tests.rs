@@ -21,7 +21,6 @@ use super::*;
 use crate::account::{Account, Caller};
 
 const NOW: Millis = Millis(1_800_000_000_000);
-const ACCOUNT: &str = "111122223333";
 
 struct Standing;
 
@@ -68,15 +67,11 @@ struct Answer {
 fn site(store: Arc<dyn QueueStore>, changes: bool) -> Site {
     let name = "LifoQueue-dev".to_owned();
     let (topics, clock) = (Arc::<Topics>::default(), Arc::new(Standing));
-    let queue = Queue::new(name, Caller::of(ACCOUNT), store, topics, clock);
-    let account = Account {
-        id: Some(ACCOUNT.to_owned()),
-        region: "eu-central-1".to_owned(),
-    };
+    let queue = Queue::new(name, Caller::example(), store, topics, clock);
     let desk: Arc<dyn Function> = Arc::new(Desk);
     Site::new(
         queue,
-        account,
+        Account::example(),
         Ok(desk),
         Arc::new(Access::new(changes)),
         Duration::from_secs(3),

@@ -119,10 +119,10 @@ impl Filter {
     /// [`Failure::Input`]: no task can match, because `older_than` is not shorter than `newer_than`.
     pub(super) fn checked(&self, status: TaskStatus, now: Millis) -> Result<Find, Failure> {
         match (self.older_than, self.newer_than) {
-            (Some(older), Some(newer)) if older >= newer => Err(Failure::Input {
-                place: "--older-than".to_owned(),
-                fault: "it must be shorter than --newer-than".to_owned(),
-            }),
+            (Some(older), Some(newer)) if older >= newer => Err(Failure::input(
+                "--older-than",
+                "it must be shorter than --newer-than",
+            )),
             _ => Ok(self.find(status, None, now)),
         }
     }
@@ -133,10 +133,8 @@ impl VerbOnQueue for List {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
         let now = queue.clock.now();
         if self.status == StatusName::Any && self.after.is_some() {
-            return Err(Failure::Input {
-                place: "--after".to_owned(),
-                fault: "it needs one --status, not any".to_owned(),
-            });
+            let fault = "it needs one --status, not any";
+            return Err(Failure::input("--after", fault));
         }
         let progress = ProgressBar::new_spinner();
         progress.enable_steady_tick(TICK);

@@ -1,6 +1,9 @@
 //! The tasks that match a search, read to the end. A dry run prints them.
 
-use lifo_queue::operate::Find;
+use std::pin::pin;
+
+use futures::{Stream, TryStreamExt, stream};
+use lifo_queue::operate::{Find, Found};
 use lifo_queue::task::TaskId;
 use serde_json::json;
 
@@ -29,24 +32,32 @@ impl Matches {
     /// # Errors
     /// [`Failure`]: the table could not be read.
     pub(super) async fn read(queue: &Queue, find: Find) -> Result<Self, Failure> {
-        let mut find = Find {
-            limit: BATCH,
-            max_items: BATCH,
-            ..find
-        };
         let mut matches = Self::default();
-        loop {
-            let found = queue.operator.find(&find).await?;
+        let mut batches = pin!(batches(queue, find));
+        while let Some(found) = batches.try_next().await? {
             matches.pages += found.pages;
             matches.read += found.items;
             let ids = found.tasks.into_iter().map(|task| task.id);
             matches.tasks.extend(ids);
-            find.after = found.next;
-            if find.after.is_none() {
-                return Ok(matches);
-            }
         }
+        Ok(matches)
     }
+}
+
+/// Every task that matches `find`, whatever its limits, in batches.
+pub(super) fn batches(queue: &Queue, find: Find) -> impl Stream<Item = Result<Found, Failure>> {
+    let first = Find {
+        limit: BATCH,
+        max_items: BATCH,
+        ..find
+    };
+    stream::try_unfold(Some(first), async |next| {
+        let Some(find) = next else { return Ok(None) };
+        let found = queue.operator.find(&find).await?;
+        let after = found.next.clone();
+        let next = after.is_some().then_some(Find { after, ..find });
+        Ok(Some((found, next)))
+    })
 }
 
 impl Matches {

@@ -24,7 +24,6 @@ use crate::exit::Exit;
 use crate::function::Function;
 
 const NOW: Millis = Millis(1_800_000_000_000);
-const ACCOUNT: &str = "111122223333";
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Answers every prompt with `answer`, or fails without one; records the prompts.
@@ -95,7 +94,7 @@ impl World {
         verb: &impl VerbOnQueue,
     ) -> Result<Report, Failure> {
         let (topics, clock) = (self.topics.clone(), self.clock.clone());
-        let (name, caller) = ("LifoQueue-dev".to_owned(), Caller::of(ACCOUNT));
+        let (name, caller) = ("LifoQueue-dev".to_owned(), Caller::example());
         let mut queue = Queue::new(name, caller, store, topics, clock);
         queue.creates = self.creates.clone();
         verb.run(&queue, &mut self.prompt).await

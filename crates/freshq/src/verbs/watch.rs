@@ -15,7 +15,7 @@ use serde_json::json;
 
 use self::keys::{Action, Keys, Mode};
 use super::{Pause, Resume, Show, VerbOnQueue};
-use crate::confirm::Prompt;
+use crate::confirm::{NoTerminal, Prompt};
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
@@ -73,10 +73,7 @@ impl Watch {
         let mut keys = Keys::default();
         loop {
             // The view shows the failure of a sample, and the next sample may succeed.
-            match sample::take(queue).await {
-                Ok(sample) => history.add(sample),
-                Err(failure) => history.failed(failure.line()),
-            }
+            history.take(queue).await;
             let next = Instant::now() + self.every;
             loop {
                 let drawn = terminal.draw(|frame| view::draw(frame, &queue.name, history, &keys));
@@ -101,8 +98,8 @@ impl Watch {
 async fn carry_out(queue: &Queue, action: Action) -> String {
     let outcome = match action {
         Action::Draw | Action::Quit => return String::new(),
-        Action::Show(task) => Show { task }.run(queue, &mut Asked).await,
-        Action::Resume => Resume::default().run(queue, &mut Asked).await,
+        Action::Show(task) => Show { task }.run(queue, &mut NoTerminal).await,
+        Action::Resume => Resume::default().run(queue, &mut NoTerminal).await,
         Action::Pause(reason) => {
             let pause = Pause {
                 time: keys::PAUSE,
@@ -110,21 +107,12 @@ async fn carry_out(queue: &Queue, action: Action) -> String {
                 group: None,
                 yes: false,
             };
-            pause.run(queue, &mut Asked).await
+            pause.run(queue, &mut NoTerminal).await
         }
     };
     match outcome {
         Ok(report) => report.text,
         Err(failure) => failure.line(),
-    }
-}
-
-/// The view has asked already, so no verb that it runs asks again.
-struct Asked;
-
-impl Prompt for Asked {
-    fn answer(&mut self, _: &str, option: &'static str) -> Result<String, Failure> {
-        Err(Failure::NoTerminal(option))
     }
 }
 

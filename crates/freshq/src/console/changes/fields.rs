@@ -30,10 +30,8 @@ pub(super) fn redrive(fields: &Fields, ttl: Duration) -> Result<Redrive, Failure
 
 pub(super) fn text(fields: &Fields, name: &str) -> Result<String, Failure> {
     let text = fields.get(name).filter(|text| !text.trim().is_empty());
-    text.cloned().ok_or_else(|| Failure::Input {
-        place: name.to_owned(),
-        fault: "it must not be empty".to_owned(),
-    })
+    text.cloned()
+        .ok_or_else(|| Failure::input(name, "it must not be empty"))
 }
 
 /// The limit in the fields.
@@ -47,10 +45,7 @@ pub(super) fn limit_of(fields: &Fields) -> Result<Limit, Failure> {
         off: false,
     };
     match (limit.rate, limit.concurrency) {
-        (None, None) => Err(Failure::Input {
-            place: "rate".to_owned(),
-            fault: "give it, or the concurrency".to_owned(),
-        }),
+        (None, None) => Err(Failure::input("rate", "give it, or the concurrency")),
         _ => Ok(limit),
     }
 }
@@ -63,17 +58,13 @@ fn optional<T>(
 ) -> Result<Option<T>, Failure> {
     let text = fields.get(name).map(|text| text.trim());
     let value = text.filter(|text| !text.is_empty()).map(parse);
-    value.transpose().map_err(|fault| Failure::Input {
-        place: name.to_owned(),
-        fault,
-    })
+    value
+        .transpose()
+        .map_err(|fault| Failure::input(name, fault))
 }
 
 pub(super) fn time(fields: &Fields, name: &str) -> Result<Duration, Failure> {
-    parse_duration(&text(fields, name)?).map_err(|fault| Failure::Input {
-        place: name.to_owned(),
-        fault,
-    })
+    parse_duration(&text(fields, name)?).map_err(|fault| Failure::input(name, fault))
 }
 
 /// The group that is to be changed; `None` for the whole queue.

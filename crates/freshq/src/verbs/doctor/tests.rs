@@ -7,12 +7,11 @@ use lifo_queue::control::Claim;
 use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::store::{ControlStore, OperatorStore};
 use lifo_queue::task::{TaskId, Ttl};
-use lifo_queue::time::{Clock, EpochSeconds, Millis, TokioClock};
-use simulator::topics::Topics;
+use lifo_queue::time::{EpochSeconds, Millis};
 use uuid::Uuid;
 
 use super::*;
-use crate::account::Caller;
+use crate::confirm::NoTerminal;
 use crate::deployed::{Kind, Message, Stack};
 use fake::Fake;
 
@@ -21,28 +20,14 @@ pub(crate) mod fake;
 mod messages;
 
 const NOW: Millis = Millis(1_800_000_000_000);
-struct Quiet;
-
-impl Prompt for Quiet {
-    fn answer(&mut self, _: &str, option: &'static str) -> Result<String, Failure> {
-        Err(Failure::NoTerminal(option))
-    }
-}
 
 async fn report_of(fake: Fake, store: Arc<MemoryStore>) -> Report {
-    let clock = Arc::new(TokioClock::starting_at(NOW));
-    let mut queue = Queue::new(
-        "LifoQueue-dev".to_owned(),
-        Caller::of("111122223333"),
-        store,
-        Arc::new(Topics::default()),
-        clock,
-    );
-    queue.deployed = Some(Arc::new(fake));
-    Doctor { agents: false }
-        .run(&queue, &mut Quiet)
-        .await
-        .unwrap()
+    let queue = Queue {
+        deployed: Some(Arc::new(fake)),
+        ..Queue::on(store, NOW)
+    };
+    let doctor = Doctor { agents: false };
+    doctor.run(&queue, &mut NoTerminal).await.unwrap()
 }
 
 /// The findings, each as "place: what".
@@ -159,19 +144,9 @@ async fn doctor_reports_pause_open_breaker_and_expired_lease() {
 
 #[tokio::test(start_paused = true)]
 async fn doctor_rejects_a_queue_named_by_its_table() {
-    let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(NOW));
-    let store = Arc::<MemoryStore>::default();
-    let queue = Queue::new(
-        "tasks".to_owned(),
-        Caller::of("111122223333"),
-        store,
-        Arc::new(Topics::default()),
-        clock,
-    );
-    let failure = Doctor { agents: false }
-        .run(&queue, &mut Quiet)
-        .await
-        .unwrap_err();
+    let queue = Queue::on(Arc::<MemoryStore>::default(), NOW);
+    let doctor = Doctor { agents: false };
+    let failure = doctor.run(&queue, &mut NoTerminal).await.unwrap_err();
     assert_eq!(failure.exit(), Exit::Usage);
 }
 

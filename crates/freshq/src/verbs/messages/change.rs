@@ -100,10 +100,7 @@ pub(super) fn target<'a>(
     message: &Message,
     now: Millis,
 ) -> Result<Target<'a>, Failure> {
-    let fault = |fault: String| Failure::Input {
-        place: format!("message {}", message.id),
-        fault,
-    };
+    let fault = |fault: String| Failure::input(format!("message {}", message.id), fault);
     if let Some(reason) = message.attributes.get(REASON) {
         let fix = "send a corrected message, then delete this one with --delete";
         return Err(fault(format!(

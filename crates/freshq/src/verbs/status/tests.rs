@@ -24,10 +24,7 @@ fn report(control: Control) -> StatusReport {
     let exactly = |count| Depth { count, exact: true };
     StatusReport {
         queue: "LifoQueue-dev".to_owned(),
-        account: Account {
-            id: Some("111122223333".to_owned()),
-            region: "eu-central-1".to_owned(),
-        },
+        account: Account::example(),
         created: Created {
             count: 90,
             more: false,

@@ -60,7 +60,7 @@ async fn all_failed_tasks_of_all_pages_are_redriven_and_one_notification_is_sent
     let store = DynamoStore::new(dynamodb.client.clone(), TABLE);
     let topics = Arc::new(Topics::default());
     let clock = Arc::new(SystemClock);
-    let (name, caller) = ("tasks".to_owned(), Caller::of(ACCOUNT));
+    let (name, caller) = ("tasks".to_owned(), Caller::example());
     let queue = Queue::new(name, caller, Arc::new(store), topics.clone(), clock);
     let mut prompt = Answering {
         answer: Some("yes".to_owned()),

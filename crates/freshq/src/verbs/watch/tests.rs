@@ -6,25 +6,16 @@ use lifo_queue::control::{Author, BreakerHold, Claim, Pause};
 use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::store::{ControlStore, OperatorStore};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
-use lifo_queue::time::{EpochSeconds, Millis, TokioClock};
-use simulator::topics::Topics;
+use lifo_queue::time::{EpochSeconds, Millis};
 use uuid::Uuid;
 
 use super::*;
-use crate::account::Caller;
 use crate::exit::Exit;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
 fn queue(store: &Arc<MemoryStore>) -> Queue {
-    let clock = Arc::new(TokioClock::starting_at(NOW));
-    Queue::new(
-        "LifoQueue-dev".to_owned(),
-        Caller::of("111122223333"),
-        store.clone(),
-        Arc::new(Topics::default()),
-        clock,
-    )
+    Queue::on(store.clone(), NOW)
 }
 
 fn put(store: &MemoryStore, id: &str, status: TaskStatus, age: i64) {
@@ -81,7 +72,7 @@ async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
         reason: "a new release".to_owned(),
     };
     store.hold_breaker(&hold).await.unwrap();
-    history.failed("DynamoDB request failed".to_owned());
+    history.failure = Some("DynamoDB request failed".to_owned());
     history.last = Some(sample::take(&queue).await.unwrap());
     for (columns, rows) in [(80, 20), (80, 24), (120, 40)] {
         let name = format!("stopped-{columns}x{rows}");
@@ -183,13 +174,7 @@ async fn watch_once_prints_and_live_view_requires_a_terminal() {
         every: Duration::from_secs(2),
         once: true,
     };
-    struct Silent;
-    impl Prompt for Silent {
-        fn answer(&mut self, _: &str, option: &'static str) -> Result<String, Failure> {
-            Err(Failure::NoTerminal(option))
-        }
-    }
-    let report = once.run(&queue(&store), &mut Silent).await.unwrap();
+    let report = once.run(&queue(&store), &mut NoTerminal).await.unwrap();
     assert!(
         report.text.contains("age at start: no task runs"),
         "{}",
@@ -203,6 +188,6 @@ async fn watch_once_prints_and_live_view_requires_a_terminal() {
         once: false,
         ..once
     };
-    let failure = live.run(&queue(&store), &mut Silent).await.unwrap_err();
+    let failure = live.run(&queue(&store), &mut NoTerminal).await.unwrap_err();
     assert_eq!(failure.exit(), Exit::Usage, "a test has no terminal");
 }
