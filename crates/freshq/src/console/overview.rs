@@ -20,7 +20,7 @@ use crate::time_format::{exact, rate, relative, rough, tenths};
 use crate::verbs::{StatusReport, pause};
 
 /// The facts of `freshq status` that the page shows.
-const FACTS: [&str; 16] = [
+const FACTS: [&str; 17] = [
     "as of",
     "paused",
     "limited",
@@ -36,6 +36,7 @@ const FACTS: [&str; 16] = [
     "run time",
     "last response",
     "suspects",
+    "superseded states",
     "overloaded",
 ];
 

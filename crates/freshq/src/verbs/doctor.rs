@@ -2,6 +2,7 @@
 //! state.
 
 mod flow;
+mod groups;
 mod known;
 mod policies;
 mod settings;
@@ -87,13 +88,20 @@ async fn state(queue: &Queue, stack: &Stack) -> Result<(usize, Vec<Finding>), Fa
         }
         _ => Vec::new(),
     };
-    let (checked, mut findings) = state::control(&status, stack.secret().as_deref());
-    let (more, flow) = flow::flow(&status, created);
-    findings.extend(flow);
-    let (times, wrong) = times::check(queue, &status).await?;
-    findings.extend(wrong);
-    findings.extend(concurrency.and_then(|limit| flow::taken(&taken, limit, status.now)));
-    Ok((checked + more + times + 1, findings))
+    // A likely cause comes before the growing backlog that it explains.
+    let mut checks = vec![
+        state::control(&status, stack.secret().as_deref()),
+        groups::check(&queue.store.groups().await?, status.now),
+        times::check(queue, &status).await?,
+        flow::flow(&status, created),
+    ];
+    let surplus = concurrency.and_then(|limit| flow::taken(&taken, limit, status.now));
+    checks.push((1, surplus.into_iter().collect()));
+    let checked = checks.iter().map(|(checked, _)| checked).sum();
+    Ok((
+        checked,
+        checks.into_iter().flat_map(|(_, found)| found).collect(),
+    ))
 }
 
 /// Checks the stack of an agents' queue.

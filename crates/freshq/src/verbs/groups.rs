@@ -156,7 +156,7 @@ impl Row<'_> {
             .flatten()
             .collect();
         match parts.is_empty() {
-            true => "starts tasks".to_owned(),
+            true => "not paused or limited".to_owned(),
             false => parts.join("; "),
         }
     }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
+use lifo_queue::control::{Control, GroupStates};
 use lifo_queue::operate::{Find, Found, FoundTask};
 use lifo_queue::schema;
 use lifo_queue::store::Cursor;
@@ -170,6 +171,8 @@ impl VerbOnQueue for List {
         all.tasks.truncate(self.limit as usize);
         let listed = Listed {
             now,
+            control: queue.store.control().await?,
+            groups: queue.store.groups().await?,
             found: all,
             status: self.status,
         };
@@ -181,6 +184,8 @@ impl VerbOnQueue for List {
 #[derive(Debug)]
 struct Listed {
     now: Millis,
+    control: Control,
+    groups: GroupStates,
     found: Found,
     /// The status that was searched.
     status: StatusName,
@@ -207,13 +212,23 @@ impl Listed {
         ]
     }
 
+    /// When a due task of the group may start, for people.
+    fn due(&self, group: &str) -> String {
+        let paused = self.control.paused_until.filter(|at| *at > self.now);
+        match (paused, self.groups.closed_until(group, self.now)) {
+            (Some(at), _) => format!("queue resumes {}", relative(at, self.now)),
+            (None, Some(at)) => format!("group opens {}", relative(at, self.now)),
+            (None, None) => "due".to_owned(),
+        }
+    }
+
     /// The next step of the task, for people.
     fn next(&self, task: &FoundTask) -> String {
         let moment = |attribute| task.number(attribute).map(Millis);
         match task.text(schema::TASK_STATUS) {
             Some("PENDING") => match moment(schema::NOT_BEFORE).filter(|at| *at > self.now) {
                 Some(at) => format!("may start {}", relative(at, self.now)),
-                None => "due".to_owned(),
+                None => self.due(task.id.group()),
             },
             Some("TAKEN") => match moment(schema::LEASE_UNTIL) {
                 Some(at) if at > self.now => format!("lease ends {}", relative(at, self.now)),

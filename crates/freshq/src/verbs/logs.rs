@@ -16,8 +16,8 @@ use crate::queue::QueueArguments;
 use crate::time_format::parse_duration;
 use crate::{agents, stack};
 
-/// Shows the log of a function of the stack. Finds the log group, and runs aws logs tail, so the AWS
-/// CLI must be installed. Without it, prints the command.
+/// Shows the log of a function of the stack. Finds the log group, and runs aws logs tail, so version
+/// 2 of the AWS CLI must be installed. Without it, prints the command.
 #[derive(Debug, Args)]
 pub(crate) struct Logs {
     /// The function, for example process-tasks
@@ -61,6 +61,11 @@ impl Logs {
         let arguments = self.arguments(&group, aws);
         match Command::new("aws").args(&arguments).status() {
             Ok(status) if status.success() => Ok(Exit::Done),
+            // Version 1 exits with 2 for an unknown command, and version 2 with 252.
+            Ok(status) if status.code() == Some(2) => Err(Failure::Input {
+                place: "aws logs tail".to_owned(),
+                fault: "it needs version 2 of the AWS CLI; aws --version shows yours".to_owned(),
+            }),
             Ok(_) => Ok(Exit::Failed),
             Err(source) => Err(Failure::NoAwsCli {
                 command: format!("aws {}", arguments.join(" ")),

@@ -24,7 +24,8 @@ use crate::time_format::{FIRST_MILLIS, exact, rate, relative, rough, tenths};
 /// the last runs; processors report both every few seconds. "suspects" are tasks that may have
 /// crashed their process. "overloaded" is measured only with the setting processing.codel; without
 /// it, created and ended tasks are compared.
-/// "last response" is the newest that was not a success. A notification suppresses others for 10 s.
+/// "last response" is the last without success; tasks may have succeeded since. "superseded states"
+/// were replaced by newer tasks with their key before they ran. A notification suppresses others for 10 s.
 /// An idle turn is a run of the processor that settled no task, and a busy pause one that a
 /// processor started because the downstream was busy or rejected tasks.
 #[derive(Debug, Args)]
@@ -112,13 +113,13 @@ impl StatusReport {
     fn oldest(&self) -> String {
         match self.status.oldest_pending {
             None => "-".to_owned(),
+            Some(created) if created < FIRST_MILLIS => format!(
+                "created {}; its taskCreated is in seconds instead of milliseconds",
+                exact(created)
+            ),
             Some(created) => {
                 let age = rough(self.status.now.since(created));
-                let unit = match created < FIRST_MILLIS {
-                    true => "; its taskCreated is in seconds instead of milliseconds",
-                    false => "",
-                };
-                format!("{age}, created {}{unit}", exact(created))
+                format!("{age}, created {}", exact(created))
             }
         }
     }
@@ -135,7 +136,7 @@ impl StatusReport {
         };
         match tasks {
             0 => format!("no pending keys{beyond}"),
-            _ => format!("{superseded} of {tasks} pending keys{beyond}"),
+            _ => format!("{superseded} by newer ones of {tasks} pending keys{beyond}"),
         }
     }
 
@@ -234,9 +235,9 @@ impl StatusReport {
 
     fn last_response(&self) -> String {
         match &self.status.control.observed.last_response {
-            None => "none recorded".to_owned(),
+            None => "none without success".to_owned(),
             Some(last) => format!(
-                "{}, to task {}: {}",
+                "{}, the last without success, to task {}: {}",
                 relative(last.at, self.status.now),
                 last.task,
                 last.text

@@ -184,7 +184,7 @@ async fn groups_are_shown_and_changed_one_by_one() {
     world.post("resume?group=acme", "").await.expect(303, &[]);
     world.post("unlimit?group=acme", "").await.expect(303, &[]);
     let page = world.get("groups").await;
-    page.expect(200, &["<td>starts tasks</td>"]);
+    page.expect(200, &["<td>not paused or limited</td>"]);
 
     let tasks = world.get("tasks?status=failure&group=globex").await;
     tasks.expect(200, &["globex/1", "Only tasks of group globex."]);

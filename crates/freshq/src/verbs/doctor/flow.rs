@@ -1,6 +1,7 @@
-//! Checks of the flow of tasks: failed runs, crashed processes, and more new tasks than ended ones.
+//! Checks of the flow of tasks: failed runs, crashed processes, keys that replace other tasks, and
+//! more new tasks than ended ones.
 
-use lifo_queue::operate::{FoundTask, Status};
+use lifo_queue::operate::{FoundTask, Keys, Status};
 use lifo_queue::schema;
 use lifo_queue::time::Millis;
 
@@ -15,9 +16,18 @@ const FAILED: u32 = 5;
 /// Maximum number of tasks that a finding names.
 const NAMED: usize = 5;
 
-/// Checks the tasks of the last minute.
+/// Maximum number of pending keys, and minimum number of states that newer ones replaced, that are a
+/// finding. A device that reports often has many states too, so more keys are none.
+const FEW_KEYS: (u32, u64) = (2, 50);
+
+/// Checks the tasks of the last minute, and the pending keys.
 pub(super) fn flow(status: &Status, created: Created) -> (usize, Vec<Finding>) {
-    let findings = [failing(status), crashed(status), surplus(status, created)];
+    let findings = [
+        failing(status),
+        crashed(status),
+        keys(status),
+        surplus(status, created),
+    ];
     (findings.len(), findings.into_iter().flatten().collect())
 }
 
@@ -53,6 +63,21 @@ fn crashed(status: &Status) -> Option<Finding> {
         remedy:
             "freshq show <id> names the attempts of a task; freshq cancel <id> --wait 3m deletes it"
                 .to_owned(),
+    })
+}
+
+fn keys(status: &Status) -> Option<Finding> {
+    let Keys {
+        tasks,
+        superseded,
+        exact,
+    } = status.keys;
+    let few = exact && (1..=FEW_KEYS.0).contains(&tasks) && superseded >= FEW_KEYS.1;
+    few.then(|| Finding {
+        place: "the keys".to_owned(),
+        what: format!("{superseded} tasks were replaced by newer ones before they ran; pending keys: {tasks}"),
+        why: "of the tasks with one key only the newest runs; if different things share a key, the others are lost".to_owned(),
+        remedy: "freshq list names the key, and freshq show <key> its newest payload; each key must be of one thing, for example of one device: otherwise fix the producer".to_owned(),
     })
 }
 
@@ -104,7 +129,7 @@ mod tests {
     use lifo_queue::control::Control;
     use lifo_queue::depth::Depth;
     use lifo_queue::observed::LastResponse;
-    use lifo_queue::operate::{Keys, Suspect};
+    use lifo_queue::operate::Suspect;
     use lifo_queue::task::{TaskId, TaskStatus};
     use lifo_queue::time::Millis;
 
@@ -186,6 +211,23 @@ mod tests {
         let what = "3 tasks are TAKEN, and the concurrency is 2; the leases of 1 of them expired";
         assert_eq!(finding.what, what);
         assert_eq!(taken(&tasks, 3, NOW), None);
+    }
+
+    #[test]
+    fn one_key_that_replaces_many_tasks_is_a_finding() {
+        let mut status = idle();
+        let mut found = |tasks, superseded| {
+            status.keys = Keys {
+                tasks,
+                superseded,
+                exact: true,
+            };
+            whats(&status, 0)
+        };
+        let what = "117 tasks were replaced by newer ones before they ran; pending keys: 1";
+        assert_eq!(found(1, 117), [what]);
+        assert!(found(1, 49).is_empty(), "a short delay");
+        assert!(found(3, 117).is_empty(), "some devices that report often");
     }
 
     #[test]

@@ -127,7 +127,8 @@ fn pause_remedy(control: &Control, secret: Option<&str>) -> String {
         Some(secret) => format!(
             "if the secret is wrong or empty, aws secretsmanager put-secret-value --secret-id {secret} --secret-string '<value>'; 30 s after the last response, when the old value is no longer cached, freshq resume"
         ),
-        None => "fix the cause, then freshq resume".to_owned(),
+        None if by_operator => "fix the cause, then freshq resume".to_owned(),
+        None => "no task has started since the pause began, so the cause may be gone; if it is, freshq resume, otherwise fix it first".to_owned(),
     }
 }
 
@@ -245,7 +246,7 @@ mod tests {
             control.paused_by = Some(Author::processor(at));
             control
         };
-        let other = "fix the cause, then freshq resume";
+        let other = "no task has started since the pause began, so the cause may be gone; if it is, freshq resume, otherwise fix it first";
         for (text, names) in [
             ("HTTP 401 Unauthorized", true),
             ("HTTP 403 Forbidden", true),
@@ -261,6 +262,7 @@ mod tests {
         let mut control = after("HTTP 401");
         let name = "an operator".to_owned();
         control.paused_by = Some(Author { name, at });
-        assert_eq!(pause_remedy(&control, Some("the-secret")), other);
+        let remedy = pause_remedy(&control, Some("the-secret"));
+        assert_eq!(remedy, "fix the cause, then freshq resume");
     }
 }

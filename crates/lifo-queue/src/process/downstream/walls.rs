@@ -131,11 +131,15 @@ impl Ledger {
             return None;
         }
         let doubled = FIRST_BUSY_PAUSE.saturating_mul(1 << self.busy_pauses.min(10));
+        let sent = match asked {
+            Some(_) => " and sent Retry-After, of which at most 15 minutes count",
+            None => "",
+        };
         let asked = asked.map_or(Duration::ZERO, |at| at.since(now));
         Some(Pause {
             until: now.plus(doubled.max(asked).min(self.settings.pause)),
             reason: format!(
-                "the downstream was busy for {} tasks in a row",
+                "the downstream was busy for {} tasks in a row{sent}",
                 self.walls.busy.len()
             ),
             busy: true,

@@ -57,6 +57,8 @@ impl From<StatusCode> for Means {
 pub(super) struct Response {
     pub(super) status: StatusCode,
     retry_after: Option<Duration>,
+    /// The address of a redirect, without confidential texts.
+    location: Option<String>,
     /// The start of its body in one line, without confidential texts.
     excerpt: String,
 }
@@ -80,6 +82,8 @@ impl Response {
             .headers()
             .get("retry-after")
             .and_then(|value| retry_after::parse(value, SystemTime::now()));
+        let location = response.headers().get("location");
+        let location = location.map(|value| presentable(value.as_bytes(), confidential));
         let mut body = Vec::new();
         if status.is_success() {
             read_into(&mut body, response.into_body())
@@ -97,6 +101,7 @@ impl Response {
         Ok(Self {
             status,
             retry_after,
+            location: location.filter(|_| status.is_redirection()),
             excerpt: presentable(&body, confidential),
         })
     }
@@ -105,6 +110,10 @@ impl Response {
     pub(super) fn into_outcome(self) -> Outcome {
         let status = self.status;
         let mut reason = format!("HTTP {status}");
+        if let Some(location) = self.location {
+            reason.push_str(" to ");
+            reason.push_str(&location);
+        }
         if !self.excerpt.is_empty() {
             reason.push_str(": ");
             reason.push_str(&self.excerpt);

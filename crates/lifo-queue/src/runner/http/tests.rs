@@ -169,7 +169,10 @@ async fn redirects_are_not_followed_and_mean_rejecting() {
         let Outcome::Rejecting { reason } = outcome else {
             panic!("{status}: {outcome:?}")
         };
-        assert!(reason.contains("redirects are not followed"), "{reason}");
+        assert!(
+            reason.contains(" to /elsewhere (redirects are not followed"),
+            "{reason}"
+        );
         assert_eq!(server.calls().len(), 1);
     }
     assert!(matches!(
