@@ -320,8 +320,8 @@ deploy-assembly: setup-deploy ## deploy both stacks of an environment from a fol
 deployed: setup-aws ## write the deployed templates of the stacks in the folder HEAD to the folder OUT [ENV HEAD= OUT=]
 	@$(BIN)/python -m delivery deployed --assembly "$(HEAD)" --into "$(OUT)" $(ENV_STACKS)
 
-.PHONY: diff-comment
-diff-comment: setup ## write the comment on a pull request; BASE and HEAD are folders of templates [BASE= HEAD= OUT BASE_NAME HEAD_NAME ENVIRONMENTS]
+.PHONY: diff-summary
+diff-summary: setup ## write what a pull request would change in the stacks, with possible losses of data first; BASE and HEAD are folders of templates [BASE= HEAD= OUT BASE_NAME HEAD_NAME ENVIRONMENTS]
 	@tsx infra/diff/main.ts --base "$(BASE)" --head "$(HEAD)" $(if $(BASE_NAME),--base-name "$(BASE_NAME)") $(if $(HEAD_NAME),--head-name "$(HEAD_NAME)") $(if $(OUT),--out "$(OUT)") $(if $(ENVIRONMENTS),--environments '$(ENVIRONMENTS)')
 
 # The environments for which infra/ci/ci-settings.ts creates roles by default.

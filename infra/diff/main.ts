@@ -1,10 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { renderComment } from './comment';
+import { renderSummary } from './summary';
 import { type CfnTemplate, readTemplates } from './templates';
 
-/** `make diff-comment`: compares two folders of templates, and writes the comment to a file or to standard output. */
+/** `make diff-summary`: compares two folders of templates, and writes the summary to a file or to standard output. */
 function main(): void {
   const { values } = parseArgs({
     options: {
@@ -21,16 +20,12 @@ function main(): void {
     throw new Error('usage: tsx infra/diff/main.ts --base FOLDER --head FOLDER [--out FILE]');
   }
   const wanted = values.environments;
-  const comment = renderComment(templatesOf(base, wanted), templatesOf(head, wanted), {
+  const summary = renderSummary(templatesOf(base, wanted), templatesOf(head, wanted), {
     base: values['base-name'] ?? base,
     head: values['head-name'] ?? head,
   });
-  if (out === undefined) {
-    process.stdout.write(comment);
-    return;
-  }
-  mkdirSync(dirname(out), { recursive: true });
-  writeFileSync(out, comment);
+  if (out === undefined) process.stdout.write(summary);
+  else writeFileSync(out, summary);
 }
 
 /** @param environments JSON list of names, as in the repository's variable; all environments if undefined */

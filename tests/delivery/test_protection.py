@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,34 +17,32 @@ CUSTOM = {"deployment_branch_policy": {"protected_branches": False, "custom_bran
 OPEN = {"deployment_branch_policy": None}
 
 
-@pytest.fixture
-def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+#: Responds as `gh api` does, from a file for each path.
+GH = """#!/bin/sh
+response="$RESPONSES/$(echo "${2#repos/octo/freshq/}" | tr / :)"
+if [ "$1" != api ] || [ ! -f "$response" ]; then echo "gh: Not Found (HTTP 404)" >&2; exit 1; fi
+if grep -q HTTP "$response"; then cat "$response" >&2; exit 1; fi
+cat "$response"
+"""
+
+
+class GitHub:
     """GitHub's responses, by the path below the repository; 404 for any other path."""
-    responses: dict[str, Any] = {}
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            path = self.path.split("?")[0].removeprefix("/repos/octo/freshq/")
-            status = 200 if path in responses else 404
-            status = 403 if responses.get(path) == "forbidden" else status
-            body = json.dumps(responses.get(path, {"message": "Not Found"})).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
-        def log_message(self, *_: Any) -> None:
-            pass
+    def __setitem__(self, path: str, response: Any) -> None:
+        (self.folder / path.replace("/", ":")).write_text(response if isinstance(response, str) else json.dumps(response))
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    monkeypatch.setenv("GITHUB_API_URL", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setenv("GITHUB_TOKEN", "token")
-    yield responses
-    server.shutdown()
-    thread.join()
-    server.server_close()
+
+@pytest.fixture
+def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitHub:
+    (tmp_path / "gh").write_text(GH)
+    (tmp_path / "gh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("RESPONSES", str(tmp_path))
+    return GitHub(tmp_path)
 
 
 def check(*environments: str, repository: str = "octo/freshq") -> list[str]:
@@ -59,7 +55,7 @@ def rules(*branches: str) -> dict[str, Any]:
     return {"branch_policies": [{"name": branch} for branch in branches]}
 
 
-def test_environments_for_main_or_for_protected_branches_are_accepted(github: dict[str, Any]) -> None:
+def test_environments_for_main_or_for_protected_branches_are_accepted(github: GitHub) -> None:
     github["environments/staging"] = PROTECTED
     github["environments/prod"] = CUSTOM
     github["environments/prod/deployment-branch-policies"] = rules("main")
@@ -68,7 +64,7 @@ def test_environments_for_main_or_for_protected_branches_are_accepted(github: di
     assert check("staging", repository="octo@12/freshq@345") == []
 
 
-def test_every_unprotected_environment_is_named_with_the_remedy(github: dict[str, Any]) -> None:
+def test_every_unprotected_environment_is_named_with_the_remedy(github: GitHub) -> None:
     github["environments/staging"] = OPEN
     github["environments/prod"] = CUSTOM
     github["environments/prod/deployment-branch-policies"] = rules("main", "release/*")
@@ -81,22 +77,19 @@ def test_every_unprotected_environment_is_named_with_the_remedy(github: dict[str
     assert "Remedy: in Settings > Environments" in text
 
 
-def test_an_environment_that_cannot_be_read_is_named_and_is_not_rejected(github: dict[str, Any]) -> None:
-    github["environments/prod"] = "forbidden"
+def test_an_environment_that_cannot_be_read_is_named_and_is_not_rejected(github: GitHub) -> None:
+    github["environments/prod"] = "gh: Resource not accessible by personal access token (HTTP 403)"
     [said] = check("prod")
-    assert said.startswith("not checked: whether only main may use the environment prod: ")
+    assert said.startswith("not checked: whether octo/freshq lets only main use the environment prod: gh: Resource not")
 
 
-def test_without_a_token_the_missing_check_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GITHUB_TOKEN", "GH_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
+def test_without_gh_the_missing_check_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     [said] = check("prod")
-    assert said.startswith("not checked: whether octo/freshq lets only main use its environments.")
-    assert "gh auth login" in said
+    assert said.startswith("not checked: whether octo/freshq lets only main use the environment prod: gh is not installed.")
 
 
-def test_the_command_fails_if_an_environment_is_unprotected(github: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_fails_if_an_environment_is_unprotected(github: GitHub, capsys: pytest.CaptureFixture[str]) -> None:
     github["environments/prod"] = OPEN
     assert main(["protection", "--repository", "octo/freshq", "--environments", "prod"]) == 1
     assert "may be used by every branch" in capsys.readouterr().err

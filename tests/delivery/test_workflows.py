@@ -17,13 +17,11 @@ GITHUB = PROJECT / ".github"
 FILES = sorted([*GITHUB.glob("workflows/*.yml"), *GITHUB.glob("actions/*/action.yml")])
 WORKFLOWS = [path for path in FILES if path.parent.name == "workflows"]
 PIN = re.compile(r"uses: (?P<action>[\w./-]+)@(?P<sha>[0-9a-f]{40}) # (?P<version>v\d+\.\d+\.\d+)$")
-#: The rights of jobs that may do more than read the source: assume a role of AWS, publish, comment, or open an issue.
+#: The rights of jobs that may do more than read the source: assume a role of AWS, publish, or open an issue.
 RIGHTS = {
     ("advisories.yml", "report"): {"issues": "write"},
     ("nightly.yml", "report"): {"issues": "write"},
     ("diff.yml", "deployed"): {"id-token": "write"},
-    ("diff.yml", "comment"): {"pull-requests": "write"},
-    ("diff-comment.yml", "post"): {"actions": "read", "pull-requests": "write"},
     ("deploy.yml", "staging"): {"id-token": "write"},
     ("deploy.yml", "prod"): {"id-token": "write"},
     ("deploy-environment.yml", "deploy"): {"id-token": "write"},
@@ -93,11 +91,11 @@ def test_no_checkout_persists_its_credentials(path: Path) -> None:
             assert step["with"]["persist-credentials"] is False
 
 
-def test_no_workflow_runs_on_pull_request_target() -> None:
+def test_no_workflow_runs_with_rights_for_a_fork() -> None:
     for path in WORKFLOWS:
         # YAML 1.1 reads the key `on` as true.
         triggers = parsed(path)[True]
-        assert "pull_request_target" not in triggers
+        assert not {"pull_request_target", "workflow_run"} & set(triggers)
 
 
 def checkouts(file: str, job: str) -> list[str]:
@@ -111,9 +109,8 @@ def checkouts(file: str, job: str) -> list[str]:
 
 def test_jobs_with_rights_run_no_code_of_the_pull_request() -> None:
     base = "${{ github.event.pull_request.base.sha }}"
-    for job in ("deployed", "render", "comment"):
+    for job in ("deployed", "render"):
         assert checkouts("diff.yml", job) == [base]
-    assert checkouts("diff-comment.yml", "post") == ["${{ github.event.repository.default_branch }}"]
 
 
 def job_of(file: str, job: str) -> dict[str, Any]:
@@ -121,17 +118,17 @@ def job_of(file: str, job: str) -> dict[str, Any]:
 
 
 def test_jobs_with_rights_do_not_run_for_a_fork() -> None:
-    for name in ("deployed", "render", "comment"):
-        condition = job_of("diff.yml", name)["if"]
-        assert "github.event.pull_request.head.repo.full_name == github.repository" in condition
+    condition = job_of("diff.yml", "deployed")["if"]
+    assert "github.event.pull_request.head.repo.full_name == github.repository" in condition
+    render = job_of("diff.yml", "render")
+    assert (render["needs"], render.get("if")) == ("deployed", None), "skipped together with deployed"
 
 
 def test_artifacts_of_a_pull_request_are_downloaded_outside_the_checkout_and_never_unpacked() -> None:
-    for path in (GITHUB / "workflows" / "diff.yml", GITHUB / "workflows" / "diff-comment.yml"):
-        for step in steps_of(path):
-            if step.get("uses", "").startswith("actions/download-artifact@"):
-                assert step["with"]["path"].startswith("${{ runner.temp }}/"), step
-            assert not re.search(r"\b(tar|unzip)\b", step.get("run", "")), step
+    for step in steps_of(GITHUB / "workflows" / "diff.yml"):
+        if step.get("uses", "").startswith("actions/download-artifact@"):
+            assert step["with"]["path"].startswith("${{ runner.temp }}/"), step
+        assert not re.search(r"\b(tar|unzip)\b", step.get("run", "")), step
 
 
 def test_a_pull_request_of_dependabot_is_not_compared() -> None:
@@ -145,8 +142,6 @@ def setups(file: str, job: str) -> list[dict[str, str]]:
 
 def test_jobs_with_rights_install_the_fewest_tools_and_restore_no_cache() -> None:
     assert setups("diff.yml", "deployed") == [{"tools": "aws", "cache": "false"}]
-    assert setups("diff.yml", "comment") == []
-    assert setups("diff-comment.yml", "post") == []
     assert setups("deploy-environment.yml", "deploy") == [{"tools": "deploy", "cache": "false"}]
 
 

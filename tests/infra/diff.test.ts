@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fullDiff } from '@aws-cdk/cloudformation-diff';
-import { MARKER, MOST_BYTES, renderComment } from '../../infra/diff/comment';
 import { broadenedPermissions, dataHazards } from '../../infra/diff/hazards';
+import { MOST_BYTES, renderSummary } from '../../infra/diff/summary';
 import { type CfnTemplate, readTemplates } from '../../infra/diff/templates';
 import { ROOT, Synthesized } from './synthesis';
 
@@ -38,8 +38,8 @@ function remove(template: CfnTemplate, type: string): void {
   delete template.Resources[logicalId];
 }
 
-function comment(change: (template: CfnTemplate) => void): string {
-  return renderComment(new Map([[STACK, prod()]]), new Map([[STACK, prod(change)]]), SIDES);
+function summary(change: (template: CfnTemplate) => void): string {
+  return renderSummary(new Map([[STACK, prod()]]), new Map([[STACK, prod(change)]]), SIDES);
 }
 
 describe('what may be lost', () => {
@@ -192,9 +192,9 @@ describe('broadened permissions', () => {
   });
 });
 
-describe('the comment', () => {
+describe('the summary', () => {
   test('calls out data, then permissions, before any detail', () => {
-    const text = comment((template) => {
+    const text = summary((template) => {
       first(template, 'AWS::DynamoDB::Table').Properties.KeySchema[0].AttributeName = 'id';
       first(template, 'AWS::IAM::Policy').Properties.PolicyDocument.Statement.push({
         Effect: 'Allow',
@@ -202,18 +202,10 @@ describe('the comment', () => {
         Resource: '*',
       });
     });
-    const places = [
-      MARKER,
-      'Data may be lost',
-      'KeySchema',
-      'Permissions are broadened',
-      'dynamodb:*',
-      '<details>',
-    ];
+    const places = ['Data may be lost', 'KeySchema', 'Permissions are broadened', 'dynamodb:*', '<details>'];
     expect(places.map((place) => text.indexOf(place))).toEqual(
       [...places.map((place) => text.indexOf(place))].sort((a, b) => a - b),
     );
-    expect(text.startsWith(MARKER)).toBe(true);
     expect(text).not.toContain('\u001b');
   });
 
@@ -226,13 +218,13 @@ describe('the comment', () => {
       ['A', prod()],
       ['B', prod()],
     ]);
-    const text = renderComment(base, head, SIDES);
+    const text = renderSummary(base, head, SIDES);
     expect(text).toMatch(/- `A`: no difference\n- `B`: new, with \d+ resources\n- `C`: no longer in the app/);
     expect(text).not.toContain('###');
   });
 
   test('names a changed setting by its path, and no other', () => {
-    const text = comment((template) => {
+    const text = summary((template) => {
       const { Variables } = each(template, 'AWS::Lambda::Function')
         .map(({ Properties }) => Properties.Environment)
         .find((environment) => environment.Variables.SETTINGS_PROCESS_TASKS);
@@ -249,7 +241,7 @@ describe('the comment', () => {
       prod((template) => {
         first(template, 'AWS::Lambda::Function').Properties.Description = text;
       });
-    const text = renderComment(
+    const text = renderSummary(
       new Map([[STACK, described('tasks ? newest first')]]),
       new Map([[STACK, described('tasks → newest first')]]),
       SIDES,
@@ -259,38 +251,34 @@ describe('the comment', () => {
 
   test('is the same for the same templates', () => {
     const change = (template: CfnTemplate) => remove(template, 'AWS::SNS::Topic');
-    expect(comment(change)).toBe(comment(change));
+    expect(summary(change)).toBe(summary(change));
   });
 
   test("fits into GitHub's limit, with the hazards at the top", () => {
-    const text = comment((template) => {
+    const text = summary((template) => {
       for (const { Properties } of each(template, 'AWS::Logs::LogGroup')) Properties.RetentionInDays = 1;
       for (let n = 0; n < 900; n++) {
-        template.Resources[`Extra${'x'.repeat(80)}${n}`] = {
-          Type: 'AWS::SNS::Topic',
-          Properties: {},
-        };
+        template.Resources[`Extra${'x'.repeat(1_200)}${n}`] = { Type: 'AWS::SNS::Topic', Properties: {} };
       }
     });
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MOST_BYTES);
+    expect(Buffer.byteLength(text)).toBe(MOST_BYTES);
     expect(text).toMatch(/Data may be lost/);
-    expect(text).toMatch(/1 of 4 parts did not fit into a comment/);
   });
 
   test('gives the number of omitted lines, and cuts long names', () => {
-    const text = comment((template) => {
+    const text = summary((template) => {
       const { Statement } = first(template, 'AWS::IAM::Policy').Properties.PolicyDocument;
       for (let n = 0; n < 120; n++) {
         Statement.push({ Effect: 'Allow', Action: `a:${n}${'y'.repeat(300)}`, Resource: '*' });
       }
     });
     expect(text).toMatch(/- and 70 more/);
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MOST_BYTES);
+    expect(text).toMatch(/`Allow a:\d+y{150,200}…`/);
   });
 
   test('keeps the text of a template inside of its code block, and escapes names of properties', () => {
     const evil = '```\n# hello @everyone <img src=x>';
-    const text = comment((template) => {
+    const text = summary((template) => {
       first(template, 'AWS::CloudWatch::Alarm').Properties.AlarmDescription = evil;
       first(template, 'AWS::SQS::Queue').Metadata['aws:cdk:path'] = 'a`b</summary> @everyone';
       first(template, 'AWS::SQS::Queue').Properties.MessageRetentionPeriod = 60;
@@ -302,7 +290,7 @@ describe('the comment', () => {
   });
 });
 
-describe('make diff-comment', () => {
+describe('make diff-summary', () => {
   let folder: string;
 
   beforeEach(() => {
@@ -328,7 +316,7 @@ describe('make diff-comment', () => {
     expect(() => readTemplates(folder)).toThrow(/X\.template\.json is not a CloudFormation template/);
   });
 
-  test('the command writes the comment', () => {
+  test('the command writes the summary', () => {
     writeFileSync(join(folder, `${STACK}.template.json`), JSON.stringify(prod()));
     const out = execFileSync(
       join(ROOT, 'node_modules', '.bin', 'tsx'),
@@ -336,7 +324,7 @@ describe('make diff-comment', () => {
       { encoding: 'utf8' },
     );
     expect(out).toBe(
-      renderComment(readTemplates(folder), readTemplates(folder), { base: folder, head: 'abc' }),
+      renderSummary(readTemplates(folder), readTemplates(folder), { base: folder, head: 'abc' }),
     );
   });
 });

@@ -48,7 +48,7 @@ def packaged(latest: App) -> Path:
 
 
 def possible_losses(aws: Emulator, out: Path, stack: str, into: Path) -> str:
-    """The comparison of the deployed stack with an assembly, as `make diff-comment` prints it."""
+    """The comparison of the deployed stack with an assembly, as `make diff-summary` prints it."""
     client = deployment.fake_session().client("cloudformation", endpoint_url=aws.endpoint)
     assert deployed.fetch(assemblies.stacks(out, stack), into / "base", lambda _: client) == [stack]
     (into / "head").mkdir()

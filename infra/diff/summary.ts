@@ -10,23 +10,18 @@ import { broadenedPermissions, dataHazards } from './hazards';
 import type { CfnTemplate } from './templates';
 
 /**
- * First line of the comment. `delivery/post_comment.py` finds the previous comment by it, and replaces that comment.
+ * Largest size of a summary, in bytes. GitHub shows none of a larger one than 1 MiB
+ * (https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands#step-isolation-and-limits).
  */
-export const MARKER = '<!-- freshq:diff -->';
+export const MOST_BYTES = 1_000_000;
 
-/**
- * Largest size of a comment, in bytes. GitHub's limit is 65,536 characters. It returns 422 for more
- * (https://docs.github.com/rest/issues/comments). A text never has more characters than bytes.
- */
-export const MOST_BYTES = 65_536;
-
-/** Maximum number of lines of a list. The comment gives only the number of further lines. */
+/** Maximum number of lines of a list. The summary gives only the number of further lines. */
 const MOST_LINES = 50;
 
 /** Largest length of a name or a statement, in characters. The rest is cut off. */
 const MOST_CHARACTERS = 200;
 
-/** Names of the two sides of a comparison, for the comment's heading. */
+/** Names of the two sides of a comparison, for the summary's heading. */
 export interface Sides {
   /** Name of the templates before the change, for example `the deployed stacks`. */
   readonly base: string;
@@ -41,27 +36,27 @@ interface StackDiff {
 }
 
 /**
- * Renders a comment in Markdown on the effects of deploying `head` over `base`. It lists first the data that may be
- * lost, then the broadened permissions, then all differences of each stack, folded. It is never longer than {@link
- * MOST_BYTES}; its last line gives the number of parts that did not fit.
+ * Renders in Markdown the effects of deploying `head` over `base`. The text lists first the data that may be lost, then
+ * the broadened permissions, then all differences of each stack, folded. Its end is cut off at {@link MOST_BYTES}.
  *
  * @param base templates by stack, before the change
  * @param head templates by stack, after the change
  */
-export function renderComment(
+export function renderSummary(
   base: ReadonlyMap<string, CfnTemplate>,
   head: ReadonlyMap<string, CfnTemplate>,
   sides: Sides,
 ): string {
   const diffs = compare(base, head);
   const blocks = [
-    `${MARKER}\n## Stacks: ${code(sides.head)} compared with ${code(sides.base)}`,
+    `## Stacks: ${code(sides.head)} compared with ${code(sides.base)}`,
     hazardBlock(diffs),
     permissionBlock(diffs),
     overview(diffs),
     ...diffs.filter(({ state }) => state === 'changed' || state === 'new').map(details),
   ];
-  return bounded(blocks.filter((block) => block !== ''));
+  const whole = `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
+  return Buffer.from(whole).subarray(0, MOST_BYTES).toString();
 }
 
 function compare(
@@ -154,34 +149,17 @@ function fenced(content: string): string {
 
 function code(content: string): string {
   const whole = content.replace(/\s+/g, ' ');
-  // The lists of hazards and permissions must fit into the comment, even with the long names of an untrusted template.
+  // The lists of hazards and permissions must fit into the summary, even with the long names of an untrusted template.
   const line = whole.length > MOST_CHARACTERS ? `${whole.slice(0, MOST_CHARACTERS)}…` : whole;
   const fence = '`'.repeat(longestRun(line) + 1);
   return line.includes('`') ? `${fence} ${line} ${fence}` : `${fence}${line}${fence}`;
 }
 
-/** Escapes names of properties and policies in a sentence, so that they cannot be Markdown, HTML or a mention. */
+/** Escapes names of properties and policies in a sentence, so that they cannot be Markdown or HTML. */
 function text(content: string): string {
-  return content.replace(/[\\`*_{}[\]<>#!|~@&]/g, (character) => `&#${character.charCodeAt(0)};`);
+  return content.replace(/[\\`*_{}[\]<>#!|~&]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 function longestRun(content: string): number {
   return Math.max(0, ...(content.match(/`+/g) ?? []).map(({ length }) => length));
-}
-
-/** Joins the blocks that fit, in their order. A last line gives the number of blocks that did not fit. */
-function bounded(blocks: readonly string[]): string {
-  const note = (left: number) =>
-    `${left} of ${blocks.length} parts did not fit into a comment; \`make diff-comment\` or the job's log shows them.`;
-  const room = MOST_BYTES - Buffer.byteLength(note(blocks.length)) - 4;
-  const kept: string[] = [];
-  let used = 0;
-  for (const block of blocks) {
-    const bytes = Buffer.byteLength(block) + 2;
-    if (used + bytes > room) continue;
-    kept.push(block);
-    used += bytes;
-  }
-  const left = blocks.length - kept.length;
-  return `${[...kept, ...(left > 0 ? [note(left)] : [])].join('\n\n')}\n`;
 }
