@@ -25,10 +25,10 @@ function ofFunction({ node }: IConstruct): boolean {
   return node.scope instanceof RustFunction;
 }
 
-/** Whether a construct is the mapping of an SQS queue to a function. The mapping of a stream has a failure destination. */
+/** Whether a construct is the mapping of an SQS queue to a function. Only the mapping of a stream has a starting position. */
 function isQueueSource({ node }: IConstruct): boolean {
   const mapping = node.defaultChild;
-  return mapping instanceof CfnEventSourceMapping && mapping.destinationConfig === undefined;
+  return mapping instanceof CfnEventSourceMapping && mapping.startingPosition === undefined;
 }
 
 /** Whether a construct is a table without point-in-time recovery. */

@@ -2,7 +2,7 @@ import type { Resource, Synthesized } from '../synthesis';
 import { everyStatement, type Held } from './statements';
 import { NETWORK_INTERFACES, reasonFor } from './wildcards';
 
-/** Checks a template. Returns the findings, each with the construct path. */
+/** Checks what cdk-nag does not check (`nag.test.ts`). Returns the findings, each with the construct path. */
 export type Rule = (template: Synthesized) => string[];
 
 /** Construct ids of the functions that form an intended loop: they wake each other. */
@@ -124,11 +124,6 @@ export const keepsInterfacesFromCode: Rule = (template) => {
     );
 };
 
-/** A role has no AWS managed policies, because AWS may change their contents. */
-export const hasNoForeignPolicies = ofResources('AWS::IAM::Role', ({ Properties }, path) =>
-  (Properties.ManagedPolicyArns ?? []).map((arn: unknown) => `${path}: ${JSON.stringify(arn)}`),
-);
-
 /** Every function has a role of its own. */
 export const sharesNoRole: Rule = (template) => {
   const roles = template
@@ -137,39 +132,26 @@ export const sharesNoRole: Rule = (template) => {
   return roles.filter((role, index) => roles.indexOf(role) !== index);
 };
 
-function deniesPlainText(template: Synthesized, path: string, actions: RegExp): boolean {
-  return everyStatement(template).some(
-    ({ effect, kind, attachedTo, principal, conditions, actions: denied }) =>
+/** Every topic rejects publishing without TLS. cdk-nag accepts an encrypted topic without it. */
+export const topicsAreTlsOnly = ofResources('AWS::SNS::Topic', (_resource, path, template) => {
+  const denies = everyStatement(template).some(
+    ({ effect, kind, attachedTo, principal, conditions, actions }) =>
       effect === 'Deny' &&
       kind === 'resource' &&
       attachedTo.includes(path) &&
       [JSON.stringify('*'), JSON.stringify({ AWS: '*' })].includes(JSON.stringify(principal)) &&
-      denied.some((action) => actions.test(action)) &&
+      actions.includes('sns:Publish') &&
       JSON.stringify(conditions) === JSON.stringify({ Bool: { 'aws:SecureTransport': 'false' } }),
   );
-}
-
-/** Every queue rejects requests without TLS. */
-export const queuesAreTlsOnly = ofResources('AWS::SQS::Queue', (_resource, path, template) =>
-  deniesPlainText(template, path, /^sqs:\*$/) ? [] : [path],
-);
-
-/** Every topic rejects publishing without TLS. */
-export const topicsAreTlsOnly = ofResources('AWS::SNS::Topic', (_resource, path, template) =>
-  deniesPlainText(template, path, /^sns:Publish$/) ? [] : [path],
-);
-
-/** Every queue is encrypted, by SQS or by a key. */
-export const queuesAreEncrypted = ofResources('AWS::SQS::Queue', ({ Properties }, path) =>
-  Properties?.SqsManagedSseEnabled === true || Properties?.KmsMasterKeyId !== undefined ? [] : [path],
-);
+  return denies ? [] : [path];
+});
 
 /** Every topic is encrypted by a key. */
 export const topicsAreEncrypted = ofResources('AWS::SNS::Topic', ({ Properties }, path) =>
   Properties?.KmsMasterKeyId === undefined ? [path] : [],
 );
 
-/** Every function has a failure destination for asynchronous invocations. */
+/** Every function has a failure destination for asynchronous invocations. cdk-nag accepts a function without settings for them. */
 export const functionsKeepFailures = ofResources('AWS::Lambda::Function', (_resource, path, template) => {
   const configured = template
     .all('AWS::Lambda::EventInvokeConfig')
@@ -181,37 +163,9 @@ export const functionsKeepFailures = ofResources('AWS::Lambda::Function', (_reso
   return configured ? [] : [path];
 });
 
-/** Every event source mapping has a failure destination, or its queue has a dead-letter queue. */
-export const sourcesKeepFailures = ofResources(
-  'AWS::Lambda::EventSourceMapping',
-  ({ Properties }, path, template) => {
-    if (Properties.DestinationConfig?.OnFailure?.Destination !== undefined) return [];
-    const source = template.readable(Properties.EventSourceArn).replace(/\.Arn$/, '');
-    const redriven = template.resources.some(
-      ([logicalId, { Type, Properties: queue }]) =>
-        Type === 'AWS::SQS::Queue' &&
-        template.readable({ Ref: logicalId }) === source &&
-        queue?.RedrivePolicy !== undefined,
-    );
-    return redriven ? [] : [path];
-  },
-);
-
-/** Every subscription has a dead-letter queue. */
-export const subscriptionsKeepFailures = ofResources('AWS::SNS::Subscription', ({ Properties }, path) =>
-  Properties.RedrivePolicy?.deadLetterTargetArn === undefined ? [path] : [],
-);
-
 /** Every schedule has a dead-letter queue. */
 export const schedulesKeepFailures = ofResources('AWS::Scheduler::Schedule', ({ Properties }, path) =>
   Properties.Target.DeadLetterConfig?.Arn === undefined ? [path] : [],
-);
-
-/** Every target of an event bus's rule has a dead-letter queue. */
-export const eventRulesKeepFailures = ofResources('AWS::Events::Rule', ({ Properties }, path) =>
-  (Properties.Targets ?? [])
-    .filter((target: { DeadLetterConfig?: unknown }) => target.DeadLetterConfig === undefined)
-    .map(({ Id }: { Id: string }) => `${path}: ${Id}`),
 );
 
 /** Every IoT rule has an error action. */
@@ -219,26 +173,13 @@ export const iotRulesKeepFailures = ofResources('AWS::IoT::TopicRule', ({ Proper
   Properties.TopicRulePayload.ErrorAction === undefined ? [path] : [],
 );
 
-/** Every log group has a retention, and every function logs to a log group of the template. */
-export const logsHaveRetention: Rule = (template) => {
-  const groups = new Map(
-    template.resources
-      .filter(([, { Type }]) => Type === 'AWS::Logs::LogGroup')
-      .map(([logicalId, { Properties }]) => [
-        template.readable({ Ref: logicalId }),
-        Properties?.RetentionInDays,
-      ]),
-  );
-  const functions = template
-    .all('AWS::Lambda::Function')
-    .map(({ Properties }) => Properties.LoggingConfig?.LogGroup);
-  return [
-    ...[...groups].filter(([, days]) => days === undefined).map(([path]) => path),
-    ...functions
-      .map((group) => (group === undefined ? 'the group that Lambda makes' : template.readable(group)))
-      .filter((group) => !groups.has(group)),
-  ];
-};
+/** Every function logs to a log group of the template. */
+export const logsToOwnGroup = ofResources('AWS::Lambda::Function', ({ Properties }, path, template) => {
+  const group = Properties.LoggingConfig?.LogGroup;
+  const groups = template.resources.filter(([, { Type }]) => Type === 'AWS::Logs::LogGroup');
+  const paths = groups.map(([logicalId]) => template.readable({ Ref: logicalId }));
+  return group !== undefined && paths.includes(template.readable(group)) ? [] : [path];
+});
 
 /** Lambda's recursive loop detection is on for every function except those of {@link LOOP}. */
 export const onlyTheLoopLoops = ofResources('AWS::Lambda::Function', ({ Properties }, path) => {
