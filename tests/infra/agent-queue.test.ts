@@ -3,27 +3,7 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { AgentQueue } from '../../infra/agents/agent-queue';
 import { newApp, Synthesized } from './synthesis';
 
-const prod = Synthesized.agents('prod');
-const dev = Synthesized.agents('dev');
 const FUNCTIONS = ['agent-desk', 'match-calls', 'sweep-agents'];
-
-describe("the agents' table", () => {
-  test.each([prod, Synthesized.agents('staging'), Synthesized.agentQueue()])(
-    'is protected in prod and staging, and unless told otherwise',
-    (synthesized) => {
-      const table = synthesized.at('agent-table');
-      expect([table.DeletionPolicy, table.UpdateReplacePolicy]).toEqual(['Retain', 'Retain']);
-      expect(table.Properties.DeletionProtectionEnabled).toBe(true);
-      expect(table.Properties.PointInTimeRecoverySpecification).toEqual({ PointInTimeRecoveryEnabled: true });
-    },
-  );
-
-  test('goes with its stack in dev', () => {
-    const table = dev.at('agent-table');
-    expect([table.DeletionPolicy, table.UpdateReplacePolicy]).toEqual(['Delete', 'Delete']);
-    expect(table.Properties.DeletionProtectionEnabled).toBe(false);
-  });
-});
 
 describe('the intake', () => {
   const INTAKE = 'call-intake/queue';
@@ -45,31 +25,6 @@ describe('the intake', () => {
     expect(synthesized.fn('match-calls')).toMatchObject({ Timeout: 10, MemorySize: 512 });
     const { RedrivePolicy, VisibilityTimeout } = synthesized.at(INTAKE).Properties;
     expect([VisibilityTimeout, RedrivePolicy.maxReceiveCount]).toEqual([60, 3]);
-  });
-});
-
-describe('every queue', () => {
-  test('is one for each function and schedule, and two for calls', () => {
-    expect(prod.all('AWS::SQS::Queue')).toHaveLength(FUNCTIONS.length + 1 + 2);
-  });
-
-  test('is TLS only, encrypted and kept for 14 days', () => {
-    const queues = prod.all('AWS::SQS::Queue');
-    for (const { Properties } of queues) {
-      expect(Properties.SqsManagedSseEnabled).toBe(true);
-      expect(Properties.MessageRetentionPeriod).toBe(14 * 24 * 60 * 60);
-    }
-    const policies = prod.all('AWS::SQS::QueuePolicy');
-    expect(policies).toHaveLength(queues.length);
-    for (const policy of policies) {
-      expect(prod.statements(policy)).toEqual([
-        expect.objectContaining({
-          effect: 'Deny',
-          actions: ['sqs:*'],
-          conditions: { Bool: { 'aws:SecureTransport': 'false' } },
-        }),
-      ]);
-    }
   });
 });
 
@@ -100,14 +55,6 @@ describe('the environment', () => {
         ...(name === 'agent-desk' && { seed: true }),
       });
     }
-  });
-
-  test.each([
-    ['dev', true],
-    ['staging', true],
-    ['prod', false],
-  ] as const)('of agent-desk in %s lets it make up agents: %s', (name, enabled) => {
-    expect(Synthesized.agents(name).settings('agent-desk').seed).toBe(enabled);
   });
 });
 

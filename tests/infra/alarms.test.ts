@@ -13,15 +13,7 @@ interface Query {
   readonly Id: string;
   readonly Expression?: string;
   readonly ReturnData?: boolean;
-  readonly MetricStat?: {
-    readonly Metric: {
-      readonly Namespace: string;
-      readonly MetricName: string;
-      readonly Dimensions?: readonly { readonly Value: unknown }[];
-    };
-    readonly Period: number;
-    readonly Stat: string;
-  };
+  readonly MetricStat?: { readonly Period: number };
 }
 
 /** The metrics that an alarm on metric math compares with its threshold. */
@@ -32,64 +24,6 @@ function queries(metrics: readonly Query[]): Query[] {
 describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
   const synthesized = Synthesized.environment(name);
   const alarms = synthesized.all('AWS::CloudWatch::Alarm');
-  const alarm = (id: string) => synthesized.at(`observability/${id}-alarm`).Properties;
-
-  test('fire when five tasks fail in five minutes and they are more than half', () => {
-    const { Metrics, ...properties } = alarm('failing');
-    expect(properties).toMatchObject({
-      EvaluationPeriods: 1,
-      Threshold: 0,
-      ComparisonOperator: 'GreaterThanThreshold',
-      TreatMissingData: 'notBreaching',
-    });
-    const [returned, ...others] = queries(Metrics);
-    expect(others).toEqual([]);
-    expect(returned?.Expression).toBe(
-      'IF(failures >= 5 AND failures > 0.5*(failures+FILL(succeeded,0)), failures, 0)',
-    );
-    const byId = new Map<string, Query>(Metrics.map((query: Query) => [query.Id, query]));
-    expect(byId.get('failures')?.Expression).toBe('FILL(failed,0)+FILL(died,0)');
-    const metrics = { failed: 'Failed', died: 'LeasesFailed', succeeded: 'Succeeded' };
-    for (const [id, name] of Object.entries(metrics)) {
-      const { Metric, Period, Stat } = byId.get(id)?.MetricStat ?? {};
-      expect([Metric?.Namespace, Metric?.MetricName, Period, Stat]).toEqual(['freshq', name, 300, 'Sum']);
-      expect(synthesized.readable(Metric?.Dimensions?.[0]?.Value)).toBe('task-table/table');
-    }
-  });
-
-  test('fire when the functions that create tasks fail more than five times together', () => {
-    const { Metrics, Threshold, TreatMissingData } = alarm('create-tasks-errors');
-    expect([Threshold, TreatMissingData]).toEqual([5, 'notBreaching']);
-    expect(queries(Metrics).map(({ Expression }) => Expression)).toEqual(['FILL(m0,0)+FILL(m1,0)']);
-    const functions = (Metrics as Query[]).flatMap(({ MetricStat }) =>
-      MetricStat === undefined ? [] : [synthesized.readable(MetricStat.Metric.Dimensions?.[0]?.Value)],
-    );
-    expect(functions).toEqual(['create-tasks/function', 'ingest-tasks/function']);
-  });
-
-  test('fire when the ingest queue holds messages and none is deleted, however often they were received', () => {
-    const { Metrics, ...properties } = alarm('ingest-stuck');
-    // Four minutes: the delay by a failed attempt, and one more minute. SQS's newest data may be two minutes late.
-    expect(properties).toMatchObject({
-      DatapointsToAlarm: 4,
-      EvaluationPeriods: 6,
-      Threshold: 0,
-      TreatMissingData: 'notBreaching',
-    });
-    expect(queries(Metrics).map(({ Expression }) => Expression)).toEqual([
-      'IF(FILL(visible,0)+FILL(hidden,0) > 0 AND FILL(deleted,0) < 1, 1, 0)',
-    ]);
-    const metrics = (Metrics as Query[]).flatMap(({ Id, MetricStat }) =>
-      MetricStat === undefined
-        ? []
-        : [[Id, MetricStat.Metric.MetricName, MetricStat.Stat, MetricStat.Period]],
-    );
-    expect(metrics).toEqual([
-      ['visible', 'ApproximateNumberOfMessagesVisible', 'Maximum', 60],
-      ['hidden', 'ApproximateNumberOfMessagesNotVisible', 'Maximum', 60],
-      ['deleted', 'NumberOfMessagesDeleted', 'Sum', 60],
-    ]);
-  });
 
   test('tell this queue from others', () => {
     const own = alarms.filter(({ Properties }) => Properties.Namespace === 'freshq');

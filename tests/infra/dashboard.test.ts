@@ -75,26 +75,6 @@ describe.each(KINDS)('the dashboard of a %s', (_kind, synthesized, table, declar
     const body = JSON.stringify(widgets);
     expect(body).toContain(`"value":${named?.Threshold}`);
   });
-
-  test('has an address among the outputs', () => {
-    const { Value } = synthesized.outputs.DashboardUrl as { Value: unknown };
-    expect(synthesized.readable(Value)).toBe(
-      'https://AWS::Region.console.aws.amazon.com/cloudwatch/home?region=AWS::Region#dashboards/dashboard/observability/dashboard',
-    );
-  });
-});
-
-test('the dashboard of a task queue shows the consumption and the throttling reasons of table and index', () => {
-  const metrics = widgetsOf(KINDS[0][1]).flatMap(({ properties }) => properties.metrics ?? []);
-  const indexes = (name: string) =>
-    metrics
-      .filter(([, metric]) => metric === name)
-      .map((metric) => metric.includes('GlobalSecondaryIndexName'));
-  for (const operation of ['Read', 'Write']) {
-    expect(indexes(`Consumed${operation}CapacityUnits`).sort()).toEqual([false, true]);
-    expect(indexes(`${operation}KeyRangeThroughputThrottleEvents`).sort()).toEqual([false, true]);
-    expect(indexes(`${operation}AccountLimitThrottleEvents`).sort()).toEqual([false, true]);
-  }
 });
 
 test('a queue has no dashboard where it is switched off, and its queries all the same', () => {

@@ -51,25 +51,6 @@ describe('the committed environments', () => {
       expect(assembly.getStackByName(stackName).terminationProtection).toBe(protection);
   });
 
-  test.each(KINDS)('tag every resource of $kind', ({ synthesize }) => {
-    const prod = synthesize('prod');
-    for (const type of [
-      'AWS::DynamoDB::Table',
-      'AWS::Lambda::Function',
-      'AWS::SQS::Queue',
-      'AWS::SNS::Topic',
-    ]) {
-      for (const { Properties } of prod.all(type)) {
-        expect(Properties.Tags).toEqual([
-          { Key: 'cost-center', Value: 'unassigned' },
-          { Key: 'environment', Value: 'prod' },
-          { Key: 'owner', Value: 'unassigned' },
-          { Key: 'project', Value: 'freshq' },
-        ]);
-      }
-    }
-  });
-
   test('go to the account and region they name, or to those of the credentials', () => {
     const elsewhere = { ...environment('dev'), account: '123456789012', region: 'eu-central-1' };
     for (const placed of [

@@ -7,46 +7,9 @@ import { LifoQueue } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import type { ProcessingSettings } from '../../infra/tasks/settings/processing';
 import type { TaskSettings } from '../../infra/tasks/settings/tasks';
-import { KINDS, newApp, Synthesized } from './synthesis';
+import { newApp, Synthesized } from './synthesis';
 
 const FUNCTIONS = ['create-tasks', 'ingest-tasks', 'trigger', 'process-tasks', 'sweep-tasks', 'count-shed'];
-
-describe.each(KINDS)('a function of $kind', ({ synthesize, functions }) => {
-  const dev = synthesize('dev');
-
-  test('there are these functions and no more', () => {
-    expect(dev.all('AWS::Lambda::Function')).toHaveLength(functions.length);
-  });
-
-  test('nothing has a physical name except the ingest queue, which its dead-letter queue names', () => {
-    const names = [
-      'TableName',
-      'TopicName',
-      'QueueName',
-      'FunctionName',
-      'RoleName',
-      'LogGroupName',
-      'AlarmName',
-      'Name',
-    ];
-    for (const type of [
-      'DynamoDB::Table',
-      'SNS::Topic',
-      'SQS::Queue',
-      'IAM::Role',
-      'Logs::LogGroup',
-      'Lambda::Function',
-    ]) {
-      for (const { Properties, Metadata } of dev.all(`AWS::${type}`)) {
-        if (Metadata?.['aws:cdk:path']?.endsWith('/queue/ingest/queue/Resource')) continue;
-        for (const name of names) expect(Properties?.[name]).toBeUndefined();
-      }
-    }
-    for (const { Properties } of dev.all('AWS::CloudWatch::Alarm'))
-      expect(Properties.AlarmName).toBeUndefined();
-    for (const { Properties } of dev.all('AWS::Scheduler::Schedule')) expect(Properties.Name).toBeUndefined();
-  });
-});
 
 describe('the environment of process-tasks', () => {
   test('follows every typed setting', () => {
@@ -185,14 +148,6 @@ describe('the bound on expiry', () => {
     expect(bounds({ maxTtl: Duration.days(2) })).toEqual([undefined, undefined]);
     expect(bounds({ allowDirectWrites: true, maxTtl: Duration.days(2) })).toEqual([undefined, undefined]);
   });
-});
-
-test.each([
-  ['dev', true],
-  ['staging', true],
-  ['prod', false],
-] as const)('simulation in %s: %s', (name, enabled) => {
-  expect(Synthesized.environment(name).settings('create-tasks').simulation).toBe(enabled);
 });
 
 describe('an environment over 4,096 bytes', () => {

@@ -54,24 +54,9 @@ describe('the ingest queue', () => {
     expect(new Set(names).size).toBe(2);
     for (const each of names) expect(each).toMatch(/^[\w-]{1,44}$/);
   });
-
-  test.each([
-    ['dev', 'Delete'],
-    ['prod', 'RetainExceptOnCreate'],
-  ] as const)('and its dead-letter queue in %s: %s', (name, policy) => {
-    const synthesized = Synthesized.environment(name);
-    for (const each of [queue(synthesized), deadLetters(synthesized)]) {
-      expect(each.DeletionPolicy).toBe(policy);
-    }
-  });
 });
 
 describe('the mapping', () => {
-  test('waits for the policy that lets ingest-tasks read the queue', () => {
-    const dependencies = mapping().DependsOn?.map((logicalId) => plain.readable({ Ref: logicalId }));
-    expect(dependencies).toContain('ingest-tasks/role/DefaultPolicy');
-  });
-
   test('has pollers of its own, beyond what the library thinks is the limit, and no cap beside them', () => {
     const { Properties } = mapping(
       Synthesized.queue({

@@ -173,20 +173,6 @@ describe('the rollback alarms', () => {
     }
   });
 
-  test('are those on failed tasks and on errors of the functions', () => {
-    const { Metadata, Resources } = Synthesized.environment('prod').template.toJSON();
-    const paths = Metadata[ROLLBACK_METADATA].alarms.map((id: string) =>
-      Resources[id].Metadata['aws:cdk:path'].split('/').at(-2),
-    );
-    expect(paths).toEqual([
-      'failing-alarm',
-      'process-tasks-errors-alarm',
-      'sweep-tasks-errors-alarm',
-      'trigger-errors-alarm',
-      'create-tasks-errors-alarm',
-    ]);
-  });
-
   test.each([
     [0, 0],
     [1, 1],
@@ -201,9 +187,5 @@ describe('the rollback alarms', () => {
       const warnings = new Synthesized(stack).warnings().filter((text) => text.includes('rollbackWatch'));
       expect(warnings).toHaveLength(count);
     }
-  });
-
-  test('are watched in dev only during the deployment', () => {
-    expect(environment('dev').rollbackWatch.toMinutes()).toBe(Duration.minutes(0).toMinutes());
   });
 });
