@@ -19,39 +19,16 @@ test('the defaults are accepted', () => {
 const codel = (target: Duration, interval: Duration) => ({ processing: { codel: { target, interval } } });
 
 const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][] = [
-  ['no failed task at all', { alarms: { failedTasks: 0 } }, 'alarms.failedTasks'],
   ['more failed tasks than all', { alarms: { failedShare: 1 } }, 'alarms.failedShare'],
   ['a share that is no number', { alarms: { failedShare: Number.NaN } }, 'alarms.failedShare'],
-  ['more sampled tasks than there are', { traces: { sampledTasks: 1.01 } }, 'traces.sampledTasks'],
-  [
-    'a group that may run no task',
-    { processing: { groups: { maxConcurrency: 0 } } },
-    'processing.groups.maxConcurrency',
-  ],
   [
     'breakers of groups without a breaker',
     { processing: { groups: { breaker: true }, breaker: { enabled: false } } },
     'processing.groups.breaker',
   ],
   [
-    'a group that may start no task',
-    { processing: { groups: { ratePerSecond: 0 } } },
-    'processing.groups.ratePerSecond',
-  ],
-  ['errors below none', { alarms: { createErrors: -1 } }, 'alarms.createErrors'],
-  [
     'turn + task timeout + margin > function timeout',
     { processing: { turn: seconds(81) } },
-    'processing.functionTimeout',
-  ],
-  [
-    'function timeout beyond Lambda',
-    { processing: { functionTimeout: seconds(901), maxEventAge: minutes(60) } },
-    'processing.functionTimeout',
-  ],
-  [
-    'fractions of a second',
-    { processing: { functionTimeout: millis(120_500) } },
     'processing.functionTimeout',
   ],
   ['index lag as long as the turn', { processing: { turn: seconds(2) } }, 'processing.indexLag'],
@@ -87,50 +64,18 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
     'processing.maxEventAge',
   ],
   [
-    'event age below Lambda',
-    { processing: { retryAttempts: 0, maxEventAge: seconds(59) } },
-    'processing.maxEventAge',
-  ],
-  ['three retries', { processing: { retryAttempts: 3 } }, 'processing.retryAttempts'],
-  [
-    'no place for a surplus notification',
-    { processing: { reservedConcurrency: 1 } },
-    'processing.reservedConcurrency',
-  ],
-  [
     'half a reserved concurrency',
     { processing: { reservedConcurrency: 2.5 } },
     'processing.reservedConcurrency',
   ],
-  ['no concurrency', { processing: { concurrency: 0 } }, 'processing.concurrency'],
-  ['more connections than file descriptors', { processing: { concurrency: 901 } }, 'processing.concurrency'],
-  ['too little memory', { processing: { memorySize: 64 } }, 'processing.memorySize'],
-  ['no idle turns', { processing: { maxIdleTurns: 0 } }, 'processing.maxIdleTurns'],
-  ['no time for a task', { processing: { taskTimeout: millis(0) } }, 'processing.taskTimeout'],
-  ['no pause', { processing: { pause: millis(0) } }, 'processing.pause'],
-  ['no batch', { stream: { batchSize: 0 } }, 'stream.batchSize'],
-  ['a batch beyond Lambda', { stream: { batchSize: 10_001 } }, 'stream.batchSize'],
-  ['a window beyond Lambda', { stream: { batchWindow: seconds(301) } }, 'stream.batchWindow'],
   ['a window of milliseconds', { stream: { batchWindow: millis(500) } }, 'stream.batchWindow'],
-  ['stream retries beyond Lambda', { stream: { retryAttempts: 10_001 } }, 'stream.retryAttempts'],
-  ['record age below Lambda', { stream: { maxRecordAge: seconds(59) } }, 'stream.maxRecordAge'],
-  ['record age beyond the stream', { stream: { maxRecordAge: days(8) } }, 'stream.maxRecordAge'],
   ['backoff upside down', { tasks: { retryBase: minutes(6) } }, 'tasks.retryMax'],
   ['default expiry beyond the longest', { tasks: { maxTtl: minutes(30) } }, 'tasks.maxTtl'],
-  ['no expiry', { tasks: { defaultTtl: seconds(0) } }, 'tasks.defaultTtl'],
   ['retention in fractions', { tasks: { successRetention: millis(1) } }, 'tasks.successRetention'],
-  ['no attempts', { tasks: { maxAttempts: 0 } }, 'tasks.maxAttempts'],
   [
     'no direct writers without a longest expiry',
     { tasks: { allowDirectWrites: false } },
     'tasks.allowDirectWrites',
-  ],
-  ['a rate of none', { processing: { ratePerSecond: 0 } }, 'processing.ratePerSecond'],
-  ['a negative rate', { processing: { ratePerSecond: -1 } }, 'processing.ratePerSecond'],
-  [
-    'a rate without end',
-    { processing: { ratePerSecond: Number.POSITIVE_INFINITY } },
-    'processing.ratePerSecond',
   ],
   ['a rate that is no number', { processing: { ratePerSecond: Number.NaN } }, 'processing.ratePerSecond'],
   [
@@ -139,8 +84,6 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
     'processing.ratePerSecond',
   ],
   ['a burst without a rate', { processing: { burst: 5 } }, 'processing.burst'],
-  ['a burst of none', { processing: { ratePerSecond: 5, burst: 0 } }, 'processing.burst'],
-  ['half a burst', { processing: { ratePerSecond: 5, burst: 1.5 } }, 'processing.burst'],
   [
     'a stream alarm within the window',
     { stream: { batchWindow: seconds(60) }, alarms: { streamDelay: seconds(60) } },
@@ -151,23 +94,14 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
     { alarms: { streamDelay: seconds(10) } },
     'alarms.streamDelay',
   ],
-  ['no stream delay', { alarms: { streamDelay: millis(0) } }, 'alarms.streamDelay'],
-  ['no age to call at', { alarms: { oldestPending: seconds(0) } }, 'alarms.oldestPending'],
-  ['an age in fractions', { alarms: { oldestPending: millis(1_500) } }, 'alarms.oldestPending'],
   [
     'an age that no task reaches',
     { tasks: { maxTtl: minutes(60), allowDirectWrites: false }, alarms: { oldestPending: minutes(60) } },
     'alarms.oldestPending',
   ],
-  ['negative returns', { tasks: { maxUnavailableReturns: -1 } }, 'tasks.maxUnavailableReturns'],
   [
     'a breaker that outlasts the idle bound',
     { processing: { breaker: { pauseAfter: seconds(600) } } },
-    'processing.breaker.pauseAfter',
-  ],
-  [
-    'a breaker in fractions of a second',
-    { processing: { breaker: { pauseAfter: millis(1_500) } } },
     'processing.breaker.pauseAfter',
   ],
   [
@@ -175,10 +109,6 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
     { processing: { targetLatency: seconds(30) } },
     'processing.targetLatency',
   ],
-  ['no target latency', { processing: { targetLatency: millis(0) } }, 'processing.targetLatency'],
-  ['more lines than successful runs', { processing: { loggedSuccesses: 1.5 } }, 'processing.loggedSuccesses'],
-  ['an age of nothing', codel(millis(0), seconds(5)), 'processing.codel.target'],
-  ['an interval of nothing', codel(seconds(1), millis(0)), 'processing.codel.interval'],
   ['an overload that no turn sees', codel(seconds(1), seconds(60)), 'processing.codel.interval'],
   ['a burst as an overload', codel(seconds(1), millis(1_999)), 'processing.codel.interval'],
   [
@@ -207,7 +137,6 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
     },
     'ingest.iotPresence',
   ],
-  ['negative busy returns', { tasks: { maxBusyReturns: -1 } }, 'tasks.maxBusyReturns'],
 ];
 
 test.each(REJECTED)('rejected: %s', (_rule, settings, setting) => {
