@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from graphlib import CycleError, TopologicalSorter
 
 Graph = Mapping[str, Set[str]]
 
 
-def cycles(graph: Graph) -> list[list[str]]:
-    """Each group of nodes that reach one another, sorted (Tarjan's algorithm)."""
-    order: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[list[str]] = []
-
-    def visit(node: str) -> None:
-        order[node] = lowest[node] = len(order)
-        stack.append(node)
-        for target in sorted(graph.get(node, ())):
-            if target not in order:
-                visit(target)
-            if target in stack:
-                lowest[node] = min(lowest[node], lowest[target])
-        if lowest[node] == order[node]:
-            group = stack[stack.index(node) :]
-            del stack[stack.index(node) :]
-            if len(group) > 1:
-                found.append(sorted(group))
-
-    for node in sorted(graph):
-        if node not in order:
-            visit(node)
-    return found
+def cycle(graph: Graph) -> list[str]:
+    """The nodes of a cycle, of which the last one is the first again; empty if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 def siblings(graph: Graph) -> dict[str, set[str]]:
