@@ -4,8 +4,7 @@
 the README on them, and removes them. ``python -m smoke settings`` compares deployed stacks with their
 templates; it only reads. ``make smoke`` runs one of the two.
 
-The layout: :mod:`smoke.report` runs the checks and prints their results, :mod:`smoke.table` the final
-table. :mod:`smoke.place` is the AWS account or local AWS of the test. :mod:`smoke.stacks` deploys and
-removes. :mod:`smoke.tasks`, :mod:`smoke.agents`, :mod:`smoke.settings` and :mod:`smoke.unknowns` have
-the checks.
+The layout: :mod:`smoke.report` runs the checks and prints their results. :mod:`smoke.place` is the AWS account or local
+AWS of the test. :mod:`smoke.stacks` deploys and removes. :mod:`smoke.tasks`, :mod:`smoke.agents`, :mod:`smoke.settings`
+and :mod:`smoke.unknowns` have the checks.
 """

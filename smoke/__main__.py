@@ -46,23 +46,14 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     if report.failed:
-        report.say(f"{len(report.failed)} of {len(report.results)} checks failed")
+        report.say(f"{len(report.failed)} of {len(report.results)} checks failed:")
+        for result in report.failed:
+            report.say(f"  {result.name}: {result.note}")
         return 1
     return 0
 
 
 def _run(given: argparse.Namespace, report: Report) -> None:
-    # Imported here, because `smoke settings` runs without rich.
-    from smoke import table
-
-    try:
-        _deploy_and_check(given, report)
-    finally:
-        if report.results:
-            table.show(report.results)
-
-
-def _deploy_and_check(given: argparse.Namespace, report: Report) -> None:
     suffix = f"{given.environment}-{given.name}"
     names = [f"{kind}-{suffix}" for kind in _KINDS]
     with place.local_aws() if given.local else nullcontext(place.real_aws()) as where:
