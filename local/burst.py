@@ -84,13 +84,7 @@ def _measure(queue: DeployedQueue, tasks: int) -> BurstFigures:
 
 def run(assembly: Assembly, console: Console) -> int:
     """Measure on a new local AWS; returns exit code 0 if there were at most `MOST_WAKE_UPS` wake-ups."""
-    directory = STATE / "burst"
-    directory.mkdir(parents=True, exist_ok=True)
-    local_aws = emulator.start(directory)
-    try:
-        queue = deployment.deploy(local_aws, assembly, DeployedQueue)
-        figures = measure(queue)
-    finally:
-        local_aws.stop()
+    with emulator.start(STATE / "burst") as local_aws:
+        figures = measure(deployment.deploy(local_aws, assembly, DeployedQueue))
     console.print(str(figures))
     return 0 if figures.wake_ups <= MOST_WAKE_UPS else 1

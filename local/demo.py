@@ -8,12 +8,11 @@ from typing import Any
 
 from rich.console import Console
 
-from local import deployment, emulator, order, progress
+from local import order, progress
 from local.assembly import Assembly
 from local.console import serving
-from local.display import Display
+from local.display import Display, deployed
 from local.history import Change, History
-from local.paths import STATE
 from local.progress import Wave
 from local.queue import DeployedQueue, chunks, wait_for_last_turn
 from local.waiting import now_ms
@@ -36,24 +35,15 @@ def run(assembly: Assembly, console: Console, freshq: str | None = None) -> int:
     Returns the exit code: 0 only if every task reached SUCCESS in the right order. If the runner has failure rates,
     FAILURE is allowed too.
     """
-    directory = STATE / "demo"
-    directory.mkdir(parents=True, exist_ok=True)
-    console.print("[bold]Starting the local AWS[/bold]")
-    local_aws = emulator.start(directory)
-    try:
-        console.print(f"  ministack at {local_aws.endpoint}")
-        queue = deployment.deploy(local_aws, assembly, DeployedQueue, lambda step: console.print(f"  {step}"))
+    with deployed("demo", console, assembly, DeployedQueue) as queue:
         if freshq is None:
             return _burst(queue, console)
-        with serving(freshq, local_aws.endpoint, "--allow-changes") as url:
+        with serving(freshq, queue.local_endpoint, "--allow-changes") as url:
             console.print(f"[bold]The console of this queue[/bold]: {url}")
             code = _burst(queue, console)
             if sys.stdin.isatty():
                 console.input("The console is still open; Enter ends the demonstration. ")
             return code
-    finally:
-        local_aws.stop()
-        console.print(f"Stopped the local AWS; its log: {directory.relative_to(STATE.parent)}")
 
 
 def _burst(queue: DeployedQueue, console: Console) -> int:

@@ -1,8 +1,8 @@
 """The demonstration of the agents' queue: each call gets the matching agent queued longest.
 
 It follows the published sample: five sample agents, six queues at depth 0, all agents queued, a
-Spanish-speaking man requested. Each step is compared with the guarantees, and the first difference
-ends the demonstration.
+Spanish-speaking man requested. The first call that another agent gets, or that is published otherwise, ends the
+demonstration. `test_the_demonstration_of_the_published_sample` also checks each counter and each queue.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from local import agents, deployment, emulator
+from local import agents
 from local.agents import Counters, DeployedAgents, by_turn, canonical, fits, fresh, queues_of
 from local.assembly import Assembly
+from local.display import deployed
 from local.queue_reader import QueueReader, subscription
-from local.paths import STATE
 from local.waiting import wait_until
 
 POOL = 5
-QUEUES = 6
 #: The criteria of the first call.
 CRITERIA = {"language": "Spanish", "gender": "M"}
 #: The most time from the call queue to an assignment, and from an assignment to a subscriber.
@@ -38,20 +37,9 @@ def run(assembly: Assembly, console: Console) -> int:
 
     Returns 0 if each step was as promised; raises `NotAsPromised` otherwise.
     """
-    directory = STATE / "demo-agents"
-    directory.mkdir(parents=True, exist_ok=True)
-    console.print("[bold]Starting the local AWS[/bold]")
-    local_aws = emulator.start(directory)
-    try:
-        console.print(f"  ministack at {local_aws.endpoint}")
-        queue = deployment.deploy(
-            local_aws, assembly, DeployedAgents, lambda step: console.print(f"  {step}")
-        )
+    with deployed("demo-agents", console, assembly, DeployedAgents) as queue:
         with subscription(queue, queue.outputs["AssignmentTopicArn"]) as assignments:
             Walk(queue, console, assignments).go()
-    finally:
-        local_aws.stop()
-        console.print(f"Stopped the local AWS; its log: {directory.relative_to(STATE.parent)}")
     console.print(
         "[bold green]Each call got the agent queued longest, once.[/bold green]"
     )
@@ -81,30 +69,14 @@ class Walk:
         pool = by_turn(self._queue.agents().values())
         self._console.print(agent_table(pool))
         expect(len(pool) == POOL, f"{len(pool)} agents were created, not {POOL}")
-        idle = [agent["name"] for agent in pool if agent["status"] != "available"]
-        expect(not idle, f"not available: {', '.join(idle)}")
-        counters = self._queue.queues()
-        self._console.print(counter_table(counters))
-        expect(len(counters) == QUEUES, f"there are {len(counters)} queues, not {QUEUES}")
-        deep = [name for name, counter in counters.items() if counter.depth != 0]
-        expect(not deep, f"no agent is queued, but these queues are not empty: {', '.join(deep)}")
+        self._console.print(counter_table(self._queue.queues()))
 
     def _queue_everybody(self) -> None:
         self._heading("Queueing all available agents")
-        pool = by_turn(self._queue.agents().values())
         before = self._queue.queues()
         response = self._queue.command("queue-all-available")
         expect(response["queued"] == POOL, f"{response['queued']} agents were queued, not {POOL}")
-        after = self._queue.queues()
-        self._console.print(counter_table(before, after))
-        for name, counter in after.items():
-            due = [agent["agentId"] for agent in pool if name in queues_of(agent)]
-            expect(
-                counter.depth == len(due),
-                f"{name} has depth {counter.depth}, but {len(due)} agents belong in it",
-            )
-            there = self._queue.members(name)
-            expect(there == due, f"{name} has the order {there}, but the order by availability is {due}")
+        self._console.print(counter_table(before, self._queue.queues()))
 
     def _ask(self) -> dict[str, Any]:
         """Request a Spanish-speaking man; returns the assignment."""
@@ -198,18 +170,10 @@ class Walk:
         return assignment
 
     def _left_every_queue(self, agent: Agent, before: dict[str, Counters]) -> None:
-        after = self._queue.queues()
-        own = queues_of(agent)
-        self._console.print(counter_table(before, after))
-        for name, counter in before.items():
-            left = 1 if name in own else 0
-            expected = Counters(counter.depth - left, counter.version + left)
-            expect(after[name] == expected, f"{name} is {after[name]}, but should be {expected}")
-            still = agent["agentId"] in self._queue.members(name)
-            expect(not still, f"{agent['name']} is in a call and still in {name}")
+        self._console.print(counter_table(before, self._queue.queues()))
         status = self._queue.agents()[agent["agentId"]]["status"]
         expect(status == "attendingCall", f"{agent['name']} is {status}, not attendingCall")
-        self._console.print(f"  {agent['name']} is {status} and has left {', '.join(own)}")
+        self._console.print(f"  {agent['name']} is {status} and has left {', '.join(queues_of(agent))}")
 
     def _heading(self, text: str) -> None:
         self._console.print(f"[bold]{text}[/bold]")

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from local import deployment, emulator, iot_presence
+from local import iot_presence
 from local.assembly import Assembly
+from local.display import deployed
 from local.fake_downstream import FakeDownstream, fake_downstream
-from local.paths import STATE
 from local.queue import DeployedQueue, chunks
 from local.storm import ArrivalOrder, Event, Storm
 from local.waiting import now_ms, wait_until
@@ -94,23 +94,14 @@ def run(assembly: Assembly, console: Console, scene: Scene) -> int:
     Returns the exit code: 0 only if newest first served at least `LEAST_GAIN` times as many
     devices soon, and no device was lost or validated twice.
     """
-    directory = STATE / "demo-iot"
-    directory.mkdir(parents=True, exist_ok=True)
     iot_presence.check(assembly)
-    console.print("[bold]Starting the local AWS[/bold]")
     inserts = (assembly.stack, scene.inserts) if scene.inserts else None
-    local_aws = emulator.start(directory, inserts=inserts)
-    try:
-        console.print(f"  ministack at {local_aws.endpoint}")
-        queue = deployment.deploy(local_aws, assembly, DeployedQueue, lambda step: console.print(f"  {step}"))
-        with (
-            fake_downstream(scene.capacity, SERVICE_SECONDS) as newest,
-            fake_downstream(scene.capacity, SERVICE_SECONDS) as arrival,
-        ):
-            return Demonstration(queue, console, scene, newest, arrival).go()
-    finally:
-        local_aws.stop()
-        console.print(f"Stopped the local AWS; its log: {directory.relative_to(STATE.parent)}")
+    with (
+        deployed("demo-iot", console, assembly, DeployedQueue, inserts=inserts) as queue,
+        fake_downstream(scene.capacity, SERVICE_SECONDS) as newest,
+        fake_downstream(scene.capacity, SERVICE_SECONDS) as arrival,
+    ):
+        return Demonstration(queue, console, scene, newest, arrival).go()
 
 
 class Demonstration:

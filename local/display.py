@@ -1,16 +1,40 @@
-"""Shows the state of the demonstration on a terminal, or line by line in a log."""
+"""What the demonstrations have in common: a local AWS with their stack, and a display of a burst's state."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
 
-from local import progress
+from local import deployment, emulator, progress
+from local.assembly import Assembly
 from local.history import Change
+from local.paths import STATE
 from local.progress import Wave
+from local.stack import S
 from local.waiting import now_ms
 
 _LINE_EVERY_MS = 2000
+
+
+@contextmanager
+def deployed(name: str, console: Console, assembly: Assembly, kind: type[S], **options: Any) -> Iterator[S]:
+    """The stack of a demonstration, on a local AWS that runs as long as the block; prints each step.
+
+    `options` are those of `emulator.start`.
+    """
+    directory = STATE / name
+    console.print("[bold]Starting the local AWS[/bold]")
+    local_aws = emulator.start(directory, **options)
+    try:
+        console.print(f"  ministack at {local_aws.endpoint}")
+        yield deployment.deploy(local_aws, assembly, kind, lambda step: console.print(f"  {step}"))
+    finally:
+        local_aws.stop()
+        console.print(f"Stopped the local AWS; its log: {directory.relative_to(STATE.parent)}")
 
 
 class Display:

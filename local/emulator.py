@@ -77,7 +77,7 @@ def local_environment(endpoint: str) -> dict[str, str]:
 
 @dataclass
 class Emulator:
-    """A running local AWS: its endpoint, its process id, and its working directory."""
+    """A running local AWS: its endpoint, its process id, and its working directory. The end of a `with` block stops it."""
 
     endpoint: str
     pid: int
@@ -87,6 +87,12 @@ class Emulator:
     def decisions(self) -> Path:
         """The file of its decisions about roles, if it enforces IAM; see `local.decisions`."""
         return self.directory / _DECISIONS
+
+    def __enter__(self) -> Emulator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def stop(self) -> None:
         """Stop the emulator and the functions it started, and remove its working directory."""
@@ -99,7 +105,7 @@ def start(
 ) -> Emulator:
     """Start the emulator on a free port of 127.0.0.1 and wait until it responds.
 
-    `directory` receives its log (``ministack.log``) and its temporary files. The process
+    `directory`, which need not exist, receives its log (``ministack.log``) and its temporary files. The process
     leads its own process group, so that :meth:`Emulator.stop` also ends the functions.
 
     With `enforced`, it uses TLS and enforces IAM's policies. Only the fake credentials of

@@ -23,9 +23,7 @@ def up(queue: Assembly, agents: Assembly, say: Callable[[str], None]) -> list[De
         raise EmulatorError(
             f"a local AWS is running already at {running.endpoint}: `make local-down` stops it"
         )
-    directory = STATE / "up"
-    directory.mkdir(parents=True, exist_ok=True)
-    local_aws = emulator.start(directory)
+    local_aws = emulator.start(STATE / "up")
     try:
         # Written first, so that `local-down` finds the local AWS even if this command is killed.
         RUN_FILE.write_text(json.dumps({"pid": local_aws.pid, "endpoint": local_aws.endpoint}))

@@ -44,13 +44,8 @@ class Place:
 @contextmanager
 def local_aws() -> Iterator[Place]:
     """A local AWS while the block runs."""
-    directory = STATE / "smoke"
-    directory.mkdir(parents=True, exist_ok=True)
-    running = emulator.start(directory)
-    try:
+    with emulator.start(STATE / "smoke") as running:
         yield Place(deployment.fake_session(), running)
-    finally:
-        running.stop()
 
 
 def real_aws() -> Place:

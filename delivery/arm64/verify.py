@@ -80,10 +80,7 @@ def verify(functions: Iterable[str], built: Path, placeholders: Path, say: Calla
     binaries = {name: _sound_binary(name, built / name / "bootstrap") for name in names}
     sizes = {name: zipped(name, built / name / "bootstrap") for name in names}
     say(f"running with: {' '.join(starting.emulator()) or 'this machine, which is arm64'}")
-    directory = STATE / "arm64"
-    directory.mkdir(parents=True, exist_ok=True)
-    local_aws = emulator.start(directory)
-    try:
+    with emulator.start(STATE / "arm64") as local_aws:
         stacks = [
             deployment.deploy(local_aws, assembly.read(placeholders, "LifoQueue-dev"), DeployedQueue),
             deployment.deploy(local_aws, assembly.read(placeholders, "AgentQueue-dev"), DeployedAgents),
@@ -95,8 +92,6 @@ def verify(functions: Iterable[str], built: Path, placeholders: Path, say: Calla
             verified.append(Verified(name, binaries[name], sizes[name], cold_start))
             say(_line(verified[-1]))
         return verified
-    finally:
-        local_aws.stop()
 
 
 def _sound_binary(function: str, bootstrap: Path) -> elf.Binary:

@@ -52,12 +52,8 @@ class Aws:
 @contextmanager
 def running(directory: Path) -> Iterator[Aws]:
     """A local AWS while the block runs."""
-    directory.mkdir(parents=True, exist_ok=True)
-    started = emulator.start(directory, schedules=False)
-    try:
+    with emulator.start(directory, schedules=False) as started:
         yield Aws(started)
-    finally:
-        started.stop()
 
 
 def queue(**properties: Any) -> dict[str, Any]:

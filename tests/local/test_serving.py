@@ -33,9 +33,8 @@ FROM_AN_IMAGE = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
 
 @pytest.fixture(scope="module")
 def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    running = emulator.start(tmp_path_factory.mktemp("local-aws"))
-    yield running
-    running.stop()
+    with emulator.start(tmp_path_factory.mktemp("local-aws")) as running:
+        yield running
 
 
 def ask(

@@ -28,15 +28,9 @@ TASKS, AGENTS = "LifoQueue-dev", "AgentQueue-dev"
 @pytest.fixture(scope="module")
 def local_aws(work: Path) -> Iterator[Emulator]:
     """A local AWS that enforces the IAM policies of the templates."""
-    directory = work / "aws"
-    directory.mkdir()
     # The certificate of this AWS is trusted only while it runs.
-    with mock.patch.dict(os.environ):
-        running = emulator.start(directory, enforced=True, schedules=False)
-        try:
-            yield running
-        finally:
-            running.stop()
+    with mock.patch.dict(os.environ), emulator.start(work / "aws", enforced=True, schedules=False) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

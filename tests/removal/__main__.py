@@ -36,16 +36,11 @@ def main() -> int:
     parser.add_argument("--write", type=Path, help="the document to write the table to")
     parser.add_argument("functions", nargs="*", help="only these functions")
     arguments = parser.parse_args()
-    directory = STATE / "removal"
-    directory.mkdir(parents=True, exist_ok=True)
-    running = emulator.start(directory, enforced=True, schedules=False)
     rows = []
-    try:
+    with emulator.start(STATE / "removal", enforced=True, schedules=False) as running:
         for found in _rows(running, arguments.assembly, arguments.functions):
             print(found, flush=True)
             rows.append(found)
-    finally:
-        running.stop()
     unnoticed = [found for found in rows if not found.is_settled]
     if arguments.write is not None:
         arguments.write.write_text(document(rows))

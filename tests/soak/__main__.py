@@ -54,10 +54,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     seconds = 60 * parser.parse_args().minutes
-    directory = STATE / "soak"
-    directory.mkdir(parents=True, exist_ok=True)
-    running = emulator.start(directory, enforced=True)
-    try:
+    with emulator.start(STATE / "soak", enforced=True) as running:
         template = assembly.read(LOCAL_ASSEMBLY, "LifoQueue-dev")
         queue = deployment.deploy(running, template, DeployedQueue)
         downstream = Downstream()
@@ -67,8 +64,6 @@ def main() -> int:
             watch = Watch(queue, template, now_ms())
             tasks = load(queue, downstream, watch, seconds)
             return report(queue, downstream, watch, tasks)
-    finally:
-        running.stop()
 
 
 def load(queue: DeployedQueue, downstream: Downstream, watch: Watch, seconds: float) -> list[str]:
