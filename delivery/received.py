@@ -5,9 +5,8 @@ Uses only the standard library: the jobs with rights run this file from the base
 
     received.py --from FOLDER --into FOLDER
 
-The first FOLDER is a download outside the checkout. Only plain files head/NAME.json and base/NAME.json are copied,
-into a folder that does not exist yet. Any other entry rejects the whole folder, because the job `synth` does not
-write such an entry.
+The first FOLDER is a download outside the checkout. Only plain files NAME.json are copied, into a folder that does not
+exist yet. Any other entry rejects the whole folder, because the job `synth` does not write such an entry.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ import sys
 from pathlib import Path
 
 #: The names of the files that the job `synth` writes: templates and manifests.
-NAME = re.compile(r"(head|base)/[\w.-]+\.json", re.ASCII)
+NAME = re.compile(r"[\w.-]+\.json", re.ASCII)
 #: CloudFormation takes templates of up to 1 MB; a manifest or a construct tree is larger.
 MOST_BYTES = 8 * 1024 * 1024
-#: For three environments, `synth` writes about twenty files on each side.
+#: For three environments, `synth` writes about twenty files.
 MOST_FILES = 100
 
 
@@ -36,23 +35,17 @@ def take(received: Path, into: Path) -> list[str]:
     if os.path.lexists(into):
         raise Rejected(f"{into} exists already; templates are copied into a new folder only")
     contents = {name: _read(received / name) for name in _names(received)}
+    into.mkdir(parents=True)
     for name, content in contents.items():
-        (into / name).parent.mkdir(parents=True, exist_ok=True)
         (into / name).write_bytes(content)
     return list(contents)
 
 
 def _names(received: Path) -> list[str]:
-    """The files of the folder, all of the form `NAME`. No link is followed."""
-    names: list[str] = []
-    with os.scandir(received) as sides:
-        for side in sides:
-            if side.name not in ("head", "base") or not side.is_dir(follow_symlinks=False):
-                raise Rejected(f"{side.name!r} is not a folder head or base")
-            with os.scandir(side.path) as files:
-                names += (f"{side.name}/{file.name}" for file in files)
-            if len(names) > MOST_FILES:
-                raise Rejected(f"there are more than {MOST_FILES} files")
+    """The entries of the folder, all of the form `NAME`. No link is followed."""
+    names = os.listdir(received)
+    if len(names) > MOST_FILES:
+        raise Rejected(f"there are more than {MOST_FILES} files")
     for name in names:
         if not NAME.fullmatch(name):
             raise Rejected(f"{name!r} is not named like a template")
