@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { InvalidConfiguration, type Problem } from '../../infra/lambda/problem';
@@ -7,6 +7,7 @@ import { settingsProblems } from '../../infra/tasks/rules';
 import { resolveSettings } from '../../infra/tasks/settings';
 import type { AlarmSettings } from '../../infra/tasks/settings/alarms';
 import type { IngestSettings } from '../../infra/tasks/settings/ingest';
+import { expectCommitted, markdownTable } from './generated';
 import { ROOT, Synthesized } from './synthesis';
 
 const { seconds, minutes, hours, days, millis } = Duration;
@@ -205,27 +206,21 @@ test('a queue is rejected with every rule and remedy at once', () => {
 });
 
 test('docs/reference/ingest-rules.md lists every rejection with its message', () => {
-  const path = join(ROOT, 'docs', 'reference', 'ingest-rules.md');
-  const list = listed();
-  if (process.env.UPDATE_DOCS === '1') writeFileSync(path, list);
-  expect(readFileSync(path, 'utf8')).toBe(list);
-});
-
-function listed(): string {
   const rows = REJECTED.flatMap(([configuration, , ingest, alarms]) =>
-    problems(ingest, alarms).map(
-      ({ setting, rule, remedy }) => `| ${configuration} | \`${setting}\`: ${rule} | ${remedy} |`,
-    ),
+    problems(ingest, alarms).map(({ setting, rule, remedy }) => [
+      configuration,
+      `\`${setting}\`: ${rule}`,
+      remedy,
+    ]),
   );
-  return `${[
-    '# What an ingest queue rejects',
-    '',
-    'Synthesis ends with one of these messages instead of deploying a configuration of `ingest` that cannot work. The',
-    'rules are in `infra/tasks/ingest/rules.ts`. `tests/infra/ingest-rejections.test.ts` tries each and writes this list:',
-    '`UPDATE_DOCS=1 npx jest tests/infra/ingest-rejections.test.ts`.',
-    '',
-    '| configuration, all else by default | message | remedy |',
-    '|---|---|---|',
-    ...rows,
-  ].join('\n')}\n`;
-}
+  expectCommitted(
+    'docs/reference/ingest-rules.md',
+    `# What an ingest queue rejects
+
+Written by \`make docs\`. Synthesis ends with one of these messages instead of deploying a configuration of \`ingest\` that cannot
+work. The rules are in \`infra/tasks/ingest/rules.ts\`, and \`tests/infra/ingest-rejections.test.ts\` tries each.
+
+${markdownTable(['configuration, all else by default', 'message', 'remedy'], rows)}
+`,
+  );
+});
