@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from consumer import ALL_FUNCTIONS, COMPILERS, FLOOR, HERE, LATEST, NAG, App, compile_with, install, installed
+from consumer import ALL_FUNCTIONS, COMPILERS, FLOOR, HERE, LATEST, App, compile_with, install, installed
 
 from delivery import commands, package, standins
 from delivery.npm import Metadata
@@ -52,7 +52,7 @@ def command(work: Path, tarball: Path) -> Path:
 def latest(work: Path, tarball: Path, command: Path) -> App:
     """An app with the newest tested version of the CDK."""
     compilers = [f"{name}@npm:typescript@{version}" for name, version in COMPILERS.items()]
-    others = ["ts-jest@29", "jest@30", "@types/jest@30", "@types/node@22", f"cdk-nag@{NAG}"]
+    others = ["ts-jest@29", "jest@30", "@types/jest@30", "@types/node@22"]
     return installed(work / "latest", tarball, command, f"aws-cdk-lib@{LATEST}", "constructs@10", *compilers, *others)
 
 

@@ -16,9 +16,7 @@ HERE = Path(__file__).parent
 ALL_FUNCTIONS = (*FUNCTIONS, *AGENT_FUNCTIONS)
 #: The oldest version of the CDK that the package supports, and the version of this repository.
 FLOOR = json.loads((PROJECT / "package.json").read_text())["peerDependencies"]["aws-cdk-lib"].removeprefix("^")
-LATEST, NAG = (
-    json.loads((PROJECT / "package.json").read_text())["devDependencies"][name] for name in ("aws-cdk-lib", "cdk-nag")
-)
+LATEST = json.loads((PROJECT / "package.json").read_text())["devDependencies"]["aws-cdk-lib"]
 #: The compilers by the names under which the app installs them.
 COMPILERS = {"typescript": "5.9", "typescript6": "6.0", "typescript7": "7.0"}
 SECONDS = 600

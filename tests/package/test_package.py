@@ -84,23 +84,6 @@ def test_package_loads_as_es_module_and_as_commonjs(latest: App, app: str) -> No
     assert code_of_functions(synthesized(latest, app))
 
 
-def test_package_hides_no_finding_of_cdk_nag(latest: App) -> None:
-    finished = latest.attempt("node", "nag.cjs", CDK_OUTDIR=str(latest.folder / "nag.out"))
-    assert "ValidationFailed" in finished.stderr, finished.stderr
-    reports = json.loads((latest.folder / "nag.out" / "validation-report.json").read_text())["pluginReports"]
-    [report] = [each for each in reports if each["pluginName"] == "AwsSolutions"]
-    assert report.get("suppressedViolations", []) == []
-    found = {
-        (violation["ruleName"], construct["constructPath"])
-        for violation in report["violations"]
-        for construct in violation["violatingConstructs"]
-    }
-    # A rule that only the app breaks, and one that both break.
-    assert ("AwsSolutions-SQS4", "Quotes/open/Resource") in found
-    wildcards = {path.split("/")[1] for rule, path in found if rule.startswith("AwsSolutions-IAM5")}
-    assert wildcards == {"quotes", "agents", "role"}
-
-
 def test_packages_have_the_licences_of_their_crates(latest: App) -> None:
     [command] = (latest.folder / "node_modules" / "@freshq").iterdir()
     functions = latest.folder / "node_modules" / "freshq" / "functions"
