@@ -1,7 +1,5 @@
-import { Duration, Stack } from 'aws-cdk-lib';
-import { Topic } from 'aws-cdk-lib/aws-sns';
-import { AgentQueue } from '../../infra/agents/agent-queue';
-import { newApp, Synthesized } from './synthesis';
+import { Duration } from 'aws-cdk-lib';
+import { Synthesized } from './synthesis';
 
 const FUNCTIONS = ['agent-desk', 'match-calls', 'sweep-agents'];
 
@@ -64,12 +62,4 @@ describe('the sweep', () => {
     const { ScheduleExpression } = synthesized.at('sweep-agents/regularly/schedule').Properties;
     expect(ScheduleExpression).toBe('rate(5 minutes)');
   });
-});
-
-test('a FIFO topic is rejected for alarms', () => {
-  const stack = new Stack(newApp(), 'test');
-  const alarmTopic = new Topic(stack, 'on-call', { fifo: true });
-  expect(() => new AgentQueue(stack, 'queue', { alarmTopic })).toThrow(
-    /alarmTopic: CloudWatch alarms cannot publish to a FIFO topic\. Remedy: use a standard topic/,
-  );
 });

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Topic } from 'aws-cdk-lib/aws-sns';
+import { AgentQueue } from '../../infra/agents/agent-queue';
+import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { METRICS } from '../../infra/contract/tasks';
 import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
 import { RUNBOOK, runbookPlace } from '../../infra/lambda/alarms/queue-alarm';
@@ -21,40 +23,56 @@ function queries(metrics: readonly Query[]): Query[] {
   return metrics.filter(({ ReturnData }) => ReturnData !== false);
 }
 
-describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
-  const synthesized = Synthesized.environment(name);
-  const alarms = synthesized.all('AWS::CloudWatch::Alarm');
+describe.each([
+  {
+    stack: 'LifoQueue-prod',
+    synthesized: Synthesized.environment('prod'),
+    table: 'task-table/table',
+    metrics: METRICS.names,
+    own: 5,
+    intake: 'ingest',
+  },
+  {
+    stack: 'AgentQueue-prod',
+    synthesized: Synthesized.agents('prod'),
+    table: 'agent-table',
+    metrics: AGENT_QUEUE.metrics,
+    own: 3,
+    intake: 'call-intake',
+  },
+])('the alarms of $stack', ({ stack, synthesized, table, metrics, own, intake }) => {
+  const alarms = synthesized.all('AWS::CloudWatch::Alarm').map(({ Properties }) => Properties);
 
   test('tell this queue from others', () => {
-    const own = alarms.filter(({ Properties }) => Properties.Namespace === 'freshq');
-    expect(own).toHaveLength(5);
-    for (const { Properties } of own) {
-      expect(METRICS.names).toContain(Properties.MetricName);
-      expect(Properties.Dimensions).toEqual([{ Name: 'Queue', Value: expect.anything() }]);
-      expect(synthesized.readable(Properties.Dimensions[0].Value)).toBe('task-table/table');
+    const ours = alarms.filter(({ Namespace }) => Namespace === 'freshq');
+    expect(ours).toHaveLength(own);
+    for (const { MetricName, Dimensions } of ours) {
+      expect(metrics).toContain(MetricName);
+      expect(Dimensions).toEqual([{ Name: 'Queue', Value: expect.anything() }]);
+      expect(synthesized.readable(Dimensions[0].Value)).toBe(table);
     }
   });
 
-  test('watch every failure queue, and not the tasks that were shed', () => {
+  test('watch every failure queue, and neither the tasks that were shed nor the messages of the intake', () => {
     const watched = alarms
-      .filter(({ Properties }) => Properties.MetricName === 'ApproximateNumberOfMessagesVisible')
-      .map(({ Properties }) => {
-        expect(Properties).toMatchObject({
+      .filter(({ MetricName }) => MetricName === 'ApproximateNumberOfMessagesVisible')
+      .map((alarm) => {
+        expect(alarm).toMatchObject({
           Namespace: 'AWS/SQS',
           Statistic: 'Maximum',
           Threshold: 0,
           ComparisonOperator: 'GreaterThanThreshold',
+          TreatMissingData: 'notBreaching',
         });
-        return synthesized.readable(Properties.Dimensions[0].Value);
+        return synthesized.readable(alarm.Dimensions[0].Value);
       });
     const queues = synthesized
       .all('AWS::SQS::Queue')
       .map(({ Metadata }) => String(Metadata?.['aws:cdk:path']))
-      .filter((path) => path.startsWith(`LifoQueue-${name}/queue/`))
-      .map((path) => path.replace(`LifoQueue-${name}/queue/`, '').replace('/Resource', ''))
-      .filter((path) => path !== 'ingest/queue');
-    expect(queues).toContain('count-shed/failures');
-    expect(queues).toContain('ingest/dead-letters');
+      .filter((path) => path.startsWith(`${stack}/queue/`))
+      .map((path) => path.replace(`${stack}/queue/`, '').replace('/Resource', ''))
+      .filter((path) => path !== `${intake}/queue`);
+    expect(queues).toContain(`${intake}/dead-letters`);
     expect(watched.sort()).toEqual(queues.map((queue) => `${queue}.QueueName`).sort());
   });
 });
@@ -157,13 +175,23 @@ test('alarms follow the expiry and the window they watch', () => {
   expect(threshold('trigger-stream-delay')).toBe(360_000);
 });
 
-test('alarms publish to the given topic', () => {
-  const told = Synthesized.of((stack) => ({ alarmTopic: new Topic(stack, 'on-call') }));
+/** A stack with each queue, whose alarms publish to a topic. */
+const ALARMED: [string, (stack: Stack, alarmTopic: Topic) => unknown][] = [
+  [
+    'a task queue',
+    (stack, alarmTopic) => new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), alarmTopic }),
+  ],
+  ["an agents' queue", (stack, alarmTopic) => new AgentQueue(stack, 'queue', { alarmTopic })],
+];
+
+test.each(ALARMED)('alarms of %s publish to the given topic', (_kind, add) => {
+  const stack = new Stack(newApp(), 'test');
+  add(stack, new Topic(stack, 'on-call'));
+  const told = new Synthesized(stack);
   const alarms = told.all('AWS::CloudWatch::Alarm');
-  expect(alarms.length).toBe(Synthesized.queue().all('AWS::CloudWatch::Alarm').length);
-  for (const { Properties } of alarms) {
+  expect(alarms.length).toBeGreaterThan(10);
+  for (const { Properties } of alarms)
     expect(Properties.AlarmActions.map((action: unknown) => told.readable(action))).toEqual(['on-call']);
-  }
 });
 
 test('a queue without a topic for its alarms warns, and one with a topic does not', () => {
@@ -175,10 +203,9 @@ test('a queue without a topic for its alarms warns, and one with a topic does no
   expect(told.allWarnings()).not.toContainEqual(unheard);
 });
 
-test('a FIFO topic is rejected for alarms', () => {
+test.each(ALARMED)('a FIFO topic is rejected for alarms of %s', (_kind, add) => {
   const stack = new Stack(newApp(), 'test');
-  const alarmTopic = new Topic(stack, 'on-call', { fifo: true });
-  expect(() => new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), alarmTopic })).toThrow(
+  expect(() => add(stack, new Topic(stack, 'on-call', { fifo: true }))).toThrow(
     /alarmTopic: CloudWatch alarms cannot publish to a FIFO topic\. Remedy: use a standard topic/,
   );
 });
