@@ -63,7 +63,7 @@ impl Table {
         let named = json!({"TableName": TABLE}).to_string();
         let (status, _) = dispatch::call(&database, "DescribeTable", &named);
         if status != 200 {
-            dispatch::create_task_table(&database)?;
+            dispatch::create_task_table(&database, TABLE)?;
         }
         Ok(Self {
             database,

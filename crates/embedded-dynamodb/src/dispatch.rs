@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::{NotStarted, TABLE};
+use crate::NotStarted;
 
 pub fn call(database: &Database, operation: &str, body: &str) -> (u16, String) {
     let done = match operation {
@@ -43,12 +43,12 @@ fn run<Q: DeserializeOwned, A: Serialize>(
         .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
 }
 
-/// Creates the task table, without a stream.
-pub fn create_task_table(database: &Database) -> Result<(), NotStarted> {
+/// Creates a table with the queue's keys and index, without a stream.
+pub fn create_task_table(database: &Database, table: &str) -> Result<(), NotStarted> {
     let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
     let attribute = |name: &str, kind: &str| json!({"AttributeName": name, "AttributeType": kind});
     let request = json!({
-        "TableName": TABLE,
+        "TableName": table,
         "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [
             attribute(schema::TASK_ID, "S"),

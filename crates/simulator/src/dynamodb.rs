@@ -8,15 +8,13 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
 };
 
-pub use embedded_dynamodb::{
-    EmbeddedDynamo, NotStarted, TABLE, client, create_task_table, dispatch,
-};
+pub use embedded_dynamodb::{EmbeddedDynamo, NotStarted, TABLE, client, dispatch};
 
 pub const AGENT_TABLE: &str = "agents";
 
 /// Starts an embedded DynamoDB and creates the agents' table.
 pub async fn start_for_agents() -> Result<EmbeddedDynamo, NotStarted> {
-    let embedded = EmbeddedDynamo::start_empty()?;
+    let embedded = EmbeddedDynamo::start_empty().await?;
     let created = create_agent_table(&embedded.client, AGENT_TABLE).await;
     created.map_err(|e| NotStarted::new(&e))?;
     Ok(embedded)

@@ -27,7 +27,7 @@ fn on_every_store(operations: &[Operation]) {
         let memory = replay(&MemoryStore::new(), operations).await;
         assert_eq!(memory, Ok(()), "in memory");
         let dynamo = EmbeddedDynamo::start().await.unwrap();
-        let table = Table::create(&dynamo.client, "found".to_owned()).await;
+        let table = Table::create(&dynamo, "found".to_owned());
         let dynamodb = replay(&table.unwrap(), operations).await;
         assert_eq!(dynamodb, Ok(()), "on DynamoDB");
     });

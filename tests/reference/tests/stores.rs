@@ -38,7 +38,7 @@ fn dynamodb_store_behaves_like_the_reference_queue() {
     let tables = Cell::new(0);
     let fresh = async || {
         tables.set(tables.get() + 1);
-        Table::create(&dynamo.client, format!("sequence-{}", tables.get())).await
+        Table::create(&dynamo, format!("sequence-{}", tables.get()))
     };
     let plan = Plan::new(150, 60, 4, file!());
     report("dynamodb", hold(&plan, &runtime, fresh));

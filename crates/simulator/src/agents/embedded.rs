@@ -12,7 +12,7 @@ use dynoxide::Database;
 use serde_json::{Value, json};
 
 use super::network::{Fault, Network};
-use crate::dynamodb::{AGENT_TABLE, NotStarted, dispatch};
+use crate::dynamodb::{AGENT_TABLE, NotStarted, TABLE, dispatch};
 use crate::protocol::{self, Response, respond};
 
 /// An embedded DynamoDB with the agents' table and the task table, in this process.
@@ -40,7 +40,7 @@ impl Embedded {
         let request = serde_json::from_value(request).map_err(|error| NotStarted::new(&error))?;
         let created = database.create_table(request);
         created.map_err(|error| NotStarted::new(&error))?;
-        dispatch::create_task_table(&database)?;
+        dispatch::create_task_table(&database, TABLE)?;
         Ok(Self { database })
     }
 

@@ -52,7 +52,7 @@ impl Embedded {
     pub(crate) fn start() -> Result<Self, NotStarted> {
         let started = || {
             let database = Database::memory().map_err(|error| NotStarted::new(&error))?;
-            dispatch::create_task_table(&database)?;
+            dispatch::create_task_table(&database, TABLE)?;
             Ok(database)
         };
         let databases = Databases {

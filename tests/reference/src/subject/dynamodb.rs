@@ -10,7 +10,7 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Inserted, QueueStore};
 use lifo_queue::task::{LeaseToken, StatusKey, TaskId, TaskStatus, Ttl, Version};
 use lifo_queue::time::{EpochSeconds, Millis};
-use simulator::dynamodb::create_task_table;
+use simulator::dynamodb::{EmbeddedDynamo, dispatch};
 use uuid::Uuid;
 
 use super::{Failure, Subject};
@@ -26,12 +26,14 @@ pub struct Table {
 
 impl Table {
     /// A fresh table of this name.
-    pub async fn create(client: &Client, name: String) -> Result<Self, Failure> {
-        create_task_table(client, &name).await?;
+    pub fn create(dynamo: &EmbeddedDynamo, name: String) -> Result<Self, Failure> {
+        dispatch::create_task_table(&dynamo.database, &name)?;
+        let client = dynamo.client.clone();
+        let store = DynamoStore::new(client.clone(), &name);
         Ok(Self {
-            client: client.clone(),
-            store: DynamoStore::new(client.clone(), &name),
+            client,
             name,
+            store,
         })
     }
 }
