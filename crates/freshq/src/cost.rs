@@ -3,15 +3,13 @@
 mod load;
 mod price;
 
-use std::time::Duration;
-
 use clap::Args;
 use serde_json::{Value, json};
 
 use self::load::{Billed, Load};
 use self::price::PRICES;
 use crate::report::{Format, Report, columns};
-use crate::time_format::{parse_duration, rough};
+use crate::time_format::rough;
 
 const AFTER_HELP: &str = "\
 Counts the requests and the units of the load with the default settings, and multiplies them with list prices. Free
@@ -26,72 +24,11 @@ Beside it: the same tasks in a Lambda function on an SQS queue, oldest first, th
 #[derive(Clone, Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Cost {
-    /// Number of tasks that producers send
-    #[arg(long, value_name = "COUNT", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
-    tasks: u64,
-    /// The time in which producers send them, evenly
-    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_duration)]
-    over: Duration,
-    /// Size of a payload in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=390_000))]
-    payload: u32,
-    /// Messages in a request to the ingest queue; 0: the tasks do not come through SQS
-    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=10))]
-    batch: u32,
-    /// The time of one run
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
-    run_time: Duration,
-    /// Maximum number of tasks that run at once (processing.concurrency)
-    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=900))]
-    concurrency: u32,
-    /// Attempts of each task that runs, on average
-    #[arg(long, value_name = "COUNT", default_value_t = 1.0, value_parser = at_least_one)]
-    attempts: f64,
-    /// The most runs per second that the downstream takes; the other tasks are shed
-    #[arg(long, value_name = "RUNS", value_parser = positive)]
-    capacity: Option<f64>,
-    /// With ingest.admission: inserted tasks for each run, while there are more
-    #[arg(long, value_name = "FACTOR", num_args = 0..=1, default_missing_value = "3", requires = "capacity", value_parser = at_least_one)]
-    admission: Option<f64>,
+    #[command(flatten)]
+    load: Load,
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) output: Format,
-}
-
-fn at_least_one(text: &str) -> Result<f64, String> {
-    positive(text).and_then(|number| match number >= 1.0 {
-        true => Ok(number),
-        false => Err("it must be at least 1".to_owned()),
-    })
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
-        _ => Err("it must be a number above 0".to_owned()),
-    }
-}
-
-impl Cost {
-    pub(crate) fn estimate(&self) -> Estimate {
-        let load = Load {
-            tasks: self.tasks as f64,
-            over: self.over,
-            payload: self.payload,
-            batch: (self.batch > 0).then_some(self.batch),
-            run: self.run_time,
-            concurrency: self.concurrency,
-            attempts: self.attempts,
-            capacity: self.capacity,
-            admission: self.admission,
-        };
-        Estimate { load }
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct Estimate {
-    load: Load,
 }
 
 fn dollars(billed: &Billed) -> f64 {
@@ -147,7 +84,7 @@ fn lines(all: &[Billed]) -> Value {
     json!({ "lines": all.iter().map(line).collect::<Vec<_>>(), "dollars": total(all) })
 }
 
-impl Estimate {
+impl Cost {
     pub(crate) fn report(&self) -> Report {
         Report::done(self.text(), self.json())
     }
@@ -155,17 +92,17 @@ impl Estimate {
     fn text(&self) -> String {
         let load = &self.load;
         let (ran, inserted) = (load.ran(), load.inserted());
-        let shed = match load.tasks - ran {
+        let shed = match load.tasks() - ran {
             0.0 => String::new(),
             shed => format!(
                 ", {} shed ({} of them before their first write)",
                 thousands(shed),
-                thousands(load.tasks - inserted)
+                thousands(load.tasks() - inserted)
             ),
         };
         format!(
             "{} tasks in {}: {} run{shed}\n\n{}\n\n{}\n\nlist prices in {}, {}, without free tiers, logs, metrics and alarms",
-            thousands(load.tasks),
+            thousands(load.tasks()),
             rough(load.over),
             thousands(ran),
             table("freshq", &load.freshq()),
@@ -178,7 +115,7 @@ impl Estimate {
     fn json(&self) -> Value {
         let load = &self.load;
         json!({
-            "tasks": load.tasks,
+            "tasks": load.tasks(),
             "ran": load.ran(),
             "inserted": load.inserted(),
             "freshq": lines(&load.freshq()),

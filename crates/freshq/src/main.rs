@@ -95,7 +95,7 @@ async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Job::Desk(command, on) => report::print(&agents::run(&command, on).await?, on.output),
         Job::Console(console, on) => console.serve(&on.queue, &on.aws, on.output).await,
         Job::Dev(dev) => dev.run().await,
-        Job::Cost(cost) => report::print(&cost.estimate().report(), cost.output),
+        Job::Cost(cost) => report::print(&cost.report(), cost.output),
         Job::Completions(completions) => {
             let printed = completions.print(&mut Arguments::command());
             printed.map(|()| Exit::Done)

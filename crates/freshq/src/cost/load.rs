@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use clap::Args;
+
+use crate::time_format::parse_duration;
+
 /// The attributes of a PENDING item beside the payload, in bytes.
 const PENDING_BYTES: u32 = 260;
 /// Those of a TAKEN or settled item.
@@ -36,23 +40,49 @@ const STREAM_BATCH: f64 = 100.0;
 const SHARD_UNITS: f64 = 1_000.0;
 
 /// What producers send, and what the downstream takes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct Load {
-    pub(super) tasks: f64,
-    /// The time in which they send them, evenly.
+    /// Number of tasks that producers send
+    #[arg(long, value_name = "COUNT", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) tasks: u64,
+    /// The time in which producers send them, evenly
+    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_duration)]
     pub(super) over: Duration,
-    /// Size of a payload in bytes.
+    /// Size of a payload in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=390_000))]
     pub(super) payload: u32,
-    /// Messages in a request to SQS, if they fit; `None` if the producers do not send through SQS.
-    pub(super) batch: Option<u32>,
-    pub(super) run: Duration,
+    /// Messages in a request to the ingest queue; 0: the tasks do not come through SQS
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=10))]
+    pub(super) batch: u32,
+    /// The time of one run
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    pub(super) run_time: Duration,
+    /// Maximum number of tasks that run at once (processing.concurrency)
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=900))]
     pub(super) concurrency: u32,
-    /// Attempts of each task that runs.
+    /// Attempts of each task that runs, on average
+    #[arg(long, value_name = "COUNT", default_value_t = 1.0, value_parser = at_least_one)]
     pub(super) attempts: f64,
-    /// The most runs per second that the downstream takes.
+    /// The most runs per second that the downstream takes; the other tasks are shed
+    #[arg(long, value_name = "RUNS", value_parser = positive)]
     pub(super) capacity: Option<f64>,
-    /// `ingest.admission`: inserted tasks for each run, while there are more.
+    /// With ingest.admission: inserted tasks for each run, while there are more
+    #[arg(long, value_name = "FACTOR", num_args = 0..=1, default_missing_value = "3", requires = "capacity", value_parser = at_least_one)]
     pub(super) admission: Option<f64>,
+}
+
+fn at_least_one(text: &str) -> Result<f64, String> {
+    positive(text).and_then(|number| match number >= 1.0 {
+        true => Ok(number),
+        false => Err("it must be at least 1".to_owned()),
+    })
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err("it must be a number above 0".to_owned()),
+    }
 }
 
 /// Write units of each transition of a task, in the table and in the index. `simulator::units` measures the same.
@@ -86,6 +116,10 @@ fn billed(what: &'static str, count: f64, price: &'static str) -> Billed {
 }
 
 impl Load {
+    pub(super) fn tasks(&self) -> f64 {
+        self.tasks as f64
+    }
+
     fn seconds(&self) -> f64 {
         self.over.as_secs_f64()
     }
@@ -93,21 +127,21 @@ impl Load {
     /// Messages in a request to SQS. A request has at most 1 MiB.
     fn batch(&self) -> Option<u32> {
         let fitting = SQS_REQUEST / (self.payload + MESSAGE_BYTES);
-        self.batch.map(|batch| batch.min(fitting.max(1)))
+        (self.batch > 0).then(|| self.batch.min(fitting.max(1)))
     }
 
     pub(super) fn ran(&self) -> f64 {
         let most = self
             .capacity
             .map_or(f64::INFINITY, |runs| runs * self.seconds());
-        self.tasks.min(most)
+        self.tasks().min(most)
     }
 
     pub(super) fn inserted(&self) -> f64 {
         let most = self
             .admission
             .map_or(f64::INFINITY, |factor| factor * self.ran());
-        self.tasks.min(most)
+        self.tasks().min(most)
     }
 
     pub(super) fn freshq(&self) -> Vec<Billed> {
@@ -124,16 +158,16 @@ impl Load {
         let stream = (STREAM_READS_PER_SECOND * shards * seconds).max(inserted / STREAM_BATCH);
         let batches = inserted.min(stream);
 
-        let mut all = self.sqs(self.tasks);
+        let mut all = self.sqs(self.tasks());
         if let Some(batch) = self.batch() {
             all.push(billed(
                 "invocations of ingest-tasks",
-                self.tasks / f64::from(batch),
+                self.tasks() / f64::from(batch),
                 "invocation",
             ));
             all.push(billed(
                 "time of ingest-tasks",
-                self.tasks * INGEST_SECONDS * MEMORY,
+                self.tasks() * INGEST_SECONDS * MEMORY,
                 "gigabyteSecond",
             ));
         }
@@ -167,7 +201,7 @@ impl Load {
             billed("invocations of the function", runs / batch, "invocation"),
             billed(
                 "time of the function",
-                runs / batch * self.run.as_secs_f64() * MEMORY,
+                runs / batch * self.run_time.as_secs_f64() * MEMORY,
                 "gigabyteSecond",
             ),
         ]);
@@ -181,7 +215,7 @@ impl Load {
         };
         let chunks = f64::from((batch * (self.payload + MESSAGE_BYTES)).div_ceil(SQS_CHUNK));
         let batch = f64::from(batch);
-        let requests = chunks * self.tasks / batch + (chunks + 1.0) * received / batch;
+        let requests = chunks * self.tasks() / batch + (chunks + 1.0) * received / batch;
         vec![billed("SQS, send, receive and delete", requests, "request")]
     }
 

@@ -1,5 +1,6 @@
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use simulator::units;
 
@@ -19,8 +20,8 @@ fn parsed(arguments: &[&str]) -> Result<Cost, clap::Error> {
     Ok(Line::try_parse_from(line)?.cost)
 }
 
-fn cost(arguments: &[&str]) -> Estimate {
-    parsed(arguments).unwrap().estimate()
+fn cost(arguments: &[&str]) -> Cost {
+    parsed(arguments).unwrap()
 }
 
 fn dynamodb(all: &[Billed]) -> f64 {
@@ -53,7 +54,7 @@ async fn units_of_a_turn_are_at_most_those_of_the_estimate() {
         .unwrap();
     let ran = f64::from(turn.ran);
     let load = Load {
-        tasks: ran,
+        tasks: turn.ran.into(),
         over: Duration::from_secs_f64(turn.seconds),
         capacity: Some(ran / turn.seconds),
         ..cost(&["--payload", "100"]).load
@@ -195,7 +196,7 @@ fn page() -> String {
     )
 }
 
-fn row(estimate: &Estimate, first: &[String]) -> String {
+fn row(estimate: &Cost, first: &[String]) -> String {
     let (freshq, peer) = (estimate.load.freshq(), estimate.load.sqs_and_lambda());
     let costs = [total(&freshq), dynamodb(&freshq), total(&peer)].map(money);
     format!("| {} | {} |", first.join(" | "), costs.join(" | "))
