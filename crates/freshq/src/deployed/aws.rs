@@ -150,7 +150,7 @@ impl Deployed for AwsStack {
     }
 
     async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure> {
-        self.received(queue).await
+        self.receive(queue, 0).await
     }
 
     async fn message(&self, queue: &str, id: &str) -> Result<Option<Message>, Failure> {

@@ -37,10 +37,6 @@ impl AwsStack {
         }))
     }
 
-    pub(super) async fn received(&self, queue: &str) -> Result<Vec<Message>, Failure> {
-        self.receive(queue, 0).await
-    }
-
     /// Receives messages until the wanted one is among them, because SQS has no operation by message
     /// id. The others are invisible for [`HIDDEN`] seconds.
     pub(super) async fn one(&self, queue: &str, id: &str) -> Result<Option<Message>, Failure> {
@@ -57,7 +53,8 @@ impl AwsStack {
         Ok(None)
     }
 
-    async fn receive(&self, queue: &str, hidden: i32) -> Result<Vec<Message>, Failure> {
+    /// Receives messages and hides them for this number of seconds.
+    pub(super) async fn receive(&self, queue: &str, hidden: i32) -> Result<Vec<Message>, Failure> {
         let read = self.sqs.receive_message().queue_url(queue);
         let read = read
             .max_number_of_messages(Message::MOST)

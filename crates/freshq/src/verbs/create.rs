@@ -71,9 +71,9 @@ impl VerbOnQueue for Create {
         let creates = queue.creates.as_deref().ok_or(Failure::NoCreateTasks)?;
         let mut report = Created::default();
         match (&self.file, self.simulate) {
-            (Some(path), _) => send_lines(creates, input::read(path)?, &mut report).await,
-            (None, Some(count)) => simulate(creates, count as usize, &mut report).await,
-            (None, None) => send_lines(creates, vec![self.task()?], &mut report).await,
+            (Some(path), _) => send(creates, events(input::read(path)?), &mut report).await,
+            (None, Some(count)) => send(creates, simulated(count as usize), &mut report).await,
+            (None, None) => send(creates, events(vec![self.task()?]), &mut report).await,
         }
         Ok(Report::new(report.exit(), report.text(), report.json()))
     }
@@ -121,39 +121,41 @@ fn bar(tasks: usize) -> ProgressBar {
     bar
 }
 
-async fn send_lines(creates: &dyn Function, lines: Vec<Line>, report: &mut Created) {
-    let bar = bar(lines.len());
-    for batch in input::batches(lines, MOST_TASKS, MOST_BYTES) {
-        let tasks: Vec<&Value> = batch.iter().map(|line| &line.task).collect();
-        match creates.send(&json!({ "tasks": tasks })).await {
-            Ok(response) => report.add(&response, |index| batch.get(index).map(|line| line.number)),
-            Err(failure) => {
-                report.stopped = Some(failure.line());
-                break;
-            }
-        }
-        bar.inc(batch.len() as u64);
-    }
-    bar.finish_and_clear();
+/// An event, and the number of each of its tasks.
+type Event = (Value, Vec<usize>);
+
+fn events(lines: Vec<Line>) -> Vec<Event> {
+    let batches = input::batches(lines, MOST_TASKS, MOST_BYTES).into_iter();
+    let event = |batch: Vec<Line>| {
+        let (numbers, tasks): (Vec<_>, Vec<_>) = batch
+            .into_iter()
+            .map(|line| (line.number, line.task))
+            .unzip();
+        (json!({ "tasks": tasks }), numbers)
+    };
+    batches.map(event).collect()
 }
 
-async fn simulate(creates: &dyn Function, count: usize, report: &mut Created) {
-    let bar = bar(count);
-    let mut left = count;
-    while left > 0 {
-        let batch = left.min(MOST_TASKS);
-        match creates
-            .send(&json!({ "simulate": { "count": batch } }))
-            .await
-        {
-            Ok(response) => report.add(&response, |index| Some(count - left + index + 1)),
+fn simulated(count: usize) -> Vec<Event> {
+    let numbers: Vec<_> = (1..=count).collect();
+    let event = |batch: &[usize]| {
+        let event = json!({ "simulate": { "count": batch.len() } });
+        (event, batch.to_vec())
+    };
+    numbers.chunks(MOST_TASKS).map(event).collect()
+}
+
+async fn send(creates: &dyn Function, events: Vec<Event>, report: &mut Created) {
+    let bar = bar(events.iter().map(|(_, numbers)| numbers.len()).sum());
+    for (event, numbers) in events {
+        match creates.send(&event).await {
+            Ok(response) => report.add(&response, &numbers),
             Err(failure) => {
                 report.stopped = Some(failure.line());
                 break;
             }
         }
-        left -= batch;
-        bar.inc(batch as u64);
+        bar.inc(numbers.len() as u64);
     }
     bar.finish_and_clear();
 }
@@ -173,7 +175,7 @@ struct Created {
 }
 
 impl Created {
-    fn add(&mut self, response: &Value, line: impl Fn(usize) -> Option<usize>) {
+    fn add(&mut self, response: &Value, numbers: &[usize]) {
         let list = |name: &str| response[name].as_array().cloned().unwrap_or_default();
         let created = list("created");
         let first = created.first().and_then(|task| task["taskId"].as_str());
@@ -189,7 +191,8 @@ impl Created {
                 .as_str()
                 .unwrap_or("no reason given")
                 .to_owned();
-            (index.and_then(&line).unwrap_or(0), error)
+            let number = index.and_then(|index| numbers.get(index));
+            (number.copied().unwrap_or(0), error)
         }));
     }
 }
