@@ -1,11 +1,9 @@
-//! Tests of the verbs on the in-memory store and tokio's paused clock, and one on an embedded
-//! DynamoDB.
+//! Tests of the verbs on the in-memory store and tokio's paused clock.
 
 mod changing;
 mod creating;
 mod finding;
 mod groups;
-mod many;
 mod queue;
 mod tasks;
 

@@ -32,30 +32,6 @@ async fn hold(world: &World, seconds: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn status_counts_tasks_and_names_the_processor() {
-    let mut world = World::start();
-    for (n, id) in ["a", "b", "c"].into_iter().enumerate() {
-        world.put(id, TaskStatus::Pending, 60 * (n as u64 + 1));
-    }
-    world.put("d", TaskStatus::Taken, 10);
-    world.put("e", TaskStatus::Failure, 10);
-    world.put("f", TaskStatus::Success, 10);
-    hold(&world, 20).await;
-    world.run(&pause(HOUR)).await.unwrap();
-    let report = world.run(&Status {}).await.unwrap();
-    let json = report.json;
-    let count = |count: u32| json!({ "count": count, "exact": true });
-    assert_eq!(
-        (&json["pending"], &json["taken"], &json["failed"]),
-        (&count(3), &count(1), &count(1))
-    );
-    assert_eq!(json["oldestPending"]["ageMs"], json!(180_000));
-    assert_eq!(json["paused"]["reason"], json!("maintenance"));
-    assert_eq!(json["processor"]["messageId"], json!("message-1"));
-    assert_eq!(report.exit, Exit::Done);
-}
-
-#[tokio::test(start_paused = true)]
 async fn pause_can_be_extended_but_not_shortened() {
     let mut world = World::start();
     let half = pause(HOUR / 2);

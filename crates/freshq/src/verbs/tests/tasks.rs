@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use lifo_queue::operate::OperateError;
 use lifo_queue::task::Ttl;
 use serde_json::json;
 use simulator::faulty::{Fault, FaultyStore};
@@ -145,15 +144,6 @@ async fn yes_option_skips_the_confirmation() {
         json!({ "redriven": 1, "lost": 0, "failed": [], "wake": "published" })
     );
     assert!(world.prompt.asked.is_empty());
-    world.put("a", TaskStatus::Failure, 60);
-    world.topics.set_broken(true);
-    tokio::time::sleep(Duration::from_secs(60)).await;
-    let failure = world.run(&yes).await.unwrap_err();
-    assert!(
-        matches!(failure, Failure::Operate(OperateError::Wake(_))),
-        "{failure:?}"
-    );
-    assert_eq!(world.status("a"), Some(TaskStatus::Pending));
 }
 
 #[tokio::test(start_paused = true)]
