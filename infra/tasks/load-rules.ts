@@ -38,7 +38,7 @@ export function loadWarnings(
   if (ratePerSecond !== undefined && tasksPerSecond > ratePerSecond) {
     warnings.push({
       id: 'freshq:rate-limit',
-      text: `expectedTasksPerSecond = ${tasksPerSecond} is more than processing.ratePerSecond = ${ratePerSecond}: the newest tasks start, the others expire. Raise ratePerSecond if these should run, too.`,
+      text: `expectedTasksPerSecond = ${tasksPerSecond} is more than processing.ratePerSecond = ${ratePerSecond}: more tasks arrive than may start, so some expire. Raise ratePerSecond if these should run, too.`,
     });
   }
   return warnings;

@@ -61,10 +61,14 @@ impl Freshness {
     }
 
     /// The ages if each start, at the same moment, had been of the oldest task that had not expired.
-    /// `None` without a start.
+    /// `None` without a start, or if all tasks were created at about the same time.
     pub fn in_arrival_order(&self) -> Option<Ages> {
         let mut queue: Vec<Arrival> = self.arrivals.iter().copied().collect();
         queue.sort_by_key(|arrival| arrival.created);
+        let (oldest, newest) = (queue.first()?.created, queue.last()?.created);
+        if newest.since(oldest) < FRESH {
+            return None;
+        }
         let mut queue = queue.into_iter().peekable();
         let mut starts: Vec<Millis> = self.starts.iter().map(|start| start.at).collect();
         starts.sort_unstable();
@@ -147,13 +151,20 @@ mod tests {
 
     #[test]
     fn expired_tasks_do_not_start_in_arrival_order() {
-        let arrivals = [(0, Some(1)), (500, Some(9))];
-        let freshness = ages(&[(500, 1_000)], &arrivals);
+        let arrivals = [(0, Some(1)), (1_000, Some(9))];
+        let freshness = ages(&[(1_000, 1_500)], &arrivals);
         let found = freshness.in_arrival_order().unwrap();
         assert_eq!(
             (found.started, found.median),
             (1, Duration::from_millis(500))
         );
+    }
+
+    #[test]
+    fn tasks_that_were_created_together_have_no_order_to_compare() {
+        let freshness = ages(&[(0, 10), (999, 1_500)], &[(0, None), (999, None)]);
+        assert_eq!(freshness.in_arrival_order(), None);
+        assert!(freshness.observed().is_some());
     }
 
     #[test]

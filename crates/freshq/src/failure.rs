@@ -15,7 +15,9 @@ use crate::exit::Exit;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    #[error("no AWS region: use --region, set AWS_REGION, or set a region in your profile")]
+    #[error(
+        "no AWS region: use --region, set AWS_REGION, or set a region in your profile; a queue of freshq dev needs none, but --dev"
+    )]
     NoRegion,
     #[error(
         "there is no profile {0} in the AWS configuration: aws configure list-profiles lists the profiles"
@@ -53,7 +55,9 @@ pub(crate) enum Failure {
     },
     #[error("a local AWS does not support this resource")]
     NotLocal,
-    #[error("the stack of the queue is unknown: use --env or --stack instead of --table or --dev")]
+    #[error(
+        "the stack of the queue is unknown: use --env or --stack instead of --table; a queue of freshq dev has no stack"
+    )]
     NoTemplate,
     /// The invocation of a function failed. The event may be carried out in part.
     #[error("the invocation of {function} failed, and its event may be partly carried out")]

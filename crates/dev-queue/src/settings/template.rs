@@ -61,7 +61,7 @@ fn runner(variables: &[&Value]) -> Result<RunnerConfig, TemplateError> {
     let text = one(
         variables,
         RUNNER,
-        ": the runner is a Lambda function, or its URL belongs to another resource. Replace it with --runner <URL>",
+        ": the runner is a Lambda function, or its URL or its secret belongs to another resource. Replace it with --runner <URL>",
     )?;
     let runner: RunnerConfig = text.parse().map_err(|error| invalid(RUNNER, &error))?;
     match &runner {

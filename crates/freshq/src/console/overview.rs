@@ -180,7 +180,8 @@ fn running(sample: &Sample) -> Markup {
         [
             task_link(&task.id),
             html! { @if let Some(started) = started { (rough(started.since(task.created))) } },
-            html! { @if let Some(started) = started { (age(started, now)) } },
+            // Its process has another clock, which may be ahead.
+            html! { @if let Some(started) = started { (rough(now.since(started))) } },
             html! { (task.number(schema::ATTEMPTS).unwrap_or(0)) },
             html! { @if let Some(until) = task.number(schema::LEASE_UNTIL) { (relative(Millis(until), now)) } },
         ]

@@ -49,3 +49,81 @@ fn finding(mut groups: Vec<String>, why: &str, remedy: &str) -> Option<Finding> 
         remedy: remedy.to_owned(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use lifo_queue::control::{
+        Author, GroupOverride, GroupPause, LearnedGroup, LearnedGroups, OpenBreaker, OperatorLimit,
+    };
+    use std::num::NonZeroU16;
+
+    use super::*;
+
+    const NOW: Millis = Millis(1_800_000_000_000);
+
+    fn by() -> Author {
+        let name = "ana".to_owned();
+        Author { name, at: NOW }
+    }
+
+    #[test]
+    fn limited_and_paused_groups_and_open_breakers_are_findings() {
+        let until = Millis(NOW.0 + 60_000);
+        let limit = OperatorLimit {
+            concurrency: NonZeroU16::new(2),
+            rate: None,
+            until,
+            reason: "they asked".to_owned(),
+            by: by(),
+        };
+        let pause = GroupPause {
+            until,
+            reason: "maintenance".to_owned(),
+            by: by(),
+        };
+        let one = |limit, pause| GroupOverride { limit, pause };
+        let open = LearnedGroup {
+            name: "umbrella".to_owned(),
+            breaker: Some(OpenBreaker {
+                since: NOW,
+                probes: 3,
+            }),
+            ..LearnedGroup::default()
+        };
+        // A group at its rate is closed for a moment, which is not a finding.
+        let busy = LearnedGroup {
+            name: "acme".to_owned(),
+            next_start: Some(until),
+            ..LearnedGroup::default()
+        };
+        let states = GroupStates {
+            overrides: [
+                ("globex".to_owned(), one(None, Some(pause))),
+                ("initech".to_owned(), one(Some(limit), None)),
+            ]
+            .into(),
+            learned: LearnedGroups {
+                groups: vec![busy, open],
+                ..LearnedGroups::default()
+            },
+            ..GroupStates::default()
+        };
+        let whats = |now| -> Vec<String> {
+            let (_, found) = check(&states, now);
+            found.into_iter().map(|finding| finding.what).collect()
+        };
+        let times = "until 2027-01-15T08:01:00.000Z, 1m left";
+        let at = "(by ana at 2027-01-15T08:00:00.000Z)";
+        let open = "the circuit breaker of umbrella is open";
+        assert_eq!(
+            whats(NOW),
+            [
+                &format!(
+                    "globex is paused {times}: maintenance {at}; initech is limited to 2 tasks at once {times}: they asked {at}"
+                ),
+                open
+            ]
+        );
+        assert_eq!(whats(until), [open], "both have ended");
+    }
+}

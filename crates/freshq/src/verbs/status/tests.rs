@@ -143,9 +143,9 @@ FAILURE               3
 created               1.5/s in the last minute
 ended                 0.2/s succeeded, 0.03/s failed in the last minute
 run time              median 1.5s of the last runs
-last response         3s ago, to task order-7: HTTP 401 Unauthorized: who are you
+last response         3s ago, the last without success, to task order-7: HTTP 401 Unauthorized: who are you
 suspects              order-1 (TAKEN, attempts 2)
-superseded states     37 of 12 pending keys; only the newest pending tasks were read
+superseded states     37 by newer ones of 12 pending keys; only the newest pending tasks were read
 wake-ups requested    42
 last notification     suppresses others until 2027-01-15T08:00:09.000Z, in 9s
 idle turns in a row   2

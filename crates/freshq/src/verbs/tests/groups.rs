@@ -88,6 +88,33 @@ acme        3        1        5s      5m      not paused or limited
 (no group)  1        0        20s     20s     not paused or limited
 entries of the index read: 6, all pending and running tasks"
     );
+    let list = List {
+        status: StatusName::Pending,
+        filter: Filter::default(),
+        limit: 20,
+        max_reads: 1_000,
+        after: None,
+    };
+    let next = |text: &str, task| {
+        let line = text.lines().find(|line| line.starts_with(task)).unwrap();
+        line.split("  ")
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .nth(4)
+            .map(str::to_owned)
+    };
+    let listed = world.run(&list).await.unwrap().text;
+    assert_eq!(next(&listed, "globex/1").unwrap(), "group opens in 30m");
+    assert_eq!(next(&listed, "acme/1").unwrap(), "due");
+    world
+        .run(&Pause {
+            group: None,
+            ..pause("globex")
+        })
+        .await
+        .unwrap();
+    let listed = world.run(&list).await.unwrap().text;
+    assert_eq!(next(&listed, "acme/1").unwrap(), "queue resumes in 30m");
     let few = Groups {
         limit: 1,
         max_reads: 2,
