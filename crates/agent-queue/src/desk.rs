@@ -217,25 +217,19 @@ impl Desk {
 
     fn changed(&self, changed: Changed, assignment: Option<Assignment>) -> Response {
         let dimensions = &self.queue.settings().dimensions;
-        match changed {
-            Changed::Done(agent) => Response::Changed {
-                changed: true,
-                rejected: None,
-                agent: Some(AgentView::of(&agent, dimensions)),
-                assignment,
-            },
-            Changed::Rejected { why, agent } => Response::Changed {
-                changed: false,
-                rejected: Some(why.to_string()),
-                agent: Some(AgentView::of(&agent, dimensions)),
-                assignment,
-            },
-            Changed::Unknown => Response::Changed {
-                changed: false,
-                rejected: Some("no agent has this agentId; register it first".to_owned()),
-                agent: None,
-                assignment: None,
-            },
+        let (rejected, agent) = match changed {
+            Changed::Done(agent) => (None, Some(agent)),
+            Changed::Rejected { why, agent } => (Some(why.to_string()), Some(agent)),
+            Changed::Unknown => {
+                let why = "no agent has this agentId; register it first";
+                (Some(why.to_owned()), None)
+            }
+        };
+        Response::Changed {
+            changed: rejected.is_none(),
+            rejected,
+            agent: agent.map(|agent| AgentView::of(&agent, dimensions)),
+            assignment,
         }
     }
 }

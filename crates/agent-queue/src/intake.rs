@@ -11,24 +11,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
+pub use self::batch::{BatchReport, CallQueue, DeadLetters, Delivery, Intake, MARGIN};
 use crate::call::Call;
 use crate::dimension::{AttributeError, Dimensions};
 use crate::name::{CallId, InvalidName};
-use crate::time::Micros;
-
-pub use self::batch::{BatchReport, CallQueue, DeadLetters, Delivery, Intake, MARGIN};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message<'a> {
-    /// `{"callId"?: "…", "criteria": {"language"?: "…", "gender"?: "…"}}`.
-    pub body: &'a str,
-    pub group: &'a str,
-    /// `MessageDeduplicationId`: the call's id, if the body has none.
-    pub deduplication: &'a str,
-    pub sent: Micros,
-    /// `SequenceNumber`, which grows within a group.
-    pub sequence: u128,
-}
 
 /// A message that is not a valid call. Every delivery would fail, so it must not be redelivered.
 #[derive(Debug, thiserror::Error)]
@@ -57,8 +43,8 @@ struct Body {
 }
 
 /// Parses a message.
-pub fn read(message: Message<'_>, dimensions: &Dimensions) -> Result<Call, IntakeError> {
-    let json = &mut serde_json::Deserializer::from_str(message.body);
+pub fn read(message: &Delivery, dimensions: &Dimensions) -> Result<Call, IntakeError> {
+    let json = &mut serde_json::Deserializer::from_str(&message.body);
     let body: Body =
         serde_path_to_error::deserialize(json).map_err(|error| IntakeError::Shape {
             field: error.path().to_string(),
@@ -67,12 +53,12 @@ pub fn read(message: Message<'_>, dimensions: &Dimensions) -> Result<Call, Intak
     let criteria = dimensions.criteria(&body.criteria)?;
     let id = match body.call_id {
         Some(id) => id,
-        None => CallId::new(message.deduplication).map_err(IntakeError::Id)?,
+        None => CallId::new(message.deduplication.as_str()).map_err(IntakeError::Id)?,
     };
     let canonical = criteria.to_string();
     if message.group != canonical {
         return Err(IntakeError::Group {
-            group: message.group.to_owned(),
+            group: message.group.clone(),
             canonical,
         });
     }
@@ -88,34 +74,35 @@ pub fn read(message: Message<'_>, dimensions: &Dimensions) -> Result<Call, Intak
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Micros;
     use proptest::prelude::*;
 
-    fn message<'a>(body: &'a str, group: &'a str) -> Message<'a> {
-        Message {
-            body,
-            group,
-            deduplication: "d1",
+    fn read_message(body: &str, group: &str, deduplication: &str) -> Result<Call, IntakeError> {
+        let message = Delivery {
+            id: String::new(),
+            receipt: String::new(),
+            received: 1,
+            body: body.to_owned(),
+            group: group.to_owned(),
+            deduplication: deduplication.to_owned(),
             sent: Micros(5),
             sequence: 6,
-        }
+        };
+        read(&message, &Dimensions::default())
     }
 
     fn rejected(body: &str, group: &str) -> String {
-        let read = read(message(body, group), &Dimensions::default());
+        let read = read_message(body, group, "d1");
         read.unwrap_err().to_string()
     }
 
     #[test]
     fn message_becomes_a_call_that_arrived_when_sent() {
         let body = r#"{"callId": "c1", "criteria": {"language": "Spanish"}}"#;
-        let call = read(message(body, "Spanish#*"), &Dimensions::default()).unwrap();
+        let call = read_message(body, "Spanish#*", "d1").unwrap();
         assert_eq!((call.id.as_str(), call.arrived), ("c1", Micros(5)));
         assert_eq!(call.criteria.to_string(), "Spanish#*");
-        let call = read(
-            message(r#"{"criteria": {}}"#, "*#*"),
-            &Dimensions::default(),
-        )
-        .unwrap();
+        let call = read_message(r#"{"criteria": {}}"#, "*#*", "d1").unwrap();
         assert_eq!(call.id.as_str(), "d1", "the deduplication id stands in");
     }
 
@@ -140,16 +127,14 @@ mod tests {
     proptest! {
         #[test]
         fn no_message_panics(body in ".{0,60}", group in ".{0,20}", id in ".{0,20}") {
-            let message = Message { body: &body, group: &group, deduplication: &id, sent: Micros(1), sequence: 1 };
-            let _ = read(message, &Dimensions::default());
+            let _ = read_message(&body, &group, &id);
         }
 
         #[test]
         fn call_criteria_equal_the_message_group(language in "[a-z]{1,3}|\\*|#", gender in "[MF]") {
             let body = format!(r#"{{"criteria": {{"language": "{language}", "gender": "{gender}"}}}}"#);
             let group = format!("{language}#{gender}");
-            let message = Message { body: &body, group: &group, deduplication: "d", sent: Micros(1), sequence: 1 };
-            if let Ok(call) = read(message, &Dimensions::default()) {
+            if let Ok(call) = read_message(&body, &group, "d") {
                 prop_assert_eq!(call.criteria.to_string(), group);
                 prop_assert!(call.criteria.exact().is_some());
             }

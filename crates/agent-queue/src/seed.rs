@@ -32,8 +32,6 @@ pub enum SeedError {
         "command seed: sample agents are disabled; register real agents, or set the prop `seed` of the queue, except in production"
     )]
     Off,
-    #[error("field count is {0}; give a whole number from 1 to {MAX_SEED}")]
-    Count(u32),
     #[error(
         "command seed supports only the default dimensions, language and gender; create agents with command register"
     )]
@@ -44,11 +42,8 @@ pub enum SeedError {
 /// so five of them already open all six queues.
 ///
 /// # Errors
-/// [`SeedError`] for a count out of range, and for other dimensions than the default ones.
+/// [`SeedError`] for other dimensions than the default ones.
 pub fn agents(count: u32, dimensions: &Dimensions) -> Result<Vec<(String, Profile)>, SeedError> {
-    if !(1..=MAX_SEED).contains(&count) {
-        return Err(SeedError::Count(count));
-    }
     if *dimensions != Dimensions::default() {
         return Err(SeedError::Dimensions);
     }
@@ -90,12 +85,5 @@ mod tests {
         let agents = agents(MAX_SEED, &Dimensions::default()).unwrap();
         let names: BTreeSet<_> = agents.iter().map(|(name, _)| name).collect();
         assert_eq!(names.len(), MAX_SEED as usize);
-    }
-
-    #[test]
-    fn seed_count_out_of_range_is_rejected() {
-        let dimensions = Dimensions::default();
-        assert_eq!(agents(0, &dimensions), Err(SeedError::Count(0)));
-        assert_eq!(agents(501, &dimensions), Err(SeedError::Count(501)));
     }
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use agent_queue::desk::{Command, Desk};
-use agents::world::{Still, World};
+use agents::world::World;
 use serde_json::{Value as Json, json};
 
 const NOW: &str = "2027-01-15T08:00:00.000000Z";
@@ -16,7 +16,8 @@ struct Asked {
 }
 
 impl Asked {
-    fn on(world: World) -> Self {
+    fn new() -> Self {
+        let world = World::on(agents::memory());
         let world = world.with(|settings| settings.call_lease = Some(Duration::from_secs(600)));
         let desk = Desk::new(
             world.queue.clone(),
@@ -77,7 +78,9 @@ fn register() -> Json {
            "attributes": {"language": ["Spanish", "English"], "gender": "F"}})
 }
 
-async fn desk_executes_agent_commands(asked: Asked) {
+#[tokio::test(start_paused = true)]
+async fn desk_executes_agent_commands() {
+    let asked = Asked::new();
     let offline = json!({"changed": true, "agent": ana("offline", json!({}))});
     assert_eq!(asked.shape(register()).await, offline);
     let command = json!({"command": "available", "agentId": "ana"});
@@ -94,9 +97,10 @@ async fn desk_executes_agent_commands(asked: Asked) {
         json!({"changed": false, "rejected": rejected, "agent": ana("queued", places.clone())});
     assert_eq!(asked.shape(enqueue).await, rejected);
 
-    let leave = |to| json!({"command": "leave", "agentId": "ana", "to": to});
-    assert_eq!(asked.shape(leave("available")).await, available);
-    assert_eq!(asked.shape(leave("offline")).await, offline);
+    let leave = json!({"command": "leave", "agentId": "ana"});
+    assert_eq!(asked.shape(leave).await, available, "by default");
+    let leave = json!({"command": "leave", "agentId": "ana", "to": "offline"});
+    assert_eq!(asked.shape(leave).await, offline);
     let available = json!({"command": "available", "agentId": "unknown"});
     let unknown = "no agent has this agentId; register it first";
     let unknown = json!({"changed": false, "rejected": unknown});
@@ -108,7 +112,9 @@ async fn desk_executes_agent_commands(asked: Asked) {
     assert!(uuid::Uuid::parse_str(given.as_str().unwrap()).is_ok());
 }
 
-async fn desk_executes_call_commands(asked: Asked) {
+#[tokio::test(start_paused = true)]
+async fn desk_executes_call_commands() {
+    let asked = Asked::new();
     let matching = |call: &str, criteria: &Json| json!({"command": "match", "callId": call, "criteria": criteria});
     let man = json!({"language": "Spanish", "gender": "M"});
     let pending = json!({"callId": "c1", "status": "pending"});
@@ -167,8 +173,9 @@ async fn desk_executes_call_commands(asked: Asked) {
     let attending = json!({"agents": [ana("attendingCall", attending)]});
     let agents = json!({"command": "agents", "limit": 100});
     assert_eq!(asked.shape(agents).await, attending);
-    let finish = json!({"command": "finish", "agentId": "ana", "callId": "c2",
-                        "ticket": assignment["ticket"]});
+    let in_call = |command: &str| json!({"command": command, "agentId": "ana", "callId": "c2", "ticket": assignment["ticket"]});
+    assert_eq!(asked.shape(in_call("extend")).await["changed"], true);
+    let finish = in_call("finish");
     let since = json!({"availableSince": NOW});
     let available = json!({"changed": true, "agent": ana("available", since)});
     assert_eq!(asked.shape(finish.clone()).await, available);
@@ -185,7 +192,9 @@ async fn desk_executes_call_commands(asked: Asked) {
     assert!(uuid::Uuid::parse_str(fresh.as_str().unwrap()).is_ok());
 }
 
-async fn desk_executes_seed_queue_all_and_list_commands(asked: Asked) {
+#[tokio::test(start_paused = true)]
+async fn desk_executes_seed_queue_all_and_list_commands() {
+    let asked = Asked::new();
     let expires = json!({"command": "match", "callId": "old", "criteria": {"gender": "F"}});
     asked.ask(expires.clone()).await;
     asked.world.pass(Duration::from_secs(15 * 60)).await;
@@ -228,28 +237,3 @@ async fn desk_executes_seed_queue_all_and_list_commands(asked: Asked) {
     assert_eq!((listed.len(), &listed[0]["agentId"]), (2, &json!(ids[1])));
     assert_eq!(page["next"], ids[2]);
 }
-
-/// Runs each scene on each store.
-macro_rules! on_every_store {
-    ($($scene:ident),* $(,)?) => {
-        mod memory {
-            $(#[tokio::test(start_paused = true)] async fn $scene() {
-                let world = super::World::on(::agents::memory());
-                super::$scene(super::Asked::on(world)).await;
-            })*
-        }
-        mod dynamodb {
-            $(#[tokio::test(start_paused = true)] async fn $scene() {
-                let _still = super::Still::hold();
-                let world = super::World::on(::agents::dynamodb().await);
-                super::$scene(super::Asked::on(world)).await;
-            })*
-        }
-    };
-}
-
-on_every_store!(
-    desk_executes_agent_commands,
-    desk_executes_call_commands,
-    desk_executes_seed_queue_all_and_list_commands
-);

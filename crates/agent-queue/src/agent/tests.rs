@@ -97,27 +97,6 @@ fn only_documented_transitions_exist() {
     }
 }
 
-#[test]
-fn a_late_finish_never_frees_an_agent_who_is_in_a_new_call() {
-    let agent = agent(states()[3].clone());
-    let other = CallId::new("c2").unwrap();
-    assert_eq!(
-        agent.finish(&other, agent.ticket, AT),
-        Err(InvalidTransition::OtherCall)
-    );
-    let call = CallId::new("c1").unwrap();
-    let late = agent.finish(&call, Ticket::fresh(), AT);
-    assert_eq!(late, Err(InvalidTransition::OtherCall));
-    // A finish that was valid when it was composed fails once the agent attends another call.
-    let change = agent.finish(&call, agent.ticket, AT).unwrap();
-    let state = AgentState::AttendingCall {
-        call: other,
-        until: None,
-        answered: true,
-    };
-    assert!(!change.is_met_by(&Agent { state, ..agent }));
-}
-
 /// Every transition of an agent in a call depends on the call lease as read. A finish, an extension
 /// or a new profile that was composed before an extension fails after it.
 #[test]
@@ -151,21 +130,6 @@ fn call_transitions_require_the_lease_as_read() {
             assert!(!change.is_met_by(&extended), "arrow {number}");
         }
     }
-}
-
-#[test]
-fn enqueue_and_profile_change_make_new_tickets_except_in_a_call() {
-    let [offline, available, _, attending] = states().map(agent);
-    let changed = |a: &Agent| a.with_profile("B".to_owned(), a.profile.clone()).unwrap();
-    assert!(changed(&offline).fresh_ticket.is_some());
-    assert!(changed(&available).fresh_ticket.is_some());
-    assert_eq!(changed(&attending).fresh_ticket, None);
-    let queued = available.enqueue(AT, &Dimensions::default()).unwrap();
-    assert!(
-        queued
-            .fresh_ticket
-            .is_some_and(|ticket| ticket != available.ticket)
-    );
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::agent::{IdleStatus, Ticket};
 use crate::criteria::Criteria;
@@ -68,72 +67,64 @@ pub enum CommandError {
     },
 }
 
+/// The fields of each command.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Register {
-    agent_id: Option<AgentId>,
-    name: String,
-    attributes: BTreeMap<String, Json>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Seed {
-    count: u32,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct OneAgent {
-    agent_id: AgentId,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Leave {
-    agent_id: AgentId,
-    #[serde(default)]
-    to: IdleStatus,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct InCall {
-    agent_id: AgentId,
-    call_id: CallId,
-    ticket: Ticket,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Match {
-    call_id: Option<CallId>,
-    criteria: BTreeMap<String, Json>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct OneCall {
-    call_id: CallId,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Nothing {}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Agents {
-    after: Option<AgentId>,
-    #[serde(default = "default_page")]
-    limit: u16,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Calls {
-    #[serde(default = "default_page")]
-    limit: u16,
+#[serde(
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
+enum Fields {
+    Register {
+        agent_id: Option<AgentId>,
+        name: String,
+        attributes: BTreeMap<String, Json>,
+    },
+    Seed {
+        count: u32,
+    },
+    Available {
+        agent_id: AgentId,
+    },
+    Enqueue {
+        agent_id: AgentId,
+    },
+    QueueAllAvailable {},
+    Leave {
+        agent_id: AgentId,
+        #[serde(default)]
+        to: IdleStatus,
+    },
+    Finish {
+        agent_id: AgentId,
+        call_id: CallId,
+        ticket: Ticket,
+    },
+    Extend {
+        agent_id: AgentId,
+        call_id: CallId,
+        ticket: Ticket,
+    },
+    Match {
+        call_id: Option<CallId>,
+        criteria: BTreeMap<String, Json>,
+    },
+    Call {
+        call_id: CallId,
+    },
+    CancelCall {
+        call_id: CallId,
+    },
+    Queues {},
+    Calls {
+        #[serde(default = "default_page")]
+        limit: u16,
+    },
+    Agents {
+        after: Option<AgentId>,
+        #[serde(default = "default_page")]
+        limit: u16,
+    },
 }
 
 fn default_page() -> u16 {
@@ -171,108 +162,100 @@ impl Command {
             Some(other) => return Err(CommandError::None(format!("field command is {other}"))),
             None => return Err(CommandError::None("field command is missing".to_owned())),
         };
-        match command.as_str() {
-            "register" => register(fields, dimensions),
-            "seed" => seed(fields),
-            "available" => one_agent("available", fields).map(Self::Available),
-            "enqueue" => one_agent("enqueue", fields).map(Self::Enqueue),
-            "queue-all-available" => {
-                parse("queue-all-available", fields).map(|Nothing {}| Self::QueueAllAvailable)
-            }
-            "leave" => {
-                let Leave { agent_id, to } = parse("leave", fields)?;
-                Ok(Self::Leave(agent_id, to))
-            }
-            "finish" => {
-                let (agent, call, ticket) = in_call("finish", fields)?;
-                Ok(Self::Finish(agent, call, ticket))
-            }
-            "extend" => {
-                let (agent, call, ticket) = in_call("extend", fields)?;
-                Ok(Self::Extend(agent, call, ticket))
-            }
-            "match" => match_call(fields, dimensions),
-            "call" => one_call("call", fields).map(Self::Call),
-            "cancel-call" => one_call("cancel-call", fields).map(Self::CancelCall),
-            "queues" => parse("queues", fields).map(|Nothing {}| Self::Queues),
-            "calls" => {
-                let Calls { limit } = parse("calls", fields)?;
-                Ok(Self::Calls(within("calls", limit, MAX_CALLS)?))
-            }
-            "agents" => {
-                let Agents { after, limit } = parse("agents", fields)?;
-                Ok(Self::Agents(after, within("agents", limit, MAX_PAGE)?))
-            }
-            _ => Err(CommandError::None(format!("field command is {command:?}"))),
+        if !NAMES.split(", ").any(|name| name == command) {
+            return Err(CommandError::None(format!("field command is {command:?}")));
         }
+        Self::checked(parse(&command, &fields)?, dimensions, |field, fault| {
+            CommandError::Field {
+                command: command.clone(),
+                field: format!("field {field}"),
+                fault,
+            }
+        })
+    }
+
+    fn checked(
+        fields: Fields,
+        dimensions: &Dimensions,
+        wrong: impl Fn(&str, String) -> CommandError,
+    ) -> Result<Self, CommandError> {
+        let within = |field, number: u32, most| match (1..=most).contains(&number) {
+            true => Ok(()),
+            false => {
+                let fault = format!("is {number}; give a whole number from 1 to {most}");
+                Err(wrong(field, fault))
+            }
+        };
+        Ok(match fields {
+            Fields::Register {
+                agent_id,
+                name,
+                attributes,
+            } => {
+                if let Some(fault) = fault_of(&name) {
+                    return Err(wrong("name", fault));
+                }
+                let profile = dimensions.profile(&attributes);
+                let profile = profile.map_err(|fault| CommandError::Attribute {
+                    command: "register",
+                    fault,
+                })?;
+                Self::Register(agent_id.unwrap_or_else(AgentId::fresh), name, profile)
+            }
+            Fields::Seed { count } => {
+                within("count", count, MAX_SEED)?;
+                Self::Seed(count)
+            }
+            Fields::Available { agent_id } => Self::Available(agent_id),
+            Fields::Enqueue { agent_id } => Self::Enqueue(agent_id),
+            Fields::QueueAllAvailable {} => Self::QueueAllAvailable,
+            Fields::Leave { agent_id, to } => Self::Leave(agent_id, to),
+            Fields::Finish {
+                agent_id,
+                call_id,
+                ticket,
+            } => Self::Finish(agent_id, call_id, ticket),
+            Fields::Extend {
+                agent_id,
+                call_id,
+                ticket,
+            } => Self::Extend(agent_id, call_id, ticket),
+            Fields::Match { call_id, criteria } => {
+                let criteria = dimensions.criteria(&criteria);
+                let criteria = criteria.map_err(|fault| CommandError::Attribute {
+                    command: "match",
+                    fault,
+                })?;
+                Self::Match(call_id.unwrap_or_else(CallId::fresh), criteria)
+            }
+            Fields::Call { call_id } => Self::Call(call_id),
+            Fields::CancelCall { call_id } => Self::CancelCall(call_id),
+            Fields::Queues {} => Self::Queues,
+            Fields::Calls { limit } => {
+                within("limit", limit.into(), MAX_CALLS.into())?;
+                Self::Calls(limit)
+            }
+            Fields::Agents { after, limit } => {
+                within("limit", limit.into(), MAX_PAGE.into())?;
+                Self::Agents(after, limit)
+            }
+        })
     }
 }
 
-fn parse<T: DeserializeOwned>(
-    command: &'static str,
-    fields: Map<String, Json>,
-) -> Result<T, CommandError> {
-    serde_path_to_error::deserialize(Json::Object(fields)).map_err(|error| CommandError::Field {
-        command: command.to_owned(),
-        field: match error.path().to_string().as_str() {
-            "." => "the command's fields".to_owned(),
-            path => format!("field {path}"),
-        },
-        fault: error.inner().to_string(),
-    })
-}
-
-fn seed(fields: Map<String, Json>) -> Result<Command, CommandError> {
-    let Seed { count } = parse("seed", fields)?;
-    if !(1..=MAX_SEED).contains(&count) {
-        return Err(CommandError::Field {
-            command: "seed".to_owned(),
-            field: "field count".to_owned(),
-            fault: format!("is {count}; give a whole number from 1 to {MAX_SEED}"),
-        });
-    }
-    Ok(Command::Seed(count))
-}
-
-fn one_agent(command: &'static str, fields: Map<String, Json>) -> Result<AgentId, CommandError> {
-    parse(command, fields).map(|OneAgent { agent_id }| agent_id)
-}
-
-fn in_call(
-    command: &'static str,
-    fields: Map<String, Json>,
-) -> Result<(AgentId, CallId, Ticket), CommandError> {
-    let InCall {
-        agent_id,
-        call_id,
-        ticket,
-    } = parse(command, fields)?;
-    Ok((agent_id, call_id, ticket))
-}
-
-fn one_call(command: &'static str, fields: Map<String, Json>) -> Result<CallId, CommandError> {
-    parse(command, fields).map(|OneCall { call_id }| call_id)
-}
-
-fn register(fields: Map<String, Json>, dimensions: &Dimensions) -> Result<Command, CommandError> {
-    let command = "register";
-    let Register {
-        agent_id,
-        name,
-        attributes,
-    } = parse(command, fields)?;
-    if let Some(fault) = fault_of(&name) {
-        return Err(CommandError::Field {
+fn parse(command: &str, fields: &Map<String, Json>) -> Result<Fields, CommandError> {
+    serde_path_to_error::deserialize(json!({ command: fields })).map_err(|error| {
+        let path = error.path().to_string();
+        let field = path.strip_prefix(command).unwrap_or_default();
+        CommandError::Field {
             command: command.to_owned(),
-            field: "field name".to_owned(),
-            fault,
-        });
-    }
-    let profile = dimensions
-        .profile(&attributes)
-        .map_err(|fault| CommandError::Attribute { command, fault })?;
-    let id = agent_id.unwrap_or_else(AgentId::fresh);
-    Ok(Command::Register(id, name, profile))
+            field: match field.strip_prefix('.') {
+                None => "the command's fields".to_owned(),
+                Some(field) => format!("field {field}"),
+            },
+            fault: error.inner().to_string(),
+        }
+    })
 }
 
 /// What is wrong with an agent's name. Assignments contain it, and SNS and SQS reject the characters
@@ -286,29 +269,6 @@ fn fault_of(name: &str) -> Option<String> {
     let length = name.chars().count();
     (name.trim().is_empty() || length > MAX_AGENT_NAME)
         .then(|| format!("has {length} characters; give 1 to {MAX_AGENT_NAME}, not only spaces"))
-}
-
-fn match_call(fields: Map<String, Json>, dimensions: &Dimensions) -> Result<Command, CommandError> {
-    let command = "match";
-    let Match { call_id, criteria } = parse(command, fields)?;
-    let criteria = dimensions
-        .criteria(&criteria)
-        .map_err(|fault| CommandError::Attribute { command, fault })?;
-    Ok(Command::Match(
-        call_id.unwrap_or_else(CallId::fresh),
-        criteria,
-    ))
-}
-
-fn within(command: &str, limit: u16, most: u16) -> Result<u16, CommandError> {
-    if (1..=most).contains(&limit) {
-        return Ok(limit);
-    }
-    Err(CommandError::Field {
-        command: command.to_owned(),
-        field: "field limit".to_owned(),
-        fault: format!("is {limit}; give a whole number from 1 to {most}"),
-    })
 }
 
 #[cfg(test)]

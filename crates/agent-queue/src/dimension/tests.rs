@@ -12,16 +12,6 @@ fn profile_error(attributes: Json) -> String {
 }
 
 #[test]
-fn an_agent_waits_in_one_queue_for_each_language() {
-    let dimensions = Dimensions::default();
-    let attributes = fields(json!({"language": ["Spanish", "English", "Spanish"], "gender": "F"}));
-    let profile = dimensions.profile(&attributes).unwrap();
-    let queues: Vec<_> = dimensions.queues(&profile);
-    let names: Vec<_> = queues.iter().map(QueueName::as_str).collect();
-    assert_eq!(names, ["Q#English#F", "Q#Spanish#F"]);
-}
-
-#[test]
 fn invalid_profile_error_names_field_and_remedy() {
     assert_eq!(
         profile_error(json!({"language": ["Spanish"]})),
@@ -63,7 +53,7 @@ fn numbered(prefix: &str, count: usize) -> Vec<String> {
 fn agent_waits_in_one_queue_for_each_combination_of_values() {
     let dimensions = three();
     let attributes = fields(json!({
-        "language": ["Spanish", "English"], "request": ["billing", "new"], "gender": "F",
+        "language": ["Spanish", "English", "Spanish"], "request": ["billing", "new"], "gender": "F",
     }));
     let profile = dimensions.profile(&attributes).unwrap();
     let queues = dimensions.queues(&profile);

@@ -18,7 +18,7 @@ use futures::future::join_all;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Message, read};
+use super::read;
 use crate::call::{Call, CallState};
 use crate::lane::Batch;
 use crate::matcher::Matched;
@@ -34,10 +34,13 @@ pub struct Delivery {
     pub receipt: String,
     /// Number of receipts, this one included.
     pub received: u32,
+    /// `{"callId"?: "…", "criteria": {"language"?: "…", "gender"?: "…"}}`.
     pub body: String,
     pub group: String,
+    /// `MessageDeduplicationId`: the call's id, if the body has none.
     pub deduplication: String,
     pub sent: Micros,
+    /// `SequenceNumber`, which grows within a group.
     pub sequence: u128,
 }
 
@@ -224,14 +227,7 @@ impl Intake {
         deadline: Instant,
         done: &mut BatchReport,
     ) -> Result<Option<Call>, ()> {
-        let message = Message {
-            body: &delivery.body,
-            group: &delivery.group,
-            deduplication: &delivery.deduplication,
-            sent: delivery.sent,
-            sequence: delivery.sequence,
-        };
-        match read(message, &self.queue.settings().dimensions) {
+        match read(delivery, &self.queue.settings().dimensions) {
             Ok(call) => Ok(Some(call)),
             Err(rejected) => {
                 let reason = rejected.to_string();

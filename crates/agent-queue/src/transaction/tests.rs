@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::criteria::Criteria;
-use crate::dimension::{Dimensions, MAX_QUEUES, MAX_TRANSACTION};
+use crate::dimension::Dimensions;
 use crate::name::{AgentId, CallId};
 
 fn queued(languages: usize) -> (Agent, QueueEntry) {
@@ -46,16 +46,6 @@ fn keys(change: &Change) -> BTreeSet<Key> {
 }
 
 #[test]
-fn assignment_of_the_largest_agent_fits_in_one_transaction() {
-    let (_, entry) = queued(MAX_QUEUES);
-    let until = Some(Micros(9));
-    let (change, _) = Change::assign(&call(), Before::Pending, &entry, Micros(4), until);
-    assert_eq!(change.steps.len(), MAX_TRANSACTION);
-    let (new, _) = Change::assign(&call(), Before::New, &entry, Micros(4), until);
-    assert!(new.steps.len() <= MAX_TRANSACTION);
-}
-
-#[test]
 fn no_change_has_two_steps_on_one_item() {
     let (agent, entry) = queued(3);
     let leave = Change::leave(
@@ -69,20 +59,6 @@ fn no_change_has_two_steps_on_one_item() {
     for change in [leave, assign, again, expire, Change::wait(&call())] {
         assert_eq!(keys(&change).len(), change.steps.len(), "{change:?}");
     }
-}
-
-#[test]
-fn assigned_agent_leaves_every_queue_in_the_same_transaction() {
-    let (_, entry) = queued(3);
-    let (change, assignment) = Change::assign(&call(), Before::New, &entry, Micros(4), None);
-    for queue in &entry.queues {
-        let leaves = |step: &Step| matches!(step, Step::Leave(there) if there.queue == *queue);
-        assert!(change.steps.iter().any(leaves));
-    }
-    assert_eq!(
-        (assignment.ticket, assignment.lease_until),
-        (entry.ticket, None)
-    );
 }
 
 /// All processes of this release and of the next one must find an item on the same stripe.
@@ -106,24 +82,6 @@ fn two_matches_share_no_item() {
         let (two, _) = Change::assign(&another, before, &other, Micros(4), until);
         assert!(keys(&one).is_disjoint(&keys(&two)), "{one:?} {two:?}");
     }
-}
-
-#[test]
-fn available_agent_gets_pending_call_with_new_ticket_without_queueing() {
-    let (mut agent, _) = queued(3);
-    agent.state = AgentState::Available { since: Micros(1) };
-    let until = Some(Micros(9));
-    let (change, made) = Change::assign_available(&call(), &agent, Micros(4), until);
-    let entries = |step: &Step| matches!(step, Step::Join(_) | Step::Leave(_));
-    assert!(!change.steps.iter().any(entries));
-    let Some(Step::Agent(arrow)) = change.steps.first() else {
-        panic!("{change:?}");
-    };
-    assert!(arrow.is_met_by(&agent), "{arrow:?}");
-    let attending = arrow.applied_to(agent.clone());
-    assert_eq!(attending.ticket, made.ticket);
-    assert_ne!(attending.ticket, agent.ticket);
-    assert!(!arrow.is_met_by(&attending), "only once");
 }
 
 #[test]

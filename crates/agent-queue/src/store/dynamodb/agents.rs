@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use aws::store_error::store_error;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::DynamoStore;
@@ -63,23 +64,15 @@ impl DynamoStore {
     /// The number of joins of each queue, as the agents' items count them.
     pub(super) async fn joins_of_agents(&self) -> Result<HashMap<String, u64>, StoreError> {
         let read = |partition: String| async move {
-            let (mut joins, mut start) = (vec![], None);
-            loop {
-                let query = self.whole(&partition).set_exclusive_start_key(start);
-                let (items, next) = self.page(query, PAGE).await?;
-                for item in &items {
-                    let agent = Attributes::of(item, QUERY);
-                    joins.extend(
-                        agent
-                            .joins()
-                            .map(|(queue, times)| (queue.to_owned(), times)),
-                    );
-                }
-                start = next;
-                if start.is_none() {
-                    return Ok(joins);
-                }
+            let query = self.whole(&partition).limit(PAGE.into());
+            let mut items = query.into_paginator().items().send();
+            let mut joins = vec![];
+            while let Some(item) = items.try_next().await.map_err(|e| store_error(QUERY, e))? {
+                let agent = Attributes::of(&item, QUERY);
+                let counted = agent.joins();
+                joins.extend(counted.map(|(queue, times)| (queue.to_owned(), times)));
             }
+            Ok(joins)
         };
         let mut joins = HashMap::new();
         for (queue, times) in self.of_each_partition(read).await?.into_iter().flatten() {

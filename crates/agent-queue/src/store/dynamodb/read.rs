@@ -104,17 +104,13 @@ impl DynamoStore {
 
     /// The number of a partition's items: one read unit for each 4 KB.
     async fn count(&self, partition: &str) -> Result<u64, StoreError> {
-        let (mut count, mut start) = (0, None);
-        loop {
-            let query = self.whole(partition).select(Select::Count);
-            let query = query.set_exclusive_start_key(start);
-            let response = query.send().await.map_err(|e| store_error(QUERY, e))?;
-            count += u64::try_from(response.count).unwrap_or(0);
-            start = response.last_evaluated_key;
-            if start.is_none() {
-                return Ok(count);
-            }
+        let query = self.whole(partition).select(Select::Count);
+        let mut pages = query.into_paginator().send();
+        let mut count = 0;
+        while let Some(page) = pages.try_next().await.map_err(|e| store_error(QUERY, e))? {
+            count += u64::try_from(page.count).unwrap_or(0);
         }
+        Ok(count)
     }
 
     /// The first items of each stripe before a time, at most `limit` of each.
@@ -139,17 +135,9 @@ impl DynamoStore {
 
     /// All items of a partition that has one item for each queue or criteria.
     pub(super) async fn all(&self, partition: &str) -> Result<Vec<Item>, StoreError> {
-        let mut items = vec![];
-        let mut start = None;
-        loop {
-            let query = self.whole(partition).set_exclusive_start_key(start);
-            let response = query.send().await.map_err(|e| store_error(QUERY, e))?;
-            items.extend(response.items.unwrap_or_default());
-            start = response.last_evaluated_key;
-            if start.is_none() {
-                return Ok(items);
-            }
-        }
+        let items = self.whole(partition).into_paginator().items().send();
+        let items = items.try_collect().await;
+        items.map_err(|error| store_error(QUERY, error))
     }
 }
 
