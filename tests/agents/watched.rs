@@ -1,14 +1,17 @@
-//! A store that records reads and can inject changes.
+//! A store that records reads and can inject changes or failures.
 
 use std::any::Any;
 use std::sync::Arc;
 
+use agent_queue::call::{CallRecord, CallState};
 use agent_queue::criteria::{Criteria, QueueName};
-use agent_queue::store::{AgentStore, Committed, StoreError};
-use agent_queue::transaction::Change;
+use agent_queue::store::{AgentStore, Committed, Rejection, StoreError, There};
+use agent_queue::transaction::{Change, Step};
 use async_trait::async_trait;
 use simulator::layered::agents::{About, Layer};
 use simulator::layered::{Call, Layered, answer};
+
+use crate::NOW;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read {
@@ -34,6 +37,47 @@ pub trait Watch: Send + Sync {
         change: &Change,
     ) -> Result<Committed, StoreError> {
         store.commit(change).await
+    }
+}
+
+/// Rejects every change of an item whose key contains `bad`, and never responds to a change of one
+/// whose key contains `slow`. The items of calls whose id begins with `torn` cannot be read.
+pub struct Partly;
+
+#[async_trait]
+impl Watch for Partly {
+    async fn commit(
+        &self,
+        store: &dyn AgentStore,
+        change: &Change,
+    ) -> Result<Committed, StoreError> {
+        let has = |word: &str| {
+            let mut keys = change.steps.iter().map(Step::key);
+            keys.any(|(pk, sk)| pk.contains(word) || sk.contains(word))
+        };
+        if has("bad") {
+            return Err(StoreError::Rejected {
+                operation: "commit",
+                code: "bad".to_owned(),
+                source: "bad".into(),
+            });
+        }
+        if has("slow") {
+            std::future::pending::<()>().await;
+        }
+        let torn = |(step, what): (usize, &Step)| match what {
+            Step::Call(_, record) if record.call.id.as_str().starts_with("torn") => {
+                let (call, state) = (record.call.clone(), CallState::Unreadable);
+                let there = CallRecord::ended(call, state, NOW);
+                let there = Some(There::Call(Box::new(there)));
+                Some(Rejection { step, there })
+            }
+            _ => None,
+        };
+        match change.steps.iter().enumerate().find_map(torn) {
+            Some(rejection) => Ok(Committed::Rejected(vec![rejection])),
+            None => store.commit(change).await,
+        }
     }
 }
 

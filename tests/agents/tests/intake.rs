@@ -6,17 +6,15 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agent_queue::call::{CallRecord, CallState, OutboxEvent};
+use agent_queue::call::{CallState, OutboxEvent};
 use agent_queue::intake::{CallQueue, DeadLetters, Delivery, Intake, MARGIN};
 use agent_queue::name::CallId;
 use agent_queue::publish::{PublishError, Published, Publisher};
 use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::memory::MemoryStore;
-use agent_queue::store::{AgentStore, Committed, Rejection, StoreError, There};
 use agent_queue::time::TokioClock;
-use agent_queue::transaction::{Change, Step};
-use agents::watched::{Watch, watched};
-use agents::{NOW, agent_id};
+use agents::watched::{Partly, watched};
+use agents::{NOW, agent_id, profile};
 use async_trait::async_trait;
 use proptest::prelude::*;
 use tokio::time::Instant;
@@ -26,50 +24,6 @@ const MATCH_ENDS: Duration = Duration::from_secs(1);
 
 /// Time for which an assignment waits for others to be published with.
 const JOINED: Duration = Duration::from_millis(5);
-
-/// Rejects every change of a call whose id begins with `bad`, and never responds to a change of a call
-/// whose id begins with `slow`. The items of calls whose id begins with `torn` cannot be read.
-struct Partly;
-
-#[async_trait]
-impl Watch for Partly {
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
-        let of = |prefix: &str| {
-            let prefix = format!("Call#{prefix}");
-            change
-                .steps
-                .iter()
-                .any(|step| step.key().0.starts_with(&prefix))
-        };
-        if of("bad") {
-            return Err(StoreError::Rejected {
-                operation: "commit",
-                code: "bad".to_owned(),
-                source: "bad".into(),
-            });
-        }
-        if of("slow") {
-            std::future::pending::<()>().await;
-        }
-        let torn = |(step, what): (usize, &Step)| match what {
-            Step::Call(_, record) if record.call.id.as_str().starts_with("torn") => {
-                let (call, state) = (record.call.clone(), CallState::Unreadable);
-                let there = CallRecord::ended(call, state, NOW);
-                let there = Some(There::Call(Box::new(there)));
-                Some(Rejection { step, there })
-            }
-            _ => None,
-        };
-        match change.steps.iter().enumerate().find_map(torn) {
-            Some(rejection) => Ok(Committed::Rejected(vec![rejection])),
-            None => store.commit(change).await,
-        }
-    }
-}
 
 /// Records published assignments, messages for the dead-letter queue, and messages made visible
 /// again.
@@ -238,15 +192,16 @@ async fn unfinished_messages_of_a_group_are_redelivered_with_backoff() {
     }
 }
 
+async fn add_agent(queue: &AgentQueue, id: &str, language: &str) {
+    let (id, profile) = (agent_id(id), profile(&[language], "F"));
+    queue.register(&id, "Ana", &profile).await.unwrap();
+    queue.become_available(&id).await.unwrap();
+    queue.enqueue(&id).await.unwrap();
+}
+
 async fn agents(queue: &AgentQueue, languages: &[&str]) {
     for language in languages {
-        let attributes = serde_json::json!({"language": [language], "gender": "F"});
-        let attributes = serde_json::from_value(attributes).unwrap();
-        let profile = queue.settings().dimensions.profile(&attributes).unwrap();
-        let id = agent_id(&format!("agent-{language}"));
-        queue.register(&id, "Ana", &profile).await.unwrap();
-        queue.become_available(&id).await.unwrap();
-        queue.enqueue(&id).await.unwrap();
+        add_agent(queue, &format!("agent-{language}"), language).await;
     }
 }
 
@@ -308,6 +263,32 @@ async fn hanging_topic_does_not_delay_the_report() {
     assert_eq!(
         (report.assigned, report.published),
         (1, Published::default())
+    );
+}
+
+/// SQS delivers a batch again after nine of its ten calls were assigned.
+#[tokio::test(start_paused = true)]
+async fn new_call_of_a_redelivered_batch_gets_the_first_agent() {
+    let (intake, queue, _) = intake(World::default());
+    for number in 0..40 {
+        add_agent(&queue, &format!("a{number:02}"), "English").await;
+        tokio::time::advance(Duration::from_millis(1)).await;
+    }
+    let mut batch: Vec<_> = (0..10)
+        .map(|number| delivery(&format!("c{number}"), "English"))
+        .collect();
+    let first = intake.work(&batch[..9], soon()).await;
+    assert_eq!(first.assigned, 9);
+    for delivery in &mut batch {
+        delivery.received = 2;
+    }
+    let second = intake.work(&batch, soon()).await;
+    assert_eq!((second.assigned, second.failed.len()), (1, 0));
+    let call = queue.call(&CallId::new("c9").unwrap()).await.unwrap();
+    let (state, next) = (call.unwrap().state, agent_id("a09"));
+    assert!(
+        matches!(&state, CallState::Assigned(made) if made.agent_id == next),
+        "{state:?}"
     );
 }
 

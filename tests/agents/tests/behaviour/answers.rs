@@ -117,20 +117,6 @@ pub(crate) async fn an_answered_call_stays_with_its_agent(world: World) {
     assert!(matches!(late, Changed::Rejected { .. }), "{late:?}");
 }
 
-pub(crate) async fn lease_extension_requires_the_call_and_ticket(world: World) {
-    let world = answering(world);
-    world.queued("ana", &["Spanish"], "F").await;
-    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
-    let rows = world.rows(&["c1"]).await;
-    for (call, ticket) in [("c2", made.ticket), ("c1", Ticket::fresh())] {
-        let rejected = extend(&world, "ana", call, ticket).await;
-        assert!(matches!(rejected, Changed::Rejected { .. }), "{rejected:?}");
-    }
-    let unknown = extend(&world, "unknown", "c1", made.ticket).await;
-    assert_eq!(unknown, Changed::Unknown);
-    assert_eq!(world.rows(&["c1"]).await, rows);
-}
-
 /// Without a lease, an extension succeeds and changes nothing.
 pub(crate) async fn a_call_without_a_lease_may_be_extended(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
@@ -223,24 +209,6 @@ pub(crate) async fn cancelled_unanswered_call_makes_its_agent_available(world: W
     let swept = world.sweep().await;
     assert_eq!((swept.returned, swept.published), (0, 0), "nothing is left");
     assert_eq!(pairs(&world.enqueue("ana").await.assignments), "c2→ana");
-}
-
-pub(crate) async fn answered_call_is_not_cancelled(world: World) {
-    let world = answering(world);
-    world.queued("ana", &["Spanish"], "F").await;
-    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
-    extend(&world, "ana", "c1", made.ticket).await;
-    let rows = world.rows(&["c1"]).await;
-    let cancelled = world.queue.cancel(&call_id("c1")).await.unwrap();
-    assert_eq!(cancelled, Cancel::Is(CallState::Assigned(made.clone())));
-    assert_eq!(world.rows(&["c1"]).await, rows);
-    // After the call, the agent has another one, whose assignment is not answered.
-    world.finish("ana", "c1", made.ticket).await;
-    world.enqueue("ana").await;
-    world.ask("c2", "Spanish#F").await;
-    let cancelled = world.queue.cancel(&call_id("c1")).await.unwrap();
-    assert_eq!(cancelled, Cancel::Is(CallState::Assigned(made)));
-    assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"));
 }
 
 /// The agent answers after the cancellation has read the agent and before its change.

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use agent_queue::agent::{AgentStatus, IdleStatus};
+use agent_queue::agent::AgentStatus;
 use agent_queue::call::CallState;
 use agent_queue::matcher::Cancel;
 use agents::world::{World, pairs};
-use agents::{agent_id, call_id};
+use agents::call_id;
 
 pub(crate) async fn a_redelivered_call_gets_its_first_response(world: World) {
     let world = world.with(|settings| settings.max_wait = Duration::from_secs(60));
@@ -42,22 +42,6 @@ pub(crate) async fn a_redelivered_call_gets_its_first_response(world: World) {
         }
     }
     assert_eq!(world.rows(&ids).await, before);
-}
-
-/// It is matched by its first criteria.
-pub(crate) async fn redelivered_pending_call_keeps_its_first_criteria(world: World) {
-    let first = world.ask("c1", "Spanish#F").await;
-    assert_eq!((first.state, first.queued), (CallState::Pending, true));
-    world.queued("bob", &["French"], "M").await;
-    let again = world.ask("c1", "French#M").await;
-    assert_eq!((again.state, again.queued), (CallState::Pending, false));
-    assert_eq!(world.status("bob").await, AgentStatus::Queued);
-    let counts = world.queue.pending().await.unwrap();
-    assert_eq!(counts.len(), 1, "{counts:?}");
-    assert_eq!(counts[0].depth, 1, "it waits once");
-    let met = world.queued("ana", &["Spanish"], "F").await;
-    assert_eq!(pairs(&met), "c1→ana");
-    assert_eq!(world.queue.pending().await.unwrap()[0].depth, 0);
 }
 
 pub(crate) async fn pending_call_gets_the_next_queued_agent(world: World) {
@@ -111,20 +95,6 @@ pub(crate) async fn new_call_never_overtakes_a_pending_call_of_the_same_criteria
     assert_eq!(pairs(&met), "c2→bea");
 }
 
-pub(crate) async fn only_pending_calls_can_be_cancelled(world: World) {
-    let cancel = async |id| world.queue.cancel(&call_id(id)).await.unwrap().state();
-    world.ask("c1", "Spanish#F").await;
-    world.ask("c2", "Spanish#F").await;
-    assert_eq!(cancel("c1").await, CallState::Cancelled);
-    assert_eq!(cancel("c1").await, CallState::Cancelled, "still");
-    assert_eq!(world.queue.pending().await.unwrap()[0].depth, 1);
-    let met = world.queued("ana", &["Spanish"], "F").await;
-    assert_eq!(pairs(&met), "c2→ana", "and not the cancelled one");
-    let assigned = world.state_of("c2").await;
-    assert_eq!(cancel("c2").await, assigned);
-    assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"));
-}
-
 /// The caller hangs up before the call queue delivers the call.
 pub(crate) async fn call_cancelled_before_arrival_is_not_assigned(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
@@ -138,29 +108,6 @@ pub(crate) async fn call_cancelled_before_arrival_is_not_assigned(world: World) 
     assert_eq!(again, Cancel::Is(CallState::Cancelled));
     assert_eq!(world.status("ana").await, AgentStatus::Queued);
     assert_eq!(world.sweep().await.pending_calls, 0);
-}
-
-pub(crate) async fn a_call_that_arrives_too_late_is_expired(world: World) {
-    let world = world.with(|settings| settings.max_wait = Duration::from_secs(60));
-    world.queued("ana", &["Spanish"], "F").await;
-    let sent = world.call("late", "Spanish#F");
-    world.pass(Duration::from_secs(59)).await;
-    let mut in_time = sent.clone();
-    in_time.id = call_id("in-time");
-    let matched = world.queue.match_call(&in_time).await.unwrap();
-    assert_eq!(pairs(&matched.assignments), "in-time→ana");
-    world.pass(Duration::from_secs(1)).await;
-    world.queued("bea", &["Spanish"], "F").await;
-    let matched = world.queue.match_call(&sent).await.unwrap();
-    assert_eq!((matched.state, matched.expired), (CallState::Expired, 1));
-    assert_eq!(world.status("bea").await, AgentStatus::Queued);
-    let again = world.queue.match_call(&sent).await.unwrap();
-    assert_eq!(
-        (again.state, again.expired),
-        (CallState::Expired, 0),
-        "once"
-    );
-    assert_eq!(world.sweep().await.dead_lettered, 1);
 }
 
 /// A new agent, a call of the same criteria, or a redelivery of the call itself expires them.
@@ -191,25 +138,4 @@ pub(crate) async fn calls_past_their_maximum_wait_expire_at_the_next_match(world
         .sum();
     assert_eq!(depths, 1, "c4 alone");
     assert_eq!(world.sweep().await.dead_lettered, 3);
-}
-
-pub(crate) async fn available_agent_is_not_matched_until_queued(world: World) {
-    world.ask("c1", "Spanish#F").await;
-    world.available("ana", &["Spanish"], "F").await;
-    assert_eq!(world.state_of("c1").await, CallState::Pending);
-    assert_eq!(world.ask("c2", "*#*").await.state, CallState::Pending);
-    assert_eq!(world.sweep().await.assigned, 0);
-    assert_eq!(world.status("ana").await, AgentStatus::Available);
-    world
-        .queue
-        .leave(&agent_id("ana"), IdleStatus::Offline)
-        .await
-        .unwrap();
-    assert_eq!(world.sweep().await.assigned, 0);
-    world
-        .queue
-        .become_available(&agent_id("ana"))
-        .await
-        .unwrap();
-    assert_eq!(pairs(&world.enqueue("ana").await.assignments), "c1→ana");
 }

@@ -1,11 +1,10 @@
 //! The measured defects of the published filtered sample; each test is named after one.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agent_queue::agent::{AgentStatus, IdleStatus};
+use agent_queue::agent::IdleStatus;
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Call, CallState};
 use agent_queue::lane::Batch;
@@ -14,7 +13,7 @@ use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::transaction::Change;
 use agents::watched::{Read, Watch, watched};
 use agents::world::{World, pairs};
-use agents::{agent_id, call_id, criteria, done, profile, queue};
+use agents::{agent_id, call_id, criteria, done, queue};
 use async_trait::async_trait;
 use futures::future::join_all;
 use uuid::Uuid;
@@ -194,25 +193,6 @@ pub(crate) async fn match_reads_one_page_for_any_queue_length(world: World) {
     assert_eq!(log.commits.load(Ordering::SeqCst), 2);
 }
 
-pub(crate) async fn agents_queued_at_one_timestamp_are_all_kept(world: World) {
-    let ids = ["dora", "ana", "cleo", "bea"];
-    for id in ids {
-        world.available(id, &["Spanish", "English"], "F").await;
-    }
-    for id in ids {
-        // The clock is stopped, so all are queued in one microsecond.
-        let enqueued = world.queue.enqueue(&agent_id(id)).await.unwrap();
-        assert!(matches!(enqueued.changed, Changed::Done(_)));
-    }
-    let depths = [("English#F".to_owned(), 4), ("Spanish#F".to_owned(), 4)];
-    assert_eq!(world.depths().await, depths);
-    let mut met = BTreeSet::new();
-    for call in ["c1", "c2", "c3", "c4"] {
-        met.insert(world.ask_whom(call, "Spanish#F").await);
-    }
-    assert_eq!(met, ids.map(str::to_owned).into());
-}
-
 pub(crate) async fn concurrent_enqueues_of_one_agent_give_one_caller_the_agent(world: World) {
     for round in 0..10 {
         let agent = format!("a{round}");
@@ -235,22 +215,6 @@ pub(crate) async fn concurrent_enqueues_of_one_agent_give_one_caller_the_agent(w
             world.queue.cancel(&call_id(call)).await.unwrap();
         }
     }
-}
-
-pub(crate) async fn the_id_is_the_key_and_not_the_name(world: World) {
-    for (id, gender) in [("a1", "F"), ("a2", "F"), ("a3", "M")] {
-        let (agent, profile) = (agent_id(id), profile(&["Spanish"], gender));
-        let registered = world.queue.register(&agent, "Ana Ruiz", &profile).await;
-        assert!(matches!(registered.unwrap(), Changed::Done(_)));
-        world.queue.become_available(&agent).await.unwrap();
-        world.enqueue(id).await;
-    }
-    let page = world.queue.agents(None, 10).await.unwrap();
-    assert_eq!(page.agents.len(), 3);
-    assert_eq!(world.ask_whom("c1", "Spanish#M").await, "a3");
-    assert_eq!(world.ask_whom("c2", "Spanish#F").await, "a1");
-    assert_eq!(world.status("a2").await, AgentStatus::Queued);
-    assert_eq!(world.ask_whom("c3", "Spanish#F").await, "a2");
 }
 
 /// Without a finish, the sweep makes the agent available, and the agent can be queued again.

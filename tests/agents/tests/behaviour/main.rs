@@ -11,7 +11,6 @@ mod misfits;
 mod order;
 mod sweeps;
 mod unpublished;
-mod walk_through;
 
 mod scenes {
     pub(crate) use super::agents::*;
@@ -23,7 +22,6 @@ mod scenes {
     pub(crate) use super::order::*;
     pub(crate) use super::sweeps::*;
     pub(crate) use super::unpublished::*;
-    pub(crate) use super::walk_through::*;
 }
 
 /// Runs each scene on each store.
@@ -47,34 +45,22 @@ macro_rules! on_every_store {
 }
 
 on_every_store!(
-    the_published_walk_through,
     fifo_order_assigns_the_first_queued_agent_first,
     lifo_order_assigns_the_last_queued_agent_first,
     wildcard_call_gets_the_oldest_of_the_queue_heads,
-    lifo_wildcard_call_gets_the_newest_of_the_queue_heads,
     agent_in_several_matching_queues_is_tried_once,
     outdated_entries_are_passed_over,
     a_redelivered_call_gets_its_first_response,
-    redelivered_pending_call_keeps_its_first_criteria,
     pending_call_gets_the_next_queued_agent,
     oldest_matching_pending_call_is_assigned_first,
     new_call_never_overtakes_a_pending_call_of_the_same_criteria,
-    only_pending_calls_can_be_cancelled,
     call_cancelled_before_arrival_is_not_assigned,
-    a_call_that_arrives_too_late_is_expired,
     calls_past_their_maximum_wait_expire_at_the_next_match,
-    available_agent_is_not_matched_until_queued,
     a_late_finish_never_frees_an_agent_in_a_new_call,
-    a_finished_agent_is_available_and_not_queued,
     an_agent_leaves_all_queues_at_once,
-    a_profile_changes_only_while_not_queued,
-    profile_change_during_a_call_keeps_the_ticket,
-    invalid_transition_is_rejected_and_changes_nothing,
-    available_agents_are_queued_in_order_of_availability,
     agents_queued_together_keep_their_order,
     an_unanswered_call_returns_to_its_place_and_is_assigned_again,
     an_answered_call_stays_with_its_agent,
-    lease_extension_requires_the_call_and_ticket,
     a_call_without_a_lease_may_be_extended,
     a_call_that_waited_too_long_before_its_answer_expires,
     a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep,
@@ -84,15 +70,12 @@ on_every_store!(
     published_assignment_without_an_answer_is_not_undone,
     unpublished_assignment_without_a_place_queues_its_agent_last,
     cancelled_unanswered_call_makes_its_agent_available,
-    answered_call_is_not_cancelled,
     answer_before_the_cancellation_keeps_the_call,
     ended_call_is_kept_for_fifteen_days_and_a_pending_one_without_limit,
     sweep_makes_an_agent_available_when_its_call_lease_expires,
-    a_finish_in_time_ends_the_lease,
     sweep_expires_calls_and_sends_them_to_the_dead_letter_queue,
     sweep_publishes_missed_assignments_after_the_grace_period,
     sweep_retries_failed_publications,
-    the_sweep_measures,
     a_failing_step_stops_no_other_step_of_the_sweep,
     unpublishable_page_does_not_delay_other_pages,
     sweep_ends_at_its_deadline_and_reports_it_is_incomplete,
@@ -106,9 +89,7 @@ on_every_store!(
     repeated_conflicts_end_in_a_retryable_error,
     queue_version_changes_do_not_block_matches,
     match_reads_one_page_for_any_queue_length,
-    agents_queued_at_one_timestamp_are_all_kept,
     concurrent_enqueues_of_one_agent_give_one_caller_the_agent,
-    the_id_is_the_key_and_not_the_name,
     expired_call_lease_lets_the_agent_be_queued_again,
     page_of_outdated_entries_hides_no_agent,
     outdated_line_entry_does_not_block_the_line,

@@ -41,19 +41,6 @@ pub(crate) async fn wildcard_call_gets_the_oldest_of_the_queue_heads(world: Worl
     assert!(world.depths().await.iter().all(|(_, depth)| *depth == 0));
 }
 
-pub(crate) async fn lifo_wildcard_call_gets_the_newest_of_the_queue_heads(world: World) {
-    let world = world.with(|settings| {
-        settings.order = Order::Lifo;
-        settings.page = 2;
-    });
-    for (id, gender) in [("bob", "M"), ("ana", "F"), ("carl", "M"), ("dora", "F")] {
-        world.queued(id, &["Spanish", "English"], gender).await;
-    }
-    for (call, agent) in [("c1", "dora"), ("c2", "carl"), ("c3", "ana"), ("c4", "bob")] {
-        assert_eq!(world.ask_whom(call, "*#*").await, agent);
-    }
-}
-
 /// Three queues match, and the same agent is first in each of them.
 pub(crate) async fn agent_in_several_matching_queues_is_tried_once(world: World) {
     let world = world.with(|settings| settings.page = 2);

@@ -6,13 +6,11 @@ use std::time::Duration;
 use agent_queue::agent::{AgentState, AgentStatus};
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{CallState, ExpiredCall, OutboxEntry, OutboxEvent};
-use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::time::{Clock, Micros};
 use agent_queue::transaction::{Change, Step};
-use agents::watched::{Watch, watched};
+use agents::watched::{Partly, watched};
 use agents::world::World;
 use agents::{call_id, criteria, done, wait};
-use async_trait::async_trait;
 use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -37,28 +35,6 @@ pub(crate) async fn sweep_makes_an_agent_available_when_its_call_lease_expires(w
     let late = world.finish("ana", "c1", made.ticket);
     assert!(matches!(late.await, Changed::Rejected { .. }));
     assert_eq!(world.state_of("c1").await, CallState::Assigned(made));
-}
-
-pub(crate) async fn a_finish_in_time_ends_the_lease(world: World) {
-    let world = world.with(|settings| settings.call_lease = Some(MINUTE));
-    world.queued("ana", &["Spanish"], "F").await;
-    let first = world.ask("c1", "Spanish#F").await.assignments.remove(0);
-    let finished = world.finish("ana", "c1", first.ticket);
-    assert!(matches!(finished.await, Changed::Done(_)));
-    let leases = world
-        .store
-        .leases(None, Micros(u64::MAX), 10)
-        .await
-        .unwrap();
-    assert_eq!(leases, []);
-    world.pass(MINUTE / 2).await;
-    world.enqueue("ana").await;
-    world.ask("c2", "Spanish#F").await;
-    world.pass(MINUTE / 2).await;
-    assert_eq!(world.sweep().await.returned, 0, "the first one's moment");
-    assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"));
-    world.pass(MINUTE / 2).await;
-    assert_eq!(world.sweep().await.returned, 1);
 }
 
 pub(crate) async fn sweep_expires_calls_and_sends_them_to_the_dead_letter_queue(world: World) {
@@ -163,46 +139,6 @@ pub(crate) async fn sweep_retries_failed_publications(world: World) {
         .await
         .unwrap();
     assert_eq!(kept, []);
-}
-
-pub(crate) async fn the_sweep_measures(world: World) {
-    world
-        .queued("ana", &["English", "French", "Spanish"], "F")
-        .await;
-    world.queued("bea", &["English"], "F").await;
-    world.available("cleo", &["English"], "F").await;
-    world.ask("c1", "Spanish#M").await;
-    world.pass(Duration::from_secs(7)).await;
-    world.ask("c2", "Spanish#M").await;
-    world.ask("c3", "*#M").await;
-    let swept = world.sweep().await;
-    assert_eq!(swept.queued_agents, 2, "each once, however many queues");
-    assert_eq!(swept.pending_calls, 3);
-    assert_eq!(swept.oldest_pending_micros, 7_003_000);
-    assert!(swept.complete);
-    assert_eq!(world.status("cleo").await, AgentStatus::Available);
-}
-
-/// Rejects every change of an item whose key contains `bad`.
-struct Partly;
-
-#[async_trait]
-impl Watch for Partly {
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
-        let bad = |step: &Step| step.key().1.contains("bad") || step.key().0.contains("bad");
-        if change.steps.iter().any(bad) {
-            return Err(StoreError::Rejected {
-                operation: "commit",
-                code: "bad".to_owned(),
-                source: "bad".into(),
-            });
-        }
-        store.commit(change).await
-    }
 }
 
 /// One lease cannot be ended, and one line cannot be served. The sweep completes all other steps
