@@ -392,7 +392,7 @@ bench: synth-local ## measure AWS calls per task, throughput, memory, cold start
 	$(BIN)/python -m delivery sizes
 
 .PHONY: bench-agents
-bench-agents: check-rust ## measure matches of agents and calls by mode and number of matchers; writes target/bench/agents.json
+bench-agents: check-rust ## measure matches of agents and calls by mode and number of matchers
 	cargo build --locked --workspace --bin bench --target $(HOST)
 	target/$(HOST)/debug/bench agents
 

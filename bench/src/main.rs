@@ -11,8 +11,8 @@
 //! Then it prints the rate of `ingest-tasks` by the size of its batches ([`ingest`]).
 //!
 //! Then it prints figures for the agents' queue ([`agents`]). These are matches per second with
-//! parallel matchers, whose transactions conflict as on DynamoDB, the calls and units for each
-//! enqueue and match, and the cost of a read of a queue by its depth.
+//! parallel matchers, whose transactions conflict as on DynamoDB, and the calls and units for each
+//! enqueue and match.
 //!
 //! Server and turn run in separate processes, so the memory is only the turn's. No run fails
 //! for being slow.
@@ -76,7 +76,7 @@ enum Part {
     },
     /// Sends batches to the release binary `--ingest`; prints the table.
     Ingest,
-    /// Matches agents and calls; prints the tables and writes `target/bench/agents.json`.
+    /// Matches agents and calls; prints the tables.
     Agents,
 }
 

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 
 use agent_queue::agent::{Agent, AgentState};
 use agent_queue::call::{Assignment, Call, CallRecord, CallState, OutboxEntry, OutboxEvent};
-use agent_queue::criteria::{Criteria, QueueName};
+use agent_queue::criteria::QueueName;
 use agent_queue::dimension::Dimensions;
 use agent_queue::name::CallId;
 use agent_queue::store::{AgentStore, Order, QueueCounters, StoreError};
 use agent_queue::time::Micros;
 use agent_queue::transaction::{
-    CallLease, Key, QueueEntry, agent_key, call_key, lease_key, outbox_key, pending_partition,
+    CallLease, Key, QueueEntry, Step, agent_key, call_key, lease_key, line_key, outbox_key,
 };
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
+use simulator::dynamodb::AGENT_TABLE;
 
 /// An item without its key: the text of each attribute, or the sorted texts of a set.
 pub type Row = BTreeMap<String, Vec<String>>;
@@ -34,16 +35,16 @@ pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, St
     }
     for counters in store.queues().await? {
         for one in store.peek(&counters.queue, Order::Fifo, ALL).await? {
-            rows.insert(entry_key(&one), entry(&one));
+            rows.insert(Step::Join(one.clone()).key(), entry(&one));
         }
         let key = ("AllQueues".to_owned(), counters.queue.to_string());
         rows.insert(key, queue(&counters));
     }
     for count in store.pending().await? {
         for one in store.calls_in_line(&count.criteria, ALL).await? {
-            rows.insert(pending_key(&one), call(&one));
+            rows.insert(Step::Wait(one.clone()).key(), call(&one));
         }
-        rows.insert(count_key(&count.criteria), pending(count.depth));
+        rows.insert(line_key(&count.criteria), pending(count.depth));
     }
     for one in store.leases(None, END_OF_TIME, ALL).await? {
         rows.insert(lease_key(&one), lease(&one));
@@ -59,14 +60,11 @@ pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, St
     Ok(rows)
 }
 
-/// All content of a table, read by a scan: every attribute of every writer.
-pub async fn scanned(
-    client: &Client,
-    table: &str,
-) -> Result<Rows, Box<dyn std::error::Error + Send + Sync>> {
+/// All content of the agents' table, read by a scan: every attribute of every writer.
+pub async fn scanned(client: &Client) -> Result<Rows, Box<dyn std::error::Error + Send + Sync>> {
     let (mut rows, mut start) = (Rows::new(), None);
     loop {
-        let scan = client.scan().table_name(table).consistent_read(true);
+        let scan = client.scan().table_name(AGENT_TABLE).consistent_read(true);
         let page = scan.set_exclusive_start_key(start).send().await?;
         for item in page.items.unwrap_or_default() {
             let mut row = Row::new();
@@ -185,13 +183,6 @@ pub fn queue(counters: &QueueCounters) -> Row {
     ])
 }
 
-pub fn entry_key(entry: &QueueEntry) -> Key {
-    (
-        entry.queue.to_string(),
-        format!("{}#{}", entry.at, entry.agent),
-    )
-}
-
 pub fn entry(entry: &QueueEntry) -> Row {
     let mut row = texts([
         ("AgentID", entry.agent.to_string()),
@@ -201,17 +192,6 @@ pub fn entry(entry: &QueueEntry) -> Row {
     ]);
     row.insert("Queues".to_owned(), names(&entry.queues));
     row
-}
-
-pub fn pending_key(call: &Call) -> Key {
-    (
-        pending_partition(&call.criteria),
-        format!("{}#{:039}#{}", call.arrived, call.sequence, call.id),
-    )
-}
-
-pub fn count_key(criteria: &Criteria) -> Key {
-    ("AllCriteria".to_owned(), format!("C#{criteria}"))
 }
 
 pub fn pending(depth: u64) -> Row {

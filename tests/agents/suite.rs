@@ -38,8 +38,10 @@ use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{AgentStore, Committed};
 use agent_queue::time::Micros;
 use agent_queue::transaction::{Change, QueueEntry};
+use aws_sdk_dynamodb::Client;
 use serde_json::{Value as Json, json};
-use simulator::dynamodb::{AGENT_TABLE, EmbeddedDynamo, start_for_agents};
+use simulator::agents::embedded::Embedded;
+use simulator::dynamodb::AGENT_TABLE;
 
 /// The time at which the suites start.
 pub const NOW: Micros = Micros(1_800_000_000_000_000);
@@ -53,16 +55,19 @@ pub fn memory() -> Arc<dyn AgentStore> {
 }
 
 /// A fresh DynamoDB store on an embedded DynamoDB.
-pub async fn dynamodb() -> Arc<dyn AgentStore> {
-    let client = embedded().await.client;
-    Arc::new(DynamoStore::new(client, AGENT_TABLE, Dimensions::default()))
+pub fn dynamodb() -> Arc<dyn AgentStore> {
+    Arc::new(store_of(embedded()))
 }
 
-/// A fresh embedded DynamoDB with the agents' table.
-pub async fn embedded() -> EmbeddedDynamo {
-    start_for_agents()
-        .await
-        .expect("the embedded DynamoDB starts")
+/// The DynamoDB store on the agents' table of a client.
+pub fn store_of(client: Client) -> DynamoStore {
+    DynamoStore::new(client, AGENT_TABLE, Dimensions::default())
+}
+
+/// A client of a fresh embedded DynamoDB with the agents' table.
+pub fn embedded() -> Client {
+    let embedded = Embedded::start();
+    embedded.expect("the embedded DynamoDB starts").client()
 }
 
 /// An agent's id.

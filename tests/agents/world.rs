@@ -1,7 +1,6 @@
 //! A queue on a store, a stopped clock, and a recording publisher.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -66,22 +65,6 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps tokio's paused clock from advancing while tasks wait only for the network. Tokio does not
-/// advance it during a blocking task, and this one runs until it is dropped.
-pub struct Still {
-    _held: Sender<()>,
-}
-
-impl Still {
-    /// Stops the clock until the value is dropped.
-    #[must_use]
-    pub fn hold() -> Self {
-        let (held, dropped) = channel::<()>();
-        tokio::task::spawn_blocking(move || dropped.recv());
-        Self { _held: held }
-    }
-}
-
 /// A queue with everything it needs. Time passes only through [`World::pass`].
 pub struct World {
     pub store: Arc<dyn AgentStore>,
@@ -89,7 +72,6 @@ pub struct World {
     pub clock: Arc<TokioClock>,
     pub publisher: Arc<Recorder>,
     pub queue: Arc<AgentQueue>,
-    _still: Still,
 }
 
 impl World {
@@ -104,7 +86,6 @@ impl World {
             store,
             clock,
             publisher,
-            _still: Still::hold(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Random agents and calls, the same for both methods.
+//! Random agents and calls.
 
 use super::mode::Mode;
 

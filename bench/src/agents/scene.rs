@@ -1,6 +1,6 @@
 //! The runs of the modes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ const TALK: Duration = Duration::from_millis(50);
 /// Time after which a matcher without a batch asks again.
 const POLL: Duration = Duration::from_millis(2);
 
-pub(super) async fn ours(
+pub(super) async fn play(
     conditions: Conditions,
     matchers: usize,
     crowd: &Crowd,
@@ -229,34 +229,16 @@ fn figure(figures: Figures, seconds: f64, mut waits: Vec<Duration>) -> Figure {
     let matches = waits.len().max(1) as f64;
     let last = waits.len().saturating_sub(1);
     let p99 = waits.get((0.99 * last as f64).round() as usize);
-    let of = |operation| figures.calls.get(operation).copied().unwrap_or(0);
-    let transactions = of("TransactWriteItems") + of("TransactGetItems");
+    let transactions = figures.calls.get("TransactWriteItems").copied();
     let units = !figures.units.is_empty();
-    let mut throttled: BTreeMap<_, u64> = BTreeMap::new();
-    for (partition, times) in &figures.throttled {
-        *throttled.entry(kind(partition)).or_default() += times;
-    }
-    let hottest = throttled.into_iter().max_by_key(|(_, times)| *times);
     Figure {
-        ours: matches / seconds,
-        conflict_share: figures.all_conflicts() as f64 / transactions.max(1) as f64,
+        rate: matches / seconds,
+        limited: None,
+        conflict_share: figures.all_conflicts() as f64 / transactions.unwrap_or(1) as f64,
         calls_per_match: figures.all_calls() as f64 / matches,
         write_units: units.then(|| figures.write_units() / matches),
         read_units: units.then(|| figures.read_units() / matches),
-        throttled_by: hottest.map(|(kind, _)| kind.to_owned()),
         p99_ms: p99.map_or(0.0, |wait| wait.as_secs_f64() * 1_000.0),
-        ..Figure::default()
-    }
-}
-
-/// What a partition's items are, by its name before the `#`.
-fn kind(partition: &str) -> &str {
-    match partition.split_once('#') {
-        Some(("Q", _)) => "queues",
-        Some(("Agents", _)) => "agents",
-        Some(("Leases", _)) => "leases",
-        Some(("Outbox", _)) => "outbox",
-        _ => partition,
     }
 }
 

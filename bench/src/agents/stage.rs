@@ -10,7 +10,7 @@ use agent_queue::store::memory::MemoryStore;
 use agent_queue::time::{Micros, TokioClock};
 use simulator::agents::embedded::Embedded;
 use simulator::conflicts::timed_store::TimedStore;
-use simulator::conflicts::{Conflicts, Latency, Model, WriteLimit};
+use simulator::conflicts::{Conflicts, Latency, Model};
 use simulator::dynamodb::AGENT_TABLE;
 
 use super::LATENCY;
@@ -36,8 +36,8 @@ enum Table {
 pub(super) struct Conditions {
     pub(super) mode: Mode,
     pub(super) truth: Truth,
-    /// The write limit of each partition; `None`: no limit.
-    pub(super) write_limit: Option<WriteLimit>,
+    /// The write limit of each partition, in units per second; `None`: no limit.
+    pub(super) write_limit: Option<f64>,
     pub(super) seed: u64,
 }
 

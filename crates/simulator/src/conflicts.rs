@@ -1,22 +1,14 @@
 //! Transaction conflicts, as on DynamoDB.
 //!
 //! The embedded DynamoDB executes one request after the other, so its transactions never conflict.
-//! Here requests have the latency of a network, and a transaction holds its items while it lasts.
-//! Another request for one of them is rejected, as on DynamoDB
-//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>):
-//!
-//! | request | rejected if this request for one of its items is in flight |
-//! |---|---|
-//! | `TransactWriteItems` | an earlier `TransactWriteItems` |
-//! | `PutItem`, `UpdateItem`, `DeleteItem` | an earlier `TransactWriteItems` |
-//! | `TransactGetItems` | an earlier or later `TransactWriteItems`, `PutItem`, `UpdateItem`, `DeleteItem`, `BatchWriteItem` |
-//! | `GetItem`, `Query` and all others | never rejected |
-//!
-//! So a transactional read never causes the rejection of a write: the read fails
-//! (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html>).
-//! Of two conflicting transactions, the earlier one continues. DynamoDB may reject both:
-//! [`Model::both_rejected`] does so in a share of the conflicts. Items are held from the
-//! request to its response, which is a little longer than on DynamoDB.
+//! Here requests have the latency of a network, and a `TransactWriteItems` holds its items while it
+//! lasts. A later `TransactWriteItems`, `PutItem`, `UpdateItem` or `DeleteItem` of one of them is
+//! rejected, as on DynamoDB
+//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
+//! No other request is, because the queues use no `TransactGetItems`. Of two conflicting
+//! transactions, the earlier one continues. DynamoDB may reject both: [`Model::both_rejected`] does
+//! so in a share of the conflicts. Items are held from the request to its response, which is a
+//! little longer than on DynamoDB.
 //!
 //! With [`Model::write_limit`], each partition has a write limit, too.
 //!
@@ -33,16 +25,11 @@ mod tests;
 pub mod timed_store;
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_smithy_http_client::Builder as Http;
-use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, SharedHttpConnector, http_client_fn,
-};
+use aws_smithy_runtime_api::client::http::{HttpConnector, SharedHttpConnector};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
@@ -53,10 +40,8 @@ pub use self::figures::Figures;
 use self::figures::consumed;
 use self::held::{Access, Held};
 use self::partitions::Partitions;
-pub use self::partitions::WriteLimit;
 pub use self::request::Key;
 use crate::agents::embedded::Embedded;
-use crate::dynamodb;
 use crate::protocol::{self, Response};
 
 /// Latency of requests, in addition to the time of the embedded database.
@@ -76,9 +61,9 @@ pub struct Model {
     pub both_rejected: u8,
     /// Decides which conflicts these are.
     pub seed: u64,
-    /// The write limit of each partition; `None`: no limit. Rejected requests consume their units,
-    /// too, unless they are throttled.
-    pub write_limit: Option<WriteLimit>,
+    /// The write limit of each partition, in units per second; `None`: no limit. Rejected requests
+    /// consume their units, too, unless they are throttled.
+    pub write_limit: Option<f64>,
 }
 
 /// The state that all clients of one table share: held items and figures.
@@ -134,33 +119,16 @@ impl Conflicts {
         }
     }
 
-    /// Creates a client of the embedded DynamoDB at this address, without SDK retries. Its
-    /// transactions can conflict with those of all other clients created here.
-    pub fn client(&self, address: SocketAddr) -> Client {
-        let http = Http::new().build_http();
-        let conflicts = self.clone();
-        let through = http_client_fn(move |settings, components| {
-            let connector = Connector {
-                conflicts: conflicts.clone(),
-                inner: http.http_connector(settings, components),
-            };
-            protocol::connector(move |request| connector.clone().respond(request))
-        });
-        let plain = dynamodb::client(address);
-        Client::from_conf(plain.config().to_builder().http_client(through).build())
-    }
-
-    /// Like [`Conflicts::client`], for an embedded DynamoDB in this process, so that Tokio's clock
-    /// may be paused.
+    /// Creates a client of an embedded DynamoDB, without SDK retries. Its transactions can conflict
+    /// with those of all other clients created here. Tokio's clock may be paused.
     pub fn client_of(&self, embedded: &Embedded) -> Client {
         let connector = Connector {
             conflicts: self.clone(),
             inner: embedded.direct(),
         };
-        let connector = protocol::connector(move |request| connector.clone().respond(request));
-        let through = http_client_fn(move |_, _| connector.clone());
-        let config = protocol::config().retry_config(RetryConfig::disabled());
-        Client::from_conf(config.http_client(through).build())
+        protocol::client(protocol::connector(move |request| {
+            connector.clone().respond(request)
+        }))
     }
 
     /// Executes `work` as a request of this operation on these items, with its latency.
@@ -173,7 +141,7 @@ impl Conflicts {
         let access = Access::of(operation);
         let latency = &self.shared.latency;
         let half = match access {
-            Access::Transaction | Access::TransactionalRead => latency.transaction / 2,
+            Access::Transaction => latency.transaction / 2,
             Access::Write | Access::Batch | Access::Read => latency.plain / 2,
         };
         self.figures().count(operation);
@@ -184,9 +152,6 @@ impl Conflicts {
         let partitions = self.shared.partitions.as_ref();
         let allowed = partitions.map_or(Ok(()), |all| lock(all).consume(access, &keys));
         if let Err(at_limit) = allowed {
-            for (_, (partition, _)) in std::iter::zip(&at_limit, &keys).filter(|(at, _)| **at) {
-                self.figures().count_throttled(partition);
-            }
             pause(half).await;
             return Err(Rejected::Throttled(at_limit));
         }
@@ -204,10 +169,7 @@ impl Conflicts {
         }
         let done = work.await;
         pause(half).await;
-        match held.disturbed() {
-            Some(overlaps) => conflict(overlaps),
-            None => Ok(done),
-        }
+        Ok(done)
     }
 
     pub fn take_figures(&self) -> Figures {
@@ -267,8 +229,6 @@ impl Connector {
         if response.status().is_success() {
             let units = consumed(&whole).map_err(|e| ConnectorError::other(e.into(), None))?;
             self.conflicts.figures().add_units(operation, units);
-        } else {
-            self.conflicts.figures().count_rejected(operation);
         }
         *response.body_mut() = SdkBody::from(whole);
         Ok(response)

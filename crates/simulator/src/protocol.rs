@@ -5,10 +5,12 @@ use std::fmt;
 
 use aws::client;
 use aws_credential_types::Credentials;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Region};
 use aws_smithy_async::rt::sleep::TokioSleep;
 use aws_smithy_runtime_api::client::http::{
-    HttpConnector, HttpConnectorFuture, SharedHttpConnector,
+    HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
@@ -27,6 +29,13 @@ pub fn config() -> Builder {
         .timeout_config(client::timeouts().build())
         .retry_config(client::retries())
         .sleep_impl(TokioSleep::new())
+}
+
+/// A client over this connector, without SDK retries.
+pub(crate) fn client(connector: SharedHttpConnector) -> Client {
+    let config = config().retry_config(RetryConfig::disabled());
+    let config = config.http_client(http_client_fn(move |_, _| connector.clone()));
+    Client::from_conf(config.build())
 }
 
 /// A connector that responds to each request with a function.
@@ -64,7 +73,7 @@ const OPERATIONS: [&str; 8] = [
     "DeleteItem",
     "Query",
     "BatchWriteItem",
-    "TransactGetItems",
+    "Scan",
     "TransactWriteItems",
 ];
 

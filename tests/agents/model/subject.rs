@@ -38,8 +38,8 @@ impl Clock for SetClock {
 pub enum Seen {
     /// Through the store's own methods.
     ByStore,
-    /// With a scan of this table, bypassing the store.
-    ByScan(Client, String),
+    /// With a scan, bypassing the store.
+    ByScan(Client),
 }
 
 pub struct Subject {
@@ -224,7 +224,7 @@ impl Subject {
     pub async fn rows(&self) -> Result<Rows, Failure> {
         match &self.seen {
             Seen::ByStore => Ok(rows::stored(&*self.store, &self.calls).await?),
-            Seen::ByScan(client, table) => rows::scanned(client, table).await,
+            Seen::ByScan(client) => rows::scanned(client).await,
         }
     }
 

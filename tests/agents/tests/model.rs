@@ -4,17 +4,14 @@
 //! failures are kept in `model.regressions` beside this file, and run first.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
-use std::cell::Cell;
 use std::sync::Arc;
 
-use agent_queue::dimension::Dimensions;
-use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::store::memory::MemoryStore;
 use agents::model::hold::hold;
 use agents::model::rule::Rule;
 use agents::model::subject::{Seen, Subject};
+use agents::{embedded, store_of};
 use sequences::{Figures, Plan};
-use simulator::dynamodb::{create_agent_table, start_for_agents};
 use tokio::runtime::{Builder, Runtime};
 
 /// Entries of one read: fewer than the agents, so that some requests need a second read.
@@ -43,19 +40,13 @@ fn agent_queue_in_memory_behaves_like_the_reference() {
 
 #[test]
 fn agent_queue_on_dynamodb_behaves_like_the_reference() {
-    let runtime = runtime();
-    let dynamo = runtime.block_on(start_for_agents()).unwrap();
-    let tables = Cell::new(0);
     let fresh = async |order| {
-        tables.set(tables.get() + 1);
-        let (client, table) = (&dynamo.client, format!("sequence-{}", tables.get()));
-        create_agent_table(client, &table).await?;
-        let store = DynamoStore::new(client.clone(), &table, Dimensions::default());
-        let seen = Seen::ByScan(client.clone(), table);
-        Ok(Subject::new(Arc::new(store), seen, order, PAGE))
+        let client = embedded();
+        let store = Arc::new(store_of(client.clone()));
+        Ok(Subject::new(store, Seen::ByScan(client), order, PAGE))
     };
     let plan = Plan::new(100, 50, 1, file!());
-    let figures = report("dynamodb", hold(&plan, &runtime, fresh));
+    let figures = report("dynamodb", hold(&plan, &runtime(), fresh));
     // So few sequences may miss rare rules.
     assert!(figures.unused().len() <= 6, "{:?}", figures.unused());
 }

@@ -6,12 +6,10 @@ use std::time::Duration;
 
 use agent_queue::agent::AgentStatus;
 use agent_queue::call::CallState;
-use agent_queue::dimension::Dimensions;
 use agent_queue::lane::Batch;
-use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::transaction::agent_key;
-use agents::world::{Still, World, pairs};
-use agents::{agent_id, embedded};
+use agents::world::{World, pairs};
+use agents::{agent_id, embedded, store_of};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use simulator::dynamodb::AGENT_TABLE;
@@ -27,13 +25,9 @@ async fn spoil(client: &Client, partition: &str, count: u32) {
     }
 }
 
-async fn world() -> (World, Client) {
-    let still = Still::hold();
-    let client = embedded().await.client;
-    let store = DynamoStore::new(client.clone(), AGENT_TABLE, Dimensions::default());
-    let world = World::on(Arc::new(store));
-    drop(still);
-    (world, client)
+fn world() -> (World, Client) {
+    let client = embedded();
+    (World::on(Arc::new(store_of(client.clone()))), client)
 }
 
 async fn damage(client: &Client, pk: &str, sk: &str, attributes: &str) {
@@ -46,7 +40,7 @@ async fn damage(client: &Client, pk: &str, sk: &str, attributes: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn unreadable_items_hide_no_later_items() {
-    let (world, client) = world().await;
+    let (world, client) = world();
     for partition in ["Q#Spanish#F", "C#Spanish#F", "Leases", "Outbox"] {
         spoil(&client, partition, 7).await;
     }
@@ -61,7 +55,7 @@ async fn unreadable_items_hide_no_later_items() {
 
 #[tokio::test(start_paused = true)]
 async fn unreadable_agent_blocks_no_queue() {
-    let (world, client) = world().await;
+    let (world, client) = world();
     world.queued("ana", &["Spanish"], "F").await;
     world.queued("bea", &["Spanish"], "F").await;
     let (pk, sk) = agent_key(&agent_id("ana"));
@@ -76,7 +70,7 @@ async fn unreadable_agent_blocks_no_queue() {
 #[tokio::test(start_paused = true)]
 async fn unreadable_call_at_the_head_of_a_line_blocks_no_call_and_no_agent() {
     for by in ["enqueue", "match", "sweep"] {
-        let (world, client) = world().await;
+        let (world, client) = world();
         world.ask("c1", "Spanish#F").await;
         world.ask("c2", "Spanish#F").await;
         damage(&client, "Call#c1", "Call", "CallStatus").await;
@@ -101,7 +95,7 @@ async fn unreadable_call_at_the_head_of_a_line_blocks_no_call_and_no_agent() {
 
 #[tokio::test(start_paused = true)]
 async fn unreadable_call_whose_wait_is_over_blocks_no_expiry() {
-    let (world, client) = world().await;
+    let (world, client) = world();
     world.ask("c1", "Spanish#F").await;
     world.ask("c2", "Spanish#F").await;
     damage(&client, "Call#c1", "Call", "CallStatus").await;
@@ -115,7 +109,7 @@ async fn unreadable_call_whose_wait_is_over_blocks_no_expiry() {
 #[tokio::test(start_paused = true)]
 async fn redelivered_unreadable_call_stops_no_call_of_its_lane() {
     for agents in [1, 20] {
-        let (world, client) = world().await;
+        let (world, client) = world();
         let calls = ["c1", "c2"].map(|id| world.call(id, "Spanish#F"));
         world.ask("c1", "Spanish#F").await;
         world.queue.cancel(&calls[0].id).await.unwrap();
@@ -134,7 +128,7 @@ async fn redelivered_unreadable_call_stops_no_call_of_its_lane() {
 
 #[tokio::test(start_paused = true)]
 async fn sweep_returns_the_agent_of_an_unreadable_unanswered_call() {
-    let (world, client) = world().await;
+    let (world, client) = world();
     let world = world.with(|settings| settings.answer_within = Some(Duration::from_secs(10)));
     world.queued("ana", &["Spanish"], "F").await;
     let made = world.ask("c1", "Spanish#F").await.assignments;
@@ -151,7 +145,7 @@ async fn sweep_returns_the_agent_of_an_unreadable_unanswered_call() {
 /// The agent's other entry is matched, and the agent can leave.
 #[tokio::test(start_paused = true)]
 async fn unreadable_entry_of_a_queued_agent_blocks_no_call() {
-    let (world, client) = world().await;
+    let (world, client) = world();
     world.queued("ana", &["English", "Spanish"], "F").await;
     world.queued("bea", &["Spanish"], "F").await;
     let entry = agents::entries(&world.agent("ana").await).remove(1);

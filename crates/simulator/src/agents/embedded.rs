@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent_queue::dimension::Dimensions;
 use agent_queue::store::dynamodb::DynamoStore;
 use aws_sdk_dynamodb::Client;
-use aws_smithy_runtime_api::client::http::{SharedHttpConnector, http_client_fn};
+use aws_smithy_runtime_api::client::http::{HttpConnector, SharedHttpConnector, http_client_fn};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use dynoxide::Database;
@@ -57,6 +57,19 @@ impl Embedded {
                 respond(status, body)
             }
         })
+    }
+
+    /// A client without network, latency or SDK retries. Each request lets other tasks run first, so
+    /// concurrent requests alternate.
+    pub fn client(&self) -> Client {
+        let direct = self.direct();
+        protocol::client(protocol::connector(move |request| {
+            let direct = direct.clone();
+            async move {
+                tokio::task::yield_now().await;
+                direct.call(request).await
+            }
+        }))
     }
 
     /// A store over this network. Its client retries like the functions' client.

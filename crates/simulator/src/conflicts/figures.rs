@@ -11,9 +11,6 @@ pub struct Figures {
     pub calls: BTreeMap<String, u64>,
     /// Calls that were rejected because they conflicted with a transaction.
     pub conflicts: BTreeMap<String, u64>,
-    /// Calls that the database rejected, for example because a condition was not met.
-    pub rejected: BTreeMap<String, u64>,
-    pub throttled: BTreeMap<String, u64>,
     /// Consumed capacity units, from the responses.
     pub units: BTreeMap<String, f64>,
 }
@@ -29,7 +26,7 @@ impl Figures {
     }
 
     /// Read units of all reads. A strongly consistent read costs twice as much as an eventually
-    /// consistent one, and a transactional read four times as much.
+    /// consistent one.
     pub fn read_units(&self) -> f64 {
         let read = |(operation, _): &(&String, &f64)| is_read(operation);
         self.units.iter().filter(read).map(|(_, units)| units).sum()
@@ -53,28 +50,13 @@ impl Figures {
         *self.conflicts.entry(operation.to_owned()).or_default() += 1;
     }
 
-    pub(super) fn count_throttled(&mut self, partition: &str) {
-        *self.throttled.entry(partition.to_owned()).or_default() += 1;
-    }
-
-    pub(super) fn count_rejected(&mut self, operation: &str) {
-        *self.rejected.entry(operation.to_owned()).or_default() += 1;
-    }
-
     pub(super) fn add_units(&mut self, operation: &str, units: f64) {
         *self.units.entry(operation.to_owned()).or_default() += units;
     }
 }
 
 fn is_read(operation: &str) -> bool {
-    [
-        "GetItem",
-        "Query",
-        "Scan",
-        "BatchGetItem",
-        "TransactGetItems",
-    ]
-    .contains(&operation)
+    ["GetItem", "Query", "Scan", "BatchGetItem"].contains(&operation)
 }
 
 /// The only part of a response that is parsed, because responses may be a megabyte long.

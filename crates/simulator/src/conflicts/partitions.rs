@@ -6,7 +6,6 @@
 //! limit are throttled. An item counts as one unit, and as two in a transaction: no item of the
 //! benchmarks is larger than 1 KB.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use tokio::time::Instant;
@@ -17,28 +16,9 @@ use super::request::Key;
 /// Time whose units a partition allows at once after a time without writes.
 const BURST_SECONDS: f64 = 0.02;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WriteLimit {
-    /// Write units per second.
-    pub per_second: f64,
-    /// A prefix of partitions, and the number of partitions onto which they are merged: with
-    /// `("Agents#", 4)`, `Agents#7` counts as `Agents#3`. `None`: none are merged.
-    pub merged: Option<(&'static str, u8)>,
-}
-
-impl WriteLimit {
-    fn partition<'a>(&self, name: &'a str) -> Cow<'a, str> {
-        let merged = self.merged.and_then(|(prefix, count)| {
-            let number: u32 = name.strip_prefix(prefix)?.parse().ok()?;
-            Some(format!("{prefix}{}", number % u32::from(count)))
-        });
-        merged.map_or(Cow::Borrowed(name), Cow::Owned)
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct Partitions {
-    limit: WriteLimit,
+    per_second: f64,
     buckets: HashMap<String, Bucket>,
 }
 
@@ -49,9 +29,10 @@ struct Bucket {
 }
 
 impl Partitions {
-    pub(super) fn new(limit: WriteLimit) -> Self {
+    /// Partitions with this limit, in write units per second.
+    pub(super) fn new(per_second: f64) -> Self {
         Self {
-            limit,
+            per_second,
             buckets: HashMap::new(),
         }
     }
@@ -60,11 +41,10 @@ impl Partitions {
     /// error has a flag for each item: true where its partition is at its limit.
     pub(super) fn consume(&mut self, access: Access, keys: &[Key]) -> Result<(), Vec<bool>> {
         let now = Instant::now();
-        let limit = self.limit;
-        let most = limit.per_second * BURST_SECONDS;
-        let mut wanted: BTreeMap<Cow<'_, str>, f64> = BTreeMap::new();
+        let most = self.per_second * BURST_SECONDS;
+        let mut wanted: BTreeMap<&str, f64> = BTreeMap::new();
         for (partition, _) in keys {
-            *wanted.entry(limit.partition(partition)).or_default() += access.write_units();
+            *wanted.entry(partition).or_default() += access.write_units();
         }
         let mut allows = |partition: &str, units: f64| {
             let full = Bucket {
@@ -72,7 +52,7 @@ impl Partitions {
                 at: now,
             };
             let bucket = self.buckets.entry(partition.to_owned()).or_insert(full);
-            let refilled = (now - bucket.at).as_secs_f64() * limit.per_second;
+            let refilled = (now - bucket.at).as_secs_f64() * self.per_second;
             bucket.units = (bucket.units + refilled).min(most);
             bucket.at = now;
             // A full partition allows a larger transaction, too, and then pauses for longer.
@@ -81,14 +61,14 @@ impl Partitions {
         let limited: Vec<_> = wanted
             .iter()
             .filter(|(partition, units)| !allows(partition, **units))
-            .map(|(partition, _)| partition.clone())
+            .map(|(partition, _)| *partition)
             .collect();
         if !limited.is_empty() {
-            let at_limit = |(partition, _): &Key| limited.contains(&limit.partition(partition));
+            let at_limit = |(partition, _): &Key| limited.contains(&partition.as_str());
             return Err(keys.iter().map(at_limit).collect());
         }
         for (partition, units) in wanted {
-            if let Some(bucket) = self.buckets.get_mut(&*partition) {
+            if let Some(bucket) = self.buckets.get_mut(partition) {
                 bucket.units -= units;
             }
         }

@@ -9,7 +9,7 @@ pub type Key = (String, String);
 /// The items that a write or a transaction names, in its order. Empty for other reads.
 pub(super) fn keys(operation: &str, body: &Value) -> Vec<Key> {
     match operation {
-        "TransactWriteItems" | "TransactGetItems" => {
+        "TransactWriteItems" => {
             let actions = body["TransactItems"].as_array().into_iter().flatten();
             let action = |action: &Value| action.as_object()?.values().find_map(key);
             // The database rejects an action without a key. It gets an empty key here, so that the
@@ -38,7 +38,6 @@ pub(super) fn keys(operation: &str, body: &Value) -> Vec<Key> {
 pub(super) fn consumes(operation: &str) -> bool {
     [
         "TransactWriteItems",
-        "TransactGetItems",
         "BatchWriteItem",
         "BatchGetItem",
         "PutItem",

@@ -6,7 +6,9 @@ use agent_queue::agent::{Agent, AgentState};
 use agent_queue::call::CallState;
 use agent_queue::criteria::QueueName;
 use agent_queue::store::QueueCounters;
-use agent_queue::transaction::{CallLease, QueueEntry, agent_key, call_key, lease_key, outbox_key};
+use agent_queue::transaction::{
+    CallLease, QueueEntry, Step, agent_key, call_key, lease_key, line_key, outbox_key,
+};
 
 use super::{Line, Reference};
 use crate::rows::{self, Row, Rows};
@@ -27,16 +29,19 @@ impl Reference {
             rows.insert(key, rows::queue(&counters(name, line)));
             let entries = line.agents.iter();
             let entries = entries.filter_map(|(_, id)| entry(name, self.agents.get(id)?));
-            rows.extend(entries.map(|entry| (rows::entry_key(&entry), rows::entry(&entry))));
+            rows.extend(
+                entries.map(|entry| (Step::Join(entry.clone()).key(), rows::entry(&entry))),
+            );
         }
         for (criteria, line) in &self.pending {
             let count = rows::pending(line.len() as u64);
-            rows.insert(rows::count_key(criteria), count);
+            rows.insert(line_key(criteria), count);
         }
         for (id, record) in &self.calls {
             rows.insert(call_key(id), rows::record(record));
             if record.state == CallState::Pending {
-                rows.insert(rows::pending_key(&record.call), rows::call(&record.call));
+                let place = Step::Wait(record.call.clone()).key();
+                rows.insert(place, rows::call(&record.call));
             }
         }
         for entry in &self.outbox {

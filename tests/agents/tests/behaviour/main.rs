@@ -34,11 +34,7 @@ macro_rules! on_every_store {
         }
         mod dynamodb {
             $(#[tokio::test(start_paused = true)] async fn $scene() {
-                let still = ::agents::world::Still::hold();
-                let store = ::agents::dynamodb().await;
-                let world = ::agents::world::World::on(store);
-                drop(still);
-                super::scenes::$scene(world).await;
+                super::scenes::$scene(::agents::world::World::on(::agents::dynamodb())).await;
             })*
         }
     };

@@ -24,7 +24,7 @@ macro_rules! on_every_store {
             $(#[tokio::test] async fn $check() { super::checks::$check(agents::memory()).await; })*
         }
         mod dynamodb {
-            $(#[tokio::test] async fn $check() { super::checks::$check(agents::dynamodb().await).await; })*
+            $(#[tokio::test] async fn $check() { super::checks::$check(agents::dynamodb()).await; })*
         }
     };
 }

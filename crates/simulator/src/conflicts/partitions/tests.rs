@@ -6,13 +6,6 @@ use super::*;
 
 const UNITS: f64 = 1_000.0;
 
-fn limited(merged: Option<(&'static str, u8)>) -> Partitions {
-    Partitions::new(WriteLimit {
-        per_second: UNITS,
-        merged,
-    })
-}
-
 fn write(partitions: &mut Partitions, partition: &str) -> Result<(), Vec<bool>> {
     let key = (partition.to_owned(), "item".to_owned());
     partitions.consume(Access::Write, &[key])
@@ -35,7 +28,7 @@ async fn fill_for_a_second(partitions: &mut Partitions, names: &[&str]) -> Vec<f
 
 #[tokio::test(start_paused = true)]
 async fn partition_that_consumed_its_units_of_a_second_throttles_the_next_write() {
-    let mut partitions = limited(None);
+    let mut partitions = Partitions::new(UNITS);
     let consumed = fill_for_a_second(&mut partitions, &["p"]).await;
     let most = UNITS * (1.0 + BURST_SECONDS);
     assert!((UNITS..=most).contains(&consumed[0]), "{consumed:?}");
@@ -51,8 +44,8 @@ async fn partition_that_consumed_its_units_of_a_second_throttles_the_next_write(
 
 #[tokio::test(start_paused = true)]
 async fn two_partitions_have_independent_limits() {
-    let mut partitions = limited(None);
-    let alone = fill_for_a_second(&mut limited(None), &["p"]).await;
+    let mut partitions = Partitions::new(UNITS);
+    let alone = fill_for_a_second(&mut Partitions::new(UNITS), &["p"]).await;
     let consumed = fill_for_a_second(&mut partitions, &["p", "q"]).await;
     assert_eq!(consumed, [alone[0], alone[0]]);
     while write(&mut partitions, "p").is_ok() {}
@@ -64,13 +57,4 @@ async fn two_partitions_have_independent_limits() {
     let both = partitions.consume(Access::Transaction, &keys);
     assert_eq!(both, Err(vec![true, false]));
     assert_eq!(write(&mut partitions, "q"), Ok(()), "it consumed nothing");
-}
-
-#[tokio::test(start_paused = true)]
-async fn merged_partitions_share_one_limit() {
-    let mut partitions = limited(Some(("Agents#", 2)));
-    let names = ["Agents#0", "Agents#2", "Agents#3", "Leases#0"];
-    let consumed = fill_for_a_second(&mut partitions, &names).await;
-    let alone = fill_for_a_second(&mut limited(None), &["p"]).await[0];
-    assert_eq!(consumed, [alone, 0.0, alone, alone]);
 }
