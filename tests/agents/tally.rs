@@ -114,8 +114,16 @@ fn counters(
     }
 }
 
-/// No agent is in two calls: an attending agent and its call name each other, with one ticket.
+/// No agent is in two calls: an attending agent and its call name each other, with one ticket. No
+/// two calls are assigned with one ticket.
 fn attending(rows: &Rows) -> Result<(), String> {
+    let mut tickets = BTreeSet::new();
+    for ((pk, _), record) in rows.iter().filter(|((pk, _), _)| pk.starts_with("Call#")) {
+        let assigned = text(record, "CallStatus") == "assigned";
+        if assigned && !tickets.insert(text(record, "Ticket")) {
+            return Err(format!("{pk} has the ticket of another call: {record:?}"));
+        }
+    }
     for (id, agent) in agents(rows) {
         if text(agent, "AgentStatus") != "attendingCall" {
             continue;

@@ -6,9 +6,7 @@
 //! | [`network`] | one exchange with the database, and its faults |
 //! | [`wire_store`] | the in-memory store behind that network |
 //! | [`embedded`] | the embedded DynamoDB behind that network, through the real SDK's client |
-//! | [`audit`] | the invariants of the table, which must hold at every moment |
 
-pub mod audit;
 pub mod embedded;
 pub mod network;
 pub mod wire_store;

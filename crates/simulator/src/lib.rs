@@ -5,11 +5,11 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`admission`] | the meter of admission beside a simulated table |
-//! | [`agents`] | the agents' queue over an unreliable network, and an audit of its table |
+//! | [`agents`] | the agents' queue over an unreliable network |
 //! | [`cloud`] | the whole task queue on a virtual clock, with faults, and a ledger that checks it |
 //! | [`conflicts`] | transaction conflicts, as on DynamoDB, and the cost of every call |
 //! | [`deployed`] | the settings with which a queue is deployed by default |
-//! | [`dynamodb`] | an embedded DynamoDB with the queue's table, behind the real SDK client |
+//! | [`dynamodb`] | the embedded DynamoDB, behind the real SDK client |
 //! | [`faulty`] | a store whose calls fail according to a script |
 //! | [`layered`] | one place to step in between a queue and its store |
 //! | [`protocol`] | SDK connectors that respond to requests with a function |

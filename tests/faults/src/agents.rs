@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ::agents::{rows, tally};
 use agent_queue::call::{Assignment, CallState};
 use agent_queue::name::CallId;
 use agent_queue::queue::{AgentQueue, Settings};
@@ -16,7 +17,6 @@ use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{AgentStore, Order};
 use agent_queue::time::{Micros, TokioClock};
 use fastrand::Rng;
-use simulator::agents::audit::violations;
 use simulator::agents::embedded::Embedded;
 use simulator::agents::network::{Fault, Network};
 use simulator::agents::wire_store::WireStore;
@@ -186,13 +186,14 @@ pub(crate) async fn outcomes(stage: &Stage) -> BTreeMap<CallId, CallState> {
     outcomes
 }
 
-/// Returns all violations of the invariants that must hold at every moment.
+/// Returns the violation of the rules that must hold at every moment, if any.
 #[allow(clippy::expect_used, reason = "the table itself does not fail")]
 pub(crate) async fn audit(stage: &Stage) -> Vec<String> {
     // On the embedded DynamoDB, other processes run between two reads.
     let _still = stage.network.hold().await;
     let calls = stage.calls.lock().expect("not poisoned").clone();
-    violations(&*stage.store(), &calls).await.expect("read")
+    let rows = rows::stored(&*stage.store(), &calls).await.expect("read");
+    tally::check(&rows).err().into_iter().collect()
 }
 
 /// Returns all violations at the end: each call must have ended and been published, and the outbox
