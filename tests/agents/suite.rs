@@ -10,6 +10,7 @@
 //! | [`watched`] | a store that records reads and can inject changes |
 //! | [`model`] | a reference queue, and a state machine that compares the stores with it |
 //! | [`contended`] | transaction conflicts, in an order that a seed draws |
+//! | [`game`] | a run of processes whose transactions conflict, and many runs |
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -17,6 +18,7 @@
 )]
 
 pub mod contended;
+pub mod game;
 pub mod model;
 pub mod rows;
 pub mod tally;

@@ -1,8 +1,8 @@
 //! Lanes of several processes at once. As with the call queue, one process at a time gets the calls
 //! of one criteria. Transactions conflict as on DynamoDB.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,18 +10,16 @@ use std::time::Duration;
 
 use agent_queue::call::{Call, CallState};
 use agent_queue::lane::Batch;
-use agent_queue::queue::{AgentQueue, Settings};
-use agent_queue::store::memory::MemoryStore;
+use agent_queue::queue::Settings;
 use agent_queue::store::{AgentStore, Committed, Order, StoreError};
-use agent_queue::time::TokioClock;
 use agent_queue::transaction::Change;
 use agents::contended::{Contended, Seen};
+use agents::game::{Game, play_all};
 use agents::watched::{Watch, watched};
-use agents::{NOW, agent, agent_id, call, call_id, criteria, profile, queued, rows, tally, wait};
+use agents::{NOW, agent, agent_id, call, call_id, criteria, profile, queued, wait};
 use async_trait::async_trait;
 use fastrand::Rng;
 use futures::future::join_all;
-use tokio::runtime::Builder;
 
 const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
 const GENDERS: [&str; 2] = ["F", "M"];
@@ -29,44 +27,39 @@ const GENDERS: [&str; 2] = ["F", "M"];
 /// The largest number of calls in a batch.
 const BATCH: usize = 10;
 
-struct Game {
-    store: Arc<dyn AgentStore>,
-    watch: Arc<Contended>,
-    clock: Arc<TokioClock>,
-    settings: Settings,
+struct Lanes {
+    game: Game,
     agents: usize,
     calls: usize,
 }
 
-impl Game {
+fn game(seed: u64, window: u16, rng: &mut Rng) -> Game {
+    let order = [Order::Fifo, Order::Lifo][rng.usize(0..2)];
+    let watch = Contended::new(seed, order).passing(usize::from(window) - 1);
+    let watch = match rng.bool() {
+        true => watch.rejecting_both(),
+        false => watch,
+    };
+    let settings = Settings {
+        order,
+        contention_window: window,
+        ..Settings::default()
+    };
+    Game::new(watch, settings)
+}
+
+impl Lanes {
     fn set(seed: u64, window: u16) -> Self {
         let mut rng = Rng::with_seed(seed);
-        let order = [Order::Fifo, Order::Lifo][rng.usize(0..2)];
-        let mut watch = Contended::new(seed, order).passing(usize::from(window) - 1);
-        if rng.bool() {
-            watch = watch.rejecting_both();
-        }
-        let (agents, calls) = (rng.usize(20..120), rng.usize(10..60));
         Self {
-            store: Arc::new(MemoryStore::new()),
-            watch: Arc::new(watch),
-            clock: Arc::new(TokioClock::starting_at(NOW)),
-            settings: Settings {
-                order,
-                contention_window: window,
-                ..Settings::default()
-            },
-            agents,
-            calls,
+            game: game(seed, window, &mut rng),
+            agents: rng.usize(20..120),
+            calls: rng.usize(10..60),
         }
-    }
-
-    fn process(&self, store: Arc<dyn AgentStore>) -> AgentQueue {
-        AgentQueue::new(store, self.clock.clone(), self.settings.clone())
     }
 
     async fn queue_agents(&self, rng: &mut Rng) {
-        let queue = self.process(self.store.clone());
+        let queue = self.game.process_on(self.game.store.clone());
         for number in 0..self.agents {
             let id = agent_id(&format!("a{number:03}"));
             let spoken: Vec<_> = (0..2).map(|_| LANGUAGES[rng.usize(0..3)]).collect();
@@ -97,12 +90,10 @@ impl Game {
     }
 
     /// Runs each lane in its own process, with up to ten calls in a batch, and checks every result.
-    async fn play(self: &Arc<Self>, lanes: BTreeMap<String, Vec<Call>>) {
+    async fn play(&self, lanes: BTreeMap<String, Vec<Call>>) {
         let lanes = lanes.into_values().map(|calls| {
-            let game = self.clone();
+            let queue = self.game.process();
             tokio::spawn(async move {
-                let watched = watched(game.store.clone(), game.watch.clone());
-                let queue = game.process(Arc::new(watched));
                 for batch in calls.chunks(BATCH) {
                     let results = queue.match_lane(batch, &Batch::default()).await;
                     assert_eq!(results.len(), batch.len());
@@ -120,28 +111,21 @@ impl Game {
         }
     }
 
-    async fn check(&self, seen: &Seen) {
-        assert_eq!(seen.violations, [""; 0]);
+    async fn check(&self) -> Seen {
         let calls: Vec<_> = (0..self.calls)
             .map(|n| call_id(&format!("c{n:03}")))
             .collect();
-        tally::check(&rows::stored(&*self.store, &calls).await.unwrap()).unwrap();
-        let tickets: BTreeSet<_> = seen
-            .assignments
-            .iter()
-            .map(|made| made.ticket.to_string())
-            .collect();
-        assert_eq!(tickets.len(), seen.assignments.len(), "one stay, one call");
+        let seen = self.game.check(&calls).await;
         // Calls of one batch claim agents concurrently, so an earlier one may become pending. A
         // call of a later batch never overtakes one of an earlier batch.
-        let side_by_side = if self.settings.contention_window > 1 {
+        let side_by_side = if self.game.settings.contention_window > 1 {
             BATCH
         } else {
             1
         };
         let (mut places, mut waits) = (BTreeMap::new(), BTreeMap::new());
         for id in &calls {
-            let record = self.store.call(id).await.unwrap().unwrap();
+            let record = self.game.store.call(id).await.unwrap().unwrap();
             let wanted = record.call.criteria.to_string();
             let place: &mut usize = places.entry(wanted.clone()).or_default();
             let batch = *place / side_by_side;
@@ -154,49 +138,18 @@ impl Game {
                 ),
             }
         }
-        // No pending call has a matching queued agent.
-        for count in self.store.pending().await.unwrap() {
-            for queue in self.store.queues().await.unwrap() {
-                let pair = count.depth > 0 && queue.depth > 0 && count.criteria.fits(&queue.queue);
-                assert!(!pair, "{count:?} not assigned, though {queue:?} matches");
-            }
-        }
-    }
-}
-
-fn play(seed: u64, window: u16) -> Seen {
-    let runtime = Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    fastrand::seed(seed);
-    runtime.block_on(async {
-        let game = Arc::new(Game::set(seed, window));
-        let mut rng = Rng::with_seed(seed ^ 7);
-        game.queue_agents(&mut rng).await;
-        game.play(game.draw_calls(&mut rng)).await;
-        let seen = game.watch.seen();
-        game.check(&seen).await;
         seen
-    })
+    }
 }
 
 fn games(window: u16) {
-    let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
-    let count = if soaks { 2_000 } else { 200 };
-    let (mut conflicts, mut assignments) = (0, 0);
-    for seed in 0..count {
-        let seen = std::panic::catch_unwind(|| play(seed, window));
-        let seen = seen.unwrap_or_else(|_| panic!("seed {seed}, window {window}"));
-        conflicts += seen.conflicts;
-        assignments += seen.assignments.len();
-    }
-    println!("window {window}: {count} games, {conflicts} conflicts, {assignments} assignments");
-    assert!(
-        conflicts > count && assignments > 0,
-        "too few conflicts, or no assignments"
-    );
+    play_all(0..200, async |seed| {
+        let lanes = Lanes::set(seed, window);
+        let mut rng = Rng::with_seed(seed ^ 7);
+        lanes.queue_agents(&mut rng).await;
+        lanes.play(lanes.draw_calls(&mut rng)).await;
+        lanes.check().await
+    });
 }
 
 /// At most seven agents are passed over, not counting those in another transaction.
@@ -235,13 +188,16 @@ impl Watch for RejectsSecond {
 #[tokio::test(start_paused = true)]
 async fn lane_starts_no_call_after_a_failed_one() {
     for window in [1, 8] {
-        let game = Game::set(0, window);
+        let game = game(0, window, &mut Rng::with_seed(0));
         let call = |number| call(&format!("c{number}"), "English#F", number);
-        let first = game.process(game.store.clone()).match_call(&call(0)).await;
+        let first = game
+            .process_on(game.store.clone())
+            .match_call(&call(0))
+            .await;
         assert_eq!(first.unwrap().state, CallState::Pending);
 
         let watched = watched(game.store.clone(), Arc::new(RejectsSecond::default()));
-        let queue = game.process(Arc::new(watched));
+        let queue = game.process_on(Arc::new(watched));
         let calls = [call(1), call(2), call(3)];
         let results = queue.match_lane(&calls, &Batch::default()).await;
 
@@ -256,7 +212,7 @@ async fn lane_starts_no_call_after_a_failed_one() {
 #[tokio::test(start_paused = true)]
 async fn lane_assigns_the_pending_call_before_its_own_calls() {
     for window in [1, 8] {
-        let mut game = Game::set(0, window);
+        let mut game = game(0, window, &mut Rng::with_seed(0));
         game.settings.order = Order::Fifo;
         for number in 0..20 {
             let agent = agent(&format!("a{number:02}"), &["English"], "F");
@@ -265,7 +221,7 @@ async fn lane_assigns_the_pending_call_before_its_own_calls() {
         wait(&*game.store, &call("c0", "English#F", 0)).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
 
-        let queue = game.process(game.store.clone());
+        let queue = game.process_on(game.store.clone());
         let calls = [1, 2].map(|number| call(&format!("c{number}"), "English#F", number));
         let results = queue.match_lane(&calls, &Batch::default()).await;
 
