@@ -23,6 +23,7 @@ use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
 use self::item::{Item, number, string};
+pub use self::item::{control, groups};
 use self::keyed::OvertakenEnd;
 use self::update::LastError;
 use super::{

@@ -14,9 +14,10 @@ pub(crate) const TTL_REACH: Duration = Duration::from_secs(5 * 365 * 86_400);
 
 /// The value of `ttl`. The queue writes epoch seconds. A direct writer may leave it out, or write
 /// milliseconds or another type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ttl {
     /// No `ttl`: the take or the sweep sets the default expiry, counted from then.
+    #[default]
     Missing,
     /// Epoch seconds, the unit of DynamoDB.
     Seconds(EpochSeconds),

@@ -16,7 +16,7 @@ const BY_TIME: char = 't';
 /// millisecond. DynamoDB and Rust both compare it byte by byte.
 ///
 /// Versions of the two kinds cannot be compared: a key has a sequence always or never.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Version(String);
 

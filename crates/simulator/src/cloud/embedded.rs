@@ -134,7 +134,7 @@ impl Backend for Embedded {
     }
 
     fn read_task(&self, id: &TaskId) -> Option<Record> {
-        let record = self.read(id.as_str()).and_then(|item| item::decode(&item));
+        let record = self.read(id.as_str()).and_then(item::decode);
         let mut known = lock(&self.known);
         match &record {
             Some(record) => known.tasks.insert(id.clone(), record.clone()),
@@ -155,14 +155,14 @@ impl Backend for Embedded {
 
     fn read_control(&self) -> Control {
         let item = self.read(CONTROL_ITEM);
-        let control = item.map(|item| item::control(&item)).unwrap_or_default();
+        let control = item.map(item::control).unwrap_or_default();
         lock(&self.known).control = control.clone();
         control
     }
 
     fn groups(&self) -> GroupStates {
         let item = self.read(GROUPS_ITEM);
-        item.map(|item| item::groups(&item)).unwrap_or_default()
+        item.map(item::groups).unwrap_or_default()
     }
 
     fn put(&self, id: &TaskId, record: Option<&Record>) {

@@ -10,7 +10,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-pub(super) use self::special::{control, groups, idle_turns, meter, redriven};
+pub use self::special::{control, groups};
+pub(super) use self::special::{idle_turns, meter, redriven};
 use crate::schema;
 use crate::store::{Candidate, Cursor, StandingLease, StoreError, parse_number};
 use crate::task::{

@@ -1,56 +1,74 @@
 //! A task in memory.
 
-use serde_json::{Map, Value, json};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Number, Value, json};
 use uuid::Uuid;
 
 use crate::schema;
-use crate::store::Written;
+use crate::store::{Written, parse_number};
 use crate::task::{Lease, LeaseToken, Reclaim, TaskId, TaskStatus, TokenText, Ttl, Version};
 use crate::time::{EpochSeconds, Millis};
 use crate::trace::TraceHeader;
 
-/// A task as it is stored.
-#[derive(Clone, Debug, PartialEq)]
+/// A task as it is stored. It serializes as its attributes, except those that
+/// [`attributes`](Self::attributes) adds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Record {
+    #[serde(rename = "taskStatus")]
     pub status: TaskStatus,
     /// `taskCreated`.
+    #[serde(rename = "taskCreated", deserialize_with = "rounded_down")]
     pub created: Millis,
     /// `ttl`: when DynamoDB would delete the task.
+    #[serde(skip)]
     pub ttl: Ttl,
     /// The task's expiry while it is TAKEN.
     pub expires_at: Option<EpochSeconds>,
     /// Attempts that count against the maximum.
+    #[serde(default)]
     pub attempts: u32,
     /// All starts, busy returns included.
+    #[serde(default)]
     pub total_attempts: u32,
     /// Token of the current or last lease.
+    #[serde(skip)]
     pub lease_token: Option<LeaseToken>,
     /// When the lease expires.
     pub lease_until: Option<Millis>,
     /// Earliest start.
     pub not_before: Option<Millis>,
     /// The last start had no other task beside it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
     /// A lease of the task expired, and no run has settled the task since.
+    #[serde(skip)]
     pub lease_expired: bool,
     /// Why the last attempt did not succeed.
     pub last_error: Option<String>,
+    #[serde(skip)]
     pub payload: Option<serde_json::Value>,
     /// Token of the put that created the task or its current state.
     pub create_token: Option<Uuid>,
     /// Version of the state, if the task has a key.
+    #[serde(rename = "taskVersion")]
     pub version: Option<Version>,
     /// When the state was created, if `created` is the place that its key keeps.
     pub state_created: Option<Millis>,
     /// Number of states of the key that were replaced before they ended.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub superseded: u32,
     /// A newer state was written during the current run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overtaken: bool,
     /// Leases of the task that expired since a run last settled it.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub crashes: u32,
     /// Token of the put that replaced an expired state, until the next take.
     pub revived: Option<Uuid>,
     /// Its trace, if it is sampled.
+    #[serde(skip)]
     pub trace: Option<TraceHeader>,
 }
 
@@ -148,54 +166,73 @@ impl Record {
     }
 
     /// The attributes as the table would store them.
-    pub(super) fn attributes(&self, task: &TaskId) -> Map<String, Value> {
-        let ttl = match self.ttl {
-            Ttl::Seconds(at) => json!(at.0),
-            Ttl::Milliseconds(at) => json!(at.0),
-            _ => Value::Null,
+    #[must_use]
+    pub fn attributes(&self, task: &TaskId) -> Map<String, Value> {
+        let Value::Object(mut all) = json!(self) else {
+            return Map::new();
         };
         let token = TokenText {
             token: self.lease_token,
             lease_expired: self.lease_expired,
         };
-        let all = [
+        let ttl = match self.ttl {
+            Ttl::Seconds(at) => Some(at.0),
+            Ttl::Milliseconds(at) => Some(at.0),
+            Ttl::Missing | Ttl::Malformed => None,
+        };
+        let trace = self.trace.as_ref().map(ToString::to_string);
+        let others = [
             (schema::TASK_ID, json!(task)),
-            (schema::TASK_STATUS, json!(self.status)),
-            (schema::TASK_CREATED, json!(self.created.0)),
-            (schema::TTL, ttl),
-            (schema::EXPIRES_AT, json!(self.expires_at.map(|at| at.0))),
-            (schema::ATTEMPTS, json!(self.attempts)),
-            (schema::TOTAL_ATTEMPTS, json!(self.total_attempts)),
+            (schema::TTL, json!(ttl)),
             (schema::LEASE_TOKEN, json!(token.to_string())),
-            (schema::LEASE_UNTIL, json!(self.lease_until.map(|at| at.0))),
-            (schema::NOT_BEFORE, json!(self.not_before.map(|at| at.0))),
-            (schema::ALONE, json!(self.alone.then_some(true))),
-            (schema::LAST_ERROR, json!(self.last_error)),
             (schema::PAYLOAD, json!(self.payload)),
-            (
-                schema::TASK_VERSION,
-                json!(self.version.as_ref().map(ToString::to_string)),
-            ),
-            (
-                schema::STATE_CREATED,
-                json!(self.state_created.map(|at| at.0)),
-            ),
-            (
-                schema::SUPERSEDED,
-                json!((self.superseded > 0).then_some(self.superseded)),
-            ),
-            (
-                schema::CRASHES,
-                json!((self.crashes > 0).then_some(self.crashes)),
-            ),
-            (
-                schema::TRACE_HEADER,
-                json!(self.trace.as_ref().map(ToString::to_string)),
-            ),
+            (schema::TRACE_HEADER, json!(trace)),
         ];
-        all.into_iter()
-            .filter(|(_, value)| !value.is_null() && *value != json!(""))
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect()
+        all.extend(others.map(|(name, value)| (name.to_owned(), value)));
+        all.retain(|_, value| !value.is_null() && *value != json!(""));
+        all
     }
+
+    /// Reads a task from its attributes.
+    ///
+    /// # Errors
+    /// An attribute is missing, has the wrong type, or is not one of a task.
+    pub fn from_attributes(mut all: Map<String, Value>) -> Result<Self, serde_json::Error> {
+        let ttl = match all.remove(schema::TTL) {
+            None => Ttl::Missing,
+            Some(value) => value.as_i64().map_or(Ttl::Malformed, Ttl::from_number),
+        };
+        let token = all.remove(schema::LEASE_TOKEN);
+        let token = token.map(serde_json::from_value::<String>).transpose()?;
+        let token = token.map_or_else(TokenText::default, |text| TokenText::from(text.as_str()));
+        let trace = all.remove(schema::TRACE_HEADER);
+        let trace = trace.and_then(|trace| trace.as_str()?.parse().ok());
+        let payload = all.remove(schema::PAYLOAD);
+        for other in [schema::TASK_ID, schema::TASK_UPDATED] {
+            all.remove(other);
+        }
+        Ok(Self {
+            ttl,
+            lease_token: token.token,
+            lease_expired: token.lease_expired,
+            payload,
+            trace,
+            ..serde_json::from_value(Value::Object(all))?
+        })
+    }
+}
+
+/// A direct writer may have written decimals.
+fn rounded_down<'de, D: Deserializer<'de>>(number: D) -> Result<Millis, D::Error> {
+    let number = Number::deserialize(number)?.to_string();
+    let millis = parse_number(&number).ok_or_else(|| D::Error::custom("not a number"))?;
+    Ok(Millis(millis))
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }

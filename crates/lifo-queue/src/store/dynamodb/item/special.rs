@@ -15,7 +15,7 @@ use crate::store::{Meter, StoreError};
 use crate::time::{EpochSeconds, Millis};
 
 /// Reads the control item. A missing count is 0, any other missing attribute `None`.
-pub(in super::super) fn control(item: &Item) -> Control {
+pub fn control(item: &Item) -> Control {
     Control {
         requested: counter(item, schema::REQUESTED),
         lease: processor_lease(item),
@@ -45,9 +45,11 @@ pub(in super::super) fn meter(item: &Item) -> Meter {
     }
 }
 
-/// The item `#groups`. Overrides that cannot be read are an error, because a change of one would
-/// delete the others.
-pub(in super::super) fn groups(item: &Item) -> Result<GroupStates, StoreError> {
+/// Reads the item of groups.
+///
+/// # Errors
+/// Overrides that cannot be read, because a change of one would delete the others.
+pub fn groups(item: &Item) -> Result<GroupStates, StoreError> {
     let overrides = match item.get(schema::OVERRIDES) {
         None => Ok(BTreeMap::new()),
         Some(map) => serde_dynamo::from_attribute_value(map.clone()),
