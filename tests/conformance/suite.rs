@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lifo_queue::control::{Claim, IdleTurns, Release, Renewal};
+use lifo_queue::control::{Claim, IdleTurns, Pause, Release, Renewal};
 use lifo_queue::observed::Observed;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{
-    Candidate, Inserted, Order, PageQuery, QueueStore, TakeOutcome, TakeRequest,
+    Candidate, Inserted, Order, PageQuery, QueueStore, TakeOutcome, TakeRequest, Written,
 };
 use lifo_queue::task::{
-    LeaseToken, NewTask, Reclaim, Retention, StatusKey, TakenTask, TaskId, TaskStatus, Ttl,
+    Keyed, Lease, LeaseToken, NewTask, Place, Reclaim, Retention, Return, Settlement, StatusKey,
+    TakenTask, TaskId, TaskStatus, Ttl, Version,
 };
 use lifo_queue::time::{EpochSeconds, Millis};
 use lifo_queue::trace::TraceHeader;
@@ -55,6 +56,21 @@ pub fn new_task(id: &str, created: i64) -> NewTask {
         create_token: Uuid::new_v4(),
         keyed: None,
         trace: None,
+    }
+}
+
+/// The state of a key with this sequence. Its creation is this number of milliseconds after
+/// [`NOW`].
+#[allow(clippy::expect_used, reason = "for the small sequences of tests only")]
+pub fn state(key: &str, sequence: u64, place: Place) -> NewTask {
+    let created = i64::try_from(sequence).expect("a small number");
+    NewTask {
+        keyed: Some(Keyed {
+            version: Version::by_sequence(sequence),
+            place,
+            written: NOW,
+        }),
+        ..new_task(key, created)
     }
 }
 
@@ -133,15 +149,78 @@ pub fn wish(candidate: Candidate) -> TakeRequest {
 }
 
 /// Takes a task now.
+pub async fn take(store: &dyn QueueStore, id: &str) -> TakenTask {
+    take_by(store, &wish(candidate(id))).await
+}
+
+/// Takes a task now, to run alone.
+pub async fn take_alone(store: &dyn QueueStore, id: &str) -> TakenTask {
+    let request = TakeRequest {
+        alone: true,
+        ..wish(candidate(id))
+    };
+    take_by(store, &request).await
+}
+
 #[allow(
     clippy::expect_used,
     clippy::panic,
     reason = "a test without its task cannot go on"
 )]
-pub async fn take(store: &dyn QueueStore, id: &str) -> TakenTask {
-    match store.take(&wish(candidate(id))).await.expect("a result") {
+pub async fn take_by(store: &dyn QueueStore, request: &TakeRequest) -> TakenTask {
+    match store.take(request).await.expect("a result") {
         TakeOutcome::Won(taken) => *taken,
-        outcome => panic!("{id} was not taken: {outcome:?}"),
+        outcome => panic!("{} was not taken: {outcome:?}", request.candidate.id),
+    }
+}
+
+/// Whether a take of this task now is lost.
+pub async fn loses_take(store: &dyn QueueStore, id: &str) -> bool {
+    let taken = store.take(&wish(candidate(id))).await;
+    taken.is_ok_and(|outcome| outcome == TakeOutcome::Lost)
+}
+
+/// Settles a task as SUCCESS.
+#[allow(clippy::expect_used, reason = "for stores without faults only")]
+pub async fn settle(store: &dyn QueueStore, lease: &Lease) -> Written {
+    let settled = store.settle(lease, &Settlement::Success, &RETENTION, NOW);
+    settled.await.expect("a result")
+}
+
+/// Settles a task as FAILURE.
+#[allow(clippy::expect_used, reason = "for stores without faults only")]
+pub async fn fail(store: &dyn QueueStore, lease: &Lease) -> Written {
+    let failure = Settlement::Failure {
+        reason: "broken".to_owned(),
+    };
+    let settled = store.settle(lease, &failure, &RETENTION, NOW);
+    settled.await.expect("a result")
+}
+
+/// A return that is due now.
+pub fn back(attempt_counts: bool, lease_expired: bool) -> Return {
+    Return {
+        not_before: NOW,
+        attempt_counts,
+        lease_expired,
+        reason: "again".to_owned(),
+    }
+}
+
+/// The pending tasks that have not expired.
+#[allow(clippy::expect_used, reason = "for stores without faults only")]
+pub async fn pending(store: &dyn QueueStore) -> Vec<Candidate> {
+    let page = store.pending_page(&first_page(10)).await;
+    page.expect("a page").candidates
+}
+
+/// An operator's pause.
+pub fn pause(until: Millis) -> Pause {
+    Pause {
+        until,
+        reason: "maintenance".to_owned(),
+        busy: false,
+        by: None,
     }
 }
 

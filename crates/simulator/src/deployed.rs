@@ -3,13 +3,34 @@
 
 use std::sync::LazyLock;
 
+use lifo_queue::ingest::IngestSettings;
 use lifo_queue::process::ProcessSettings;
+use lifo_queue::sweep::SweepSettings;
 use serde_json::Value;
 
 pub static PROCESS_TASKS: LazyLock<ProcessSettings> = LazyLock::new(|| {
     let settings = settings("process-tasks");
     serde_json::from_value(settings).expect("the contract has the settings of process-tasks")
 });
+
+pub static INGEST: LazyLock<IngestSettings> = LazyLock::new(|| {
+    let settings = settings("ingest-tasks")["ingest"].clone();
+    serde_json::from_value(settings).expect("the contract has the settings of ingest-tasks")
+});
+
+/// The settings of `sweep-tasks` beside these of `process-tasks`.
+pub fn sweep(process: &ProcessSettings) -> SweepSettings {
+    SweepSettings {
+        default_ttl: process.default_ttl,
+        expiry_bound: process.expiry_bound,
+        overload_reach: process.codel.map(|codel| codel.reach()),
+        max_attempts: process.max_attempts,
+        backoff: process.backoff,
+        failure_retention: process.retention.failure,
+        groups: process.groups.is_some(),
+        clock_skew: process.clock_skew,
+    }
+}
 
 /// The default settings of a function, in the format of its environment variable. `Null` if it has
 /// none.

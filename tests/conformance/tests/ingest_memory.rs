@@ -8,22 +8,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use aws_smithy_runtime_api::client::http::{
-    HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
-};
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
-use aws_smithy_types::body::SdkBody;
+use aws_smithy_runtime_api::client::http::http_client_fn;
 use conformance::NOW;
-use lifo_queue::backoff::Backoff;
-use lifo_queue::create::CreateSettings;
 use lifo_queue::ingest::{
-    DeadLetter, Deadlines, Delivery, Ingest, IngestQueue, IngestReport, IngestSettings, Postponed,
+    DeadLetter, Deadlines, Delivery, Ingest, IngestQueue, IngestReport, Postponed,
 };
 use lifo_queue::shed::ShedCounter;
 use lifo_queue::store::Source;
 use lifo_queue::store::dynamodb::DynamoStore;
-use lifo_queue::time::{Clock, Millis};
-use simulator::dynamodb::{TABLE, client};
+use lifo_queue::time::TokioClock;
+use simulator::deployed;
+use simulator::dynamodb::TABLE;
+use simulator::protocol;
 use tokio::time::Instant;
 
 /// The memory that a function of 256 MB, the default, has for a batch. The process itself and
@@ -32,21 +28,6 @@ const CAP_KB: usize = 160 * 1024;
 
 /// Set in the process whose memory is capped.
 const CAPPED: &str = "FRESHQ_TEST_CAPPED";
-
-/// A DynamoDB that accepts every put after 20 ms, as long as a real one takes.
-#[derive(Debug)]
-struct Accepting;
-
-impl HttpConnector for Accepting {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        HttpConnectorFuture::new(async move {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            drop(request);
-            let status = 200.try_into().unwrap();
-            Ok(HttpResponse::new(status, SdkBody::from("{}")))
-        })
-    }
-}
 
 /// Queues that accept every message.
 struct Taking;
@@ -59,14 +40,6 @@ impl IngestQueue for Taking {
 
     async fn postpone(&self, _: &[Postponed]) -> Vec<Source> {
         vec![]
-    }
-}
-
-struct Still;
-
-impl Clock for Still {
-    fn now(&self) -> Millis {
-        NOW
     }
 }
 
@@ -85,28 +58,17 @@ fn batch(messages: usize, body: &str) -> Vec<Delivery> {
 }
 
 async fn work(messages: usize, body: &str, writes: Duration) -> IngestReport {
-    let plain = client("127.0.0.1:1".parse().unwrap());
-    let http = http_client_fn(|_, _| SharedHttpConnector::new(Accepting));
-    let config = plain.config().to_builder().http_client(http).build();
-    let client = aws_sdk_dynamodb::Client::from_conf(config);
-    let settings = IngestSettings {
-        create: CreateSettings {
-            default_ttl: Duration::from_secs(3_600),
-            max_ttl: Duration::from_secs(7_200),
-            key_ttl: lifo_queue::create::LONGEST_TTL,
-            place: lifo_queue::task::Place::Moves,
-            groups: false,
-        },
-        parallel: 32,
-        visibility: Backoff {
-            base: Duration::from_secs(4),
-            max: Duration::from_secs(64),
-        },
-        admission: None,
-    };
+    // A DynamoDB that accepts every put after 20 ms, as long as a real one takes.
+    let accepting = protocol::connector(|_| async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        protocol::respond(200, "{}")
+    });
+    let config = protocol::config().http_client(http_client_fn(move |_, _| accepting.clone()));
+    let client = aws_sdk_dynamodb::Client::from_conf(config.build());
     let store = Arc::new(DynamoStore::new(client, TABLE));
-    let shed = ShedCounter::new(None);
-    let ingest = Ingest::new(store, Arc::new(Taking), shed, Arc::new(Still), settings);
+    let (shed, clock) = (ShedCounter::new(None), TokioClock::starting_at(NOW));
+    let (queue, clock) = (Arc::new(Taking), Arc::new(clock));
+    let ingest = Ingest::new(store, queue, shed, clock, *deployed::INGEST);
     let deadlines = Deadlines {
         writes: Instant::now() + writes,
         report: Instant::now() + writes + Duration::from_secs(60),

@@ -118,8 +118,7 @@ async fn the_path_of_a_sampled_task_is_one_trace_with_links_to_its_invocations()
     let notifier = Arc::new(notifier);
 
     // create-tasks
-    let settings = simulator::deployed::settings("create-tasks")["create"].clone();
-    let settings = serde_json::from_value(settings).unwrap();
+    let settings = simulator::deployed::INGEST.create;
     let creator = Creator::new(store.clone(), clock.clone(), settings);
     let specs = [json!({"taskId": "t1"})];
     let create = tracer("create-tasks");

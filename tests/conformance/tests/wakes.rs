@@ -4,8 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use conformance::{NOW, claim};
-use lifo_queue::control::Pause;
+use conformance::{NOW, claim, pause};
 use lifo_queue::notify::WakeReason;
 use lifo_queue::store::QueueStore;
 use lifo_queue::time::{Clock, TokioClock};
@@ -128,14 +127,7 @@ async fn an_active_processor_is_not_notified_but_sees_the_request() {
 async fn a_paused_queue_is_not_woken() {
     let world = World::start();
     let until = world.clock.now().plus(Duration::from_secs(60));
-    let reason = "maintenance".to_owned();
-    let pause = Pause {
-        until,
-        reason,
-        busy: false,
-        by: None,
-    };
-    world.store.pause(&pause).await.unwrap();
+    world.store.pause(&pause(until)).await.unwrap();
     assert_eq!(world.insert("batch").await.unwrap(), Wake::Paused);
     assert_eq!(world.requested().await, 1);
     tokio::time::sleep(Duration::from_secs(60)).await;

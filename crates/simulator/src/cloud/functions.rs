@@ -15,6 +15,7 @@ use super::process::{Function, Life, Process};
 use super::runner::ProcessRunner;
 use super::topic::ProcessTopics;
 use super::world::{Functions, World};
+use crate::deployed;
 
 /// The product's own functions.
 pub(crate) struct Deployed;
@@ -158,7 +159,7 @@ async fn sweep(world: &Arc<World>, process: &Arc<Process>, event: &Event) -> Opt
         world.backend.store(world, process),
         waker(world, process),
         Arc::new(process.clock),
-        world.settings.sweep(),
+        deployed::sweep(&world.settings.process),
     );
     match sweeper.sweep(&event.message_id).await {
         Ok(report) => {

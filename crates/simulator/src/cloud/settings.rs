@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use lifo_queue::process::ProcessSettings;
-use lifo_queue::sweep::SweepSettings;
 
 use crate::deployed::PROCESS_TASKS;
 
@@ -92,22 +91,6 @@ impl Default for CloudSettings {
             index_lag: Duration::from_millis(50),
             long_lag: Duration::from_secs(10),
             skew: Duration::ZERO,
-        }
-    }
-}
-
-impl CloudSettings {
-    /// The settings of `sweep-tasks`, all taken from those of `process-tasks`.
-    pub(crate) fn sweep(&self) -> SweepSettings {
-        SweepSettings {
-            default_ttl: self.process.default_ttl,
-            expiry_bound: self.process.expiry_bound,
-            overload_reach: self.process.codel.map(|codel| codel.reach()),
-            max_attempts: self.process.max_attempts,
-            backoff: self.process.backoff,
-            failure_retention: self.process.retention.failure,
-            groups: self.process.groups.is_some(),
-            clock_skew: self.process.clock_skew,
         }
     }
 }

@@ -2,17 +2,17 @@
 //! block the first tasks of the queue.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod counting;
 mod world;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use aws_smithy_runtime_api::client::http::{HttpClient, SharedHttpConnector, http_client_fn};
+use aws_smithy_runtime_api::client::http::{HttpClient, HttpConnector, http_client_fn};
 use conformance::RETENTION;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::{ControlStore, OperatorStore, Redrive, Redriven};
@@ -20,8 +20,8 @@ use lifo_queue::task::TaskId;
 use lifo_queue::time::{Clock, Millis, SystemClock};
 use lifo_queue::trace::{self, TraceSettings, Tracer};
 use simulator::dynamodb::TABLE;
+use simulator::protocol;
 
-use self::counting::Counting;
 use self::world::{World, number, text};
 
 const HOUR: i64 = 3_600;
@@ -265,10 +265,22 @@ async fn tasks_without_ttl_are_adopted_with_bounded_concurrency() {
     let (below, counted) = (world.client.config().http_client().unwrap(), most.clone());
     let under_way = Arc::<AtomicU32>::default();
     let http = http_client_fn(move |settings, components| {
-        SharedHttpConnector::new(Counting {
-            below: below.http_connector(settings, components),
-            under_way: under_way.clone(),
-            most: counted.clone(),
+        let below = below.http_connector(settings, components);
+        let (under_way, counted) = (under_way.clone(), counted.clone());
+        protocol::connector(move |request| {
+            let update = u32::from(protocol::operation(&request) == "UpdateItem");
+            let (below, under_way) = (below.clone(), under_way.clone());
+            counted.fetch_max(
+                under_way.fetch_add(update, Ordering::SeqCst) + update,
+                Ordering::SeqCst,
+            );
+            async move {
+                // Long enough for other requests to begin.
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                let response = below.call(request).await;
+                under_way.fetch_sub(update, Ordering::SeqCst);
+                response
+            }
         })
     });
     let config = world.client.config().to_builder().http_client(http).build();

@@ -122,7 +122,6 @@ impl World {
             index_lag: Duration::ZERO,
             max_idle_turns: 3,
             retention: RETENTION,
-            pause: Duration::from_secs(60),
             ..*simulator::deployed::PROCESS_TASKS
         };
         let clock = Arc::new(SystemClock);
@@ -144,17 +143,12 @@ impl World {
         let marker = Duration::from_secs(10);
         let waker = Waker::new(store.clone(), self.topics.clone(), clock.clone(), marker);
         let settings = SweepSettings {
-            default_ttl: Duration::from_secs(3_600),
-            expiry_bound: None,
-            overload_reach: None,
-            max_attempts: 5,
             backoff: Backoff {
                 base: Duration::ZERO,
                 max: Duration::ZERO,
             },
             failure_retention: RETENTION.failure,
-            groups: false,
-            clock_skew: Duration::from_secs(2),
+            ..simulator::deployed::sweep(&simulator::deployed::PROCESS_TASKS)
         };
         Sweeper::new(store, waker, clock, settings)
             .sweep(event)

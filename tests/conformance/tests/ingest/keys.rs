@@ -101,8 +101,7 @@ async fn states_of_a_key_are_retryable_if_dynamodb_does_not_respond_for_the_newe
         false => Fault::Invalid,
     };
     let failing = FaultyStore::failing_inserts(store, script);
-    let settings = simulator::deployed::settings("create-tasks")["create"].clone();
-    let settings = serde_json::from_value(settings).unwrap();
+    let settings = simulator::deployed::INGEST.create;
     let creator = Creator::new(Arc::new(failing), Arc::new(SystemClock), settings);
     let state = |sequence: u64| json!({"key": "k", "sequence": sequence, "payload": sequence});
     let report = creator.create(&[state(0), state(1), state(2)]).await;

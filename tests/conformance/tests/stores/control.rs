@@ -29,14 +29,7 @@ async fn requests_are_counted(store: Arc<dyn QueueStore>) {
     }
     assert_eq!(store.control().await.unwrap().requested, 3);
     // The control item is not a task.
-    assert!(
-        store
-            .pending_page(&first_page(10))
-            .await
-            .unwrap()
-            .candidates
-            .is_empty()
-    );
+    assert!(pending(&*store).await.is_empty());
 }
 
 async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>) {
@@ -141,15 +134,11 @@ async fn marker_blocks_other_events(store: Arc<dyn QueueStore>) {
 
 async fn pause_blocks_new_leases_and_is_never_shortened(store: Arc<dyn QueueStore>) {
     let until = NOW.plus(Duration::from_secs(60));
-    let pause = |until, reason: &str| Pause {
-        until,
-        reason: reason.to_owned(),
-        busy: false,
-        by: None,
+    assert_eq!(store.pause(&pause(until)).await.unwrap(), Written::Done);
+    let shorter = Pause {
+        reason: "hurry".to_owned(),
+        ..pause(NOW.plus(Duration::from_secs(30)))
     };
-    let long = pause(until, "maintenance");
-    assert_eq!(store.pause(&long).await.unwrap(), Written::Done);
-    let shorter = pause(NOW.plus(Duration::from_secs(30)), "hurry");
     assert_eq!(store.pause(&shorter).await.unwrap(), Written::Lost);
     let control = store.control().await.unwrap();
     assert_eq!(control.pause_reason.as_deref(), Some("maintenance"));
@@ -168,10 +157,8 @@ async fn pauses_for_a_busy_downstream_are_counted_until_a_turn_recovers(
 ) {
     for count in 1..=2 {
         let pause = Pause {
-            until: NOW.plus(Duration::from_secs(count)),
-            reason: "busy".to_owned(),
             busy: true,
-            by: None,
+            ..pause(NOW.plus(Duration::from_secs(count)))
         };
         assert_eq!(store.pause(&pause).await.unwrap(), Written::Done);
     }
@@ -230,12 +217,7 @@ async fn renewals_and_releases_keep_an_open_breaker_and_an_overload(store: Arc<d
         let renewed = store.renew(&kept).await.unwrap();
         assert!(matches!(renewed, Renewed::Ours(control) if holds(&control)));
         // A pause changes neither of them, and neither does a release that repeats them.
-        let pause = Pause {
-            until: NOW.plus(Duration::from_secs(1)),
-            reason: "maintenance".to_owned(),
-            busy: false,
-            by: None,
-        };
+        let pause = pause(NOW.plus(Duration::from_secs(1)));
         store.pause(&pause).await.unwrap();
         let mut left = release(first.owner, None, IdleTurns::Add);
         (left.breaker, left.overloaded_since) = (breaker, overloaded_since);

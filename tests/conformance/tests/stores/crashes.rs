@@ -3,23 +3,14 @@
 use std::sync::Arc;
 
 use conformance::*;
-use lifo_queue::store::{Inserted, QueueStore, Replaced, TakeOutcome, Written};
+use lifo_queue::store::{Inserted, QueueStore, Replaced, Written};
 use lifo_queue::task::{Lease, Reclaim};
 
-use super::keys::{put, settle, state, taken, waiting};
+use super::keys::{put, state, taken};
 
 on_every_store! {
     key_that_crashes_its_processes_fails_despite_newer_states,
     settled_run_resets_the_crashes_of_its_key,
-}
-
-async fn crash(store: &dyn QueueStore) -> Lease {
-    let mut request = wish(candidate("k"));
-    request.alone = true;
-    let TakeOutcome::Won(taken) = store.take(&request).await.unwrap() else {
-        panic!()
-    };
-    taken.lease
 }
 
 async fn key_that_crashes_its_processes_fails_despite_newer_states(store: Arc<dyn QueueStore>) {
@@ -37,24 +28,24 @@ async fn key_that_crashes_its_processes_fails_despite_newer_states(store: Arc<dy
         reclaimed.await.unwrap()
     };
     put(&*store, &state(1)).await;
-    let first = crash(&*store).await;
+    let first = take_alone(&*store, "k").await.lease;
     assert_eq!(swept(&first, &fail).await, Written::Lost);
     assert_eq!(swept(&first, &back).await, Written::Done);
     put(&*store, &state(2)).await;
-    let second = crash(&*store).await;
+    let second = take_alone(&*store, "k").await.lease;
     put(&*store, &state(3)).await;
     assert_eq!(swept(&second, &fail).await, Written::Lost);
     assert_eq!(swept(&second, &back).await, Written::Overtaken);
-    let third = crash(&*store).await;
+    let third = take_alone(&*store, "k").await.lease;
     put(&*store, &state(4)).await;
     assert_eq!(swept(&third, &back).await, Written::Lost);
     assert_eq!(swept(&third, &fail).await, Written::Overtaken);
-    assert!(waiting(&*store).await.is_empty());
+    assert!(pending(&*store).await.is_empty());
     // A newer state has one run, alone.
     let replaced = put(&*store, &state(5)).await;
     assert_eq!(replaced, Inserted::Replaced(Replaced::Settled));
-    assert!(waiting(&*store).await[0].lease_expired);
-    let fifth = crash(&*store).await;
+    assert!(pending(&*store).await[0].lease_expired);
+    let fifth = take_alone(&*store, "k").await.lease;
     assert_eq!(swept(&fifth, &back).await, Written::Lost);
     assert_eq!(swept(&fifth, &fail).await, Written::Done);
     // Another task of the process may have crashed it.
@@ -71,18 +62,17 @@ async fn settled_run_resets_the_crashes_of_its_key(store: Arc<dyn QueueStore>) {
     };
     for (sequence, overtaken) in [(1, false), (3, true), (5, false)] {
         put(&*store, &state(sequence)).await;
-        let lease = crash(&*store).await;
+        let lease = take_alone(&*store, "k").await.lease;
         let reclaimed = store.reclaim(&lease, &back, lease.until).await;
         assert_eq!(reclaimed.unwrap(), Written::Done);
         let run = take(&*store, "k").await;
         if overtaken {
             put(&*store, &state(sequence + 1)).await;
         }
-        let expected = if overtaken {
-            Written::Overtaken
-        } else {
-            Written::Done
+        let expected = match overtaken {
+            true => Written::Overtaken,
+            false => Written::Done,
         };
-        assert_eq!(settle(&*store, &run).await, expected);
+        assert_eq!(settle(&*store, &run.lease).await, expected);
     }
 }

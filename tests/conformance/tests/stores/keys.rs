@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use conformance::*;
 use futures::future::join_all;
-use lifo_queue::store::{
-    Candidate, Conflict, Inserted, Order, PageQuery, QueueStore, Replaced, TakeOutcome, Written,
-};
-use lifo_queue::task::{Keyed, NewTask, Place, Return, Settlement, TakenTask, Version};
+use lifo_queue::store::{Conflict, Inserted, Order, PageQuery, QueueStore, Replaced, Written};
+use lifo_queue::task::{NewTask, Place, Return, TakenTask, Version};
 use lifo_queue::time::Millis;
 
 on_every_store! {
@@ -23,30 +21,13 @@ on_every_store! {
     a_state_has_its_own_trace,
 }
 
-/// The state of key `k` with this sequence. Its creation is this number of milliseconds after
-/// [`NOW`].
+/// The state of key `k` with this sequence.
 pub(super) fn state(sequence: u64) -> NewTask {
-    let created = i64::try_from(sequence).unwrap();
-    NewTask {
-        keyed: Some(Keyed {
-            version: Version::by_sequence(sequence),
-            place: Place::Moves,
-            written: NOW,
-        }),
-        ..new_task("k", created)
-    }
+    conformance::state("k", sequence, Place::Moves)
 }
 
 pub(super) async fn put(store: &dyn QueueStore, state: &NewTask) -> Inserted {
     store.insert(state).await.unwrap()
-}
-
-pub(super) async fn waiting(store: &dyn QueueStore) -> Vec<Candidate> {
-    store
-        .pending_page(&first_page(10))
-        .await
-        .unwrap()
-        .candidates
 }
 
 /// Takes the pending state, which has to be this one.
@@ -58,17 +39,11 @@ pub(super) async fn taken(store: &dyn QueueStore, sequence: u64) -> TakenTask {
     taken
 }
 
-pub(super) async fn settle(store: &dyn QueueStore, taken: &TakenTask) -> Written {
-    let settled = store.settle(&taken.lease, &Settlement::Success, &RETENTION, NOW);
-    settled.await.unwrap()
-}
-
-pub(super) fn back(attempt_counts: bool, lease_expired: bool) -> Return {
+/// A return that is due after half a second.
+pub(super) fn delayed(attempt_counts: bool, lease_expired: bool) -> Return {
     Return {
         not_before: NOW.plus(Duration::from_millis(500)),
-        attempt_counts,
-        lease_expired,
-        reason: "busy".into(),
+        ..back(attempt_counts, lease_expired)
     }
 }
 
@@ -79,12 +54,12 @@ async fn latest_state_wins_in_any_order_of_arrival(store: Arc<dyn QueueStore>) {
     assert_eq!(replaced, Inserted::Replaced(Replaced::Waiting));
     assert_eq!(put(&*store, &state(7)).await, Inserted::Outdated);
     assert_eq!(put(&*store, &state(9)).await, Inserted::Duplicate);
-    let waits = waiting(&*store).await;
+    let waits = pending(&*store).await;
     // Its place in the queue is now the creation of its newest state.
     let places: Vec<_> = waits.iter().map(|task| task.created).collect();
     assert_eq!(places, [Millis(NOW.0 + 9)]);
     let done = taken(&*store, 9).await;
-    assert_eq!(settle(&*store, &done).await, Written::Done);
+    assert_eq!(settle(&*store, &done.lease).await, Written::Done);
     assert_eq!(put(&*store, &state(9)).await, Inserted::Duplicate);
     assert_eq!(put(&*store, &state(8)).await, Inserted::Outdated);
     let again = put(&*store, &state(10)).await;
@@ -106,10 +81,10 @@ async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn QueueStore>)
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
     put(&*store, &state(2)).await;
-    let returned = back(false, true);
+    let returned = delayed(false, true);
     let given = store.return_task(&first.lease, &returned, NOW);
     assert_eq!(given.await.unwrap(), Written::Overtaken);
-    let waits = &waiting(&*store).await[0];
+    let waits = &pending(&*store).await[0];
     // The delay concerns the downstream, and the mark the process, so the newer state keeps both.
     assert_eq!(waits.not_before, Some(NOW.plus(Duration::from_millis(500))));
     assert_eq!((waits.attempts, waits.lease_expired), (0, true));
@@ -118,11 +93,7 @@ async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn QueueStore>)
 async fn a_failed_state_is_replaced(store: Arc<dyn QueueStore>) {
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
-    let failure = Settlement::Failure {
-        reason: "no".into(),
-    };
-    let settled = store.settle(&first.lease, &failure, &RETENTION, NOW);
-    assert_eq!(settled.await.unwrap(), Written::Done);
+    assert_eq!(fail(&*store, &first.lease).await, Written::Done);
     let replaced = put(&*store, &state(2)).await;
     assert_eq!(replaced, Inserted::Replaced(Replaced::Settled));
     taken(&*store, 2).await;
@@ -132,7 +103,7 @@ async fn a_state_that_expired_is_shed_and_not_superseded(store: Arc<dyn QueueSto
     let mut first = state(1);
     first.expires_at = NOW.floor_seconds();
     put(&*store, &first).await;
-    assert!(waiting(&*store).await.is_empty());
+    assert!(pending(&*store).await.is_empty());
     let older = put(&*store, &state(0)).await;
     assert_eq!(
         older,
@@ -141,7 +112,7 @@ async fn a_state_that_expired_is_shed_and_not_superseded(store: Arc<dyn QueueSto
     );
     let replaced = put(&*store, &state(2)).await;
     assert_eq!(replaced, Inserted::Replaced(Replaced::Expired));
-    assert_eq!(waiting(&*store).await.len(), 1);
+    assert_eq!(pending(&*store).await.len(), 1);
 }
 
 async fn key_and_task_without_a_key_cannot_share_an_id(store: Arc<dyn QueueStore>) {
@@ -162,11 +133,7 @@ async fn key_and_task_without_a_key_cannot_share_an_id(store: Arc<dyn QueueStore
 }
 
 async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
-    let staying = |sequence| {
-        let mut state = state(sequence);
-        state.keyed.as_mut().unwrap().place = Place::Stays;
-        state
-    };
+    let staying = |sequence| conformance::state("k", sequence, Place::Stays);
     put(&*store, &staying(1)).await;
     store.insert(&new_task("between", 2)).await.unwrap();
     put(&*store, &staying(3)).await;
@@ -191,7 +158,7 @@ async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
     // Its place is now the creation of the first state that was written during the run.
     put(&*store, &staying(5)).await;
     put(&*store, &staying(6)).await;
-    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
+    assert_eq!(settle(&*store, &first.lease).await, Written::Overtaken);
     let page = store.pending_page(&oldest_first).await.unwrap();
     assert_eq!(page.candidates[1].created, Millis(NOW.0 + 5));
     assert_eq!(taken(&*store, 6).await.task.task_created, Millis(NOW.0 + 6));
@@ -207,40 +174,36 @@ async fn a_state_has_its_own_trace(store: Arc<dyn QueueStore>) {
     let second = taken(&*store, 2).await;
     assert_eq!(second.trace, None);
     put(&*store, &traced(3, Some(trace('c')))).await;
-    assert_eq!(settle(&*store, &second).await, Written::Overtaken);
+    assert_eq!(settle(&*store, &second.lease).await, Written::Overtaken);
     assert_eq!(taken(&*store, 3).await.trace, Some(trace('c')));
 }
 
 async fn a_state_starts_after_its_own_delay(store: Arc<dyn QueueStore>) {
     let after = |seconds| Some(NOW.plus(Duration::from_secs(seconds)));
-    let delayed = |sequence, seconds| NewTask {
+    let delayed_by = |sequence, seconds| NewTask {
         not_before: after(seconds),
         ..state(sequence)
     };
-    put(&*store, &delayed(1, 10)).await;
-    assert_eq!(waiting(&*store).await[0].not_before, after(10));
+    put(&*store, &delayed_by(1, 10)).await;
+    assert_eq!(pending(&*store).await[0].not_before, after(10));
     put(&*store, &state(2)).await;
-    assert_eq!(waiting(&*store).await[0].not_before, after(10));
-    put(&*store, &delayed(3, 5)).await;
-    assert_eq!(waiting(&*store).await[0].not_before, after(5));
+    assert_eq!(pending(&*store).await[0].not_before, after(10));
+    put(&*store, &delayed_by(3, 5)).await;
+    assert_eq!(pending(&*store).await[0].not_before, after(5));
 
     let mut request = wish(candidate("k"));
     request.now = NOW.plus(Duration::from_secs(6));
-    let TakeOutcome::Won(third) = store.take(&request).await.unwrap() else {
-        panic!()
-    };
-    put(&*store, &delayed(4, 20)).await;
-    let returned = back(false, false);
+    let third = take_by(&*store, &request).await;
+    put(&*store, &delayed_by(4, 20)).await;
+    let returned = delayed(false, false);
     let given = store.return_task(&third.lease, &returned, NOW);
     assert_eq!(given.await.unwrap(), Written::Overtaken);
-    assert_eq!(waiting(&*store).await[0].not_before, after(20));
+    assert_eq!(pending(&*store).await[0].not_before, after(20));
 
     request.now = NOW.plus(Duration::from_secs(21));
     request.token = wish(candidate("k")).token;
-    let TakeOutcome::Won(fourth) = store.take(&request).await.unwrap() else {
-        panic!()
-    };
-    put(&*store, &delayed(5, 30)).await;
-    assert_eq!(settle(&*store, &fourth).await, Written::Overtaken);
-    assert_eq!(waiting(&*store).await[0].not_before, after(30));
+    let fourth = take_by(&*store, &request).await;
+    put(&*store, &delayed_by(5, 30)).await;
+    assert_eq!(settle(&*store, &fourth.lease).await, Written::Overtaken);
+    assert_eq!(pending(&*store).await[0].not_before, after(30));
 }

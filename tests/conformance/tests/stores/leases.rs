@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use conformance::*;
-use lifo_queue::store::{PageQuery, QueueStore, StandingLease, TakeOutcome, Written};
-use lifo_queue::task::{Lease, Reclaim, Return, Settlement, TakenTask, TaskStatus, Ttl};
+use lifo_queue::store::{PageQuery, QueueStore, StandingLease, Written};
+use lifo_queue::task::{Reclaim, TakenTask, TaskStatus, Ttl};
 
 on_every_store! {
     expired_lease_is_reclaimed_once_and_only_with_its_token,
@@ -40,37 +40,23 @@ async fn expired_lease_is_reclaimed_once_and_only_with_its_token(store: Arc<dyn 
         not_before: a.lease.until,
         max_crashes: 2,
     };
+    let reclaim = async |lease, now| store.reclaim(lease, &back, now).await.unwrap();
     let early = a.lease.until.minus(Duration::from_millis(1));
-    assert_eq!(
-        store.reclaim(&a.lease, &back, early).await.unwrap(),
-        Written::Lost
-    );
+    assert_eq!(reclaim(&a.lease, early).await, Written::Lost);
     let mut forged = a.lease.clone();
     forged.token = wish(candidate("a")).token;
-    assert_eq!(
-        store.reclaim(&forged, &back, a.lease.until).await.unwrap(),
-        Written::Lost
-    );
-    assert_eq!(
-        store.reclaim(&a.lease, &back, a.lease.until).await.unwrap(),
-        Written::Done
-    );
-    assert_eq!(
-        store.reclaim(&a.lease, &back, a.lease.until).await.unwrap(),
-        Written::Lost
-    );
-    let page = store.pending_page(&first_page(10)).await.unwrap();
-    let returned = page
-        .candidates
-        .iter()
-        .find(|task| task.id == a.task.task_id)
-        .unwrap();
+    assert_eq!(reclaim(&forged, a.lease.until).await, Written::Lost);
+    for expected in [Written::Done, Written::Lost] {
+        assert_eq!(reclaim(&a.lease, a.lease.until).await, expected);
+    }
+    let pending = pending(&*store).await;
+    let returned = pending.iter().find(|task| task.id == a.task.task_id);
+    let returned = returned.unwrap();
     assert_eq!(returned.not_before, Some(a.lease.until));
     assert_eq!(returned.ttl, Ttl::Seconds(a.task.expires_at));
 
     assert!(returned.lease_expired && returned.attempts == 1);
-    let settled = store.settle(&a.lease, &Settlement::Success, &RETENTION, NOW);
-    assert_eq!(settled.await.unwrap(), Written::Lost);
+    assert_eq!(settle(&*store, &a.lease).await, Written::Lost);
 }
 
 async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<dyn QueueStore>) {
@@ -82,32 +68,15 @@ async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<dyn QueueSto
     let reclaimed = store.reclaim(&beside, &fail, beside.until);
     assert_eq!(reclaimed.await.unwrap(), Written::Lost);
 
-    let mut request = wish(candidate("alone"));
-    request.alone = true;
-    let TakeOutcome::Won(taken) = store.take(&request).await.unwrap() else {
-        panic!()
-    };
-    let lease = taken.lease;
+    let lease = take_alone(&*store, "alone").await.lease;
     let reclaimed = store.reclaim(&lease, &fail, lease.until);
     assert_eq!(reclaimed.await.unwrap(), Written::Done);
-    let settled = store.settle(&lease, &Settlement::Success, &RETENTION, NOW);
-    assert_eq!(settled.await.unwrap(), Written::Lost);
+    assert_eq!(settle(&*store, &lease).await, Written::Lost);
 
     // A later take beside other tasks deletes the mark that the task ran alone.
-    let back = Return {
-        not_before: NOW,
-        attempt_counts: true,
-        lease_expired: false,
-        reason: "again".into(),
-    };
+    let back = back(true, false);
     store.return_task(&beside, &back, NOW).await.unwrap();
-    request = wish(candidate("in-company"));
-    request.alone = true;
-    store.take(&request).await.unwrap();
-    let alone = Lease {
-        token: request.token,
-        ..beside
-    };
+    let alone = take_alone(&*store, "in-company").await.lease;
     store.return_task(&alone, &back, NOW).await.unwrap();
     let again = take(&*store, "in-company").await.lease;
     let reclaimed = store.reclaim(&again, &fail, again.until);
@@ -117,21 +86,13 @@ async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<dyn QueueSto
 async fn return_records_whether_a_lease_expired(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let lease = take(&*store, "a").await.lease;
-    let back = swept_back();
-    store.reclaim(&lease, &back, lease.until).await.unwrap();
-    let suspect = async || {
-        let page = store.pending_page(&first_page(10)).await.unwrap();
-        page.candidates[0].lease_expired
-    };
+    let swept = swept_back();
+    store.reclaim(&lease, &swept, lease.until).await.unwrap();
+    let suspect = async || pending(&*store).await[0].lease_expired;
     assert!(suspect().await);
     for (attempt_counts, lease_expired) in [(false, true), (true, true), (true, false)] {
         let lease = take(&*store, "a").await.lease;
-        let back = Return {
-            not_before: NOW,
-            attempt_counts,
-            lease_expired,
-            reason: "again".into(),
-        };
+        let back = back(attempt_counts, lease_expired);
         // Repeated, as after a lost acknowledgement.
         for _ in 0..2 {
             let given = store.return_task(&lease, &back, NOW).await.unwrap();
@@ -148,8 +109,6 @@ async fn a_repeated_take_has_the_lease_of_the_first(store: Arc<dyn QueueStore>) 
     repeated.now = NOW.plus(Duration::from_secs(9));
     repeated.lease_until = first.lease_until.plus(Duration::from_secs(9));
     store.take(&first).await.unwrap();
-    let TakeOutcome::Won(taken) = store.take(&repeated).await.unwrap() else {
-        panic!("our own take")
-    };
+    let taken = take_by(&*store, &repeated).await;
     assert_eq!(taken.lease.until, first.lease_until);
 }

@@ -11,10 +11,8 @@ use lifo_queue::control::{
     OperatorLimits, OperatorRate, Pause, Renewed,
 };
 use lifo_queue::schema;
-use lifo_queue::store::{
-    Cancelled, Candidate, QueueStore, Redrive, Redriven, TakeOutcome, Written,
-};
-use lifo_queue::task::{Settlement, TaskId, TaskStatus, Ttl};
+use lifo_queue::store::{Cancelled, Candidate, QueueStore, Redrive, Redriven, Written};
+use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::json;
 
@@ -43,24 +41,21 @@ fn redrive(id: &str) -> Redrive {
     }
 }
 
-async fn fail(store: &dyn QueueStore, id: &str) {
+async fn run_and_fail(store: &dyn QueueStore, id: &str) {
     let lease = take(store, id).await.lease;
-    let reason = "broken".to_owned();
-    let failure = Settlement::Failure { reason };
-    let settled = store.settle(&lease, &failure, &RETENTION, NOW).await;
-    assert_eq!(settled.unwrap(), Written::Done);
+    assert_eq!(fail(store, &lease).await, Written::Done);
 }
 
 async fn redrive_resets_the_attempts_and_keeps_the_creation_time(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b"]).await;
-    fail(&*store, "a").await;
+    run_and_fail(&*store, "a").await;
     assert_eq!(
         store.redrive(&redrive("a"), NOW).await.unwrap(),
         Redriven::Done
     );
-    let page = store.pending_page(&first_page(10)).await.unwrap();
-    let task = page.candidates.iter().find(|task| task.id.as_str() == "a");
-    let task = task.unwrap().clone();
+    let pending = pending(&*store).await;
+    let task = pending.iter().find(|task| task.id.as_str() == "a");
+    let task = task.unwrap();
     assert_eq!((task.created, task.attempts), (NOW, 0));
     assert_eq!(task.ttl, Ttl::Seconds(later()));
     assert!(!task.lease_expired);
@@ -79,8 +74,7 @@ async fn only_a_failed_task_is_redriven(store: Arc<dyn QueueStore>) {
     assert_eq!(redriven("a").await, Redriven::Is(TaskStatus::Pending));
     let lease = take(&*store, "a").await.lease;
     assert_eq!(redriven("a").await, Redriven::Is(TaskStatus::Taken));
-    let settled = store.settle(&lease, &Settlement::Success, &RETENTION, NOW);
-    settled.await.unwrap();
+    assert_eq!(settle(&*store, &lease).await, Written::Done);
     assert_eq!(redriven("a").await, Redriven::Is(TaskStatus::Success));
     assert_eq!(store.control().await.unwrap().redriven, None);
 }
@@ -90,7 +84,7 @@ async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn QueueStore>)
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     insert(&*store, &ids).await;
     for id in &ids {
-        fail(&*store, id).await;
+        run_and_fail(&*store, id).await;
     }
     let redrives = ids[2..].iter().map(|id| {
         let (store, redrive) = (store.clone(), redrive(id));
@@ -143,22 +137,18 @@ async fn only_a_pending_task_is_cancelled(store: Arc<dyn QueueStore>) {
     };
     assert_eq!(cancel("a").await, Cancelled::Done);
     assert_eq!(cancel("a").await, Cancelled::NotFound);
-    let gone = store.take(&wish(candidate("a"))).await.unwrap();
-    assert_eq!(gone, TakeOutcome::Lost);
+    assert!(loses_take(&*store, "a").await);
     let lease = take(&*store, "b").await.lease;
     assert_eq!(cancel("b").await, Cancelled::Is(TaskStatus::Taken));
-    let settled = store.settle(&lease, &Settlement::Success, &RETENTION, NOW);
-    assert_eq!(settled.await.unwrap(), Written::Done);
+    assert_eq!(settle(&*store, &lease).await, Written::Done);
     assert_eq!(cancel("b").await, Cancelled::Is(TaskStatus::Success));
 }
 
 async fn resume_ends_a_pause(store: Arc<dyn QueueStore>) {
     store.resume().await.unwrap();
     let pause = Pause {
-        until: Millis::MAX,
-        reason: "maintenance".into(),
         busy: true,
-        by: None,
+        ..pause(Millis::MAX)
     };
     store.pause(&pause).await.unwrap();
     store.resume().await.unwrap();
@@ -272,10 +262,9 @@ async fn a_purge_deletes_all_but_taken_tasks(store: Arc<dyn QueueStore>) {
     for id in ["pending", "taken", "success", "failure"] {
         store.insert(&new_task(id, 0)).await.unwrap();
     }
-    fail(&*store, "failure").await;
+    run_and_fail(&*store, "failure").await;
     let lease = take(&*store, "success").await.lease;
-    let settled = store.settle(&lease, &Settlement::Success, &RETENTION, NOW);
-    assert_eq!(settled.await.unwrap(), Written::Done);
+    assert_eq!(settle(&*store, &lease).await, Written::Done);
     take(&*store, "taken").await;
     assert_eq!(purge("taken").await, Cancelled::Is(TaskStatus::Taken));
     for id in ["pending", "success", "failure"] {
@@ -288,7 +277,7 @@ async fn store_returns_the_attributes_of_a_task_as_in_the_table(store: Arc<dyn Q
     let id = TaskId::from_stored("a");
     assert_eq!(store.attributes(&id).await.unwrap(), None);
     store.insert(&new_task("a", 0)).await.unwrap();
-    fail(&*store, "a").await;
+    run_and_fail(&*store, "a").await;
     let attributes = store.attributes(&id).await.unwrap().unwrap();
     let expected = [
         (schema::TASK_ID, json!("a")),

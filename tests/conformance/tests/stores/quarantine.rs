@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use conformance::*;
-use lifo_queue::store::{Candidate, QueueStore, TakeOutcome, Written};
-use lifo_queue::task::{Keyed, NewTask, Place, Settlement, Ttl, Version};
+use lifo_queue::store::{Candidate, QueueStore, Written};
+use lifo_queue::task::Ttl;
 use lifo_queue::time::{EpochSeconds, Millis};
+
+use super::keys::{put, state};
 
 on_every_store! {
     only_a_pending_task_is_quarantined,
@@ -24,15 +26,8 @@ async fn only_a_pending_task_is_quarantined(store: Arc<dyn QueueStore>) {
     let lease = take(&*store, "a").await.lease;
     assert_eq!(quarantine(&*store, &inserted("a", 0)).await, Written::Lost);
     assert_eq!(quarantine(&*store, &inserted("b", 1)).await, Written::Done);
-    assert_eq!(
-        store.take(&wish(candidate("b"))).await.unwrap(),
-        TakeOutcome::Lost
-    );
-    let settled = store
-        .settle(&lease, &Settlement::Success, &RETENTION, NOW)
-        .await
-        .unwrap();
-    assert_eq!(settled, Written::Done);
+    assert!(loses_take(&*store, "b").await);
+    assert_eq!(settle(&*store, &lease).await, Written::Done);
 }
 
 async fn a_task_that_changed_since_it_was_seen_is_not_quarantined(store: Arc<dyn QueueStore>) {
@@ -61,16 +56,8 @@ async fn a_task_that_changed_since_it_was_seen_is_not_quarantined(store: Arc<dyn
 }
 
 async fn a_newer_state_is_not_quarantined_for_an_older_one(store: Arc<dyn QueueStore>) {
-    let state = |sequence| NewTask {
-        keyed: Some(Keyed {
-            version: Version::by_sequence(sequence),
-            place: Place::Moves,
-            written: NOW,
-        }),
-        ..new_task("k", i64::try_from(sequence).unwrap())
-    };
     for sequence in [1, 2] {
-        store.insert(&state(sequence)).await.unwrap();
+        put(&*store, &state(sequence)).await;
     }
     assert_eq!(quarantine(&*store, &inserted("k", 1)).await, Written::Lost);
     assert_eq!(take(&*store, "k").await.task.payload["n"], 2);

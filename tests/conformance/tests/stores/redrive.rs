@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
-use conformance::{NOW, RETENTION, embedded, new_task, take};
+use conformance::{NOW, RETENTION, embedded, fail, new_task, take};
 use lifo_queue::schema;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::{
     ControlStore, OperatorStore, Redrive, Redriven, StoreError, TaskStore, Written,
 };
-use lifo_queue::task::{Settlement, TaskId};
+use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
 use serde_json::Value;
 use simulator::dynamodb::{EmbeddedDynamo, TABLE};
@@ -23,12 +23,8 @@ async fn failed_task() -> EmbeddedDynamo {
     let dynamo = embedded().await;
     let store = DynamoStore::new(dynamo.client.clone(), TABLE);
     store.insert(&new_task("k", 0)).await.unwrap();
-    let failure = Settlement::Failure {
-        reason: "broken".to_owned(),
-    };
     let lease = take(&store, "k").await.lease;
-    let settled = store.settle(&lease, &failure, &RETENTION, NOW).await;
-    assert_eq!(settled.unwrap(), Written::Done);
+    assert_eq!(fail(&store, &lease).await, Written::Done);
     dynamo
 }
 

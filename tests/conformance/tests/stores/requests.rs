@@ -1,27 +1,18 @@
 //! Requests with several states of a key.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use conformance::*;
-use lifo_queue::create::{CreateSettings, Creator};
+use lifo_queue::create::Creator;
 use lifo_queue::schema;
 use lifo_queue::store::QueueStore;
-use lifo_queue::task::{Place, TaskId};
+use lifo_queue::task::TaskId;
 use lifo_queue::time::TokioClock;
 use serde_json::{Map, Value, json};
 
 on_every_store! {
     request_with_states_of_a_key_equals_single_requests_newest_first,
 }
-
-const SETTINGS: CreateSettings = CreateSettings {
-    default_ttl: Duration::from_secs(600),
-    max_ttl: Duration::from_secs(600),
-    key_ttl: Duration::from_secs(600),
-    place: Place::Moves,
-    groups: false,
-};
 
 /// The attributes of a key that must not depend on the number of requests.
 async fn attributes(store: &dyn QueueStore, key: &str) -> Map<String, Value> {
@@ -37,7 +28,8 @@ async fn request_with_states_of_a_key_equals_single_requests_newest_first(
     store: Arc<dyn QueueStore>,
 ) {
     let clock = Arc::new(TokioClock::starting_at(NOW));
-    let creator = Creator::new(store.clone(), clock, SETTINGS);
+    let settings = simulator::deployed::INGEST.create;
+    let creator = Creator::new(store.clone(), clock, settings);
     let orders = [
         [1, 2, 3, 4],
         [4, 3, 2, 1],

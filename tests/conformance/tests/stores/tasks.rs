@@ -6,7 +6,7 @@ use std::time::Duration;
 use conformance::*;
 use futures::future::join_all;
 use lifo_queue::store::{Inserted, Order, Page, PageQuery, QueueStore, TakeOutcome, Written};
-use lifo_queue::task::{Return, Settlement};
+use lifo_queue::task::Return;
 use lifo_queue::time::Millis;
 
 on_every_store! {
@@ -33,9 +33,9 @@ async fn creating_is_idempotent(store: Arc<dyn QueueStore>) {
         store.insert(&new_task("a", 9)).await.unwrap(),
         Inserted::Duplicate
     );
-    let page = store.pending_page(&first_page(10)).await.unwrap();
-    assert_eq!(page.candidates.len(), 1);
-    assert_eq!(page.candidates[0].created, NOW);
+    let pending = pending(&*store).await;
+    assert_eq!(pending.len(), 1);
+    assert_eq!(pending[0].created, NOW);
 }
 
 async fn repeated_put_after_a_lost_acknowledgement_reports_created(store: Arc<dyn QueueStore>) {
@@ -93,8 +93,7 @@ async fn take_returns_the_whole_task(store: Arc<dyn QueueStore>) {
     assert_eq!(taken.task.expires_at, created.expires_at);
     assert_eq!(Some(taken.task.payload), created.payload);
     assert_eq!((taken.task.attempt, taken.task.total_attempts), (1, 1));
-    let page = store.pending_page(&first_page(10)).await.unwrap();
-    assert!(page.candidates.is_empty());
+    assert!(pending(&*store).await.is_empty());
 }
 
 async fn a_lost_acknowledgement_of_a_take_is_recognised(store: Arc<dyn QueueStore>) {
@@ -111,33 +110,21 @@ async fn a_lost_acknowledgement_of_a_take_is_recognised(store: Arc<dyn QueueStor
 async fn only_a_due_and_unexpired_task_is_taken(store: Arc<dyn QueueStore>) {
     insert(&*store, &["backoff"]).await;
     let lease = take(&*store, "backoff").await.lease;
-    let not_before = NOW.plus(Duration::from_secs(5));
     let back = Return {
-        not_before,
-        attempt_counts: true,
-        lease_expired: false,
-        reason: "later".into(),
+        not_before: NOW.plus(Duration::from_secs(5)),
+        ..back(true, false)
     };
     assert_eq!(
         store.return_task(&lease, &back, NOW).await.unwrap(),
         Written::Done
     );
-    assert_eq!(
-        store.take(&wish(candidate("backoff"))).await.unwrap(),
-        TakeOutcome::Lost
-    );
 
     let mut expired = new_task("expired", 0);
     expired.expires_at = NOW.floor_seconds();
     store.insert(&expired).await.unwrap();
-    assert_eq!(
-        store.take(&wish(candidate("expired"))).await.unwrap(),
-        TakeOutcome::Lost
-    );
-    assert_eq!(
-        store.take(&wish(candidate("absent"))).await.unwrap(),
-        TakeOutcome::Lost
-    );
+    for id in ["backoff", "expired", "absent"] {
+        assert!(loses_take(&*store, id).await, "{id}");
+    }
 }
 
 async fn settling_needs_the_token(store: Arc<dyn QueueStore>) {
@@ -145,60 +132,32 @@ async fn settling_needs_the_token(store: Arc<dyn QueueStore>) {
     let lease = take(&*store, "a").await.lease;
     let mut forged = lease.clone();
     forged.token = wish(candidate("a")).token;
-    let settle = |lease| {
-        let store = store.clone();
-        async move {
-            store
-                .settle(&lease, &Settlement::Success, &RETENTION, NOW)
-                .await
-                .unwrap()
-        }
-    };
-    assert_eq!(settle(forged).await, Written::Lost);
-    assert_eq!(settle(lease).await, Written::Done);
-    assert_eq!(
-        store.take(&wish(candidate("a"))).await.unwrap(),
-        TakeOutcome::Lost
-    );
+    assert_eq!(settle(&*store, &forged).await, Written::Lost);
+    assert_eq!(settle(&*store, &lease).await, Written::Done);
+    assert!(loses_take(&*store, "a").await);
 }
 
 async fn a_lost_acknowledgement_of_a_settlement_is_recognised(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let lease = take(&*store, "a").await.lease;
-    let failure = Settlement::Failure {
-        reason: "broken".into(),
-    };
     for _ in 0..2 {
-        let settled = store
-            .settle(&lease, &failure, &RETENTION, NOW)
-            .await
-            .unwrap();
-        assert_eq!(settled, Written::Done);
+        assert_eq!(fail(&*store, &lease).await, Written::Done);
     }
-    let other = store
-        .settle(&lease, &Settlement::Success, &RETENTION, NOW)
-        .await
-        .unwrap();
-    assert_eq!(other, Written::Lost);
+    assert_eq!(settle(&*store, &lease).await, Written::Lost);
 }
 
 async fn returned_task_keeps_its_place_and_gets_its_delay(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b"]).await;
     let first = take(&*store, "b").await;
-    let back = Return {
-        not_before: NOW,
-        attempt_counts: true,
-        lease_expired: false,
-        reason: "again".into(),
-    };
+    let back = back(true, false);
     for _ in 0..2 {
         let given = store.return_task(&first.lease, &back, NOW).await.unwrap();
         assert_eq!(given, Written::Done);
     }
-    let page = store.pending_page(&first_page(10)).await.unwrap();
-    assert_eq!(page.candidates[0].id.as_str(), "b");
-    assert_eq!(page.candidates[0].created, Millis(NOW.0 + 1));
-    assert_eq!(page.candidates[0].not_before, Some(NOW));
+    let newest = &pending(&*store).await[0];
+    assert_eq!(newest.id.as_str(), "b");
+    assert_eq!(newest.created, Millis(NOW.0 + 1));
+    assert_eq!(newest.not_before, Some(NOW));
     let second = take(&*store, "b").await;
     assert_eq!((second.task.attempt, second.task.total_attempts), (2, 2));
     assert_eq!(second.task.expires_at, first.task.expires_at);
@@ -210,12 +169,7 @@ async fn a_task_has_its_trace_at_every_attempt(store: Arc<dyn QueueStore>) {
     store.insert(&task).await.unwrap();
     let first = take(&*store, "a").await;
     assert_eq!(first.trace, task.trace);
-    let back = Return {
-        not_before: NOW,
-        attempt_counts: true,
-        lease_expired: false,
-        reason: "again".into(),
-    };
+    let back = back(true, false);
     store.return_task(&first.lease, &back, NOW).await.unwrap();
     assert_eq!(take(&*store, "a").await.trace, task.trace);
     let attributes = store.attributes(&task.id).await.unwrap().unwrap();
@@ -225,12 +179,7 @@ async fn a_task_has_its_trace_at_every_attempt(store: Arc<dyn QueueStore>) {
 async fn busy_return_restores_the_attempt(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let lease = take(&*store, "a").await.lease;
-    let back = Return {
-        not_before: NOW,
-        attempt_counts: false,
-        lease_expired: false,
-        reason: "busy".into(),
-    };
+    let back = back(false, false);
     // Repeated, as after a lost acknowledgement: the attempt is restored once.
     for _ in 0..2 {
         assert_eq!(
@@ -245,28 +194,15 @@ async fn busy_return_restores_the_attempt(store: Arc<dyn QueueStore>) {
 async fn worker_with_an_ended_lease_cannot_settle_or_return_the_task(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let late = take(&*store, "a").await.lease;
-    let back = Return {
-        not_before: NOW,
-        attempt_counts: true,
-        lease_expired: false,
-        reason: "cut off".into(),
-    };
+    let back = back(true, false);
     store.return_task(&late, &back, NOW).await.unwrap();
     let holder = take(&*store, "a").await.lease;
-    let settled = store
-        .settle(&late, &Settlement::Success, &RETENTION, NOW)
-        .await
-        .unwrap();
-    assert_eq!(settled, Written::Lost);
+    assert_eq!(settle(&*store, &late).await, Written::Lost);
     assert_eq!(
         store.return_task(&late, &back, NOW).await.unwrap(),
         Written::Lost
     );
-    let settled = store
-        .settle(&holder, &Settlement::Success, &RETENTION, NOW)
-        .await
-        .unwrap();
-    assert_eq!(settled, Written::Done);
+    assert_eq!(settle(&*store, &holder).await, Written::Done);
 }
 
 async fn pages_keep_to_their_bound_and_their_order(store: Arc<dyn QueueStore>) {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use conformance::{NOW, insert, new_task, take};
 use lifo_queue::notify::WakeReason;
-use lifo_queue::store::{TakeOutcome, TaskStore, Written};
-use lifo_queue::task::{Keyed, NewTask, Place, Settlement, TaskId, TaskStatus, Ttl, Version};
+use lifo_queue::store::{TaskStore, Written};
+use lifo_queue::task::{Place, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Clock;
 use simulator::faulty::Fault;
 
@@ -33,11 +33,8 @@ async fn sweep_returns_the_task_of_a_crashed_processor_after_lease_expiry() {
     assert!(record.not_before.unwrap() <= world.clock.now().plus(SETTINGS.backoff.base));
     assert_eq!(world.topics.process_tasks()[0].reason, WakeReason::Sweep);
     // The late worker has lost its lease.
-    let now = world.clock.now();
-    let settle = world
-        .store
-        .settle(&late, &Settlement::Success, &conformance::RETENTION, now);
-    assert_eq!(settle.await.unwrap(), Written::Lost);
+    let settled = conformance::settle(&*world.store, &late).await;
+    assert_eq!(settled, Written::Lost);
     // A second sweep finds nothing to return.
     assert_eq!(world.sweep().await.returned, 0);
 }
@@ -47,11 +44,7 @@ async fn expired_lease_of_the_last_attempt_fails_the_task() {
     let world = World::start();
     insert(&*world.store, &["killer"]).await;
     for attempt in 1..=SETTINGS.max_attempts {
-        let mut wish = conformance::wish(conformance::candidate("killer"));
-        wish.now = world.clock.now();
-        wish.lease_until = wish.now.plus(LEASE);
-        wish.alone = true;
-        world.store.take(&wish).await.unwrap();
+        world.take("killer", true).await;
         tokio::time::sleep(Duration::from_secs(60)).await;
         let report = world.sweep().await;
         let last = attempt == SETTINGS.max_attempts;
@@ -76,22 +69,11 @@ async fn expired_lease_of_the_last_attempt_fails_the_task() {
 #[tokio::test(start_paused = true)]
 async fn key_that_kills_its_process_fails_although_newer_states_arrive() {
     let world = World::start();
-    let state = |sequence| NewTask {
-        keyed: Some(Keyed {
-            version: Version::by_sequence(sequence),
-            place: Place::Moves,
-            written: NOW,
-        }),
-        ..new_task("killer", 0)
-    };
+    let state = |sequence| conformance::state("killer", sequence, Place::Moves);
     world.store.insert(&state(0)).await.unwrap();
     for crash in 1..=SETTINGS.max_attempts {
-        let mut wish = conformance::wish(conformance::candidate("killer"));
-        wish.now = world.clock.now();
-        wish.lease_until = wish.now.plus(LEASE);
-        wish.alone = true;
-        let taken = world.store.take(&wish).await.unwrap();
-        assert!(matches!(taken, TakeOutcome::Won(taken) if taken.task.attempt == 1));
+        let taken = world.take("killer", true).await;
+        assert_eq!(taken.task.attempt, 1);
         world.store.insert(&state(crash.into())).await.unwrap();
         tokio::time::sleep(Duration::from_secs(60)).await;
         let report = world.sweep().await;
@@ -108,14 +90,7 @@ async fn task_with_expired_leases_gets_one_extra_attempt_alone() {
     let world = World::start();
     insert(&*world.store, &["neighbour"]).await;
     for (alone, expected) in [(false, 1), (false, 2), (true, 3)] {
-        let mut wish = conformance::wish(conformance::candidate("neighbour"));
-        wish.now = world.clock.now();
-        wish.lease_until = wish.now.plus(LEASE);
-        wish.alone = alone;
-        let taken = world.store.take(&wish).await.unwrap();
-        let TakeOutcome::Won(taken) = taken else {
-            panic!("{taken:?}")
-        };
+        let taken = world.take("neighbour", alone).await;
         assert_eq!(taken.task.attempt, expected);
         tokio::time::sleep(Duration::from_secs(60)).await;
         let report = world.sweep().await;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use conformance::{NOW, insert, new_task, take};
+use conformance::{NOW, candidate, insert, new_task, take, take_by, wish};
 use lifo_queue::backoff::Backoff;
 use lifo_queue::store::memory::MemoryStore;
-use lifo_queue::store::{QueueStore, TaskStore};
+use lifo_queue::store::{QueueStore, TakeRequest, TaskStore};
 use lifo_queue::sweep::{FailedSweep, SweepReport, SweepSettings, Sweeper};
-use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::task::{TakenTask, TaskId, TaskStatus};
 use lifo_queue::time::{Clock, TokioClock};
 use lifo_queue::wake::Waker;
 use simulator::faulty::{Fault, FaultyStore};
@@ -104,6 +104,18 @@ impl World {
         insert(&*self.store, &["due"]).await;
         tokio::time::sleep(Duration::from_secs(60)).await;
         self
+    }
+
+    /// Takes a task now, with a whole lease.
+    pub(crate) async fn take(&self, id: &str, alone: bool) -> TakenTask {
+        let now = self.clock.now();
+        let request = TakeRequest {
+            now,
+            lease_until: now.plus(LEASE),
+            alone,
+            ..wish(candidate(id))
+        };
+        take_by(&*self.store, &request).await
     }
 
     pub(crate) fn status(&self, id: &str) -> TaskStatus {

@@ -7,12 +7,10 @@ use conformance::new_task;
 use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
 use lifo_queue::store::TaskStore;
-use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, Millis, TokioClock};
 
 use super::world::*;
-
-const SECOND: Duration = Duration::from_secs(1);
 
 /// A run: its task, its start and its end.
 type Span = (String, Millis, Millis);
@@ -29,11 +27,18 @@ async fn with_suspect(run: Duration) -> (World, Arc<Mutex<Vec<Span>>>) {
         (run, Outcome::Success)
     });
     let world = world.with_tasks(1).await;
-    let mut suspect = world.record("t0000");
-    suspect.attempts = 2;
-    suspect.total_attempts = 2;
-    world.store.put(TaskId::from_stored("t0000"), suspect);
+    world.suspect("t0000");
     (world, spans)
+}
+
+/// The start and the end of the suspect's run, beside which no other ran.
+fn suspects_run(spans: &Mutex<Vec<Span>>) -> (Millis, Millis) {
+    let spans = spans.lock().unwrap();
+    let (_, from, until) = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
+    let mut others = spans.iter().filter(|(id, ..)| id != "t0000");
+    let beside = others.find(|(_, start, end)| start < until && from < end);
+    assert_eq!(beside, None);
+    (*from, *until)
 }
 
 /// Runs one turn after another, while a task arrives at each interval, the first at once.
@@ -69,21 +74,16 @@ async fn suspect_delays_new_tasks_only_during_its_gap_and_runs_in_one_turn() {
     let (run, every) = (25 * SECOND, 7 * SECOND);
     let (world, spans) = with_suspect(run).await;
     under_load(&world, every, 40).await;
-    let spans = spans.lock().unwrap();
-    let (_, from, until) = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
+    let (from, until) = suspects_run(&spans);
     // The gap starts at 50 s: 110 s minus two task timeouts.
     let gap = conformance::NOW.plus(50 * SECOND);
     assert!(from.since(gap) <= SETTINGS.task_timeout, "{from:?}");
-    let beside = spans
-        .iter()
-        .filter(|(id, start, end)| id != "t0000" && start < until && from < end);
-    assert_eq!(beside.count(), 0);
-    for (arrived, wait) in waits(spans.as_slice(), every) {
+    for (arrived, wait) in waits(&spans.lock().unwrap(), every) {
         // A task starts at once while slots are free. One that arrives in the gap waits for the gap
         // and the run in it.
         let most = match arrived {
             arrived if arrived < gap => Duration::from_millis(300),
-            arrived if arrived < *until => 2 * SETTINGS.task_timeout + SECOND,
+            arrived if arrived < until => 2 * SETTINGS.task_timeout + SECOND,
             _ => SETTINGS.task_timeout + SECOND,
         };
         assert!(wait <= most, "arrived {arrived:?}, waited {wait:?}");
@@ -100,14 +100,9 @@ async fn suspect_runs_within_a_turn_under_any_load() {
         let (world, spans) = with_suspect(run).await;
         let count = i64::try_from(150 * SECOND.as_millis() / every.as_millis()).unwrap();
         under_load(&world, every, count).await;
-        let spans = spans.lock().unwrap();
-        let (_, from, until) = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
+        let (from, _) = suspects_run(&spans);
         let bound = SETTINGS.turn + SETTINGS.task_timeout;
         assert!(from.since(conformance::NOW) <= bound, "{from:?}");
-        let beside = spans
-            .iter()
-            .filter(|(id, start, end)| id != "t0000" && start < until && from < end);
-        assert_eq!(beside.count(), 0);
     }
 }
 
@@ -117,8 +112,7 @@ async fn suspect_runs_within_a_turn_behind_pages_of_tasks_that_may_not_start() {
         let (world, spans) = with_suspect(SECOND).await;
         world.put_resting(resting);
         under_load(&world, SECOND / 5, 600).await;
-        let spans = spans.lock().unwrap();
-        let (_, from, _) = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
+        let (from, _) = suspects_run(&spans);
         let bound = SETTINGS.turn + SETTINGS.task_timeout;
         assert!(from.since(conformance::NOW) <= bound, "{from:?}");
     }
@@ -144,8 +138,7 @@ async fn suspect_runs_first_in_the_next_turn_if_this_one_has_no_time() {
     let newer = new_task("newer", 0);
     world.store.insert(&newer).await.unwrap();
     under_load(&world, every, 20).await;
-    let spans = spans.lock().unwrap();
-    let (_, from, _) = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
+    let (from, _) = suspects_run(&spans);
     let bound = world.settings.turn + world.settings.task_timeout;
     assert!(from.since(conformance::NOW) <= bound, "{from:?}");
 }

@@ -5,13 +5,12 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use conformance::NOW;
-use lifo_queue::control::{OpenBreaker, Pause};
-use lifo_queue::operate::Operator;
+use conformance::{NOW, pause};
+use lifo_queue::control::OpenBreaker;
 use lifo_queue::process::{BreakerSettings, Exit, LONGEST_PROBE, RateLimit, TurnSummary};
 use lifo_queue::runner::Outcome;
 use lifo_queue::store::ControlStore;
-use lifo_queue::task::{Task, TaskId, TaskStatus};
+use lifo_queue::task::{Task, TaskStatus};
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use simulator::faulty::{Fault, FaultyStore};
 
@@ -168,7 +167,7 @@ async fn operators_pause_and_resume_leave_the_breaker_open() {
     let world = World::with_breaker(outage(Duration::from_secs(100)))
         .with_tasks(50)
         .await;
-    let operator = Operator::new(world.store.clone(), world.waker(), world.clock.clone());
+    let operator = world.operator();
     let pause = async {
         tokio::time::sleep(Duration::from_secs(20)).await;
         operator
@@ -192,9 +191,7 @@ async fn pause_for_a_rejecting_downstream_leaves_the_breaker_open() {
     let world = World::with_breaker(move |_| {
         let outcome = match clock.now() < NOW.plus(Duration::from_secs(5)) {
             true => unavailable(),
-            false => Outcome::Rejecting {
-                reason: "HTTP 403".to_owned(),
-            },
+            false => rejecting(),
         };
         (Duration::from_millis(5), outcome)
     });
@@ -247,10 +244,7 @@ async fn a_task_that_must_run_alone_probes_when_nothing_else_runs() {
     let world = World::with_breaker(outage(Duration::from_secs(20)))
         .with_tasks(2)
         .await;
-    let mut suspect = world.record("t0001");
-    suspect.attempts = 2;
-    suspect.total_attempts = 2;
-    world.store.put(TaskId::from_stored("t0001"), suspect);
+    world.suspect("t0001");
     world.leave(Some(JUST_OPEN), None).await;
     let summary = world.turn().await;
     assert_eq!(summary.succeeded, 2, "{summary:?}");
@@ -278,19 +272,11 @@ async fn returns_by_an_open_breaker_are_bounded() {
 #[tokio::test(start_paused = true)]
 async fn busy_downstream_without_a_retry_after_is_probed_and_not_paused() {
     let clock = TokioClock::starting_at(NOW);
-    let world =
-        World::with_breaker(
-            move |_| match clock.now() < NOW.plus(Duration::from_secs(60)) {
-                true => (
-                    Duration::from_millis(5),
-                    Outcome::Busy {
-                        retry_after: None,
-                        reason: String::new(),
-                    },
-                ),
-                false => (Duration::from_millis(100), Outcome::Success),
-            },
-        );
+    let busy_until = NOW.plus(Duration::from_secs(60));
+    let world = World::with_breaker(move |_| match clock.now() < busy_until {
+        true => (Duration::from_millis(5), BUSY),
+        false => (Duration::from_millis(100), Outcome::Success),
+    });
     let world = world.with_tasks(60).await;
     let turns = world.turns().await;
     let exits: Vec<Exit> = turns.iter().map(|turn| turn.exit).collect();
@@ -338,12 +324,7 @@ async fn turn_during_a_pause_does_not_change_the_breaker() {
         probes: 4,
     };
     world.leave(Some(open), None).await;
-    let pause = Pause {
-        until: NOW.plus(Duration::from_secs(60)),
-        reason: "maintenance".to_owned(),
-        busy: false,
-        by: None,
-    };
+    let pause = pause(NOW.plus(Duration::from_secs(60)));
     world.store.pause(&pause).await.unwrap();
     assert_eq!(world.turn().await.exit, Exit::Paused);
     assert_eq!(world.breaker().await, Some(open));

@@ -13,12 +13,6 @@ use lifo_queue::wake::Wake;
 
 use super::world::*;
 
-const SECOND: Duration = Duration::from_secs(1);
-
-fn healthy(_: &Task) -> (Duration, Outcome) {
-    (SECOND, Outcome::Success)
-}
-
 fn down(_: &Task) -> (Duration, Outcome) {
     (Duration::from_millis(5), unavailable())
 }
@@ -30,7 +24,7 @@ async fn open(world: &World, time: Duration) {
 
 #[tokio::test(start_paused = true)]
 async fn held_open_breaker_allows_only_probes_and_the_next_result_closes_it() {
-    let world = World::with_breaker(healthy).with_tasks(100).await;
+    let world = World::with_breaker(a_second).with_tasks(100).await;
     open(&world, 20 * SECOND).await;
     let until = async {
         tokio::time::sleep(20 * SECOND).await;
@@ -49,7 +43,7 @@ async fn held_open_breaker_allows_only_probes_and_the_next_result_closes_it() {
 
 #[tokio::test(start_paused = true)]
 async fn running_turn_obeys_breaker_commands_within_a_heartbeat() {
-    let world = World::with_breaker(healthy).with_tasks(600).await;
+    let world = World::with_breaker(a_second).with_tasks(600).await;
     let operate = async {
         tokio::time::sleep(10 * SECOND).await;
         open(&world, Duration::from_secs(3_600)).await;
@@ -112,7 +106,7 @@ async fn hold_protects_the_attempts_of_tasks_too_few_to_open_the_breaker() {
 
 #[tokio::test(start_paused = true)]
 async fn hold_works_with_a_breaker_that_the_settings_disable() {
-    let world = World::new(healthy).with_tasks(50).await;
+    let world = World::new(a_second).with_tasks(50).await;
     assert_eq!(world.settings.breaker, None);
     open(&world, 10 * SECOND).await;
     let early = tokio::time::timeout(9 * SECOND, world.turn()).await;
@@ -126,7 +120,7 @@ async fn hold_works_with_a_breaker_that_the_settings_disable() {
 
 #[tokio::test(start_paused = true)]
 async fn breaker_closed_at_the_end_of_a_turn_costs_the_next_at_most_one_probe() {
-    let world = World::with_breaker(healthy).with_tasks(20).await;
+    let world = World::with_breaker(a_second).with_tasks(20).await;
     let operator = world.operator();
     operator.close_breaker().await.unwrap();
     // The previous turn had not learned of the close, and wrote its own state at its release.

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use conformance::{NOW, new_task};
 use lifo_queue::control::OpenBreaker;
-use lifo_queue::operate::Operator;
-use lifo_queue::process::{BreakerSettings, CodelSettings, Exit, MAX_PAGE_AGE, TurnSummary};
+use lifo_queue::process::{CodelSettings, Exit, MAX_PAGE_AGE, TurnSummary};
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::{ControlStore, TaskStore};
-use lifo_queue::task::TaskStatus;
+use lifo_queue::store::{ControlStore, Redriven, TaskStore, Written};
+use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis, TokioClock};
 
 use super::world::*;
@@ -144,12 +143,9 @@ async fn redriven_task_of_any_age_starts_under_overload() {
     let world = world.with_tasks(2).await;
     world.fail("t0000");
     tokio::time::sleep(Duration::from_secs(60)).await;
-    let operator = Operator::new(world.store.clone(), world.waker(), world.clock.clone());
-    let id = lifo_queue::task::TaskId::from_stored("t0000");
-    operator
-        .redrive(&id, Duration::from_secs(60))
-        .await
-        .unwrap();
+    let id = TaskId::from_stored("t0000");
+    let redriven = world.operator().redrive(&id, 60 * SECOND).await;
+    assert_eq!(redriven.unwrap(), Redriven::Done);
     world.leave(None, Some(NOW)).await;
     let _stopped = tokio::time::timeout(Duration::from_millis(500), world.turn()).await;
     assert!(world.started().contains(&"t0000".to_owned()), "{starts:?}");
@@ -158,10 +154,7 @@ async fn redriven_task_of_any_age_starts_under_overload() {
 #[tokio::test(start_paused = true)]
 async fn an_open_circuit_breaker_ends_the_overload() {
     let (mut world, _) = world();
-    world.settings.breaker = Some(BreakerSettings {
-        pause_after: Duration::from_secs(150),
-        max_returns: 500,
-    });
+    world.settings.breaker = Some(BREAKER);
     let world = world.with_tasks(1).await;
     let open = OpenBreaker {
         since: NOW,
@@ -178,9 +171,8 @@ async fn a_pause_ends_the_overload() {
     let (world, _) = world();
     let pause = async {
         tokio::time::sleep(Duration::from_secs(9)).await;
-        let operator = Operator::new(world.store.clone(), world.waker(), world.clock.clone());
-        let hour = Duration::from_secs(3_600);
-        operator.pause(hour, "look", "ana").await.unwrap();
+        let paused = world.operator().pause(HOUR, "look", "ana").await;
+        assert_eq!(paused.unwrap(), Written::Done);
     };
     let (summary, (), ()) = tokio::join!(world.turn(), overload(&world), pause);
     assert_eq!(summary.exit, Exit::Paused);
@@ -219,9 +211,8 @@ async fn foreign_task_of_any_age_gets_an_expiry_under_overload() {
     let (world, _) = world();
     let world = world.with_tasks(1).await;
     let mut foreign = world.record("t0000");
-    foreign.ttl = lifo_queue::task::Ttl::Missing;
-    let id = lifo_queue::task::TaskId::from_stored("t0000");
-    world.store.put(id, foreign);
+    foreign.ttl = Ttl::Missing;
+    world.store.put(TaskId::from_stored("t0000"), foreign);
     tokio::time::sleep(Duration::from_secs(60)).await;
     world.leave(None, Some(Millis(NOW.0))).await;
     let report = super::neighbours::sweep(&world).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use conformance::{NOW, new_task};
-use lifo_queue::create::{CreateSettings, Creator};
+use lifo_queue::create::Creator;
 use lifo_queue::notify::WakeReason;
 use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
@@ -19,19 +19,9 @@ use simulator::faulty::{Fault, FaultyStore};
 use super::neighbours::sweep;
 use super::world::*;
 
-const RETRY: fn() -> Outcome = || Outcome::Retry {
-    reason: "poison".into(),
-};
-
 impl World {
     async fn create(&self, tasks: serde_json::Value) -> Vec<TaskId> {
-        let settings = CreateSettings {
-            default_ttl: Duration::from_secs(3_600),
-            max_ttl: Duration::from_secs(86_400),
-            key_ttl: lifo_queue::create::LONGEST_TTL,
-            place: lifo_queue::task::Place::Moves,
-            groups: false,
-        };
+        let settings = simulator::deployed::INGEST.create;
         let creator = Creator::new(self.store.clone(), self.clock.clone(), settings);
         let report = creator.create(tasks.as_array().unwrap()).await;
         assert!(report.failed.is_empty(), "{report:?}");
@@ -75,7 +65,7 @@ async fn defect_1_expiry_in_the_wrong_unit() {
 #[tokio::test(start_paused = true)]
 async fn defect_2_a_poison_task_starves_the_queue() {
     let world = World::new(|task| match task.task_id.as_str() {
-        newest if newest >= "t0090" => (Duration::from_millis(100), RETRY()),
+        newest if newest >= "t0090" => (Duration::from_millis(100), retry()),
         _ => (Duration::from_millis(100), Outcome::Success),
     });
     let world = world.with_tasks(100).await;
@@ -130,31 +120,10 @@ async fn defect_4_the_tail_call_is_bounded_by_progress_alone() {
     assert_eq!(world.topics.trigger().len(), 40);
 }
 
-/// A wake-up was lost after a failed query, a failed publish, a stale index, and the return of a
-/// task.
+/// A wake-up was lost after a failed query (`ending::a_query_that_fails_is_not_an_empty_queue`), a
+/// failed publish (`wakes`), a stale index, and the return of a task.
 #[tokio::test(start_paused = true)]
 async fn defect_5_a_wake_up_is_lost() {
-    // A failed query is not an empty queue: the turn fails, and its message is redelivered.
-    let world = World::new(|_| at_once()).with_tasks(1).await;
-    let blind = FaultyStore::new(world.store.clone(), |operation| match operation {
-        "pending_page" => Fault::LostRequest,
-        _ => Fault::None,
-    });
-    assert!(world.turn_on(Arc::new(blind)).await.is_err());
-
-    // A failed publish is an error of `trigger`, so Lambda retries the batch.
-    world.topics.set_broken(true);
-    assert!(
-        world
-            .waker()
-            .request("batch", WakeReason::Insert)
-            .await
-            .is_err()
-    );
-    world.topics.set_broken(false);
-    let again = world.waker().request("batch", WakeReason::Insert).await;
-    assert_eq!(again.unwrap(), Wake::Published);
-
     // The index shows the task only shortly before the processor ends.
     let world = World::new(|_| at_once());
     let late = async {

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use conformance::{NOW, new_task};
 use lifo_queue::depth;
-use lifo_queue::operate::Operator;
 use lifo_queue::process::{DEEP_PAGE, DEEP_PAGE_PAUSE, Exit};
 use lifo_queue::store::{Redriven, TaskStore};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
@@ -134,13 +133,9 @@ async fn processor_about_to_end_finds_a_redriven_task_below_the_bound() {
     let redrive = async {
         // Shortly before the wait of an empty queue ends, and before the next heartbeat.
         tokio::time::sleep(Duration::from_millis(1_950)).await;
-        let operator = Operator::new(world.store.clone(), world.waker(), world.clock.clone());
         let id = TaskId::from_stored("old");
-        let redriven = operator
-            .redrive(&id, Duration::from_secs(60))
-            .await
-            .unwrap();
-        assert_eq!(redriven, Redriven::Done);
+        let redriven = world.operator().redrive(&id, 60 * SECOND).await;
+        assert_eq!(redriven.unwrap(), Redriven::Done);
     };
     let (summary, ()) = tokio::join!(world.turn(), redrive);
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));

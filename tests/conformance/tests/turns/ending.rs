@@ -50,11 +50,7 @@ async fn a_tail_call_that_is_not_published_fails_the_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn turns_without_a_settled_task_end_the_loop() {
-    let busy = Outcome::Busy {
-        retry_after: None,
-        reason: String::new(),
-    };
-    let mut world = World::new(move |_| (Duration::ZERO, busy.clone()));
+    let mut world = World::new(|_| (Duration::ZERO, BUSY));
     world.settings.max_busy_returns = u32::MAX;
     // A longer backoff might outlast the turn, which would then correctly end as empty.
     world.settings.backoff.max = Duration::from_secs(1);
@@ -124,31 +120,8 @@ async fn request_during_the_wait_for_the_index_keeps_the_turn_active() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn processor_queries_again_for_a_request_missing_from_the_index() {
-    let world = World::new(|_| at_once());
-    let request = async {
-        tokio::time::sleep(Duration::from_millis(1_999)).await;
-        world
-            .waker()
-            .request("event", WakeReason::Insert)
-            .await
-            .unwrap();
-        // The index shows the task only later.
-        tokio::time::sleep(Duration::from_millis(1_900)).await;
-        world.store.insert(&new_task("late", 3_900)).await.unwrap();
-    };
-    let (summary, ()) = tokio::join!(world.turn(), request);
-    assert_eq!(summary.succeeded, 1);
-}
-
-#[tokio::test(start_paused = true)]
 async fn processor_that_lost_its_lease_takes_no_more_tasks() {
-    let mut world = World::new(|_| {
-        (
-            Duration::from_secs(4),
-            Outcome::Retry { reason: "x".into() },
-        )
-    });
+    let mut world = World::new(|_| (Duration::from_secs(4), retry()));
     world.settings.backoff.max = Duration::ZERO;
     let world = world.with_tasks(100).await;
     let thief = async {
@@ -178,11 +151,8 @@ async fn processor_with_an_expired_lease_publishes_a_tail_call() {
     let world = World::new(|_| (Duration::from_secs(3), Outcome::Success))
         .with_tasks(500)
         .await;
-    let unrenewed = FaultyStore::new(world.store.clone(), |operation| match operation {
-        "renew" => Fault::LostRequest,
-        _ => Fault::None,
-    });
-    let summary = world.turn_on(Arc::new(unrenewed)).await.unwrap();
+    let unrenewed = world.failing("renew", Fault::LostRequest);
+    let summary = world.turn_on(unrenewed).await.unwrap();
     // The processor takes tasks only while its lease is live, lets running tasks finish, and wakes
     // a successor.
     assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
@@ -193,11 +163,8 @@ async fn processor_with_an_expired_lease_publishes_a_tail_call() {
 #[tokio::test(start_paused = true)]
 async fn a_query_that_fails_is_not_an_empty_queue() {
     let world = World::new(|_| at_once()).with_tasks(5).await;
-    let broken = FaultyStore::new(world.store.clone(), |operation| match operation {
-        "pending_page" => Fault::LostRequest,
-        _ => Fault::None,
-    });
-    let error = world.turn_on(Arc::new(broken)).await.unwrap_err();
+    let broken = world.failing("pending_page", Fault::LostRequest);
+    let error = world.turn_on(broken).await.unwrap_err();
     assert!(matches!(error.error, TurnError::Store(_)), "{error}");
     assert_eq!(world.store.control().await.unwrap().lease, None);
 }
@@ -235,12 +202,5 @@ async fn processor_keeps_its_lease_while_its_last_task_runs() {
     let (summary, held) = tokio::join!(world.turn(), held);
     assert!(held, "released while a task ran");
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));
-    assert!(summary.empty_polls > 0, "{summary:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn pass_that_finds_no_task_is_counted_as_an_empty_poll() {
-    let summary = World::new(|_| at_once()).turn().await;
-    assert_eq!(summary.exit, Exit::Empty);
     assert!(summary.empty_polls > 0, "{summary:?}");
 }

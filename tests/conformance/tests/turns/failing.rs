@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use conformance::{NOW, new_task};
-use lifo_queue::operate::Operator;
 use lifo_queue::process::{BreakerSettings, Exit};
 use lifo_queue::runner::Outcome;
 use lifo_queue::store::{ControlStore, TaskStore};
@@ -160,7 +159,7 @@ async fn outage_of_a_quiet_queue_fails_no_task() {
 #[tokio::test(start_paused = true)]
 async fn hold_protects_the_attempts_of_tasks_that_get_http_500() {
     let world = failing(internal_error).with_expiring(1, 60 * MINUTE).await;
-    let operator = Operator::new(world.store.clone(), world.waker(), world.clock.clone());
+    let operator = world.operator();
     operator.open_breaker(20 * MINUTE, "release").await.unwrap();
     world.days(10 * MINUTE).await;
     let task = world.record("t000");

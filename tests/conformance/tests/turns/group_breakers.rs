@@ -9,7 +9,7 @@ use lifo_queue::time::Clock;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::group_limits::{SECOND, starts, starts_in, world};
+use super::group_limits::{starts, starts_in, world};
 use super::world::*;
 
 const BREAKERS: GroupSettings = GroupSettings {
@@ -81,10 +81,7 @@ async fn next_turn_continues_the_open_breaker_of_a_group() {
 #[tokio::test(start_paused = true)]
 async fn rejected_group_is_closed_for_the_pause_and_the_others_start() {
     let script = |task: &Task| match task.task_id.group() {
-        "a" => {
-            let reason = "HTTP 401".to_owned();
-            (SECOND / 100, Outcome::Rejecting { reason })
-        }
+        "a" => (SECOND / 100, rejecting()),
         _ => (SECOND, Outcome::Success),
     };
     let world = world(script, BREAKERS, &[("a", 30), ("b", 30)]).await;

@@ -19,13 +19,6 @@ use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::*;
 
-pub(super) const SECOND: Duration = Duration::from_secs(1);
-const HOUR: Duration = Duration::from_secs(3_600);
-
-fn a_second(_: &Task) -> (Duration, Outcome) {
-    (SECOND, Outcome::Success)
-}
-
 /// A queue with groups, and tasks of these groups.
 pub(super) async fn world(
     script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static,
@@ -172,13 +165,7 @@ async fn group_opens_by_itself_at_the_end_of_its_pause() {
 #[tokio::test(start_paused = true)]
 async fn busy_response_with_a_time_closes_only_its_group() {
     let script = |task: &Task| match task.task_id.group() {
-        "a" if task.total_attempts == 1 => {
-            let busy = Outcome::Busy {
-                retry_after: Some(20 * SECOND),
-                reason: "HTTP 429".to_owned(),
-            };
-            (Duration::ZERO, busy)
-        }
+        "a" if task.total_attempts == 1 => (Duration::ZERO, busy_for(20 * SECOND)),
         _ => (SECOND, Outcome::Success),
     };
     let world = world(script, concurrency(1), &[("a", 30), ("b", 30)]).await;
@@ -251,11 +238,7 @@ async fn tasks_of_a_crashed_processor_count_as_running() {
 #[tokio::test(start_paused = true)]
 async fn task_whose_settlement_failed_counts_as_running_even_in_the_next_turn() {
     let world = world(|_| at_once(), concurrency(1), &[("a", 5)]).await;
-    let failing = |step: &'static str| match step {
-        "settle" => Fault::Invalid,
-        _ => Fault::None,
-    };
-    let store = Arc::new(FaultyStore::new(world.store.clone(), failing));
+    let store = world.failing("settle", Fault::Invalid);
     let summary = world.turn_on(store).await.unwrap();
     // The second one started when the lease of the first had expired.
     assert_eq!((live(&world, "a"), summary.taken), (1, 2), "{summary:?}");
@@ -268,11 +251,7 @@ async fn task_whose_settlement_failed_counts_as_running_even_in_the_next_turn() 
 #[tokio::test(start_paused = true)]
 async fn lease_is_not_released_if_what_was_learned_cannot_be_written() {
     let world = world(|_| at_once(), every(100 * SECOND), &[("a", 5)]).await;
-    let failing = |step: &'static str| match step {
-        "learn_groups" => Fault::LostRequest,
-        _ => Fault::None,
-    };
-    let store = Arc::new(FaultyStore::new(world.store.clone(), failing));
+    let store = world.failing("learn_groups", Fault::LostRequest);
     let failed = world.turn_on(store).await;
     assert!(failed.is_err());
     let control = lifo_queue::store::ControlStore::control(&*world.store)

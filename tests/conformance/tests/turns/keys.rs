@@ -3,25 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use conformance::{NOW, new_task};
+use conformance::state;
 use lifo_queue::runner::Outcome;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{Order, TaskStore};
-use lifo_queue::task::{Keyed, NewTask, Place, Task, TaskStatus, Version};
+use lifo_queue::task::{Place, Task, TaskStatus, Version};
 use tokio::time::sleep;
 
-use super::world::{World, at_once};
-
-fn state(key: &str, sequence: u64, place: Place) -> NewTask {
-    NewTask {
-        keyed: Some(Keyed {
-            version: Version::by_sequence(sequence),
-            place,
-            written: NOW,
-        }),
-        ..new_task(key, i64::try_from(sequence).unwrap())
-    }
-}
+use super::world::{World, at_once, retry};
 
 async fn put(store: &MemoryStore, key: &str, sequence: u64) {
     store
@@ -69,9 +58,7 @@ async fn overtaken_state_is_superseded_instead_of_retried() {
     let (world, ran) =
         remembering(
             |task| match task.version.as_ref().and_then(Version::sequence) {
-                Some(1) => Outcome::Retry {
-                    reason: "broken".into(),
-                },
+                Some(1) => retry(),
                 _ => Outcome::Success,
             },
         );

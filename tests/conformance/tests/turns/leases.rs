@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use conformance::NOW;
-use lifo_queue::process::{Exit, Invocation, Processor};
+use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
-use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use simulator::faulty::{Fault, FaultyStore};
 
@@ -33,14 +33,8 @@ async fn a_settlement_is_retried_while_the_lease_lasts() {
 
 #[tokio::test(start_paused = true)]
 async fn return_is_retried_while_the_lease_lasts() {
-    let reason = "HTTP 500".to_owned();
-    let world = World::new(move |task| match task.attempt {
-        1 => (
-            Duration::ZERO,
-            Outcome::Retry {
-                reason: reason.clone(),
-            },
-        ),
+    let world = World::new(|task| match task.attempt {
+        1 => (Duration::ZERO, retry()),
         _ => at_once(),
     });
     let world = world.with_tasks(1).await;
@@ -57,20 +51,10 @@ async fn settlement_retries_end_before_the_deadline_of_the_turn() {
     let mut world = World::new(|_| (Duration::from_secs(15), Outcome::Success));
     world.settings.task_timeout = Duration::from_secs(20);
     let world = world.with_tasks(1).await;
-    let processor = Processor::new(
-        throttled(&world, "settle", Millis::MAX),
-        world.topics.clone(),
-        world.runner.clone(),
-        world.clock.clone(),
-        world.settings,
-    );
+    let store = world.failing("settle", Fault::Throttled);
     // The deadline is before the end of the lease.
     let deadline = NOW.plus(Duration::from_secs(32));
-    let invocation = Invocation {
-        message_id: "m1".into(),
-        deadline: Some(deadline),
-    };
-    let summary = processor.turn(invocation).await.unwrap();
+    let summary = world.turn_until(store, Some(deadline)).await.unwrap();
     assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
     assert_eq!(summary.store_errors, 1);
     let margin = deadline.since(world.clock.now());
@@ -124,21 +108,14 @@ async fn suspect_runs_alone_until_a_run_settles_it() {
             met.lock().unwrap().extend(ids);
         }
         let outcome = match (task.task_id.as_str(), task.total_attempts) {
-            ("t0020", 3) => Outcome::Busy {
-                retry_after: None,
-                reason: String::new(),
-            },
-            ("t0020", 4) => Outcome::Retry {
-                reason: "HTTP 500".into(),
-            },
+            ("t0020", 3) => BUSY,
+            ("t0020", 4) => retry(),
             _ => Outcome::Success,
         };
         (Duration::from_millis(300), outcome)
     });
     let world = world.with_tasks(200).await;
-    let mut suspect = world.record("t0020");
-    (suspect.attempts, suspect.total_attempts) = (2, 2);
-    world.store.put(TaskId::from_stored("t0020"), suspect);
+    world.suspect("t0020");
     for _ in 0..3 {
         world.turn().await;
     }
@@ -153,18 +130,11 @@ async fn suspect_runs_alone_until_a_run_settles_it() {
 
 #[tokio::test(start_paused = true)]
 async fn retry_after_of_zero_waits_and_does_not_use_up_the_busy_returns() {
-    let retry_after = Some(Duration::ZERO);
     let last_run = Arc::new(Mutex::new(NOW));
     let (clock, run) = (TokioClock::starting_at(NOW), last_run.clone());
     let world = World::new(move |_| {
         *run.lock().unwrap() = clock.now();
-        (
-            Duration::ZERO,
-            Outcome::Busy {
-                retry_after,
-                reason: String::new(),
-            },
-        )
+        (Duration::ZERO, busy_for(Duration::ZERO))
     });
     let world = world.with_tasks(1).await;
     let summary = world.turn().await;
@@ -178,16 +148,7 @@ async fn retry_after_of_zero_waits_and_does_not_use_up_the_busy_returns() {
 #[tokio::test(start_paused = true)]
 async fn a_retry_after_is_honoured_beyond_the_longest_backoff() {
     for (asked, honoured) in [(600, 600), (86_400, 900)] {
-        let retry_after = Some(Duration::from_secs(asked));
-        let mut world = World::new(move |_| {
-            (
-                Duration::ZERO,
-                Outcome::Busy {
-                    retry_after,
-                    reason: String::new(),
-                },
-            )
-        });
+        let mut world = World::new(move |_| (Duration::ZERO, busy_for(asked * SECOND)));
         world.settings.backoff.max = Duration::from_secs(10);
         let world = world.with_tasks(1).await;
         world.turn().await;

@@ -5,35 +5,26 @@ use std::time::Duration;
 
 use lifo_queue::control::{Author, OperatorLimit, OperatorRate};
 use lifo_queue::process::{Exit, RateLimit};
-use lifo_queue::runner::Outcome;
 use lifo_queue::store::ControlStore;
-use lifo_queue::task::Task;
 use lifo_queue::time::Clock;
 
 use super::world::*;
 
-const SECOND: Duration = Duration::from_secs(1);
-const HOUR: Duration = Duration::from_secs(3_600);
-
-fn healthy(_: &Task) -> (Duration, Outcome) {
-    (SECOND, Outcome::Success)
-}
-
 /// Limits starts for `time`, to `rate` starts per second and `concurrency` tasks; 0 leaves the
 /// setting.
 async fn limit(world: &World, rate: u32, concurrency: u16, time: Duration) {
+    let interval = (rate > 0).then(|| SECOND / rate);
+    limit_to(world, interval, concurrency, time).await;
+}
+
+async fn limit_to(world: &World, interval: Option<Duration>, concurrency: u16, time: Duration) {
     let now = world.clock.now();
     let limit = OperatorLimit {
         concurrency: NonZeroU16::new(concurrency),
-        rate: (rate > 0).then(|| OperatorRate {
-            interval: SECOND / rate,
-        }),
+        rate: interval.map(|interval| OperatorRate { interval }),
         until: now.plus(time),
         reason: "migration".to_owned(),
-        by: Author {
-            name: "an operator".to_owned(),
-            at: now,
-        },
+        by: Author::processor(now),
     };
     world.operator().limit(Some(limit)).await.unwrap();
 }
@@ -47,7 +38,7 @@ async fn starts_in(world: &World, time: Duration) -> usize {
 #[tokio::test(start_paused = true)]
 async fn limit_applies_within_a_heartbeat_and_off_ends_it() {
     for (rate, concurrency, allowed) in [(2, 0, 38..=42), (0, 3, 57..=63), (2, 1, 19..=21)] {
-        let world = World::with_breaker(healthy).with_tasks(1_000).await;
+        let world = World::with_breaker(a_second).with_tasks(1_000).await;
         let heartbeat = world.settings.heartbeat;
         let operate = async {
             tokio::time::sleep(7 * SECOND).await;
@@ -66,7 +57,7 @@ async fn limit_applies_within_a_heartbeat_and_off_ends_it() {
 
 #[tokio::test(start_paused = true)]
 async fn limit_above_the_settings_has_no_effect() {
-    let mut world = World::new(healthy);
+    let mut world = World::new(a_second);
     world.settings.rate = Some(RateLimit {
         interval: SECOND / 4,
         burst: NonZeroU32::MIN,
@@ -87,20 +78,7 @@ async fn limit_ends_by_itself_at_its_time() {
             burst: NonZeroU32::MIN,
         });
         let world = world.with_tasks(20).await;
-        let now = world.clock.now();
-        let slow = OperatorLimit {
-            concurrency: None,
-            rate: Some(OperatorRate {
-                interval: 600 * SECOND,
-            }),
-            until: now.plus(17 * SECOND),
-            reason: "migration".to_owned(),
-            by: Author {
-                name: "an operator".to_owned(),
-                at: now,
-            },
-        };
-        world.operator().limit(Some(slow)).await.unwrap();
+        limit_to(&world, Some(600 * SECOND), 0, 17 * SECOND).await;
         let starts = async {
             let limited = starts_in(&world, Duration::from_millis(16_999)).await;
             (limited, starts_in(&world, 6 * SECOND).await)
@@ -112,7 +90,7 @@ async fn limit_ends_by_itself_at_its_time() {
 
 #[tokio::test(start_paused = true)]
 async fn worst_case_of_a_limit_is_stored_before_the_first_start() {
-    let world = World::new(healthy).with_tasks(100).await;
+    let world = World::new(a_second).with_tasks(100).await;
     limit(&world, 5, 0, HOUR).await;
     let began = world.clock.now();
     let died = tokio::time::timeout(Duration::from_millis(1), world.turn()).await;

@@ -5,24 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lifo_queue::runner::Outcome;
-use lifo_queue::sweep::{SweepReport, SweepSettings, Sweeper};
-use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::sweep::{SweepReport, Sweeper};
+use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use tokio::sync::Notify;
 
 use super::world::*;
 
 pub(crate) async fn sweep(world: &World) -> SweepReport {
-    let settings = SweepSettings {
-        default_ttl: world.settings.default_ttl,
-        expiry_bound: None,
-        overload_reach: world.settings.codel.map(|codel| codel.reach()),
-        max_attempts: world.settings.max_attempts,
-        backoff: world.settings.backoff,
-        failure_retention: world.settings.retention.failure,
-        groups: false,
-        clock_skew: world.settings.clock_skew,
-    };
+    let settings = simulator::deployed::sweep(&world.settings);
     let (store, clock) = (world.store.clone(), world.clock.clone());
     let sweeper = Sweeper::new(store, world.waker(), clock, settings);
     sweeper.sweep("sweep").await.unwrap()
@@ -98,10 +89,7 @@ async fn task_with_two_expired_leases_runs_alone() {
     });
     let world = world.with_tasks(60).await;
     for id in ["t0020", "t0040", "t0041"] {
-        let mut suspect = world.record(id);
-        suspect.attempts = 2;
-        suspect.total_attempts = 2;
-        world.store.put(TaskId::from_stored(id), suspect);
+        world.suspect(id);
     }
     let summary = world.turn().await;
     assert_eq!(summary.succeeded, 60);

@@ -41,12 +41,9 @@ async fn a_newer_task_overtakes_the_backlog_at_the_next_free_slot() {
 
 #[tokio::test(start_paused = true)]
 async fn turn_waits_only_for_tasks_that_are_due_within_it() {
-    let retry = Outcome::Retry {
-        reason: "not yet".into(),
-    };
     let clock = TokioClock::starting_at(NOW);
     let world = World::new(move |_| match clock.now() {
-        now if now < NOW.plus(Duration::from_millis(1)) => (Duration::ZERO, retry.clone()),
+        now if now < NOW.plus(Duration::from_millis(1)) => (Duration::ZERO, retry()),
         _ => at_once(),
     });
     let world = world.with_tasks(2).await;

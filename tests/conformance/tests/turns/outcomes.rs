@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use conformance::NOW;
 use lifo_queue::notify::WakeReason;
-use lifo_queue::process::{Exit, Invocation, Processor};
+use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
 use lifo_queue::task::{Task, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis, TokioClock};
@@ -34,11 +34,8 @@ async fn a_panic_and_a_time_out_cost_one_task_one_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_poison_task_ends_as_failure_after_its_attempts() {
-    let retry = Outcome::Retry {
-        reason: "HTTP 500".into(),
-    };
-    let mut world = World::new(move |task| match task.task_id.as_str() {
-        "t0000" => (Duration::ZERO, retry.clone()),
+    let mut world = World::new(|task| match task.task_id.as_str() {
+        "t0000" => (Duration::ZERO, retry()),
         _ => at_once(),
     });
     world.settings.backoff.max = Duration::from_secs(2);
@@ -79,13 +76,7 @@ async fn a_busy_downstream_slows_the_processor_and_costs_no_attempts() {
         let now = clock.now();
         running.retain(|_, until| *until > now);
         if running.len() >= 3 {
-            return (
-                Duration::ZERO,
-                Outcome::Busy {
-                    retry_after: None,
-                    reason: String::new(),
-                },
-            );
+            return (Duration::ZERO, BUSY);
         }
         running.insert(
             task.task_id.to_string(),
@@ -110,10 +101,7 @@ async fn a_busy_downstream_slows_the_processor_and_costs_no_attempts() {
 
 #[tokio::test(start_paused = true)]
 async fn downstream_that_rejects_several_tasks_pauses_the_queue() {
-    let rejecting = Outcome::Rejecting {
-        reason: "HTTP 403".into(),
-    };
-    let world = World::new(move |_| (Duration::from_secs(1), rejecting.clone()));
+    let world = World::new(|_| (SECOND, rejecting()));
     let world = world.with_tasks(50).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
@@ -133,12 +121,7 @@ async fn downstream_that_rejects_several_tasks_pauses_the_queue() {
 #[tokio::test(start_paused = true)]
 async fn one_rejected_task_does_not_pause_the_queue() {
     let world = World::new(|task| match task.task_id.as_str() {
-        "t0003" => (
-            Duration::ZERO,
-            Outcome::Rejecting {
-                reason: "HTTP 404".into(),
-            },
-        ),
+        "t0003" => (Duration::ZERO, rejecting()),
         _ => at_once(),
     });
     let world = world.with_tasks(20).await;
@@ -155,41 +138,18 @@ async fn tasks_running_at_the_deadline_are_returned() {
     world.settings.deadline_margin = Duration::ZERO;
     world.settings.turn = Duration::from_secs(5);
     let world = world.with_tasks(3).await;
-    let processor = Processor::new(
-        world.store.clone(),
-        world.topics.clone(),
-        world.runner.clone(),
-        world.clock.clone(),
-        world.settings,
-    );
-    let invocation = Invocation {
-        message_id: "m1".into(),
-        deadline: None,
-    };
-    let summary = processor.turn(invocation).await.unwrap();
+    let store = world.store.clone();
+    let summary = world.turn_until(store, None).await.unwrap();
     assert_eq!(
         summary.succeeded, 3,
         "without a deadline every run is awaited: {summary:?}"
     );
 
-    let world = World::new(|_| (Duration::from_secs(500), Outcome::Success))
-        .with_tasks(3)
-        .await;
-    let mut settings = *SETTINGS;
-    settings.task_timeout = Duration::from_secs(80);
-    let processor = Processor::new(
-        world.store.clone(),
-        world.topics.clone(),
-        world.runner.clone(),
-        world.clock.clone(),
-        settings,
-    );
-    let deadline = Some(NOW.plus(Duration::from_secs(91)));
-    let invocation = Invocation {
-        message_id: "m1".into(),
-        deadline,
-    };
-    let summary = processor.turn(invocation).await.unwrap();
+    let mut world = World::new(|_| (Duration::from_secs(500), Outcome::Success));
+    world.settings.task_timeout = Duration::from_secs(80);
+    let world = world.with_tasks(3).await;
+    let (store, deadline) = (world.store.clone(), NOW.plus(Duration::from_secs(91)));
+    let summary = world.turn_until(store, Some(deadline)).await.unwrap();
     assert_eq!((summary.taken, summary.retried), (3, 3), "{summary:?}");
     assert_eq!(world.count(TaskStatus::Pending), 3);
     assert!(world.clock.now() <= NOW.plus(Duration::from_secs(81)));
@@ -225,11 +185,8 @@ async fn lost_acknowledgements_cause_no_second_run() {
 #[tokio::test(start_paused = true)]
 async fn failed_settlement_is_counted_as_a_store_error() {
     let world = World::new(|_| at_once()).with_tasks(1).await;
-    let deaf = FaultyStore::new(world.store.clone(), |operation| match operation {
-        "settle" => Fault::LostRequest,
-        _ => Fault::None,
-    });
-    let summary = world.turn_on(Arc::new(deaf)).await.unwrap();
+    let deaf = world.failing("settle", Fault::LostRequest);
+    let summary = world.turn_on(deaf).await.unwrap();
     assert_eq!(
         (summary.succeeded, summary.store_errors),
         (0, 1),

@@ -5,9 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use conformance::NOW;
+use conformance::{NOW, pause};
 use lifo_queue::control::Pause;
-use lifo_queue::operate::Operator;
 use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
 use lifo_queue::store::{ControlStore, Written};
@@ -18,22 +17,7 @@ use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::*;
 
-const BUSY: Outcome = Outcome::Busy {
-    retry_after: None,
-    reason: String::new(),
-};
-
-fn rejecting() -> Outcome {
-    Outcome::Rejecting {
-        reason: "HTTP 404".to_owned(),
-    }
-}
-
 impl World {
-    pub(crate) fn operator(&self) -> Operator {
-        Operator::new(self.store.clone(), self.waker(), self.clock.clone())
-    }
-
     async fn paused_for(&self) -> Duration {
         let control = self.store.control().await.unwrap();
         control.paused_until.unwrap().since(self.clock.now())
@@ -92,11 +76,7 @@ async fn recovered_downstream_gets_full_concurrency() {
 
 #[tokio::test(start_paused = true)]
 async fn pause_lasts_for_the_retry_after_of_a_busy_downstream() {
-    let busy = Outcome::Busy {
-        retry_after: Some(Duration::from_secs(120)),
-        reason: String::new(),
-    };
-    let world = World::new(move |_| (Duration::ZERO, busy.clone()))
+    let world = World::new(|_| (Duration::ZERO, busy_for(120 * SECOND)))
         .with_tasks(50)
         .await;
     let summary = world.turn().await;
@@ -177,10 +157,8 @@ async fn resume_during_the_end_of_a_paused_turn_wakes_the_queue() {
 async fn turn_without_a_settled_task_keeps_the_busy_pause_count() {
     let world = World::new(|_| at_once());
     let pause = Pause {
-        until: NOW.plus(Duration::from_secs(30)),
-        reason: "busy".to_owned(),
         busy: true,
-        by: None,
+        ..pause(NOW.plus(30 * SECOND))
     };
     world.store.pause(&pause).await.unwrap();
     tokio::time::sleep(Duration::from_secs(30)).await;

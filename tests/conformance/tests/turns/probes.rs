@@ -7,7 +7,6 @@ use std::time::Duration;
 use conformance::{NOW, new_task};
 use lifo_queue::control::OpenBreaker;
 use lifo_queue::process::Exit;
-use lifo_queue::runner::Outcome;
 use lifo_queue::store::TaskStore;
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, Millis, TokioClock};
@@ -116,15 +115,8 @@ async fn probes_wait_as_long_as_a_busy_downstream_asks() {
     let world = World::with_breaker(move |_| {
         let now = clock.now();
         seen.lock().unwrap().push(now);
-        let retry_after = Some(Duration::from_secs(5));
         match now < NOW.plus(Duration::from_secs(22)) {
-            true => (
-                Duration::ZERO,
-                Outcome::Busy {
-                    retry_after,
-                    reason: String::new(),
-                },
-            ),
+            true => (Duration::ZERO, busy_for(5 * SECOND)),
             false => at_once(),
         }
     });

@@ -69,10 +69,7 @@ async fn crashed_processor_leaves_no_full_bucket() {
 
 #[tokio::test(start_paused = true)]
 async fn slow_rate_does_not_hide_turns_without_progress() {
-    let retry = || Outcome::Retry {
-        reason: "down".into(),
-    };
-    let mut world = World::new(move |_| (Duration::ZERO, retry()));
+    let mut world = World::new(|_| (Duration::ZERO, retry()));
     world.settings.rate = Some(RateLimit {
         interval: Duration::from_secs(90),
         burst: NonZeroU32::MIN,

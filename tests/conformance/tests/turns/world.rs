@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use conformance::{NOW, RETENTION, new_task};
 use lifo_queue::control::{IdleTurns, OpenBreaker};
+use lifo_queue::operate::Operator;
 use lifo_queue::process::{
     BreakerSettings, FailedTurn, Invocation, ProcessSettings, Processor, TurnSummary,
 };
@@ -15,6 +16,7 @@ use lifo_queue::store::{ControlStore, QueueStore, TaskStore};
 use lifo_queue::task::{Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use lifo_queue::wake::Waker;
+use simulator::faulty::{Fault, FaultyStore};
 use simulator::topics::Topics;
 
 /// The deployed defaults, except for settings that would make the tests long. The circuit breaker
@@ -31,6 +33,9 @@ pub(crate) const BREAKER: BreakerSettings = BreakerSettings {
     max_returns: 500,
 };
 
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const HOUR: Duration = Duration::from_secs(3_600);
+
 pub(crate) type Script = Box<dyn Fn(&Task) -> (Duration, Outcome) + Send + Sync>;
 
 /// A runner that follows a script and records the order of starts.
@@ -46,6 +51,30 @@ impl TaskRunner for Scripted {
         let (duration, outcome) = (self.script)(task);
         tokio::time::sleep(duration).await;
         outcome
+    }
+}
+
+pub(crate) const BUSY: Outcome = Outcome::Busy {
+    retry_after: None,
+    reason: String::new(),
+};
+
+pub(crate) fn busy_for(retry_after: Duration) -> Outcome {
+    Outcome::Busy {
+        retry_after: Some(retry_after),
+        reason: "HTTP 429".to_owned(),
+    }
+}
+
+pub(crate) fn retry() -> Outcome {
+    Outcome::Retry {
+        reason: "HTTP 500".to_owned(),
+    }
+}
+
+pub(crate) fn rejecting() -> Outcome {
+    Outcome::Rejecting {
+        reason: "HTTP 403".to_owned(),
     }
 }
 
@@ -114,9 +143,34 @@ impl World {
         }
     }
 
+    /// Marks the task as if two of its leases had expired, so that it must run alone.
+    pub(crate) fn suspect(&self, id: &str) {
+        let mut suspect = self.record(id);
+        (suspect.attempts, suspect.total_attempts) = (2, 2);
+        self.store.put(TaskId::from_stored(id), suspect);
+    }
+
+    /// The store, on which each call of this operation has this fault.
+    pub(crate) fn failing(&self, operation: &'static str, fault: Fault) -> Arc<FaultyStore> {
+        let script = move |step| match step == operation {
+            true => fault,
+            false => Fault::None,
+        };
+        Arc::new(FaultyStore::new(self.store.clone(), script))
+    }
+
     pub(crate) async fn turn_on(
         &self,
         store: Arc<dyn QueueStore>,
+    ) -> Result<TurnSummary, FailedTurn> {
+        let deadline = self.clock.now().plus(Duration::from_secs(120));
+        self.turn_until(store, Some(deadline)).await
+    }
+
+    pub(crate) async fn turn_until(
+        &self,
+        store: Arc<dyn QueueStore>,
+        deadline: Option<Millis>,
     ) -> Result<TurnSummary, FailedTurn> {
         let processor = Processor::new(
             store,
@@ -125,7 +179,6 @@ impl World {
             self.clock.clone(),
             self.settings,
         );
-        let deadline = Some(self.clock.now().plus(Duration::from_secs(120)));
         processor
             .turn(Invocation {
                 message_id: "m1".into(),
@@ -176,6 +229,10 @@ impl World {
         self.store.release(&release).await.unwrap();
     }
 
+    pub(crate) fn operator(&self) -> Operator {
+        Operator::new(self.store.clone(), self.waker(), self.clock.clone())
+    }
+
     pub(crate) fn waker(&self) -> Waker {
         let marker = SETTINGS.notification_marker;
         Waker::new(
@@ -189,4 +246,9 @@ impl World {
 
 pub(crate) fn at_once() -> (Duration, Outcome) {
     (Duration::ZERO, Outcome::Success)
+}
+
+/// A run that succeeds after a second.
+pub(crate) fn a_second(_: &Task) -> (Duration, Outcome) {
+    (SECOND, Outcome::Success)
 }
