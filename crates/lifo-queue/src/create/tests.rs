@@ -1,6 +1,5 @@
 use super::*;
 use crate::store::memory::MemoryStore;
-use crate::task::TaskStatus;
 use crate::time::{EpochSeconds, Millis};
 
 const NOW: i64 = 1_800_000_000_001;
@@ -133,26 +132,6 @@ async fn delayed_task_is_due_after_its_delay_and_before_its_expiry() {
 }
 
 #[tokio::test]
-async fn task_expiry_is_stored_in_epoch_seconds() {
-    let store = Arc::new(MemoryStore::new());
-    let specs = [
-        json!({"taskId": "default"}),
-        json!({"taskId": "short", "ttlSeconds": 10}),
-    ];
-    creator(&store).create(&specs).await;
-    let record = |id| store.record(&TaskId::from_stored(id)).unwrap();
-    assert_eq!(
-        record("default").ttl,
-        Ttl::Seconds(EpochSeconds(1_800_000_001 + 3_600))
-    );
-    assert_eq!(
-        record("short").ttl,
-        Ttl::Seconds(EpochSeconds(1_800_000_011))
-    );
-    assert_eq!(record("short").status, TaskStatus::Pending);
-}
-
-#[tokio::test]
 async fn last_state_of_a_key_wins_and_invalid_keys_are_rejected() {
     let store = Arc::new(MemoryStore::new());
     let specs = [
@@ -196,22 +175,6 @@ async fn last_state_of_a_key_wins_and_invalid_keys_are_rejected() {
         assert!(failed.error.contains(words), "{}", failed.error);
         assert!(!failed.retryable);
     }
-}
-
-/// One by one, 10,000 writes would take longer than the function may run.
-#[tokio::test]
-async fn only_the_newest_state_of_a_key_in_a_request_is_written() {
-    let store = Arc::new(MemoryStore::new());
-    let specs: Vec<_> = (0..MAX_TASKS)
-        .map(|n| json!({"key": "k", "payload": n}))
-        .collect();
-    let report = creator(&store).create(&specs).await;
-    assert_eq!(report.created.len(), 1);
-    assert_eq!(report.created[0].index, MAX_TASKS - 1);
-    assert_eq!(report.superseded(), MAX_TASKS as u64 - 1);
-    let record = store.record(&TaskId::from_stored("k")).unwrap();
-    assert_eq!(record.payload, Some(json!(MAX_TASKS - 1)));
-    assert_eq!(record.superseded, 0, "no state in the table was replaced");
 }
 
 #[tokio::test]

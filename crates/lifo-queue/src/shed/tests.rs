@@ -66,14 +66,6 @@ async fn without_a_sink_every_task_is_counted_by_its_status() {
 }
 
 #[tokio::test]
-async fn tasks_that_the_sink_accepts_are_counted() {
-    let tasks = [task("a"), taken("b")];
-    let (report, brought) = count(&[], &tasks).await;
-    assert_eq!((report.pending, report.taken), (1, 1));
-    assert_eq!((report.again_from, brought), (None, vec![2]));
-}
-
-#[tokio::test]
 async fn counting_stops_at_the_first_task_that_the_sink_rejects() {
     let tasks = [task("a"), taken("b"), task("c"), task("d")];
     let (report, _) = count(&[1, 3], &tasks).await;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::time::{EpochSeconds, Millis};
+use crate::time::Millis;
 
 const SENT: Millis = Millis(1_800_000_000_000);
 
@@ -30,34 +30,14 @@ fn delivery(body: &str) -> Delivery {
     }
 }
 
-#[test]
-fn single_task_has_the_id_and_the_time_of_its_message() {
-    let contents = delivery(r#" {"payload": {"n": 1}}"#);
-    let contents = read(&contents, &settings(), crate::time::Millis(0));
-    assert_eq!(contents.wrong, []);
-    let [task] = &contents.tasks[..] else {
-        panic!("{contents:?}")
-    };
-    assert_eq!((task.id.as_str(), task.created), ("m1", SENT));
-    assert_eq!(task.expires_at, EpochSeconds(1_800_000_000 + 3_600));
-    assert_eq!(task.payload, Some(json!({"n": 1})));
-}
-
-#[test]
-fn producers_id_and_time_override_those_of_the_message() {
-    let body = r#"{"taskId": "d17", "taskCreated": 1799999990000, "ttlSeconds": 60}"#;
-    let contents = delivery(body);
-    let contents = read(&contents, &settings(), crate::time::Millis(0));
-    let task = &contents.tasks[0];
-    assert_eq!(task.id.as_str(), "d17");
-    assert_eq!(task.created, Millis(1_799_999_990_000));
-    assert_eq!(task.expires_at, EpochSeconds(1_799_999_990 + 60));
+fn contents(message: &Delivery) -> Contents<'_> {
+    read(message, &settings(), Millis(0))
 }
 
 #[test]
 fn array_tasks_are_numbered_by_position_even_beside_invalid_ones() {
     let message = delivery(r#"[{}, 7, {"taskId": "own"}, {"ttlSeconds": 0}, {}]"#);
-    let contents = read(&message, &settings(), crate::time::Millis(0));
+    let contents = contents(&message);
     let ids: Vec<_> = contents.tasks.iter().map(|task| task.id.as_str()).collect();
     assert_eq!(ids, ["m1#0", "own", "m1#4"]);
     let letter = dead_letter(&message, &contents.wrong);
@@ -75,17 +55,10 @@ fn array_tasks_are_numbered_by_position_even_beside_invalid_ones() {
     assert_eq!(letter.message_id, "m1");
 }
 
-#[test]
-fn empty_array_has_no_tasks_and_no_errors() {
-    let contents = delivery("[]");
-    let contents = read(&contents, &settings(), crate::time::Millis(0));
-    assert_eq!((contents.tasks.len(), contents.wrong.len()), (0, 0));
-}
-
 /// The dead-letter message of a body that is invalid as a whole.
 fn rejected(body: &str) -> DeadLetter {
     let message = delivery(body);
-    let contents = read(&message, &settings(), crate::time::Millis(0));
+    let contents = contents(&message);
     assert!(contents.tasks.is_empty(), "{contents:?}");
     let letter = dead_letter(&message, &contents.wrong);
     assert_eq!(letter.body, body);
@@ -125,13 +98,11 @@ fn reason_for_an_sns_envelope_names_raw_message_delivery() {
 #[test]
 fn a_reason_fits_an_attribute() {
     let message = delivery(&format!("[{}]", vec![r#"{"é": 1}"#; 400].join(",")));
-    let contents = read(&message, &settings(), crate::time::Millis(0));
-    let letter = dead_letter(&message, &contents.wrong);
+    let letter = dead_letter(&message, &contents(&message).wrong);
     assert!(letter.reason.len() <= MAX_REASON_BYTES);
     assert!(letter.reason.ends_with('…'));
     let message = delivery("{\"a\\nb\": 1}");
-    let contents = read(&message, &settings(), crate::time::Millis(0));
-    let letter = dead_letter(&message, &contents.wrong);
+    let letter = dead_letter(&message, &contents(&message).wrong);
     assert!(!letter.reason.contains('\n'), "{}", letter.reason);
 }
 
@@ -158,7 +129,7 @@ proptest! {
     #[test]
     fn every_element_is_a_task_or_is_kept_with_a_reason(body in bodies()) {
         let message = delivery(&body);
-        let contents = read(&message, &settings(), crate::time::Millis(0));
+        let contents = contents(&message);
         // Raw values, because an invalid number such as 1e999 makes only its element invalid.
         let elements = serde_json::from_str::<Vec<&RawValue>>(&body).map_or(1, |e| e.len());
         prop_assert_eq!(contents.tasks.len() + contents.wrong.len(), elements);
@@ -170,8 +141,8 @@ proptest! {
             let letter = dead_letter(&message, &contents.wrong);
             prop_assert!(!letter.reason.is_empty() && letter.reason.len() <= MAX_REASON_BYTES);
             // The dead-letter message can be parsed, and has the same number of invalid elements.
-            let again = delivery(&letter.body);
-            let again = read(&again, &settings(), crate::time::Millis(0));
+            let message = delivery(&letter.body);
+            let again = super::tests::contents(&message);
             prop_assert_eq!(again.wrong.len(), contents.wrong.len());
             prop_assert_eq!(again.tasks.len(), 0);
         }
@@ -181,8 +152,7 @@ proptest! {
     fn redelivered_message_has_the_same_task_ids(body in bodies()) {
         let ids = |receives| {
             let message = Delivery { receives, ..delivery(&body) };
-            let contents = read(&message, &settings(), crate::time::Millis(0));
-            contents.tasks.into_iter().map(|task| task.id).collect::<Vec<_>>()
+            contents(&message).tasks.into_iter().map(|task| task.id).collect::<Vec<_>>()
         };
         prop_assert_eq!(ids(1), ids(2));
     }
@@ -199,7 +169,7 @@ fn group_of_the_message_is_the_default_in_a_queue_with_groups_only() {
             groups,
             ..settings()
         };
-        let contents = read(&message, &settings, crate::time::Millis(0));
+        let contents = read(&message, &settings, Millis(0));
         let tasks = contents.tasks.iter().map(|task| task.id.to_string());
         let letter = dead_letter(&message, &contents.wrong);
         assert_eq!(letter.group.as_deref(), Some(group));

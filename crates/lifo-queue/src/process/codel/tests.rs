@@ -56,11 +56,3 @@ fn overload_ends_after_a_target_time_with_free_slots() {
     assert!(!codel.found_nothing(Millis(13_000)));
     assert_eq!(codel.overloaded_for(Millis(20_000)).as_millis(), 2_999);
 }
-
-#[test]
-fn without_settings_there_is_no_overload() {
-    let mut codel = Codel::new(None, Some(Millis(1)), Millis(10_000));
-    codel.found(Millis(99_900), Millis(100_000));
-    assert_eq!((codel.since(), codel.reach()), (None, None));
-    assert!(!codel.found_nothing(Millis(100_000)));
-}

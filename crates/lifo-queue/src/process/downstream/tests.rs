@@ -9,18 +9,22 @@ fn id(number: usize) -> TaskId {
     TaskId::from_stored(format!("task-{number:03}"))
 }
 
-/// A ledger of the deployed settings. Its turn starts tasks until 100 s.
-fn ledger(concurrency: u16) -> Ledger {
+/// The deployed settings.
+pub(super) fn settings() -> ProcessSettings {
     let contract = include_str!("../../../../../tests/contract.json");
     let contract: Value = serde_json::from_str(contract).unwrap();
     let settings = contract["settings"]["defaults"]["process-tasks"].clone();
-    let settings: ProcessSettings = serde_json::from_value(settings).unwrap();
+    serde_json::from_value(settings).unwrap()
+}
+
+/// A ledger of the deployed settings. Its turn starts tasks until 100 s.
+fn ledger(concurrency: u16) -> Ledger {
     let limits = Limits {
         concurrency,
         rate: None,
     };
     let control = Control::default();
-    Ledger::new(&settings, limits, &control, Millis(100_000), Millis(0))
+    Ledger::new(&settings(), limits, &control, Millis(100_000), Millis(0))
 }
 
 /// Ends a run.
@@ -122,17 +126,4 @@ fn failed_probes_pause_the_queue_only_after_a_long_outage() {
         run(&mut ledger, 10, Signal::Unavailable, late + probe * 5_000);
     }
     assert!(ledger.pause_due(Millis(late + 40_000)).is_some());
-}
-
-#[test]
-fn attempt_without_a_run_makes_room_for_the_next_probe() {
-    let mut ledger = ledger(8);
-    for task in 0..10 {
-        run(&mut ledger, task, Signal::Unavailable, 0);
-    }
-    assert!(ledger.attempt_started(&id(10)));
-    assert_eq!(ledger.start(1, Millis(1_000)), Start::Wait(Millis::MAX));
-    ledger.attempt_without_run(&id(10), Millis(1_000));
-    assert_eq!(ledger.start(0, Millis(1_000)), Start::Wait(Millis(1_250)));
-    assert_eq!(ledger.start(0, Millis(1_250)), Start::Probe);
 }

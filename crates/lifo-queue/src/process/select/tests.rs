@@ -60,21 +60,6 @@ fn a_newer_task_is_preferred_as_soon_as_the_page_is_old() {
 }
 
 #[test]
-fn tasks_in_backoff_do_not_hide_an_older_one() {
-    let mut index: Vec<_> = (1..=500)
-        .rev()
-        .map(|n| task(1_000 + n, Some(99_999)))
-        .collect();
-    index.push(task(5, None));
-    let mut selector = Selector::new(10, Order::NewestFirst, false);
-    assert_eq!(taken(&next_step(&mut selector, &index, Millis(2_000))), 5);
-    let Step::Exhausted(pass) = next_step(&mut selector, &index[..500], Millis(2_001)) else {
-        panic!("the pass is not over");
-    };
-    assert_eq!(pass.next_due, Some(Millis(99_999)));
-}
-
-#[test]
 fn pass_continues_at_its_cursor_even_if_the_index_is_slow() {
     let index: Vec<_> = (1..=5_000)
         .rev()

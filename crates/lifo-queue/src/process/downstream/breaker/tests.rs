@@ -61,17 +61,6 @@ fn ten_distinct_tasks_without_a_result_open_the_breaker() {
 }
 
 #[test]
-fn breaker_needs_more_tasks_without_a_result_than_slots() {
-    let mut breaker = breaker(50);
-    for task in 0..51 {
-        run(&mut breaker, task, Signal::Unavailable, 0);
-    }
-    assert_eq!(breaker.state(), None);
-    run(&mut breaker, 51, Signal::Unavailable, 0);
-    assert!(breaker.state().is_some());
-}
-
-#[test]
 fn ten_tasks_that_run_repeatedly_open_the_breaker_after_twice_the_runs() {
     let (mut ten, mut nine) = (breaker(10), breaker(10));
     for count in 0..23 {
@@ -234,20 +223,6 @@ fn every_second_probe_is_a_task_that_is_about_to_expire() {
     // Untried tasks may be on a later page.
     assert_eq!(breaker.choose(&due[..2], Some(1), false), None);
     assert_eq!(breaker.choose(&due[..2], Some(1), true), Some(1));
-}
-
-#[test]
-fn next_turn_probes_at_once_and_keeps_the_opening_time() {
-    let left = OpenBreaker {
-        since: Millis(5),
-        probes: 7,
-    };
-    let mut breaker = Breaker::new(Some(limits(8)), Some(left), Millis(60_000));
-    assert_eq!(breaker.state(), Some(left));
-    probe(&mut breaker, 1, Signal::Unavailable, 60_000);
-    assert_eq!(breaker.next_probe(), Some(Millis(64_000)));
-    let open_for = breaker.open_for(Millis(60_005));
-    assert_eq!(open_for, Some(Duration::from_secs(60)));
 }
 
 #[test]

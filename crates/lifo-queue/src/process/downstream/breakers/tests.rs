@@ -1,16 +1,6 @@
-use serde_json::Value;
-
 use super::*;
 use crate::process::downstream::RunNumber;
-
-fn breakers(left: Option<OpenBreaker>, now: i64) -> GroupBreakers {
-    let contract = include_str!("../../../../../../tests/contract.json");
-    let contract: Value = serde_json::from_str(contract).unwrap();
-    let settings = contract["settings"]["defaults"]["process-tasks"].clone();
-    let settings = serde_json::from_value(settings).unwrap();
-    let left = left.map(|left| ("a", left)).into_iter();
-    GroupBreakers::new(&settings, left, Millis(100_000_000), Millis(now))
-}
+use crate::process::downstream::tests::settings;
 
 /// A group whose runs end one after another.
 struct Runs {
@@ -20,7 +10,8 @@ struct Runs {
 
 impl Runs {
     fn new() -> Self {
-        let breakers = breakers(None, 0);
+        let none_open = std::iter::empty();
+        let breakers = GroupBreakers::new(&settings(), none_open, Millis(100_000_000), Millis(0));
         Self { breakers, runs: 0 }
     }
 
@@ -109,16 +100,4 @@ fn ledger_at_rest_is_forgotten_and_one_in_trouble_is_kept() {
     runs.end("c/1", busy, 0);
     let known = |name| runs.breakers.get(name).is_some();
     assert_eq!([known("a"), known("b"), known("c")], [false, true, true]);
-}
-
-#[test]
-fn open_breaker_of_a_group_continues_in_the_next_turn_with_one_probe() {
-    let left = OpenBreaker {
-        since: Millis(0),
-        probes: 3,
-    };
-    let breakers = breakers(Some(left), 5_000);
-    let ledger = breakers.get("a").unwrap();
-    assert_eq!(ledger.start(0, Millis(5_000)), Start::Probe);
-    assert_eq!(breakers.open("a"), Some(left));
 }

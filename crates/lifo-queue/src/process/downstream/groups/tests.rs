@@ -1,20 +1,11 @@
 use std::num::{NonZeroU16, NonZeroU32};
 
-use serde_json::Value;
-
 use super::learning::MAX_LEARNED;
 use super::*;
-use crate::control::{Author, GroupPause, OperatorLimit, OperatorRate};
+use crate::process::downstream::tests::settings;
 use crate::task::{Lease, LeaseToken};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-fn settings() -> ProcessSettings {
-    let contract = include_str!("../../../../../../tests/contract.json");
-    let contract: Value = serde_json::from_str(contract).unwrap();
-    let settings = contract["settings"]["defaults"]["process-tasks"].clone();
-    serde_json::from_value(settings).unwrap()
-}
 
 /// Groups with these limits; 0 for no limit. The rate is per 100 seconds, with a burst of two.
 fn limits(concurrency: u16, rate: u32) -> GroupSettings {
@@ -190,37 +181,6 @@ fn lease_of_a_task_in_an_unknown_state_counts_and_late_takes_do_not_start() {
     groups.take_until(at(5));
     assert_eq!(groups.closed_until("b", at(4)), None);
     assert!(groups.closed_until("b", at(5)).is_some());
-}
-
-#[test]
-fn override_replaces_the_settings_until_its_end() {
-    let mut groups = turn(limits(1, 0), GroupStates::default(), true, at(0));
-    let by = Author::processor(at(0));
-    let limit = OperatorLimit {
-        concurrency: NonZeroU16::new(3),
-        rate: Some(OperatorRate { interval: SECOND }),
-        until: at(100),
-        reason: String::new(),
-        by: by.clone(),
-    };
-    let pause = GroupPause {
-        until: at(50),
-        reason: String::new(),
-        by,
-    };
-    let overridden = |changes, limit, pause| GroupStates {
-        overrides: BTreeMap::from([("a".to_owned(), GroupOverride { limit, pause })]),
-        changes,
-        ..GroupStates::default()
-    };
-    groups.change(&overridden(1, Some(limit.clone()), Some(pause)));
-    assert_eq!(groups.closed_until("a", at(10)), Some(at(50)));
-    assert_eq!(groups.closed_until("b", at(10)), None);
-    groups.change(&overridden(2, Some(limit), None));
-    groups.started(&task("a/1"), at(10));
-    assert_eq!(groups.closed_until("a", at(10)), Some(at(11)));
-    assert_eq!(groups.closed_until("a", at(11)), None);
-    assert_eq!(groups.closed_until("a", at(100)), Some(Millis::MAX));
 }
 
 #[test]
