@@ -62,6 +62,26 @@ impl Failure for sns::BatchResultErrorEntry {
     }
 }
 
+/// Groups messages, in their order, into batches of SQS within the limits of number and bytes. A
+/// message above the limit is alone in its batch.
+pub fn batches<T>(
+    messages: impl IntoIterator<Item = T>,
+    bytes: impl Fn(&T) -> usize,
+) -> impl Iterator<Item = Vec<T>> {
+    let mut messages = messages.into_iter().peekable();
+    std::iter::from_fn(move || {
+        let mut batch = vec![messages.next()?];
+        let mut size = bytes(&batch[0]);
+        while let Some(next) =
+            messages.next_if(|next| batch.len() < MAX_MESSAGES && size + bytes(next) <= MAX_BYTES)
+        {
+            size += bytes(&next);
+            batch.push(next);
+        }
+        Some(batch)
+    })
+}
+
 /// The outcome of each entry of a batch, whose ids are 0, 1, and so on.
 ///
 /// The service has a result for each entry. An entry that the response does not mention was not

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use aws::batch::{self, MAX_BYTES, MAX_MESSAGES, Rejected, text};
+use aws::batch::{self, MAX_MESSAGES, Rejected, text};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{
@@ -59,19 +59,19 @@ impl SqsIngestQueue {
 
     /// Sends a batch. If no message was accepted, sends each one alone: the queue may be
     /// configured for smaller messages than SQS's maximum, and one of them may be too large.
-    async fn send(&self, batch: &[DeadLetter]) -> Vec<Result<(), NotDone>> {
-        let results = self.send_batch(batch).await;
+    async fn send(&self, batch: Vec<&DeadLetter>) -> Vec<Result<(), NotDone>> {
+        let results = self.send_batch(&batch).await;
         if batch.len() == 1 || results.iter().any(Result::is_ok) {
             return results;
         }
         let mut alone = Vec::with_capacity(batch.len());
         for letter in batch {
-            alone.extend(self.send_batch(std::slice::from_ref(letter)).await);
+            alone.extend(self.send_batch(&[letter]).await);
         }
         alone
     }
 
-    async fn send_batch(&self, batch: &[DeadLetter]) -> Vec<Result<(), NotDone>> {
+    async fn send_batch(&self, batch: &[&DeadLetter]) -> Vec<Result<(), NotDone>> {
         let entries = batch
             .iter()
             .enumerate()
@@ -112,10 +112,7 @@ impl SqsIngestQueue {
 #[async_trait]
 impl IngestQueue for SqsIngestQueue {
     async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
-        let mut sent = vec![];
-        for batch in batches(letters) {
-            sent.push(self.send(batch));
-        }
+        let sent: Vec<_> = batches(letters).map(|batch| self.send(batch)).collect();
         let results: Vec<_> = futures::stream::iter(sent)
             .buffered(PARALLEL)
             .collect()
@@ -171,26 +168,11 @@ fn entry(id: usize, letter: &DeadLetter) -> Result<SendMessageBatchRequestEntry,
         .build()
 }
 
-/// Splits the messages, in their order, into batches within SQS's limits of number and bytes.
-fn batches(letters: &[DeadLetter]) -> Vec<&[DeadLetter]> {
-    let bytes = |letter: &DeadLetter| {
+/// The messages in batches within SQS's limits.
+fn batches(letters: &[DeadLetter]) -> impl Iterator<Item = Vec<&DeadLetter>> {
+    batch::batches(letters, |letter| {
         letter.body.len() + letter.reason.len() + letter.message_id.len() + ATTRIBUTE_BYTES
-    };
-    let mut batches = vec![];
-    let mut rest = letters;
-    while !rest.is_empty() {
-        let mut size = 0;
-        let fits = |letter: &&DeadLetter| {
-            size += bytes(letter);
-            size <= MAX_BYTES
-        };
-        let most = &rest[..rest.len().min(MAX_MESSAGES)];
-        let fitting = most.iter().take_while(fits).count();
-        let (batch, others) = rest.split_at(fitting.max(1));
-        batches.push(batch);
-        rest = others;
-    }
-    batches
+    })
 }
 
 fn whole_seconds(duration: Duration) -> i32 {

@@ -14,6 +14,7 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 use aws_types::SdkConfig;
 use aws_types::region::Region;
+use serde_json::{Value, json};
 
 /// One prepared response: status, headers, body. With status 0 the connection breaks.
 pub(crate) type Prepared = (u16, Vec<(&'static str, &'static str)>, String);
@@ -23,12 +24,43 @@ pub(crate) fn response(status: u16, body: impl Into<String>) -> Prepared {
     (status, Vec::new(), body.into())
 }
 
+/// SQS's response to a batch: the ids of the accepted entries, and each rejected entry with its id,
+/// the sender's fault and a code.
+pub(crate) fn batch_response(taken: &[usize], rejected: &[(usize, bool, &str)]) -> Prepared {
+    let taken: Vec<_> = taken
+        .iter()
+        .map(|id| json!({"Id": id.to_string(), "MessageId": "m", "MD5OfMessageBody": "d"}))
+        .collect();
+    let rejected: Vec<_> = rejected
+        .iter()
+        .map(|(id, ours, code)| {
+            json!({"Id": id.to_string(), "SenderFault": ours, "Code": code, "Message": "because"})
+        })
+        .collect();
+    let body = json!({"Successful": taken, "Failed": rejected});
+    response(200, body.to_string())
+}
+
+/// SQS's rejection of a request.
+pub(crate) fn sqs_error(status: u16, code: &str) -> Prepared {
+    let body = json!({"__type": format!("com.amazonaws.sqs#{code}"), "message": "because"});
+    response(status, body.to_string())
+}
+
 /// A request that a client made.
 #[derive(Clone, Debug)]
 pub(crate) struct Made {
     pub(crate) uri: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
+}
+
+impl Made {
+    /// The entries of a batch of SQS.
+    pub(crate) fn entries(&self) -> Vec<Value> {
+        let request: Value = serde_json::from_str(&self.body).unwrap();
+        request["Entries"].as_array().unwrap().clone()
+    }
 }
 
 /// Returns the prepared responses in turn, then repeats the last one. Records the requests.
@@ -70,6 +102,13 @@ impl FakeAws {
             .region(Region::new("eu-west-1"))
             .http_client(http_client_fn(move |_, _| connector.clone()))
             .build()
+    }
+
+    /// A client without its own retries: each call is one request.
+    pub(crate) fn sqs(&self) -> aws_sdk_sqs::Client {
+        let config = aws_sdk_sqs::config::Builder::from(&self.config())
+            .retry_config(aws_sdk_sqs::config::retry::RetryConfig::disabled());
+        aws_sdk_sqs::Client::from_conf(config.build())
     }
 
     /// The requests so far.

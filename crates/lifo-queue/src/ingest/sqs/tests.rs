@@ -1,44 +1,32 @@
 //! Tests of the real client with prepared responses.
 
 use aws::error_chain;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::*;
-use crate::runner::fake_aws::{FakeAws, Made, Prepared, response};
+use crate::runner::fake_aws::{FakeAws, Prepared, batch_response, sqs_error};
 
 const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/ingest";
 const DEAD: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/dead";
 
 fn queue(responses: impl IntoIterator<Item = Prepared>) -> (SqsIngestQueue, FakeAws) {
     let aws = FakeAws::returning(responses);
-    // Without the client's own retries, each call is one request.
-    let config = aws_sdk_sqs::config::Builder::from(&aws.config())
-        .retry_config(aws_sdk_sqs::config::retry::RetryConfig::disabled())
-        .build();
-    let client = Client::from_conf(config);
-    (
-        SqsIngestQueue::new(client, QUEUE.to_owned(), DEAD.to_owned()),
-        aws,
-    )
+    let queue = SqsIngestQueue::new(aws.sqs(), QUEUE.to_owned(), DEAD.to_owned());
+    (queue, aws)
 }
 
 /// A response that accepts all entries of a batch except these.
 fn rejecting(rejected: &[usize]) -> Prepared {
-    let entry = |id: &usize| json!({"Id": id.to_string(), "SenderFault": true, "Code": "InvalidMessageContents", "Message": "because"});
-    let failed: Vec<_> = rejected.iter().map(entry).collect();
-    let taken = (0..10).filter(|id| !rejected.contains(id));
-    let taken =
-        taken.map(|id| json!({"Id": id.to_string(), "MessageId": "m", "MD5OfMessageBody": "0"}));
-    let taken: Vec<_> = taken.collect();
-    response(
-        200,
-        json!({"Successful": taken, "Failed": failed}).to_string(),
-    )
+    let taken: Vec<_> = (0..10).filter(|id| !rejected.contains(id)).collect();
+    let rejected: Vec<_> = rejected
+        .iter()
+        .map(|id| (*id, true, "InvalidMessageContents"))
+        .collect();
+    batch_response(&taken, &rejected)
 }
 
 fn too_long() -> Prepared {
-    let body = json!({"__type": "com.amazonaws.sqs#BatchRequestTooLong", "message": "because"});
-    response(400, body.to_string())
+    sqs_error(400, "BatchRequestTooLong")
 }
 
 fn letter(id: usize, bytes: usize) -> DeadLetter {
@@ -50,11 +38,6 @@ fn letter(id: usize, bytes: usize) -> DeadLetter {
     }
 }
 
-fn entries(made: &Made) -> Vec<Value> {
-    let request: Value = serde_json::from_str(&made.body).unwrap();
-    request["Entries"].as_array().unwrap().clone()
-}
-
 #[tokio::test]
 async fn dead_letter_queue_message_has_its_reason_and_source() {
     let (queue, aws) = queue([rejecting(&[])]);
@@ -63,7 +46,7 @@ async fn dead_letter_queue_message_has_its_reason_and_source() {
     let made = aws.made();
     let request: Value = serde_json::from_str(&made[0].body).unwrap();
     assert_eq!(request["QueueUrl"], DEAD);
-    let [entry] = &entries(&made[0])[..] else {
+    let [entry] = &made[0].entries()[..] else {
         panic!("{request}")
     };
     assert_eq!(entry["MessageBody"], "xxxxx");
@@ -86,15 +69,6 @@ async fn each_dead_letter_queue_message_has_its_own_result_across_batches() {
 }
 
 #[tokio::test]
-async fn dead_letter_queue_message_missing_from_the_response_counts_as_failed() {
-    let silent = response(200, json!({"Successful": [], "Failed": []}).to_string());
-    let (queue, _) = queue([silent]);
-    let results = queue.bury(&[letter(0, 5)]).await;
-    let error = error_chain::chain(&**results[0].as_ref().unwrap_err());
-    assert!(error.contains("NoResult"), "{error}");
-}
-
-#[tokio::test]
 async fn oversized_batch_is_sent_one_by_one_and_only_the_long_message_fails() {
     let letters = [letter(0, 5), letter(1, 5)];
     let (queue, aws) = queue([too_long(), rejecting(&[]), too_long()]);
@@ -106,15 +80,14 @@ async fn oversized_batch_is_sent_one_by_one_and_only_the_long_message_fails() {
 
 #[test]
 fn batch_has_at_most_ten_messages_and_one_mebibyte() {
-    let sizes =
-        |letters: &[DeadLetter]| batches(letters).iter().map(|b| b.len()).collect::<Vec<_>>();
+    let sizes = |letters: &[DeadLetter]| batches(letters).map(|b| b.len()).collect::<Vec<_>>();
     let small: Vec<_> = (0..21).map(|id| letter(id, 5)).collect();
     assert_eq!(sizes(&small), [10, 10, 1]);
     let large: Vec<_> = (0..3).map(|id| letter(id, 400_000)).collect();
     assert_eq!(sizes(&large), [2, 1]);
     // A message above the limit is sent alone, and SQS decides whether it accepts it.
-    assert_eq!(sizes(&[letter(0, MAX_BYTES), letter(1, 5)]), [1, 1]);
-    assert!(batches(&[]).is_empty());
+    assert_eq!(sizes(&[letter(0, batch::MAX_BYTES), letter(1, 5)]), [1, 1]);
+    assert!(sizes(&[]).is_empty());
 }
 
 #[tokio::test]
@@ -131,7 +104,7 @@ async fn postponed_messages_become_visible_after_whole_seconds() {
     assert_eq!(failed.len(), 1);
     let made = aws.made();
     assert_eq!(made.len(), 2);
-    let first = &entries(&made[0])[0];
+    let first = &made[0].entries()[0];
     assert_eq!(first["VisibilityTimeout"], 2);
     assert!(made.iter().all(|made| made.body.contains(QUEUE)));
     assert_eq!(whole_seconds(Duration::from_secs(50_000)), 43_200);

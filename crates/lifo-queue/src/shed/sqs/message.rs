@@ -1,6 +1,6 @@
 //! Converts each shed task to a message, and groups messages into batches.
 
-use aws::batch::{MAX_BYTES, MAX_MESSAGES};
+use aws::batch::{self, MAX_BYTES};
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use serde_json::{Value, json};
@@ -55,22 +55,9 @@ impl<'a> Message<'a> {
 
 /// The tasks as messages, in order, in batches within SQS's limits.
 pub(super) fn batches(tasks: &[ShedTask]) -> impl Iterator<Item = Vec<Message<'_>>> {
-    let mut messages = tasks
-        .iter()
-        .enumerate()
-        .map(|(index, task)| Message::new(index, task))
-        .peekable();
-    std::iter::from_fn(move || {
-        let mut batch = vec![messages.next()?];
-        let mut bytes = batch[0].bytes();
-        while let Some(next) =
-            messages.next_if(|next| batch.len() < MAX_MESSAGES && bytes + next.bytes() <= MAX_BYTES)
-        {
-            bytes += next.bytes();
-            batch.push(next);
-        }
-        Some(batch)
-    })
+    let messages = tasks.iter().enumerate();
+    let messages = messages.map(|(index, task)| Message::new(index, task));
+    batch::batches(messages, Message::bytes)
 }
 
 /// The document described at [`super`].
