@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lifo_queue::time::Millis;
-use simulator::cloud::{BEGIN, Deed};
+use simulator::cloud::{self, BEGIN, Deed};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -38,18 +38,11 @@ pub(crate) enum Actor {
 type Waiting = Arc<Mutex<VecDeque<Millis>>>;
 
 /// Plays an experiment with an actor instead of the core.
-#[allow(
-    clippy::expect_used,
-    reason = "without a runtime there is no simulation"
-)]
 pub(crate) fn play(actor: Actor, experiment: &Experiment) -> Played {
     let downstream = Downstream::new(experiment.model, experiment.outage);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .expect("a runtime");
-    let created = runtime.block_on(scene(actor, experiment, &downstream));
+    let created = cloud::play(experiment.seed, async |_| {
+        scene(actor, experiment, &downstream).await
+    });
     Played {
         created,
         runs: downstream.runs(),

@@ -22,7 +22,7 @@ use crate::arrivals::{Arrivals, TICK};
 use crate::downstream::{CAPACITY, SERVICE, capacity_per_second};
 use crate::figures::rounded;
 use crate::parallel;
-use crate::queue::settings;
+use crate::queue::{self, settings};
 
 const KEYS: usize = 100;
 const LOAD: f64 = 10.0;
@@ -190,31 +190,15 @@ fn by_the_core(order: Order, keyed: bool) -> Known {
             }
             sleep_until(end).await;
         }
-        let report = cloud.finish();
-        let broken: Vec<_> = report
-            .violations
-            .iter()
-            // The experiment ends before its tasks do.
-            .filter(|text| !text.ends_with("never ends"))
-            .collect();
-        assert!(broken.is_empty(), "{broken:#?}");
+        queue::finish(cloud);
     });
     known
 }
 
 /// Workers that take the oldest state, one for each run that the downstream serves at once.
-#[allow(
-    clippy::expect_used,
-    reason = "without a runtime there is no simulation"
-)]
 fn in_arrival_order() -> Known {
     let known = Known::default();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .expect("a runtime");
-    runtime.block_on(async {
+    cloud::play(SEED, async |_| {
         let begin = Instant::now();
         let waiting = Arc::new(Mutex::new(VecDeque::new()));
         let mut workers = JoinSet::new();

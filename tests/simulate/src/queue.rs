@@ -6,7 +6,7 @@ use lifo_queue::process::ProcessSettings;
 use lifo_queue::task::{Retention, TaskStatus};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
-use simulator::cloud::{self, BEGIN, Cloud, CloudSettings};
+use simulator::cloud::{self, BEGIN, Cloud, CloudSettings, Report};
 
 use crate::arrivals::{Arrivals, TICK};
 use crate::downstream::{CAPACITY, Downstream, Model, Outage};
@@ -69,14 +69,7 @@ pub(crate) fn play(experiment: &Experiment) -> Played {
             .iter()
             .filter(|(_, record)| record.status == TaskStatus::Failure)
             .count();
-        let broken: Vec<String> = cloud
-            .finish()
-            .violations
-            .into_iter()
-            // The experiment may end before its tasks do.
-            .filter(|text| !text.ends_with("never ends"))
-            .collect();
-        assert!(broken.is_empty(), "seed {}: {broken:#?}", experiment.seed);
+        finish(cloud);
         failed
     });
     Played {
@@ -84,6 +77,20 @@ pub(crate) fn play(experiment: &Experiment) -> Played {
         runs: downstream.runs(),
         failed,
     }
+}
+
+/// Ends an experiment, perhaps before its tasks do.
+///
+/// # Panics
+/// If a guarantee was broken.
+pub(crate) fn finish(cloud: Cloud) -> Report {
+    let report = cloud.finish();
+    let violations = report.violations.iter();
+    let broken: Vec<_> = violations
+        .filter(|text| !text.ends_with("never ends"))
+        .collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+    report
 }
 
 /// Creates the tasks of one tick, and lets the rest of the tick pass.

@@ -4,24 +4,22 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use lifo_queue::backoff::Backoff;
 use lifo_queue::control::Pause;
-use lifo_queue::create::{CreateSettings, LONGEST_TTL};
-use lifo_queue::ingest::{Deadlines, Ingest, IngestQueue, IngestReport, IngestSettings};
+use lifo_queue::ingest::{Deadlines, Ingest, IngestReport};
 use lifo_queue::process::{ProcessSettings, RateLimit};
 use lifo_queue::shed::ShedCounter;
 use lifo_queue::store::QueueStore;
 use lifo_queue::store::memory::MemoryStore;
-use lifo_queue::task::Place;
 use lifo_queue::time::{Millis, TokioClock};
 use simulator::admission::SharedMeter;
 use simulator::cloud::{self, BEGIN, Builder, Cloud, CloudSettings, Deed};
+use simulator::deployed::INGEST;
 use simulator::faulty::{Fault, FaultyStore};
 use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep};
 
-use super::load::{HOUR, Load, Variant};
-use super::queue::{Queue, Unchanged};
+use super::load::{Load, Variant};
+use super::queue::Queue;
 use crate::figures::{Played, Run};
 use crate::queue as processing;
 
@@ -82,7 +80,8 @@ async fn scene(builder: Builder, variant: Variant, load: &Load) -> Stormed {
     let runs = Arc::<Mutex<Vec<Run>>>::default();
     let partition = Partition(Arc::new(Mutex::new((SAVED_UNITS, Instant::now()))));
     let cloud = start(builder, variant, load, &partition, runs.clone());
-    let queue = Arc::new(Queue::new(clock, load.every_second));
+    let postpones = variant != Variant::Today;
+    let queue = Arc::new(Queue::new(clock, load.every_second, postpones));
     let meter = Arc::new(SharedMeter {
         item: Arc::new(MemoryStore::new()),
         table: cloud.operator(),
@@ -94,11 +93,7 @@ async fn scene(builder: Builder, variant: Variant, load: &Load) -> Stormed {
     let tally = Arc::<Mutex<Tally>>::default();
     let half = Instant::now() + load.lasts() / 2;
     for _ in 0..load.invocations {
-        let ingest_queue: Arc<dyn IngestQueue> = match variant {
-            Variant::Today => Arc::new(Unchanged),
-            Variant::Postpone | Variant::Admission => queue.clone(),
-        };
-        let ingest = ingest(&cloud, ingest_queue, clock, &partition, load, variant);
+        let ingest = ingest(&cloud, queue.clone(), clock, &partition, load, variant);
         let ingest = ingest.admitting_by(meter.clone());
         let tally = tally.clone();
         let note = move |report: &IngestReport| {
@@ -201,7 +196,7 @@ async fn send(cloud: &Cloud, queue: &Queue, load: &Load) -> Vec<Millis> {
 
 fn ingest(
     cloud: &Cloud,
-    queue: Arc<dyn IngestQueue>,
+    queue: Arc<Queue>,
     clock: TokioClock,
     partition: &Partition,
     load: &Load,
@@ -213,21 +208,9 @@ fn ingest(
         true => Fault::None,
         false => Fault::Throttled,
     });
-    let settings = IngestSettings {
-        create: CreateSettings {
-            default_ttl: load.expiry,
-            max_ttl: 24 * HOUR,
-            key_ttl: LONGEST_TTL,
-            place: Place::Moves,
-            groups: false,
-        },
-        parallel: 32,
-        visibility: Backoff {
-            base: Duration::from_secs(5),
-            max: Duration::from_secs(900),
-        },
-        admission: (variant == Variant::Admission).then_some(load.admission),
-    };
+    let mut settings = *INGEST;
+    settings.create.default_ttl = load.expiry;
+    settings.admission = (variant == Variant::Admission).then_some(load.admission);
     let shed = ShedCounter::new(None);
     Ingest::new(Arc::new(store), queue, shed, Arc::new(clock), settings)
 }

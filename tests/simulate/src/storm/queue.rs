@@ -38,14 +38,17 @@ pub(super) struct Queue {
     clock: TokioClock,
     /// If set, each second task has this expiry.
     every_second: Option<Duration>,
+    /// Whether the ingest changes the visibility timeouts.
+    postpones: bool,
     state: Mutex<State>,
 }
 
 impl Queue {
-    pub(super) fn new(clock: TokioClock, every_second: Option<Duration>) -> Self {
+    pub(super) fn new(clock: TokioClock, every_second: Option<Duration>, postpones: bool) -> Self {
         Self {
             clock,
             every_second,
+            postpones,
             state: Mutex::default(),
         }
     }
@@ -129,25 +132,6 @@ impl Queue {
     }
 }
 
-/// An ingest queue whose visibility timeouts the ingest does not change.
-pub(super) struct Unchanged;
-
-#[async_trait]
-impl IngestQueue for Unchanged {
-    async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
-        rejected(letters)
-    }
-
-    async fn postpone(&self, _: &[Postponed]) -> Vec<Source> {
-        vec![]
-    }
-}
-
-fn rejected(letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
-    let reasons = letters.iter().map(|letter| letter.reason.clone());
-    reasons.map(|reason| Err(reason.into())).collect()
-}
-
 fn number(id: &str) -> usize {
     id.parse().unwrap_or(usize::MAX)
 }
@@ -156,10 +140,14 @@ fn number(id: &str) -> usize {
 impl IngestQueue for Queue {
     /// No message of a storm is invalid.
     async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
-        rejected(letters)
+        let reasons = letters.iter().map(|letter| letter.reason.clone());
+        reasons.map(|reason| Err(reason.into())).collect()
     }
 
     async fn postpone(&self, messages: &[Postponed]) -> Vec<Source> {
+        if !self.postpones {
+            return vec![];
+        }
         let now = self.clock.now();
         let second = Duration::from_secs(1);
         let mut state = self.lock();
