@@ -48,6 +48,20 @@ pub fn play(seed: u64, store: Store) -> Report {
     })
 }
 
+/// Plays each seed twice.
+///
+/// # Panics
+/// If the two plays differ.
+pub fn replay(seeds: impl IntoIterator<Item = u64>, store: Store) {
+    for seed in seeds {
+        let (first, second) = (play(seed, store), play(seed, store));
+        let mut lines = first.trace.iter().zip(&second.trace);
+        assert_eq!(lines.find(|(a, b)| a != b), None, "seed {seed}");
+        assert_eq!(first.trace.len(), second.trace.len(), "seed {seed}");
+        assert_eq!(first.census, second.census, "seed {seed}");
+    }
+}
+
 /// Plays every seed of a range, or those that [`Seeds`] selects instead, and prints the figures.
 #[allow(clippy::print_stdout, reason = "the figures are the tests' output")]
 pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKind]) {
