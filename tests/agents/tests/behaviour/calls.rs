@@ -5,8 +5,8 @@ use std::time::Duration;
 use agent_queue::agent::AgentStatus;
 use agent_queue::call::CallState;
 use agent_queue::matcher::Cancel;
-use agents::world::{World, pairs};
 use agents::call_id;
+use agents::world::{World, pairs};
 
 pub(crate) async fn a_redelivered_call_gets_its_first_response(world: World) {
     let world = world.with(|settings| settings.max_wait = Duration::from_secs(60));
