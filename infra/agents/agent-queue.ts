@@ -50,8 +50,8 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly seed?: boolean;
   /**
-   * Whether the queue has a CloudWatch dashboard. CloudWatch bills 3 USD a month per dashboard of an account
-   * beyond the first three. The saved queries cost nothing and always exist.
+   * Whether the queue has a CloudWatch dashboard, for which CloudWatch bills 3 USD a month. The free tier covers three
+   * dashboards per account of up to 50 metrics each. The saved queries cost nothing and always exist.
    * @default true
    */
   readonly dashboard?: boolean;

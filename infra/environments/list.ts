@@ -102,8 +102,8 @@ export interface Environment {
    */
   readonly taskEventBus?: string;
   /**
-   * Whether each stack has a CloudWatch dashboard. The first three dashboards of an account are free, and each further
-   * one costs 3 USD a month. Personal stacks have no dashboard.
+   * Whether each stack has a CloudWatch dashboard, for which CloudWatch bills 3 USD a month. The free tier covers three
+   * dashboards per account of up to 50 metrics each. Personal stacks have no dashboard.
    * @default true
    */
   readonly dashboards?: boolean;

@@ -72,8 +72,9 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly alarmTopic?: ITopic;
   /**
-   * Whether the queue has a CloudWatch dashboard. CloudWatch bills 3 USD a month per dashboard of an account
-   * beyond the first three. The saved queries cost nothing and are always there.
+   * Whether the queue has a CloudWatch dashboard, for which CloudWatch bills 3 USD a month. The free tier covers three
+   * dashboards per account of up to 50 metrics each; this one has 83 with ingest. The saved queries cost nothing and
+   * always exist.
    * @default true
    */
   readonly dashboard?: boolean;

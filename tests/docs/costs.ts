@@ -38,7 +38,7 @@ ${costTable(AGENTS)}
 
 ## Dashboards
 
-CloudWatch's free tier covers three dashboards of up to 50 metrics each. \`dashboard: false\` removes a dashboard.
+CloudWatch's free tier covers three dashboards per account of up to 50 metrics each, so it does not cover that of a task queue. \`dashboard: false\` removes a dashboard.
 `;
 }
 

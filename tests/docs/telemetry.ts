@@ -24,7 +24,7 @@ these with the Rust sources and with the logs of a deployed queue.
   call. CloudWatch bills 0.30 USD a month per metric that had a value.
 - Each function logs JSON to its own log group, one line per event. \`logs.level\` sets the minimum level.
 - The output \`DashboardUrl\` leads to the dashboard. \`dashboard: false\` of a queue, or \`dashboards: false\` of an environment, switches it
-  off: CloudWatch bills 3 USD a month per dashboard of an account beyond the first three. Personal stacks have none.
+  off: CloudWatch bills 3 USD a month per dashboard ([free tier](fixed-costs.md#dashboards)). Personal stacks have none.
 - \`processing.loggedSuccesses\` leaves out lines \`run ended\` of successful runs, at random. Metrics, alarms and dashboards count every
   run in any case. Of the saved queries, *failures by response* stays exact, *task story* may lack the last run, *slowest runs*,
   *age at start* and *busiest groups* see a sample of the successes and all other runs.

@@ -41,8 +41,8 @@ export interface QueueDashboardProps {
 }
 
 /**
- * Dashboard of a queue. CloudWatch bills 3 USD a month per dashboard of an account beyond the first three. It also
- * bills the bytes that the graph of a log query scans while the dashboard is open.
+ * Dashboard of a queue. CloudWatch bills 3 USD a month for it; the free tier covers three dashboards per account of up to
+ * 50 metrics each. It also bills the bytes that the graph of a log query scans while the dashboard is open.
  */
 export class QueueDashboard extends Dashboard {
   constructor(scope: Construct, id: string, { alarms, sections }: QueueDashboardProps) {

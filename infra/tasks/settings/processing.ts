@@ -122,8 +122,9 @@ export interface ProcessingSettings {
    */
   readonly ratePerSecond?: number;
   /**
-   * Maximum number of tasks that start at once after a time without starts: the size of the bucket. Only with
-   * {@link ratePerSecond}.
+   * Maximum number of tasks that start at once after a time without starts: the size of the bucket. In one second up to
+   * `ratePerSecond` + `burst` tasks may start. If the downstream enforces a limit per second, set 1, and a rate slightly
+   * below the limit. Only with {@link ratePerSecond}.
    * @default - ratePerSecond, rounded up
    */
   readonly burst?: number;
