@@ -202,7 +202,9 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample, Failure> {
     let (recent, more) = recent(queue, now).await?;
     let pending = TaskStatus::Pending;
     let (newest, _) = page(queue, pending, Order::NewestFirst, None, LISTED, now).await?;
-    let (oldest, _) = page(queue, pending, Order::OldestFirst, None, LISTED, now).await?;
+    // Expired tasks, which DynamoDB deletes late, would fill the page.
+    let from = status.oldest_pending;
+    let (oldest, _) = page(queue, pending, Order::OldestFirst, from, LISTED, now).await?;
     let running = found(queue, TaskStatus::Taken, RUNNING).await?;
     Ok(Sample {
         start_age: start_age(&running),

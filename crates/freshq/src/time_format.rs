@@ -57,9 +57,10 @@ pub(crate) fn relative(at: Millis, now: Millis) -> String {
     }
 }
 
-/// The age of something created at `created`: "5m", or "in 5m" if that is in the future.
+/// The age of something created at `created`: "5m", or "in 5m" if that is in the future. A clock
+/// that is less than a second ahead does not make it a time in the future.
 pub(crate) fn age(created: Millis, now: Millis) -> String {
-    match created > now {
+    match created.since(now) >= Duration::from_secs(1) {
         true => relative(created, now),
         false => rough(now.since(created)),
     }
@@ -109,6 +110,7 @@ mod tests {
         assert_eq!(relative(Millis(500), Millis(500)), "0s ago");
         assert_eq!(age(Millis(500), Millis(1_500)), "1s");
         assert_eq!(age(Millis(61_500), Millis(500)), "in 1m 1s");
+        assert_eq!(age(Millis(1_499), Millis(500)), "0s");
     }
 
     #[test]

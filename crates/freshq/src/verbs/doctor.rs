@@ -93,8 +93,10 @@ async fn state(queue: &Queue, stack: &Stack) -> Result<(usize, Vec<Finding>), Fa
         state::control(&status, stack.secret().as_deref()),
         groups::check(&queue.store.groups().await?, status.now),
         times::check(queue, &status).await?,
-        flow::flow(&status, created),
     ];
+    // The limits of groups, which are a finding already, explain a growing backlog.
+    let is_limited = !checks[1].1.is_empty();
+    checks.push(flow::flow(&status, created, is_limited));
     let surplus = concurrency.and_then(|limit| flow::taken(&taken, limit, status.now));
     checks.push((1, surplus.into_iter().collect()));
     let checked = checks.iter().map(|(checked, _)| checked).sum();

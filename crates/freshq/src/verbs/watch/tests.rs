@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use lifo_queue::control::{Author, BreakerHold, Claim, Pause};
+use lifo_queue::control::{
+    Author, BreakerHold, Claim, GroupOverride, GroupPause, GroupStates, Pause,
+};
+use lifo_queue::operate::FoundTask;
+use lifo_queue::schema;
 use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::store::{ControlStore, OperatorStore};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
@@ -11,6 +15,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::exit::Exit;
+use crate::overrides::Unusual;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
@@ -110,6 +115,42 @@ async fn a_pause_by_a_processor_and_a_long_id_fit_eighty_columns() {
     for line in [
         "left: the downstream rejected 12 tasks in a row  ",
         "5s  long-long-long-long-long-lo…│",
+    ] {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn paused_groups_and_replaced_tasks_are_in_the_first_lines() {
+    let store = Arc::<MemoryStore>::default();
+    let mut history = History::default();
+    let mut sample = sample::take(&queue(&store)).await.unwrap();
+    let pause = GroupPause {
+        until: NOW.plus(Duration::from_secs(90)),
+        reason: "maintenance".to_owned(),
+        by: Author::processor(NOW),
+    };
+    let paused = GroupOverride {
+        limit: None,
+        pause: Some(pause),
+    };
+    let states = GroupStates {
+        overrides: [("acme".to_owned(), paused)].into(),
+        ..GroupStates::default()
+    };
+    sample.groups = Unusual::of(&states, NOW);
+    sample.running = vec![FoundTask {
+        id: TaskId::from_stored("meter-"),
+        created: NOW,
+        attributes: [(schema::SUPERSEDED.to_owned(), 571.into())]
+            .into_iter()
+            .collect(),
+    }];
+    history.add(sample);
+    let text = on((80, 20), &history);
+    for line in [
+        "groups     paused: acme; see freshq groups",
+        "keys       571 tasks were replaced by newer ones with the keys that run",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");
     }

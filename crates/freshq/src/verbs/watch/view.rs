@@ -241,6 +241,20 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
         let text = format!("limited    {values}, {left} left: {}", limit.reason);
         lines.insert(1, Line::from(text).yellow());
     }
+    if let Some(groups) = sample.groups.text() {
+        lines.insert(1, Line::from(format!("groups     {groups}")).yellow());
+    }
+    let replaced: i64 = sample
+        .running
+        .iter()
+        .filter_map(|task| task.number(schema::SUPERSEDED))
+        .sum();
+    if replaced > 0 {
+        let text = format!(
+            "keys       {replaced} tasks were replaced by newer ones with the keys that run"
+        );
+        lines.push(Line::from(text));
+    }
     if let Some(last) = &control.observed.last_response {
         let since = relative(last.at, now);
         lines.push(Line::from(format!("response   {since}: {}", last.text)));
