@@ -6,7 +6,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type { AgentOutputName } from '../contract/agents';
-import { alarmTopicProblems, warnWithoutAlarmTopic } from '../lambda/alarms/alarm-topic';
+import { alarmTopicProblems, connectAlarms } from '../lambda/alarms/alarm-topic';
 import { addOutputs, type Outputs } from '../lambda/outputs';
 import { reject } from '../lambda/problem';
 import type { IQueueFunction, IQueueIntake, IQueueObservability } from '../lambda/queue-parts';
@@ -56,7 +56,8 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly dashboard?: boolean;
   /**
-   * SNS topic to which the alarms publish. Its policy must allow CloudWatch to publish.
+   * The topic to which the alarms publish. If it has a policy when the queue is created, for example by `enforceSSL`, the
+   * queue adds the permission of CloudWatch. The policy of an imported topic must already have it.
    * @default - none; only the console shows the alarms, and synthesis warns
    */
   readonly alarmTopic?: ITopic;
@@ -86,7 +87,7 @@ export class AgentQueue extends Construct {
     super(scope, id);
     const settings = resolveAgentSettings(props);
     reject(this.node.path, [...agentSettingsProblems(settings), ...alarmTopicProblems(props.alarmTopic)]);
-    warnWithoutAlarmTopic(this, props.alarmTopic);
+    connectAlarms(this, props.alarmTopic);
     const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
     const logs: LogSettings = {
       level: props.logs?.level ?? ApplicationLogLevel.INFO,

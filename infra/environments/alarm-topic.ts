@@ -5,9 +5,6 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 
-/** The only service that may publish to the topic, for alarms of this account. */
-const CLOUDWATCH = 'cloudwatch.amazonaws.com';
-
 /** Props of {@link AlarmTopic}. */
 export interface AlarmTopicProps {
   /** The recipients of alarms. SNS first sends each a message to confirm. */
@@ -15,8 +12,8 @@ export interface AlarmTopicProps {
 }
 
 /**
- * A topic that sends alarms by email: TLS only, encrypted. It has its own key, because the AWS managed key for SNS
- * does not allow CloudWatch to publish
+ * A topic that sends alarms by email: TLS only, encrypted. Each queue with it adds the permission of CloudWatch. It has
+ * its own key, because the AWS managed key for SNS does not allow CloudWatch to publish
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html).
  */
 export class AlarmTopic extends Construct {
@@ -24,7 +21,6 @@ export class AlarmTopic extends Construct {
 
   constructor(scope: Construct, id: string, { emails }: AlarmTopicProps) {
     super(scope, id);
-    const ours = { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } };
     const key = new Key(this, 'key', {
       description: 'freshq: encrypts alarms in transit',
       enableKeyRotation: true,
@@ -33,22 +29,14 @@ export class AlarmTopic extends Construct {
     });
     key.addToResourcePolicy(
       new PolicyStatement({
-        principals: [new ServicePrincipal(CLOUDWATCH)],
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
         actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
         // In a key's policy, * means this key.
         resources: ['*'],
-        conditions: ours,
+        conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
       }),
     );
     this.topic = new Topic(this, 'topic', { enforceSSL: true, masterKey: key });
-    this.topic.addToResourcePolicy(
-      new PolicyStatement({
-        principals: [new ServicePrincipal(CLOUDWATCH)],
-        actions: ['sns:Publish'],
-        resources: [this.topic.topicArn],
-        conditions: ours,
-      }),
-    );
     for (const email of emails) this.topic.addSubscription(new EmailSubscription(email));
   }
 }

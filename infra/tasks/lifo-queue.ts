@@ -8,7 +8,7 @@ import type { ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { IngestOutputName, OutputName } from '../contract/tasks';
-import { alarmTopicProblems, warnWithoutAlarmTopic } from '../lambda/alarms/alarm-topic';
+import { alarmTopicProblems, connectAlarms } from '../lambda/alarms/alarm-topic';
 import type { ErrorAlarm } from '../lambda/alarms/errors';
 import { addOutputs, type Outputs } from '../lambda/outputs';
 import { reject } from '../lambda/problem';
@@ -67,7 +67,8 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly expectedTasksPerSecond?: number;
   /**
-   * The topic to which the alarms publish. Its policy must allow CloudWatch to publish.
+   * The topic to which the alarms publish. If it has a policy when the queue is created, for example by `enforceSSL`, the
+   * queue adds the permission of CloudWatch. The policy of an imported topic must already have it.
    * @default - none; only the CloudWatch console shows the alarms, and synthesis warns
    */
   readonly alarmTopic?: ITopic;
@@ -146,7 +147,7 @@ export class LifoQueue extends Construct {
     for (const { id, text } of warnings) {
       Annotations.of(this).addWarningV2(id, text);
     }
-    warnWithoutAlarmTopic(this, props.alarmTopic);
+    connectAlarms(this, props.alarmTopic);
     const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
     const logs: LogSettings = {
       level: props.logs?.level ?? ApplicationLogLevel.INFO,

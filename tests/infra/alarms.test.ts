@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Duration, Stack } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { AgentQueue } from '../../infra/agents/agent-queue';
 import { AGENT_QUEUE } from '../../infra/contract/agents';
@@ -201,6 +202,27 @@ test('a queue without a topic for its alarms warns, and one with a topic does no
   }
   const told = Synthesized.of((stack) => ({ alarmTopic: new Topic(stack, 'on-call') }));
   expect(told.allWarnings()).not.toContainEqual(unheard);
+});
+
+test.each(ALARMED)('alarms of %s may publish to a topic with a policy of its own', (_kind, add) => {
+  const stack = new Stack(newApp(), 'test');
+  const topic = new Topic(stack, 'on-call', { enforceSSL: true });
+  add(stack, topic);
+  const arn = stack.resolve(topic.topicArn);
+  Template.fromStack(stack).hasResourceProperties('AWS::SNS::TopicPolicy', {
+    Topics: [arn],
+    PolicyDocument: {
+      Statement: Match.arrayWith([
+        Match.objectLike({
+          Effect: 'Allow',
+          Principal: { Service: 'cloudwatch.amazonaws.com' },
+          Action: 'sns:Publish',
+          Resource: arn,
+          Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+        }),
+      ]),
+    },
+  });
 });
 
 test.each(ALARMED)('a FIFO topic is rejected for alarms of %s', (_kind, add) => {

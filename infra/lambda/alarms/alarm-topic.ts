@@ -1,4 +1,5 @@
-import { Annotations, Token } from 'aws-cdk-lib';
+import { Annotations, Aws, Token } from 'aws-cdk-lib';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import type { Problem } from '../problem';
@@ -18,11 +19,24 @@ export function alarmTopicProblems(topic: ITopic | undefined): Problem[] {
   ];
 }
 
-/** Warns if the alarms of a queue have no topic. */
-export function warnWithoutAlarmTopic(queue: Construct, topic: ITopic | undefined): void {
-  if (topic !== undefined) return;
-  Annotations.of(queue).addWarningV2(
-    NO_ALARM_TOPIC,
-    'the alarms of this queue have no recipient, so only the CloudWatch console shows them: set alarmTopic',
-  );
+/**
+ * Warns if the alarms of a queue have no topic, and permits them to publish to a topic with a policy of its own, such as
+ * that of `enforceSSL`. The default policy of SNS permits it, and a policy replaces the default one.
+ */
+export function connectAlarms(queue: Construct, topic: ITopic | undefined): void {
+  if (topic === undefined) {
+    Annotations.of(queue).addWarningV2(
+      NO_ALARM_TOPIC,
+      'the alarms of this queue have no recipient, so only the CloudWatch console shows them: set alarmTopic',
+    );
+  } else if (topic.node.tryFindChild('Policy') !== undefined) {
+    topic.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [topic.topicArn],
+        conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
+      }),
+    );
+  }
 }
