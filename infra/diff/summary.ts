@@ -37,7 +37,8 @@ interface StackDiff {
 
 /**
  * Renders in Markdown the effects of deploying `head` over `base`. The text lists first the data that may be lost, then
- * the broadened permissions, then all differences of each stack, folded. Its end is cut off at {@link MOST_BYTES}.
+ * the broadened permissions, then all differences of each stack, folded. What exceeds {@link MOST_BYTES} is
+ * cut off, and the first line says so.
  *
  * @param base templates by stack, before the change
  * @param head templates by stack, after the change
@@ -56,7 +57,9 @@ export function renderSummary(
     ...diffs.filter(({ state }) => state === 'changed' || state === 'new').map(details),
   ];
   const whole = `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
-  return Buffer.from(whole).subarray(0, MOST_BYTES).toString();
+  if (Buffer.byteLength(whole) <= MOST_BYTES) return whole;
+  const cut = `**This summary is cut off at ${MOST_BYTES} bytes:** compare the templates in full with make diff.\n\n${whole}`;
+  return Buffer.from(cut).subarray(0, MOST_BYTES).toString();
 }
 
 function compare(

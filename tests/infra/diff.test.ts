@@ -262,6 +262,7 @@ describe('the summary', () => {
       }
     });
     expect(Buffer.byteLength(text)).toBe(MOST_BYTES);
+    expect(text).toMatch(/^\*\*This summary is cut off/);
     expect(text).toMatch(/Data may be lost/);
   });
 
