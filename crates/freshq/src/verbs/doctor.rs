@@ -88,22 +88,21 @@ async fn state(queue: &Queue, stack: &Stack) -> Result<(usize, Vec<Finding>), Fa
         }
         _ => Vec::new(),
     };
-    // A likely cause comes before the growing backlog that it explains.
-    let mut checks = vec![
-        state::control(&status, stack.secret().as_deref()),
-        groups::check(&queue.store.groups().await?, status.now),
-        times::check(queue, &status).await?,
-    ];
+    let groups = groups::check(&queue.store.groups().await?, status.now);
     // The limits of groups, which are a finding already, explain a growing backlog.
-    let is_limited = !checks[1].1.is_empty();
-    checks.push(flow::flow(&status, created, is_limited));
+    let is_limited = !groups.1.is_empty();
     let surplus = concurrency.and_then(|limit| flow::taken(&taken, limit, status.now));
-    checks.push((1, surplus.into_iter().collect()));
+    // A likely cause comes before the growing backlog that it explains.
+    let checks = [
+        state::control(&status, stack.secret().as_deref()),
+        groups,
+        times::check(queue, &status).await?,
+        flow::flow(&status, created, is_limited),
+        (1, surplus.into_iter().collect()),
+    ];
     let checked = checks.iter().map(|(checked, _)| checked).sum();
-    Ok((
-        checked,
-        checks.into_iter().flat_map(|(_, found)| found).collect(),
-    ))
+    let found = checks.into_iter().flat_map(|(_, found)| found);
+    Ok((checked, found.collect()))
 }
 
 /// Checks the stack of an agents' queue.

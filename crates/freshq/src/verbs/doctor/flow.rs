@@ -20,8 +20,8 @@ const NAMED: usize = 5;
 /// finding. A device that reports often has many states too, so more keys are none.
 const FEW_KEYS: (u32, u64) = (2, 50);
 
-/// Checks the tasks of the last minute, and the pending keys. If groups are limited, the backlog may
-/// grow.
+/// Checks the tasks of the last minute, and the pending keys. Beside limited groups, a growing backlog
+/// is no finding.
 pub(super) fn flow(status: &Status, created: Created, limited: bool) -> (usize, Vec<Finding>) {
     let findings = [
         failing(status),

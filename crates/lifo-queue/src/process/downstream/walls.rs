@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{Ledger, RunNumber};
 use crate::control::{Author, Pause};
+use crate::runner::MAX_RETRY_AFTER;
 use crate::task::TaskId;
 use crate::time::Millis;
 
@@ -131,10 +132,10 @@ impl Ledger {
             return None;
         }
         let doubled = FIRST_BUSY_PAUSE.saturating_mul(1 << self.busy_pauses.min(10));
-        let sent = match asked {
-            Some(_) => " and sent Retry-After, of which at most 15 minutes count",
-            None => "",
-        };
+        let sent = asked.map_or_else(String::new, |_| {
+            let minutes = MAX_RETRY_AFTER.as_secs() / 60;
+            format!(" and sent Retry-After, of which at most {minutes} minutes count")
+        });
         let asked = asked.map_or(Duration::ZERO, |at| at.since(now));
         Some(Pause {
             until: now.plus(doubled.max(asked).min(self.settings.pause)),

@@ -57,7 +57,8 @@ impl From<StatusCode> for Means {
 pub(super) struct Response {
     pub(super) status: StatusCode,
     retry_after: Option<Duration>,
-    /// The address of a redirect, without confidential texts.
+    /// The address of a redirect, without confidential texts. Its query and fragment may be credentials,
+    /// for example a signature, so they are not kept.
     location: Option<String>,
     /// The start of its body in one line, without confidential texts.
     excerpt: String,
@@ -83,7 +84,10 @@ impl Response {
             .get("retry-after")
             .and_then(|value| retry_after::parse(value, SystemTime::now()));
         let location = response.headers().get("location");
-        let location = location.map(|value| presentable(value.as_bytes(), confidential));
+        let location = location.map(|value| {
+            let address = value.as_bytes().split(|byte| b"?#".contains(byte)).next();
+            presentable(address.unwrap_or_default(), confidential)
+        });
         let mut body = Vec::new();
         if status.is_success() {
             read_into(&mut body, response.into_body())

@@ -161,7 +161,7 @@ async fn redirects_are_not_followed_and_mean_rejecting() {
             let status = if call.uri == "/tasks" { status } else { 200 };
             let response = Response::builder()
                 .status(status)
-                .header("location", "/elsewhere");
+                .header("location", "/elsewhere?signature=s3cret#top");
             response.body(Body::empty()).unwrap()
         })
         .await;
