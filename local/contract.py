@@ -19,8 +19,6 @@ CONTROL_ITEM: str = _CONTRACT["table"]["controlItem"]
 STATUSES: list[str] = _CONTRACT["table"]["statuses"]
 #: The filter pattern for stream records of ended tasks.
 ENDS_PATTERN: dict[str, Any] = _CONTRACT["endsPattern"]
-#: The outputs that the task queue's stack always has.
-OUTPUTS: list[str] = _CONTRACT["outputs"]
 #: The task queue's functions.
 FUNCTIONS: list[str] = list(_CONTRACT["environment"])
 
@@ -30,10 +28,6 @@ _AGENT_QUEUE = _CONTRACT["agentQueue"]
 AGENT_PK: str = _AGENT_QUEUE["table"]["partitionKey"]
 #: The sort key of the agents' table.
 AGENT_SK: str = _AGENT_QUEUE["table"]["sortKey"]
-#: The outputs that the agents' stack always has.
-AGENT_OUTPUTS: list[str] = _AGENT_QUEUE["outputs"]
-#: The outputs of each part that can be switched off.
-AGENT_OPTIONAL_OUTPUTS: dict[str, list[str]] = _AGENT_QUEUE["optionalOutputs"]
 #: The agents' queue's functions.
 AGENT_FUNCTIONS: list[str] = list(_AGENT_QUEUE["environment"])
 #: The variables that each function of both queues reads, besides its settings.

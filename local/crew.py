@@ -27,24 +27,19 @@ class Crew:
     def queue_name(self) -> str:
         return f"Q#{canonical(self.criteria)}"
 
-    def register(self, name: str, *, gender: str | None = None, **more: list[str]) -> str:
+    def register(self, name: str) -> str:
         """Register an agent, which is offline at first; returns its id."""
         agent_id = fresh(name.lower())
-        languages = [self.language, *more.get("languages", [])]
-        response = self.queue.command(
-            "register",
-            agentId=agent_id,
-            name=name,
-            attributes={"language": languages, "gender": gender or self.gender},
-        )
+        attributes = {"language": [self.language], "gender": self.gender}
+        response = self.queue.command("register", agentId=agent_id, name=name, attributes=attributes)
         assert response["changed"] and response["agent"]["status"] == "offline", response
         return agent_id
 
-    def queued(self, *names: str, **how: Any) -> list[str]:
+    def queued(self, *names: str) -> list[str]:
         """Register agents and queue them, one after the other; returns their ids in this order."""
         ids = []
         for name in names:
-            agent_id = self.register(name, **how)
+            agent_id = self.register(name)
             self.enqueue(agent_id)
             ids.append(agent_id)
         return ids
@@ -57,19 +52,14 @@ class Crew:
         assert response["changed"], response
         return response
 
-    def match(self, call_id: str | None = None, **criteria: str | None) -> dict[str, Any]:
-        """Send the desk a call for this crew, without dimensions that are None; returns the response."""
-        wanted = self.criteria | criteria
-        response: dict[str, Any] = self.queue.command(
-            "match",
-            callId=call_id or fresh("call"),
-            criteria={name: value for name, value in wanted.items() if value is not None},
-        )
+    def match(self, call_id: str | None = None) -> dict[str, Any]:
+        """Send the desk a call for this crew; returns the response."""
+        response: dict[str, Any] = self.queue.command("match", callId=call_id or fresh("call"), criteria=self.criteria)
         return response
 
-    def assigned(self, **criteria: str | None) -> dict[str, Any]:
+    def assigned(self) -> dict[str, Any]:
         """Match a call for this crew, which must get an agent at once; returns the assignment."""
-        response = self.match(**criteria)
+        response = self.match()
         assert response["status"] == "assigned", response
         return response["assignment"]
 

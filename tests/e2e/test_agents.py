@@ -1,8 +1,7 @@
-"""Commands of the desk: the assigned agent, its queues, and the end of its call."""
+"""Commands of the desk: the assigned agent, its queues, and the expiry of its lease."""
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -54,51 +53,6 @@ def test_the_demonstration_of_the_published_sample(agents: DeployedAgents, assig
     assert [message.json() for message in published] == [first["assignment"]]
 
 
-def test_the_agent_queued_longest_is_assigned_in_any_order_of_registration(agents: DeployedAgents) -> None:
-    crew = Crew(agents)
-    late, early = crew.register("Late"), crew.register("Early")
-    crew.enqueue(early)
-    crew.enqueue(late)
-    assert [crew.assigned()["agentId"] for _ in range(2)] == [early, late]
-    assert crew.match()["status"] == "pending"
-
-
-def test_an_agent_is_queued_once_and_leaves_every_queue_at_once(agents: DeployedAgents) -> None:
-    crew = Crew(agents)
-    other = fresh("lang")
-    (agent,) = crew.queued("Ana", languages=[other])
-    again = agents.command("enqueue", agentId=agent)
-    assert again["changed"] is False and again["rejected"]
-    queues = agents.queues()
-    assert queues[crew.queue_name].depth == queues[f"Q#{other}#M"].depth == 1
-
-    left = agents.command("leave", agentId=agent, to="available")
-    assert left["changed"] and left["agent"]["status"] == "available"
-    queues = agents.queues()
-    assert queues[crew.queue_name].depth == queues[f"Q#{other}#M"].depth == 0
-    call_id = fresh("call")
-    assert crew.match(call_id)["status"] == "pending", "an available agent that is not queued never matches"
-    agents.command("cancel-call", callId=call_id)
-
-
-def test_a_call_for_any_gender_gets_the_agent_queued_longest_of_both(agents: DeployedAgents) -> None:
-    crew = Crew(agents)
-    women = crew.queued("Eva", gender="F")
-    men = crew.queued("Max", "Tom")
-    responses = [crew.assigned(gender=None) for _ in range(3)]
-    assert [response["agentId"] for response in responses] == [*women, *men]
-    assert {response["criteria"] for response in responses} == {f"{crew.language}#*"}
-
-
-def test_a_call_for_any_language_gets_the_agent_queued_longest_of_all(agents: DeployedAgents) -> None:
-    gender = fresh("g")
-    first, second = Crew(agents, gender=gender), Crew(agents, gender=gender)
-    order = [*first.queued("Kim"), *second.queued("Lee"), *first.queued("Sam")]
-    responses = [first.assigned(language=None) for _ in range(3)]
-    assert [response["agentId"] for response in responses] == order
-    assert {response["criteria"] for response in responses} == {f"*#{gender}"}
-
-
 def test_calls_in_parallel_never_share_an_agent(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     queued = crew.queued(*(f"Agent{n}" for n in range(20)))
@@ -129,53 +83,6 @@ def test_all_calls_and_agents_that_arrive_at_the_same_time_are_matched(agents: D
     assert {response["status"] for response in responses} == {"assigned"}
     assert sorted(response["assignment"]["agentId"] for response in responses) == sorted(ids)
     assert crew.depth() == 0 and agents.pending().get(f"{crew.language}#M", 0) == 0
-
-
-def test_only_its_own_ticket_ends_a_call(agents: DeployedAgents) -> None:
-    crew = Crew(agents)
-    (agent,) = crew.queued("Ida")
-    assignment = crew.assigned()
-    wrong = agents.command(
-        "finish", agentId=agent, callId=assignment["callId"], ticket=str(uuid.uuid4())
-    )
-    assert wrong["changed"] is False and "ticket" in wrong["rejected"]
-    assert status(agents, agent) == "attendingCall"
-    other_call = agents.command(
-        "finish", agentId=agent, callId=fresh("call"), ticket=assignment["ticket"]
-    )
-    assert other_call["changed"] is False and "call" in other_call["rejected"]
-
-    ended = agents.command(
-        "finish", agentId=agent, callId=assignment["callId"], ticket=assignment["ticket"]
-    )
-    assert ended["changed"] and ended["agent"]["status"] == "available"
-    assert crew.depth() == 0, "the agent is available, not queued"
-
-
-def test_a_late_finish_never_ends_the_next_call(agents: DeployedAgents) -> None:
-    crew = Crew(agents)
-    (agent,) = crew.queued("Ugo")
-    first = crew.assigned()
-    end = {"agentId": agent, "callId": first["callId"], "ticket": first["ticket"]}
-    assert agents.command("finish", **end)["changed"]
-    assert agents.command("enqueue", agentId=agent)["changed"]
-    second = crew.assigned()
-    assert second["agentId"] == agent and second["ticket"] != first["ticket"]
-    assert agents.command("finish", **end)["changed"] is False
-    assert agents.agents()[agent]["callId"] == second["callId"]
-
-
-def test_a_cancelled_call_gets_no_agent(agents: DeployedAgents) -> None:
-    crew = Crew(agents)
-    call_id = fresh("call")
-    assert crew.match(call_id)["status"] == "pending"
-    assert agents.pending()[f"{crew.language}#M"] == 1
-    assert agents.command("cancel-call", callId=call_id)["status"] == "cancelled"
-    assert agents.pending().get(f"{crew.language}#M", 0) == 0
-    (agent,) = crew.queued("Pia")
-    assert status(agents, agent) == "queued"
-    assert agents.command("call", callId=call_id)["status"] == "cancelled"
-    assert agents.command("call", callId=fresh("call"))["status"] == "unknown"
 
 
 def test_an_agent_whose_lease_ends_is_available_again_and_not_queued(agents: DeployedAgents) -> None:

@@ -14,7 +14,7 @@ from consumer import App
 from delivery import assembly as assemblies
 from delivery import deployed
 from local import assembly, deployment, emulator
-from local.agents import DeployedAgents, fresh
+from local.agents import DeployedAgents
 from local.crew import Crew
 from local.emulator import Emulator
 from local.paths import LOCAL_ASSEMBLY, NODE_BIN, PROJECT
@@ -74,7 +74,7 @@ def test_agents_queue_keeps_its_agents_when_its_stack_moves_to_the_package(
     local_aws: Emulator, packaged: Path, tmp_path: Path
 ) -> None:
     before = deployment.deploy(local_aws, assembly.read(LOCAL_ASSEMBLY, AGENTS), DeployedAgents)
-    [agent] = Crew(before).queued("Ana", languages=[fresh("lang")])
+    [agent] = Crew(before).queued("Ana")
 
     assert "Data may be lost" not in possible_losses(local_aws, packaged, AGENTS, tmp_path)
 
