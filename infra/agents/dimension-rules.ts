@@ -1,5 +1,5 @@
 import { AGENT_QUEUE } from '../contract/agents';
-import type { Problem } from '../lambda/problem';
+import { type Problem, problemIf } from '../lambda/problem';
 import type { Dimension } from './settings';
 
 /** Maximum number of dimensions. Their values form the id of a message group, which has at most 128 characters. */
@@ -35,14 +35,15 @@ function nameProblems(dimension: Dimension, index: number): Problem[] {
       remedy: `choose a short ${part}, for example ${part === 'name' ? 'language' : 'Languages'}`,
     }));
   const reserved: readonly string[] = AGENT_QUEUE.reservedAttributes;
-  if (reserved.includes(dimension.attribute)) {
-    problems.push({
-      setting: `${SETTING}[${index}].attribute`,
-      rule: `the table itself uses the attribute ${dimension.attribute}`,
-      remedy: `choose a name other than ${reserved.join(', ')}`,
-    });
-  }
-  return problems;
+  return [
+    ...problems,
+    ...problemIf(
+      reserved.includes(dimension.attribute),
+      `${SETTING}[${index}].attribute`,
+      `the table itself uses the attribute ${dimension.attribute}`,
+      `choose a name other than ${reserved.join(', ')}`,
+    ),
+  ];
 }
 
 function repetitionProblems(part: 'name' | 'attribute', dimensions: readonly Dimension[]): Problem[] {

@@ -1,5 +1,5 @@
 import { AGENT_QUEUE } from '../contract/agents';
-import type { Problem } from '../lambda/problem';
+import { type Problem, problemIf } from '../lambda/problem';
 import { ms, seconds, text } from '../lambda/ranges';
 import { rangeProblems } from '../lambda/setting';
 import { VISIBILITY_FACTOR } from '../lambda/visibility';
@@ -27,65 +27,57 @@ export function agentSettingsProblems(settings: AgentQueueSettings): Problem[] {
 }
 
 function orderProblems({ agents: { order } }: AgentQueueSettings): Problem[] {
-  if (AGENT_QUEUE.orders.includes(order)) return [];
-  return [
-    {
-      setting: 'agents.order',
-      rule: `"${String(order)}" is not a valid order`,
-      remedy: `choose one of ${AGENT_QUEUE.orders.join(', ')}`,
-    },
-  ];
+  return problemIf(
+    !AGENT_QUEUE.orders.includes(order),
+    'agents.order',
+    `"${String(order)}" is not a valid order`,
+    `choose one of ${AGENT_QUEUE.orders.join(', ')}`,
+  );
 }
 
 function sweepProblems({ agents: { sweepInterval } }: AgentQueueSettings): Problem[] {
   const interval = ms(sweepInterval);
-  if (interval >= 60_000 && interval <= LONGEST_SWEEP_MS && interval % 60_000 === 0) return [];
-  return [
-    {
-      setting: 'agents.sweepInterval',
-      rule: `${text(sweepInterval)} is not a whole number of minutes from 1 to 60: EventBridge Scheduler counts in minutes, and expired calls and agents with expired leases wait for the sweep`,
-      remedy: 'choose a whole number of minutes from 1 to 60; 1 is suitable',
-    },
-  ];
+  return problemIf(
+    !(interval >= 60_000 && interval <= LONGEST_SWEEP_MS && interval % 60_000 === 0),
+    'agents.sweepInterval',
+    `${text(sweepInterval)} is not a whole number of minutes from 1 to 60: EventBridge Scheduler counts in minutes, and expired calls and agents with expired leases wait for the sweep`,
+    'choose a whole number of minutes from 1 to 60; 1 is suitable',
+  );
 }
 
 function visibilityProblems({ calls }: AgentQueueSettings): Problem[] {
-  const problems: Problem[] = [];
   const visibility = ms(calls.visibilityTimeout);
   const needed = VISIBILITY_FACTOR * ms(calls.functionTimeout);
-  if (visibility < needed) {
-    problems.push({
-      setting: 'calls.visibilityTimeout',
-      rule: `${text(calls.visibilityTimeout)} is less than ${VISIBILITY_FACTOR} times the function's timeout of ${text(calls.functionTimeout)}: SQS would redeliver throttled batches while they are processed, and use up their attempts`,
-      remedy: `raise visibilityTimeout to at least ${seconds(needed)}, or shorten functionTimeout`,
-    });
-  }
   const held = visibility * calls.maxReceiveCount;
-  if (held >= RETENTION_MS) {
-    problems.push({
-      setting: 'calls.maxReceiveCount',
-      rule: `${calls.maxReceiveCount} attempts of ${text(calls.visibilityTimeout)} each take ${seconds(held)}, and SQS deletes a message after ${seconds(RETENTION_MS)}: it would be lost before it reached the dead-letter queue`,
-      remedy: 'lower maxReceiveCount or visibilityTimeout',
-    });
-  }
-  return problems;
+  return [
+    ...problemIf(
+      visibility < needed,
+      'calls.visibilityTimeout',
+      `${text(calls.visibilityTimeout)} is less than ${VISIBILITY_FACTOR} times the function's timeout of ${text(calls.functionTimeout)}: SQS would redeliver throttled batches while they are processed, and use up their attempts`,
+      `raise visibilityTimeout to at least ${seconds(needed)}, or shorten functionTimeout`,
+    ),
+    ...problemIf(
+      held >= RETENTION_MS,
+      'calls.maxReceiveCount',
+      `${calls.maxReceiveCount} attempts of ${text(calls.visibilityTimeout)} each take ${seconds(held)}, and SQS deletes a message after ${seconds(RETENTION_MS)}: it would be lost before it reached the dead-letter queue`,
+      'lower maxReceiveCount or visibilityTimeout',
+    ),
+  ];
 }
 
 function alarmProblems({ calls, alarms }: AgentQueueSettings): Problem[] {
-  const problems: Problem[] = [];
-  if (ms(alarms.oldestPending) >= ms(calls.maxWait)) {
-    problems.push({
-      setting: 'alarms.oldestPending',
-      rule: `no call is pending for ${text(alarms.oldestPending)}, because it expires after ${text(calls.maxWait)}: the alarm would hardly ever fire`,
-      remedy: 'make oldestPending shorter than calls.maxWait',
-    });
-  }
-  if (ms(alarms.intakeDelay) <= ms(calls.visibilityTimeout)) {
-    problems.push({
-      setting: 'alarms.intakeDelay',
-      rule: `one crashed invocation delays its messages by ${text(calls.visibilityTimeout)}: the alarm would fire although a retry succeeds`,
-      remedy: 'make intakeDelay longer than calls.visibilityTimeout, for example by a minute',
-    });
-  }
-  return problems;
+  return [
+    ...problemIf(
+      ms(alarms.oldestPending) >= ms(calls.maxWait),
+      'alarms.oldestPending',
+      `no call is pending for ${text(alarms.oldestPending)}, because it expires after ${text(calls.maxWait)}: the alarm would hardly ever fire`,
+      'make oldestPending shorter than calls.maxWait',
+    ),
+    ...problemIf(
+      ms(alarms.intakeDelay) <= ms(calls.visibilityTimeout),
+      'alarms.intakeDelay',
+      `one crashed invocation delays its messages by ${text(calls.visibilityTimeout)}: the alarm would fire although a retry succeeds`,
+      'make intakeDelay longer than calls.visibilityTimeout, for example by a minute',
+    ),
+  ];
 }

@@ -1,5 +1,5 @@
 import { ENVIRONMENTS } from '../environments/list';
-import { type Problem, reject } from '../lambda/problem';
+import { type Problem, problemIf, reject } from '../lambda/problem';
 
 /** Settings of the roles for GitHub Actions. */
 export interface CiSettings {
@@ -63,50 +63,47 @@ export function readCiSettings(context: (key: string) => unknown): CiSettings {
 /** Problems of the settings; empty if they are valid. */
 export function ciProblems(settings: CiSettings): Problem[] {
   const { repository, environments, branch, regions = [], providerArn, qualifier } = settings;
-  const problems: Problem[] = [];
-  if (!REPOSITORY.test(repository)) {
-    problems.push({
-      setting: 'repository',
-      rule: `"${repository}" is not a repository in the form of GitHub's tokens`,
-      remedy: 'give owner/name, for example -c repository=octo-org/freshq',
-    });
-  }
   const known = ENVIRONMENTS.map(({ name }): string => name);
-  for (const name of environments.filter((candidate) => !known.includes(candidate))) {
-    problems.push({
-      setting: 'environments',
-      rule: `"${name}" is not an environment`,
-      remedy: `choose from ${known.join(', ')}, for example -c environments=staging,prod`,
-    });
-  }
-  if (!BRANCH.test(branch)) {
-    problems.push({
-      setting: 'branch',
-      rule: `"${branch}" is not the name of a branch`,
-      remedy: 'give the branch that GitHub deploys, for example -c branch=main',
-    });
-  }
-  for (const region of regions.filter((candidate) => !REGION.test(candidate))) {
-    problems.push({
-      setting: 'regions',
-      rule: `"${region}" is not an AWS region`,
-      remedy: 'give regions such as -c regions=eu-central-1,us-east-1, or leave them out',
-    });
-  }
-  if (providerArn !== undefined && !PROVIDER.test(providerArn)) {
-    problems.push({
-      setting: 'provider',
-      rule: `"${providerArn}" is not the ARN of an OIDC provider for token.actions.githubusercontent.com`,
-      remedy:
-        'copy it from `aws iam list-open-id-connect-providers`, or leave it out so that the stack creates one',
-    });
-  }
-  if (!/^[a-z0-9]{1,10}$/.test(qualifier)) {
-    problems.push({
-      setting: 'qualifier',
-      rule: `"${qualifier}" is not a qualifier of cdk bootstrap`,
-      remedy: 'give 1 to 10 lowercase letters and digits, or leave it out',
-    });
-  }
-  return problems;
+  return [
+    ...problemIf(
+      !REPOSITORY.test(repository),
+      'repository',
+      `"${repository}" is not a repository in the form of GitHub's tokens`,
+      'give owner/name, for example -c repository=octo-org/freshq',
+    ),
+    ...environments.flatMap((name) =>
+      problemIf(
+        !known.includes(name),
+        'environments',
+        `"${name}" is not an environment`,
+        `choose from ${known.join(', ')}, for example -c environments=staging,prod`,
+      ),
+    ),
+    ...problemIf(
+      !BRANCH.test(branch),
+      'branch',
+      `"${branch}" is not the name of a branch`,
+      'give the branch that GitHub deploys, for example -c branch=main',
+    ),
+    ...regions.flatMap((region) =>
+      problemIf(
+        !REGION.test(region),
+        'regions',
+        `"${region}" is not an AWS region`,
+        'give regions such as -c regions=eu-central-1,us-east-1, or leave them out',
+      ),
+    ),
+    ...problemIf(
+      providerArn !== undefined && !PROVIDER.test(providerArn),
+      'provider',
+      `"${providerArn}" is not the ARN of an OIDC provider for token.actions.githubusercontent.com`,
+      'copy it from `aws iam list-open-id-connect-providers`, or leave it out so that the stack creates one',
+    ),
+    ...problemIf(
+      !/^[a-z0-9]{1,10}$/.test(qualifier),
+      'qualifier',
+      `"${qualifier}" is not a qualifier of cdk bootstrap`,
+      'give 1 to 10 lowercase letters and digits, or leave it out',
+    ),
+  ];
 }

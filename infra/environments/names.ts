@@ -1,5 +1,5 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import type { Problem } from '../lambda/problem';
+import { type Problem, problemIf } from '../lambda/problem';
 import type { Environment } from './list';
 
 /** Pattern of environment names. They have no dash, so a personal stack never has another environment's name. */
@@ -16,35 +16,30 @@ export function stackSuffix({ name, personal }: Environment): string {
 /** A problem if `name` is given and is not the name of an environment. */
 export function nameProblems(name: unknown, environments: readonly Environment[]): Problem[] {
   const names = environments.map((environment) => environment.name);
-  if (name === undefined || names.some((each) => each === name)) return [];
-  return [
-    {
-      setting: 'env',
-      rule: `"${String(name)}" is not an environment`,
-      remedy: `choose one of ${names.join(', ')}, for example -c env=${names[0]}, or leave it out for all environments`,
-    },
-  ];
+  return problemIf(
+    name !== undefined && !names.some((each) => each === name),
+    'env',
+    `"${String(name)}" is not an environment`,
+    `choose one of ${names.join(', ')}, for example -c env=${names[0]}, or leave it out for all environments`,
+  );
 }
 
 /** Problems of an environment's name: an invalid name, or the name of another environment. */
 export function ownNameProblems({ name }: Environment, environments: readonly Environment[]): Problem[] {
-  const problems: Problem[] = [];
-  if (!ENVIRONMENT_NAME.test(name)) {
-    problems.push({
-      setting: 'name',
-      rule: `"${name}" is not a valid name of an environment`,
-      remedy:
-        'use 1 to 20 lowercase letters and digits, a letter first; a dash would begin the name of a personal stack',
-    });
-  }
-  if (environments.filter((other) => other.name === name).length > 1) {
-    problems.push({
-      setting: 'name',
-      rule: `two environments have the name "${name}", and one would overwrite the stacks of the other`,
-      remedy: 'give each environment a different name',
-    });
-  }
-  return problems;
+  return [
+    ...problemIf(
+      !ENVIRONMENT_NAME.test(name),
+      'name',
+      `"${name}" is not a valid name of an environment`,
+      'use 1 to 20 lowercase letters and digits, a letter first; a dash would begin the name of a personal stack',
+    ),
+    ...problemIf(
+      environments.filter((other) => other.name === name).length > 1,
+      'name',
+      `two environments have the name "${name}", and one would overwrite the stacks of the other`,
+      'give each environment a different name',
+    ),
+  ];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { Annotations, type CfnElement, Duration, type Stack } from 'aws-cdk-lib';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
-import type { Problem } from '../lambda/problem';
+import { type Problem, problemIf } from '../lambda/problem';
 
 /** Key of the rollback configuration in the template's metadata. `delivery/rollback.py` reads it. */
 export const ROLLBACK_METADATA = 'freshq:rollback';
@@ -23,14 +23,12 @@ export const LEAST_WATCH = Duration.minutes(7);
 /** A problem if CloudFormation cannot watch a deployment for this time. */
 export function watchProblems(watch: Duration): Problem[] {
   const seconds = watch.toSeconds();
-  if (seconds % 60 === 0 && seconds <= LONGEST_WATCH.toSeconds()) return [];
-  return [
-    {
-      setting: 'rollbackWatch',
-      rule: `CloudFormation cannot watch a deployment for ${watch.toHumanString()}`,
-      remedy: `give whole minutes, at most ${LONGEST_WATCH.toMinutes()}, or 0 to watch only during the deployment`,
-    },
-  ];
+  return problemIf(
+    !(seconds % 60 === 0 && seconds <= LONGEST_WATCH.toSeconds()),
+    'rollbackWatch',
+    `CloudFormation cannot watch a deployment for ${watch.toHumanString()}`,
+    `give whole minutes, at most ${LONGEST_WATCH.toMinutes()}, or 0 to watch only during the deployment`,
+  );
 }
 
 /**

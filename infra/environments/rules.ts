@@ -1,7 +1,7 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { agentSettingsProblems } from '../agents/rules';
 import { resolveAgentSettings } from '../agents/settings';
-import { type Problem, reject } from '../lambda/problem';
+import { type Problem, problemIf, reject } from '../lambda/problem';
 import { loadProblems, simulationProblems } from '../tasks/load-rules';
 import { settingsProblems } from '../tasks/rules';
 import { urlProblems } from '../tasks/runners/http';
@@ -65,100 +65,91 @@ function prefixed({ name }: Environment, problems: readonly Problem[]): Problem[
 }
 
 function placeProblems({ account, region }: Environment): Problem[] {
-  const problems: Problem[] = [];
-  if (account !== undefined && !/^\d{12}$/.test(account)) {
-    problems.push({
-      setting: 'account',
-      rule: `"${account}" is not the id of an AWS account`,
-      remedy: 'give the twelve digits of the id as a string, or leave it out',
-    });
-  }
-  if (region !== undefined && !/^[a-z]{2}(-[a-z]+)+-\d$/.test(region)) {
-    problems.push({
-      setting: 'region',
-      rule: `"${region}" is not an AWS region`,
-      remedy: 'give a region such as eu-central-1, or leave it out',
-    });
-  }
-  return problems;
+  return [
+    ...problemIf(
+      account !== undefined && !/^\d{12}$/.test(account),
+      'account',
+      `"${account}" is not the id of an AWS account`,
+      'give the twelve digits of the id as a string, or leave it out',
+    ),
+    ...problemIf(
+      region !== undefined && !/^[a-z]{2}(-[a-z]+)+-\d$/.test(region),
+      'region',
+      `"${region}" is not an AWS region`,
+      'give a region such as eu-central-1, or leave it out',
+    ),
+  ];
 }
 
 function protectionProblems(environment: Environment): Problem[] {
-  const problems: Problem[] = [];
   const { removalPolicy, deletionProtection, terminationProtection, pointInTimeRecovery } = environment;
-  if (deletionProtection && removalPolicy === RemovalPolicy.DESTROY) {
-    problems.push({
-      setting: 'removalPolicy',
-      rule: 'DESTROY with deletionProtection cannot work: deleting the stack would fail at the table',
-      remedy: 'use RETAIN, or switch deletionProtection off',
-    });
-  }
-  if (environment.name === 'prod') {
-    const missing = [
-      removalPolicy === RemovalPolicy.DESTROY && 'removalPolicy RETAIN',
-      !deletionProtection && 'deletionProtection',
-      !terminationProtection && 'terminationProtection',
-      !pointInTimeRecovery && 'pointInTimeRecovery',
-    ].filter((protection) => protection !== false);
-    if (missing.length > 0) {
-      problems.push({
-        setting: 'deletionProtection',
-        rule: `prod lacks ${missing.join(', ')}, so one command could delete its tasks`,
-        remedy: 'switch every protection on in prod',
-      });
-    }
-  }
-  return problems;
+  const missing = [
+    removalPolicy === RemovalPolicy.DESTROY && 'removalPolicy RETAIN',
+    !deletionProtection && 'deletionProtection',
+    !terminationProtection && 'terminationProtection',
+    !pointInTimeRecovery && 'pointInTimeRecovery',
+  ].filter((protection) => protection !== false);
+  return [
+    ...problemIf(
+      deletionProtection && removalPolicy === RemovalPolicy.DESTROY,
+      'removalPolicy',
+      'DESTROY with deletionProtection cannot work: deleting the stack would fail at the table',
+      'use RETAIN, or switch deletionProtection off',
+    ),
+    ...problemIf(
+      environment.name === 'prod' && missing.length > 0,
+      'deletionProtection',
+      `prod lacks ${missing.join(', ')}, so one command could delete its tasks`,
+      'switch every protection on in prod',
+    ),
+  ];
 }
 
 function simulationOutsideProdProblems({ name, simulation, runner }: Environment): Problem[] {
   if (name !== 'prod') return [];
-  const problems: Problem[] = [];
-  if (simulation !== undefined) {
-    problems.push({
-      setting: 'simulation',
-      rule: 'simulated tasks would mix with real tasks',
-      remedy: 'leave simulation out in prod',
-    });
-  }
-  if (runner.kind === 'simulated') {
-    problems.push({
-      setting: 'runner',
-      rule: 'the simulated runner would settle real tasks as SUCCESS without running them',
-      remedy:
-        'use a runner of kind http in prod, or build your own LifoQueue with TaskRunner.lambda or .rust',
-    });
-  }
-  return problems;
+  return [
+    ...problemIf(
+      simulation !== undefined,
+      'simulation',
+      'simulated tasks would mix with real tasks',
+      'leave simulation out in prod',
+    ),
+    ...problemIf(
+      runner.kind === 'simulated',
+      'runner',
+      'the simulated runner would settle real tasks as SUCCESS without running them',
+      'use a runner of kind http in prod, or build your own LifoQueue with TaskRunner.lambda or .rust',
+    ),
+  ];
 }
 
 function agentQueueProblems({ name, agentQueue: { seed, settings } }: Environment): Problem[] {
-  const problems = agentSettingsProblems(resolveAgentSettings(settings ?? {}));
-  if (name === 'prod' && seed) {
-    problems.push({
-      setting: 'seed',
-      rule: 'calls would be assigned to sample agents, which do not exist',
-      remedy: 'set seed to false in prod',
-    });
-  }
+  const problems = [
+    ...agentSettingsProblems(resolveAgentSettings(settings ?? {})),
+    ...problemIf(
+      name === 'prod' && seed,
+      'seed',
+      'calls would be assigned to sample agents, which do not exist',
+      'set seed to false in prod',
+    ),
+  ];
   return problems.map((problem) => ({ ...problem, setting: `agentQueue.${problem.setting}` }));
 }
 
 function runnerProblems({ runner, settings }: Environment): Problem[] {
   if (runner.kind === 'simulated') return simulatedRunner(runner)._problems(resolveSettings(settings ?? {}));
-  const problems = urlProblems(runner.url);
-  if (runner.auth !== undefined) {
-    const { headerName, secretArn } = runner.auth;
-    if (headerName !== undefined) problems.push(...headerNameProblems(headerName));
-    if (!/^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$/.test(secretArn)) {
-      problems.push({
-        setting: 'runner.auth.secretArn',
-        rule: `"${secretArn}" is not the complete ARN of a secret`,
-        remedy: 'copy it from Secrets Manager, with the six characters at its end',
-      });
-    }
-  }
-  return problems;
+  const { url, auth } = runner;
+  if (auth === undefined) return urlProblems(url);
+  return [
+    ...urlProblems(url),
+    ...(auth.headerName === undefined ? [] : headerNameProblems(auth.headerName)),
+    ...problemIf(
+      !/^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$/.test(auth.secretArn),
+      'runner.auth.secretArn',
+      `"${auth.secretArn}" is not the complete ARN of a secret`,
+      'copy it from Secrets Manager, with the six characters at its end',
+    ),
+  ];
 }
 
 function alarmTopicArnProblems({ alarmTopicArn, region }: Environment): Problem[] {
@@ -174,14 +165,12 @@ function alarmTopicArnProblems({ alarmTopicArn, region }: Environment): Problem[
       },
     ];
   }
-  if (region === undefined || region === topicRegion) return [];
-  return [
-    {
-      setting,
-      rule: `alarms in ${region} cannot publish to a topic in ${topicRegion}`,
-      remedy: `use a topic in ${region}`,
-    },
-  ];
+  return problemIf(
+    region !== undefined && region !== topicRegion,
+    setting,
+    `alarms in ${region} cannot publish to a topic in ${topicRegion}`,
+    `use a topic in ${region}`,
+  );
 }
 
 function alarmEmailProblems({ alarmEmails = [], alarmTopicArn }: Environment): Problem[] {
@@ -193,27 +182,25 @@ function alarmEmailProblems({ alarmEmails = [], alarmTopicArn }: Environment): P
       rule: `"${address}" is not an email address`,
       remedy: 'give addresses such as on-call@example.com',
     }));
-  if (alarmEmails.length > 0 && alarmTopicArn !== undefined) {
-    problems.push({
+  return [
+    ...problems,
+    ...problemIf(
+      alarmEmails.length > 0 && alarmTopicArn !== undefined,
       setting,
-      rule: 'alarms publish to one topic, and alarmTopicArn names another',
-      remedy: 'leave out alarmEmails and subscribe the addresses to that topic, or leave out alarmTopicArn',
-    });
-  }
-  return problems;
+      'alarms publish to one topic, and alarmTopicArn names another',
+      'leave out alarmEmails and subscribe the addresses to that topic, or leave out alarmTopicArn',
+    ),
+  ];
 }
 
 function eventBusProblems({ taskEventBus }: Environment): Problem[] {
   // The name of a partner's bus contains "/". Such a bus accepts only events of the partner.
-  if (taskEventBus === undefined || /^[\w.-]{1,256}$/.test(taskEventBus)) return [];
-  return [
-    {
-      setting: 'taskEventBus',
-      rule: `"${taskEventBus}" is not the name of an event bus to which the queue can publish`,
-      remedy:
-        'give the name of a bus in the account and region of the stack, such as default, or leave it out',
-    },
-  ];
+  return problemIf(
+    taskEventBus !== undefined && !/^[\w.-]{1,256}$/.test(taskEventBus),
+    'taskEventBus',
+    `"${taskEventBus}" is not the name of an event bus to which the queue can publish`,
+    'give the name of a bus in the account and region of the stack, such as default, or leave it out',
+  );
 }
 
 /** Creates the simulated runner of a configuration. */

@@ -1,4 +1,4 @@
-import type { Problem } from '../lambda/problem';
+import { type Problem, problemIf } from '../lambda/problem';
 import type { Environment } from './list';
 
 /** Maximum number of tags of a stack, CloudFormation's limit. */
@@ -14,28 +14,29 @@ const TAG_TEXT = /^[\p{L}\p{N}\p{Z}_.:/=+\-@]*$/u;
 export function tagProblems({ name, tags }: Pick<Environment, 'name' | 'tags'>): Problem[] {
   const entries = Object.entries(tags);
   const problems = entries.filter(([key, value]) => isRejected(key, value)).map(([key]) => rejection(key));
-  if (entries.length > MOST_TAGS) {
-    problems.push({
-      setting: 'tags',
-      rule: `${entries.length} tags are more than the ${MOST_TAGS} AWS accepts`,
-      remedy: 'leave some out',
-    });
-  }
-  for (const key of REQUIRED_TAGS.filter((required) => !tags[required])) {
-    problems.push({
-      setting: `tags.${key}`,
-      rule: 'the tag is missing; cost reports and cleanups use it',
-      remedy: `add the tag, as in the other environments`,
-    });
-  }
-  if (tags.environment && tags.environment !== name) {
-    problems.push({
-      setting: 'tags.environment',
-      rule: `"${tags.environment}" is not the name of the environment, ${name}`,
-      remedy: `set the tag to ${name}`,
-    });
-  }
-  return problems;
+  return [
+    ...problems,
+    ...problemIf(
+      entries.length > MOST_TAGS,
+      'tags',
+      `${entries.length} tags are more than the ${MOST_TAGS} AWS accepts`,
+      'leave some out',
+    ),
+    ...REQUIRED_TAGS.flatMap((key) =>
+      problemIf(
+        !tags[key],
+        `tags.${key}`,
+        'the tag is missing; cost reports and cleanups use it',
+        `add the tag, as in the other environments`,
+      ),
+    ),
+    ...problemIf(
+      Boolean(tags.environment) && tags.environment !== name,
+      'tags.environment',
+      `"${tags.environment}" is not the name of the environment, ${name}`,
+      `set the tag to ${name}`,
+    ),
+  ];
 }
 
 function isRejected(key: string, value: string): boolean {

@@ -8,6 +8,11 @@ export interface Problem {
   readonly remedy: string;
 }
 
+/** The problem of a setting that breaks a rule; none if `breaks` is false. See {@link Problem}. */
+export function problemIf(breaks: boolean, setting: string, rule: string, remedy: string): Problem[] {
+  return breaks ? [{ setting, rule, remedy }] : [];
+}
+
 /** Error of synthesis that names all problems of a configuration. */
 export class InvalidConfiguration extends Error {
   /**

@@ -1,24 +1,18 @@
 import type { Duration } from 'aws-cdk-lib';
-import type { Problem } from './problem';
+import { type Problem, problemIf } from './problem';
 
 /** Longest duration of a setting without another limit, in milliseconds: 100 years. */
 export const LONGEST_MS = 100 * 365 * 86_400_000;
 
 /** Returns a problem unless `value` is an integer from `min` to `max`. `why` explains the range. */
-export function integer(
-  setting: string,
-  value: number,
-  min: number,
-  max: number,
-  why?: string,
-): Problem | undefined {
-  if (Number.isInteger(value) && value >= min && value <= max) return undefined;
+export function integer(setting: string, value: number, min: number, max: number, why?: string): Problem[] {
   const reason = why === undefined ? '' : ` (${why})`;
-  return {
+  return problemIf(
+    !(Number.isInteger(value) && value >= min && value <= max),
     setting,
-    rule: `${value} is not a whole number from ${min} to ${max}${reason}`,
-    remedy: `choose a whole number from ${min} to ${max}`,
-  };
+    `${value} is not a whole number from ${min} to ${max}${reason}`,
+    `choose a whole number from ${min} to ${max}`,
+  );
 }
 
 /** Returns a problem unless `value` is whole seconds from `min` to `max`. `why` explains the range. */
@@ -28,27 +22,27 @@ export function wholeSeconds(
   min: number,
   max = LONGEST_MS / 1_000,
   why?: string,
-): Problem | undefined {
-  const problem = integer(setting, ms(value) / 1_000, min, max, why);
-  if (problem === undefined) return undefined;
+): Problem[] {
+  const problems = integer(setting, ms(value) / 1_000, min, max, why);
   const range = `${min} s to ${max * 1_000 === LONGEST_MS ? '100 years' : `${max} s`}`;
   const reason = why === undefined ? '' : ` (${why})`;
-  return {
+  return problemIf(
+    problems.length > 0,
     setting,
-    rule: `${text(value)} is not a whole number of seconds in the range ${range}${reason}`,
-    remedy: `choose whole seconds, ${range}`,
-  };
+    `${text(value)} is not a whole number of seconds in the range ${range}${reason}`,
+    `choose whole seconds, ${range}`,
+  );
 }
 
 /** Returns a problem unless `value` is whole milliseconds from `minMs` to 100 years. */
-export function duration(setting: string, value: Duration, minMs: number): Problem | undefined {
-  if (Number.isInteger(ms(value)) && ms(value) >= minMs && ms(value) <= LONGEST_MS) return undefined;
+export function duration(setting: string, value: Duration, minMs: number): Problem[] {
   const range = `${minMs} ms to 100 years`;
-  return {
+  return problemIf(
+    !(Number.isInteger(ms(value)) && ms(value) >= minMs && ms(value) <= LONGEST_MS),
     setting,
-    rule: `${text(value)} is not whole milliseconds from ${range}`,
-    remedy: `choose ${range}`,
-  };
+    `${text(value)} is not whole milliseconds from ${range}`,
+    `choose ${range}`,
+  );
 }
 
 /** A duration in milliseconds. */

@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import type { Problem } from './problem';
+import { type Problem, problemIf } from './problem';
 import * as ranges from './ranges';
 
 /** Default and range of a setting. The interface of its group declares its type and its meaning. */
@@ -8,8 +8,8 @@ export interface Declared<T = unknown, D extends T | undefined = T | undefined> 
   readonly fallback: D;
   /** Least and greatest value, if the range is limited. */
   readonly bounds?: readonly [T, T];
-  /** Returns the problem of a value; `undefined` if the value is valid. */
-  problem?(setting: string, value: T): Problem | undefined;
+  /** Returns the problem of a value; none if the value is valid. */
+  problems?(setting: string, value: T): Problem[];
 }
 
 /** A declaration for each setting of the group `G`. */
@@ -22,8 +22,8 @@ export function integer<D extends number | undefined>(
   greatest: number,
   why?: string,
 ): Declared<number, D> {
-  const problem = (setting: string, value: number) => ranges.integer(setting, value, least, greatest, why);
-  return { fallback, bounds: [least, greatest], problem };
+  const problems = (setting: string, value: number) => ranges.integer(setting, value, least, greatest, why);
+  return { fallback, bounds: [least, greatest], problems };
 }
 
 /** Declares a duration in whole milliseconds, from `leastMs` to 100 years. */
@@ -31,8 +31,8 @@ export function duration<D extends Duration | undefined>(
   fallback: D,
   leastMs: number,
 ): Declared<Duration, D> {
-  const problem = (setting: string, value: Duration) => ranges.duration(setting, value, leastMs);
-  return { fallback, bounds: [Duration.millis(leastMs), Duration.millis(ranges.LONGEST_MS)], problem };
+  const problems = (setting: string, value: Duration) => ranges.duration(setting, value, leastMs);
+  return { fallback, bounds: [Duration.millis(leastMs), Duration.millis(ranges.LONGEST_MS)], problems };
 }
 
 /** Declares a duration in whole seconds, up to 100 years unless `greatest` is given. `why` explains the range. */
@@ -42,18 +42,21 @@ export function wholeSeconds<D extends Duration | undefined>(
   greatest = ranges.LONGEST_MS / 1_000,
   why?: string,
 ): Declared<Duration, D> {
-  const problem = (setting: string, value: Duration) =>
+  const problems = (setting: string, value: Duration) =>
     ranges.wholeSeconds(setting, value, least, greatest, why);
-  return { fallback, bounds: [Duration.seconds(least), Duration.seconds(greatest)], problem };
+  return { fallback, bounds: [Duration.seconds(least), Duration.seconds(greatest)], problems };
 }
 
 /** Declares a share from 0 to 1. */
 export function share(fallback: number): Declared<number, number> {
-  const problem = (setting: string, value: number) =>
-    value >= 0 && value <= 1
-      ? undefined
-      : { setting, rule: `${value} is not a share from 0 to 1`, remedy: 'choose a number from 0 to 1' };
-  return { fallback, bounds: [0, 1], problem };
+  const problems = (setting: string, value: number) =>
+    problemIf(
+      !(value >= 0 && value <= 1),
+      setting,
+      `${value} is not a share from 0 to 1`,
+      'choose a number from 0 to 1',
+    );
+  return { fallback, bounds: [0, 1], problems };
 }
 
 /** Declares a setting without a range. Its type or a separate rule limits it. */
@@ -85,8 +88,6 @@ export function atBound(group: Group, end: 0 | 1): Record<string, unknown> {
 
 /** Returns a problem for each setting of the group at `path` that is outside of its range. */
 export function rangeProblems(path: string, group: Group, settings: object): Problem[] {
-  return Object.entries(settings).flatMap(([name, value]) => {
-    const problem = value === undefined ? undefined : group[name]?.problem?.(`${path}.${name}`, value);
-    return problem ?? [];
-  });
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return given.flatMap(([name, value]) => group[name]?.problems?.(`${path}.${name}`, value) ?? []);
 }

@@ -1,5 +1,5 @@
 import type { Duration } from 'aws-cdk-lib';
-import type { Problem } from '../lambda/problem';
+import { type Problem, problemIf } from '../lambda/problem';
 import { integer, ms, text } from '../lambda/ranges';
 import type { QueueSettings } from './settings';
 
@@ -47,25 +47,23 @@ export function loadWarnings(
 /** The problems of a simulated load; none without one. */
 export function simulationProblems(load: { every: Duration; tasks: number } | undefined): Problem[] {
   if (load === undefined) return [];
-  const problems = [integer('simulation.load.tasks', load.tasks, 1, MOST_SIMULATED_TASKS)];
-  if (ms(load.every) < 60_000 || ms(load.every) % 60_000 !== 0) {
-    problems.push({
-      setting: 'simulation.load.every',
-      rule: `${text(load.every)} is not a whole number of minutes, the resolution of EventBridge Scheduler`,
-      remedy: 'choose whole minutes, at least one',
-    });
-  }
-  return problems.filter((problem) => problem !== undefined);
+  return [
+    ...integer('simulation.load.tasks', load.tasks, 1, MOST_SIMULATED_TASKS),
+    ...problemIf(
+      ms(load.every) < 60_000 || ms(load.every) % 60_000 !== 0,
+      'simulation.load.every',
+      `${text(load.every)} is not a whole number of minutes, the resolution of EventBridge Scheduler`,
+      'choose whole minutes, at least one',
+    ),
+  ];
 }
 
 /** The problems of an expected load. */
 export function loadProblems(tasksPerSecond: number | undefined): Problem[] {
-  if (tasksPerSecond === undefined || tasksPerSecond > 0) return [];
-  return [
-    {
-      setting: 'expectedTasksPerSecond',
-      rule: `${tasksPerSecond} is not a rate`,
-      remedy: 'give the sustained rate you expect, more than 0, or leave it out',
-    },
-  ];
+  return problemIf(
+    tasksPerSecond !== undefined && !(tasksPerSecond > 0),
+    'expectedTasksPerSecond',
+    `${tasksPerSecond} is not a rate`,
+    'give the sustained rate you expect, more than 0, or leave it out',
+  );
 }

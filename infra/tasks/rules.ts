@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import type { Problem } from '../lambda/problem';
+import { type Problem, problemIf } from '../lambda/problem';
 import { ms, seconds, text } from '../lambda/ranges';
 import { rangeProblems } from '../lambda/setting';
 import { ingestProblems } from './ingest/rules';
@@ -44,57 +44,51 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
 }
 
 function turnProblems({ processing }: QueueSettings): Problem[] {
-  const problems: Problem[] = [];
   const needed = ms(processing.turn) + ms(processing.taskTimeout) + ms(processing.deadlineMargin);
-  if (needed > ms(processing.functionTimeout)) {
-    problems.push({
-      setting: 'processing.functionTimeout',
-      rule: `turn (${text(processing.turn)}) + taskTimeout (${text(processing.taskTimeout)}) + deadlineMargin (${text(processing.deadlineMargin)}) = ${seconds(needed)} is more than the function's timeout of ${text(processing.functionTimeout)}: Lambda would kill runs that started within the turn`,
-      remedy: `raise functionTimeout to at least ${seconds(needed)} (Lambda allows 900 s), or shorten turn, taskTimeout or deadlineMargin`,
-    });
-  }
-  if (ms(processing.indexLag) >= ms(processing.turn)) {
-    problems.push({
-      setting: 'processing.indexLag',
-      rule: `the wait for the index (${text(processing.indexLag)}) takes the whole turn (${text(processing.turn)}), so an empty queue would publish tail calls without end`,
-      remedy: 'make indexLag shorter than turn; 2 s is enough',
-    });
-  }
-  return problems;
+  return [
+    ...problemIf(
+      needed > ms(processing.functionTimeout),
+      'processing.functionTimeout',
+      `turn (${text(processing.turn)}) + taskTimeout (${text(processing.taskTimeout)}) + deadlineMargin (${text(processing.deadlineMargin)}) = ${seconds(needed)} is more than the function's timeout of ${text(processing.functionTimeout)}: Lambda would kill runs that started within the turn`,
+      `raise functionTimeout to at least ${seconds(needed)} (Lambda allows 900 s), or shorten turn, taskTimeout or deadlineMargin`,
+    ),
+    ...problemIf(
+      ms(processing.indexLag) >= ms(processing.turn),
+      'processing.indexLag',
+      `the wait for the index (${text(processing.indexLag)}) takes the whole turn (${text(processing.turn)}), so an empty queue would publish tail calls without end`,
+      'make indexLag shorter than turn; 2 s is enough',
+    ),
+  ];
 }
 
 function leaseProblems({ processing }: QueueSettings): Problem[] {
-  const problems: Problem[] = [];
   const needed = 3 * ms(processing.heartbeat);
-  if (needed > ms(processing.processorLease)) {
-    problems.push({
-      setting: 'processing.processorLease',
-      rule: `three heartbeats of ${text(processing.heartbeat)} do not fit into a lease of ${text(processing.processorLease)}, so two lost renewals would end a healthy turn`,
-      remedy: `lengthen processorLease to at least ${seconds(needed)}, or shorten heartbeat`,
-    });
-  }
-  if (ms(processing.clockSkew) + ms(processing.heartbeat) >= ms(processing.processorLease)) {
-    problems.push({
-      setting: 'processing.clockSkew',
-      rule: `a heartbeat (${text(processing.heartbeat)}) and the clock skew (${text(processing.clockSkew)}) use up the lease (${text(processing.processorLease)}), so the lease could expire before its renewal`,
-      remedy: 'lengthen processorLease, or lower clockSkew (AWS clocks differ by far less than 2 s)',
-    });
-  }
-  if (processing.retryAttempts > 0 && ms(processing.processorLease) > FIRST_ASYNC_RETRY_WAIT_MS) {
-    problems.push({
-      setting: 'processing.processorLease',
-      rule: `a lease of ${text(processing.processorLease)} lasts longer than the minute that Lambda waits before it retries, so the retry of a crashed processor would find the old lease still live and fail too`,
-      remedy: 'shorten processorLease to at most 60 s',
-    });
-  }
-  if (ms(processing.notificationMarker) > SWEEP_INTERVAL.toMilliseconds()) {
-    problems.push({
-      setting: 'processing.notificationMarker',
-      rule: `a lost notification would suppress others for ${text(processing.notificationMarker)}, longer than the sweep's interval of ${text(SWEEP_INTERVAL)}`,
-      remedy: 'shorten notificationMarker to at most 60 s; 10 s is enough',
-    });
-  }
-  return problems;
+  return [
+    ...problemIf(
+      needed > ms(processing.processorLease),
+      'processing.processorLease',
+      `three heartbeats of ${text(processing.heartbeat)} do not fit into a lease of ${text(processing.processorLease)}, so two lost renewals would end a healthy turn`,
+      `lengthen processorLease to at least ${seconds(needed)}, or shorten heartbeat`,
+    ),
+    ...problemIf(
+      ms(processing.clockSkew) + ms(processing.heartbeat) >= ms(processing.processorLease),
+      'processing.clockSkew',
+      `a heartbeat (${text(processing.heartbeat)}) and the clock skew (${text(processing.clockSkew)}) use up the lease (${text(processing.processorLease)}), so the lease could expire before its renewal`,
+      'lengthen processorLease, or lower clockSkew (AWS clocks differ by far less than 2 s)',
+    ),
+    ...problemIf(
+      processing.retryAttempts > 0 && ms(processing.processorLease) > FIRST_ASYNC_RETRY_WAIT_MS,
+      'processing.processorLease',
+      `a lease of ${text(processing.processorLease)} lasts longer than the minute that Lambda waits before it retries, so the retry of a crashed processor would find the old lease still live and fail too`,
+      'shorten processorLease to at most 60 s',
+    ),
+    ...problemIf(
+      ms(processing.notificationMarker) > SWEEP_INTERVAL.toMilliseconds(),
+      'processing.notificationMarker',
+      `a lost notification would suppress others for ${text(processing.notificationMarker)}, longer than the sweep's interval of ${text(SWEEP_INTERVAL)}`,
+      'shorten notificationMarker to at most 60 s; 10 s is enough',
+    ),
+  ];
 }
 
 function asyncProblems({ processing }: QueueSettings): Problem[] {
@@ -102,40 +96,35 @@ function asyncProblems({ processing }: QueueSettings): Problem[] {
   if (attempts < 1 || attempts > 2) return [];
   const waits = attempts === 1 ? FIRST_ASYNC_RETRY_WAIT_MS : 3 * FIRST_ASYNC_RETRY_WAIT_MS;
   const needed = waits + attempts * ms(processing.functionTimeout);
-  if (needed <= ms(processing.maxEventAge)) return [];
-  return [
-    {
-      setting: 'processing.maxEventAge',
-      rule: `${text(processing.maxEventAge)} is too short for retryAttempts = ${attempts}: Lambda waits ${seconds(waits)} before it retries, and an attempt may take the function's timeout of ${text(processing.functionTimeout)}, so the event would be discarded before its last retry`,
-      remedy: `raise maxEventAge to at least ${seconds(needed)}, or set retryAttempts to 0 (the sweep wakes the queue again)`,
-    },
-  ];
+  return problemIf(
+    needed > ms(processing.maxEventAge),
+    'processing.maxEventAge',
+    `${text(processing.maxEventAge)} is too short for retryAttempts = ${attempts}: Lambda waits ${seconds(waits)} before it retries, and an attempt may take the function's timeout of ${text(processing.functionTimeout)}, so the event would be discarded before its last retry`,
+    `raise maxEventAge to at least ${seconds(needed)}, or set retryAttempts to 0 (the sweep wakes the queue again)`,
+  );
 }
 
 function taskProblems({ tasks }: QueueSettings): Problem[] {
-  const problems: Problem[] = [];
-  if (ms(tasks.retryBase) > ms(tasks.retryMax)) {
-    problems.push({
-      setting: 'tasks.retryMax',
-      rule: `the longest backoff (${text(tasks.retryMax)}) is shorter than the first (${text(tasks.retryBase)})`,
-      remedy: 'raise retryMax or lower retryBase',
-    });
-  }
-  if (tasks.maxTtl !== undefined && ms(tasks.maxTtl) < ms(tasks.defaultTtl)) {
-    problems.push({
-      setting: 'tasks.maxTtl',
-      rule: `the longest expiry of a task (${text(tasks.maxTtl)}) is shorter than the default (${text(tasks.defaultTtl)})`,
-      remedy: 'raise maxTtl or lower defaultTtl',
-    });
-  }
-  if (!tasks.allowDirectWrites && tasks.maxTtl === undefined) {
-    problems.push({
-      setting: 'tasks.allowDirectWrites',
-      rule: 'with allowDirectWrites = false index reads start at now - maxTtl, but maxTtl is not set',
-      remedy: 'set maxTtl to the longest expiry of a task, or leave allowDirectWrites out',
-    });
-  }
-  return problems;
+  return [
+    ...problemIf(
+      ms(tasks.retryBase) > ms(tasks.retryMax),
+      'tasks.retryMax',
+      `the longest backoff (${text(tasks.retryMax)}) is shorter than the first (${text(tasks.retryBase)})`,
+      'raise retryMax or lower retryBase',
+    ),
+    ...problemIf(
+      tasks.maxTtl !== undefined && ms(tasks.maxTtl) < ms(tasks.defaultTtl),
+      'tasks.maxTtl',
+      `the longest expiry of a task (${tasks.maxTtl && text(tasks.maxTtl)}) is shorter than the default (${text(tasks.defaultTtl)})`,
+      'raise maxTtl or lower defaultTtl',
+    ),
+    ...problemIf(
+      !tasks.allowDirectWrites && tasks.maxTtl === undefined,
+      'tasks.allowDirectWrites',
+      'with allowDirectWrites = false index reads start at now - maxTtl, but maxTtl is not set',
+      'set maxTtl to the longest expiry of a task, or leave allowDirectWrites out',
+    ),
+  ];
 }
 
 /** If tasks certainly have keys, the default expiry must be valid for a key. Otherwise tasks without an expiry fail. */
@@ -146,122 +135,108 @@ function keyProblems({ tasks, processing, ingest }: QueueSettings): Problem[] {
       ? 'processing.order'
       : undefined;
   const longest = keyTtl(tasks);
-  if (user === undefined || ms(tasks.defaultTtl) <= ms(longest)) return [];
-  return [
-    {
-      setting: user,
-      rule: `by default a task with a key expires after defaultTtl (${text(tasks.defaultTtl)}), but settled tasks are kept for only ${text(longest)}: the queue would then forget the order of the key, and could run an older state after a newer one`,
-      remedy:
-        'raise tasks.successRetention and tasks.failureRetention to at least tasks.defaultTtl, or lower defaultTtl',
-    },
-  ];
+  if (user === undefined) return [];
+  return problemIf(
+    ms(tasks.defaultTtl) > ms(longest),
+    user,
+    `by default a task with a key expires after defaultTtl (${text(tasks.defaultTtl)}), but settled tasks are kept for only ${text(longest)}: the queue would then forget the order of the key, and could run an older state after a newer one`,
+    'raise tasks.successRetention and tasks.failureRetention to at least tasks.defaultTtl, or lower defaultTtl',
+  );
 }
 
 function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): Problem[] {
-  if (burst === undefined || ratePerSecond !== undefined) return [];
-  return [
-    {
-      setting: 'processing.burst',
-      rule: 'a burst has no effect without a rate limit',
-      remedy: 'set ratePerSecond too, or leave burst out; concurrency limits the tasks that run at once',
-    },
-  ];
+  return problemIf(
+    !(burst === undefined || ratePerSecond !== undefined),
+    'processing.burst',
+    'a burst has no effect without a rate limit',
+    'set ratePerSecond too, or leave burst out; concurrency limits the tasks that run at once',
+  );
 }
 
 function breakerProblems({ processing: { breaker, groups, turn, maxIdleTurns } }: QueueSettings): Problem[] {
-  if (groups?.breaker && !breaker.enabled) {
-    return [
-      {
-        setting: 'processing.groups.breaker',
-        rule: 'each group would have its own circuit breaker, but processing.breaker.enabled is false',
-        remedy: 'leave processing.breaker.enabled out, or leave processing.groups.breaker out',
-      },
-    ];
-  }
   const idleBound = maxIdleTurns * ms(turn);
-  if (!breaker.enabled || ms(breaker.pauseAfter) < idleBound) return [];
   return [
-    {
-      setting: 'processing.breaker.pauseAfter',
-      rule: `after maxIdleTurns (${maxIdleTurns}) turns of ${text(turn)} without a settled task the tail calls end, so the probes would end before the queue pauses after ${text(breaker.pauseAfter)}`,
-      remedy: `make pauseAfter shorter than ${seconds(idleBound)}, or raise maxIdleTurns`,
-    },
+    ...problemIf(
+      groups?.breaker === true && !breaker.enabled,
+      'processing.groups.breaker',
+      'each group would have its own circuit breaker, but processing.breaker.enabled is false',
+      'leave processing.breaker.enabled out, or leave processing.groups.breaker out',
+    ),
+    ...problemIf(
+      breaker.enabled && ms(breaker.pauseAfter) >= idleBound,
+      'processing.breaker.pauseAfter',
+      `after maxIdleTurns (${maxIdleTurns}) turns of ${text(turn)} without a settled task the tail calls end, so the probes would end before the queue pauses after ${text(breaker.pauseAfter)}`,
+      `make pauseAfter shorter than ${seconds(idleBound)}, or raise maxIdleTurns`,
+    ),
   ];
 }
 
 function overloadProblems({ tasks, processing }: QueueSettings): Problem[] {
   const { codel, targetLatency, turn, taskTimeout } = processing;
-  const problems: Problem[] = [];
-  if (targetLatency !== undefined && ms(targetLatency) >= ms(taskTimeout)) {
-    problems.push({
-      setting: 'processing.targetLatency',
-      rule: `every run ends within taskTimeout (${text(taskTimeout)}), so no run takes longer than ${text(targetLatency)} and the concurrency would never decrease`,
-      remedy: 'make targetLatency shorter than taskTimeout',
-    });
-  }
-  if (codel === undefined) return problems;
-  if (processing.order === 'oldest-key-first') {
-    problems.push({
-      setting: 'processing.codel',
-      rule: "under overload codel starts only new tasks, but the order 'oldest-key-first' starts the key that has waited longest",
-      remedy: "leave codel out, or choose the order 'newest-first'",
-    });
-  }
-  if (ms(codel.interval) >= ms(turn)) {
-    problems.push({
-      setting: 'processing.codel.interval',
-      rule: `each turn of ${text(turn)} starts a new interval, so no turn would detect an overload that lasts ${text(codel.interval)}`,
-      remedy: 'make the interval shorter than turn',
-    });
-  }
-  if (ms(codel.interval) < 2 * ms(codel.target)) {
-    problems.push({
-      setting: 'processing.codel.interval',
-      rule: `an interval of ${text(codel.interval)} is shorter than twice the target of ${text(codel.target)}: a short burst would count as an overload`,
-      remedy: `make the interval at least ${seconds(2 * ms(codel.target))}; five times the target is usual`,
-    });
-  }
-  if (2 * ms(codel.target) >= ms(tasks.defaultTtl)) {
-    problems.push({
-      setting: 'processing.codel.target',
-      rule: `tasks expire after ${text(tasks.defaultTtl)}, before their age is twice the target of ${text(codel.target)}, so codel would have no effect`,
-      remedy: 'make twice the target shorter than tasks.defaultTtl',
-    });
-  }
-  return problems;
+  const latency =
+    targetLatency === undefined
+      ? []
+      : problemIf(
+          ms(targetLatency) >= ms(taskTimeout),
+          'processing.targetLatency',
+          `every run ends within taskTimeout (${text(taskTimeout)}), so no run takes longer than ${text(targetLatency)} and the concurrency would never decrease`,
+          'make targetLatency shorter than taskTimeout',
+        );
+  if (codel === undefined) return latency;
+  return [
+    ...latency,
+    ...problemIf(
+      processing.order === 'oldest-key-first',
+      'processing.codel',
+      "under overload codel starts only new tasks, but the order 'oldest-key-first' starts the key that has waited longest",
+      "leave codel out, or choose the order 'newest-first'",
+    ),
+    ...problemIf(
+      ms(codel.interval) >= ms(turn),
+      'processing.codel.interval',
+      `each turn of ${text(turn)} starts a new interval, so no turn would detect an overload that lasts ${text(codel.interval)}`,
+      'make the interval shorter than turn',
+    ),
+    ...problemIf(
+      ms(codel.interval) < 2 * ms(codel.target),
+      'processing.codel.interval',
+      `an interval of ${text(codel.interval)} is shorter than twice the target of ${text(codel.target)}: a short burst would count as an overload`,
+      `make the interval at least ${seconds(2 * ms(codel.target))}; five times the target is usual`,
+    ),
+    ...problemIf(
+      2 * ms(codel.target) >= ms(tasks.defaultTtl),
+      'processing.codel.target',
+      `tasks expire after ${text(tasks.defaultTtl)}, before their age is twice the target of ${text(codel.target)}, so codel would have no effect`,
+      'make twice the target shorter than tasks.defaultTtl',
+    ),
+  ];
 }
 
 function alarmProblems({ tasks, stream, alarms }: QueueSettings): Problem[] {
-  const problems: Problem[] = [];
-  if (
-    !tasks.allowDirectWrites &&
-    tasks.maxTtl !== undefined &&
-    ms(alarms.oldestPending) >= ms(tasks.maxTtl)
-  ) {
-    problems.push({
-      setting: 'alarms.oldestPending',
-      rule: `no pending task becomes ${text(alarms.oldestPending)} old, because the longest expiry is ${text(tasks.maxTtl)}: the alarm could never fire`,
-      remedy: 'make oldestPending shorter than tasks.maxTtl',
-    });
-  }
-  if (!(alarms.failedShare >= 0 && alarms.failedShare < 1)) {
-    problems.push({
-      setting: 'alarms.failedShare',
-      rule: `${alarms.failedShare} is not a share from 0 to below 1: the alarm fires above it, and the share of failed tasks is never above 1`,
-      remedy: 'choose a number from 0 to below 1 (0.5: half of the tasks that ended)',
-    });
-  }
   const windows = [
     ['stream.batchWindow', stream.batchWindow],
     ["count-shed's window", SHED_WINDOW],
   ] as const;
-  for (const [name, window] of windows) {
-    if (ms(alarms.streamDelay) > ms(window)) continue;
-    problems.push({
-      setting: 'alarms.streamDelay',
-      rule: `${name} of ${text(window)} alone can delay records by ${text(alarms.streamDelay)}: the alarm would fire although nothing is wrong`,
-      remedy: `make streamDelay longer than ${text(window)}, for example by a minute`,
-    });
-  }
-  return problems;
+  return [
+    ...problemIf(
+      !tasks.allowDirectWrites && tasks.maxTtl !== undefined && ms(alarms.oldestPending) >= ms(tasks.maxTtl),
+      'alarms.oldestPending',
+      `no pending task becomes ${text(alarms.oldestPending)} old, because the longest expiry is ${tasks.maxTtl && text(tasks.maxTtl)}: the alarm could never fire`,
+      'make oldestPending shorter than tasks.maxTtl',
+    ),
+    ...problemIf(
+      !(alarms.failedShare >= 0 && alarms.failedShare < 1),
+      'alarms.failedShare',
+      `${alarms.failedShare} is not a share from 0 to below 1: the alarm fires above it, and the share of failed tasks is never above 1`,
+      'choose a number from 0 to below 1 (0.5: half of the tasks that ended)',
+    ),
+    ...windows.flatMap(([name, window]) =>
+      problemIf(
+        ms(alarms.streamDelay) <= ms(window),
+        'alarms.streamDelay',
+        `${name} of ${text(window)} alone can delay records by ${text(alarms.streamDelay)}: the alarm would fire although nothing is wrong`,
+        `make streamDelay longer than ${text(window)}, for example by a minute`,
+      ),
+    ),
+  ];
 }

@@ -2,21 +2,19 @@ import { Annotations, Aws, Token } from 'aws-cdk-lib';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
-import type { Problem } from '../problem';
+import { type Problem, problemIf } from '../problem';
 
 /** Id of the warning of {@link warnWithoutAlarmTopic}. */
 export const NO_ALARM_TOPIC = 'freshq:no-alarm-topic';
 
 /** A problem if CloudWatch alarms cannot publish to the topic. */
 export function alarmTopicProblems(topic: ITopic | undefined): Problem[] {
-  if (topic === undefined || Token.isUnresolved(topic.fifo) || !topic.fifo) return [];
-  return [
-    {
-      setting: 'alarmTopic',
-      rule: 'CloudWatch alarms cannot publish to a FIFO topic',
-      remedy: 'use a standard topic',
-    },
-  ];
+  return problemIf(
+    !(topic === undefined || Token.isUnresolved(topic.fifo) || !topic.fifo),
+    'alarmTopic',
+    'CloudWatch alarms cannot publish to a FIFO topic',
+    'use a standard topic',
+  );
 }
 
 /**

@@ -4,7 +4,7 @@ import { FilterRule } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { TABLE } from '../../contract/tasks';
-import type { Problem } from '../../lambda/problem';
+import { type Problem, problemIf } from '../../lambda/problem';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
 import { SHED_WINDOW } from '../rules';
 import { TaskStream } from '../task-stream';
@@ -42,14 +42,12 @@ export interface CountShedProps {
 
 /** The problems of a queue for shed tasks. */
 export function shedQueueProblems(queue: IQueue | undefined): Problem[] {
-  if (queue?.fifo !== true) return [];
-  return [
-    {
-      setting: 'shedTasksTo',
-      rule: 'shed tasks have no message group, which a FIFO queue requires',
-      remedy: 'use a standard queue',
-    },
-  ];
+  return problemIf(
+    !(queue?.fifo !== true),
+    'shedTasksTo',
+    'shed tasks have no message group, which a FIFO queue requires',
+    'use a standard queue',
+  );
 }
 
 /** The problems of an event bus for a task queue in `region`. */
@@ -66,14 +64,12 @@ export function eventBusProblems(bus: IEventBus | undefined, region: string): Pr
     ];
   }
   const there = bus.env.region;
-  if (Token.isUnresolved(there) || Token.isUnresolved(region) || there === region) return [];
-  return [
-    {
-      setting,
-      rule: `count-shed in ${region} cannot publish to a bus in ${there}`,
-      remedy: `use a bus in ${region}, with a rule that forwards to the other region`,
-    },
-  ];
+  return problemIf(
+    !(Token.isUnresolved(there) || Token.isUnresolved(region) || there === region),
+    setting,
+    `count-shed in ${region} cannot publish to a bus in ${there}`,
+    `use a bus in ${region}, with a rule that forwards to the other region`,
+  );
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Problem } from '../../lambda/problem';
+import { type Problem, problemIf } from '../../lambda/problem';
 import { integer, ms, seconds, text } from '../../lambda/ranges';
 import { rangeProblems } from '../../lambda/setting';
 import { VISIBILITY_FACTOR } from '../../lambda/visibility';
@@ -45,151 +45,136 @@ export function ingestProblems(ingest: ResolvedIngestSettings, alarms: Required<
 }
 
 function preferenceProblems({ admission }: ResolvedIngestSettings): Problem[] {
-  if (admission === undefined || admission.prefer in MOST_HELD) return [];
-  return [
-    {
-      setting: 'ingest.admission.prefer',
-      rule: `${admission.prefer} is not a preference`,
-      remedy: "choose 'complete' or 'fresh', or leave it out",
-    },
-  ];
+  if (admission === undefined) return [];
+  return problemIf(
+    !(admission.prefer in MOST_HELD),
+    'ingest.admission.prefer',
+    `${admission.prefer} is not a preference`,
+    "choose 'complete' or 'fresh', or leave it out",
+  );
 }
 
 function batchProblems(ingest: ResolvedIngestSettings): Problem[] {
-  const problems: Problem[] = [];
   const { batchSize, batchWindow, functionTimeout, deadlineMargin, expectedWritesPerSecond } = ingest;
-  if (batchSize > UNGATHERED_BATCH && ms(batchWindow) < 1_000) {
-    problems.push({
-      setting: 'batchWindow',
-      rule: `${text(batchWindow)} is too short for batchSize = ${batchSize}: Lambda gathers more than ${UNGATHERED_BATCH} messages only in a window of at least 1 s`,
-      remedy: `set batchWindow to at least 1 s, or batchSize to at most ${UNGATHERED_BATCH}`,
-    });
-  }
-  if (!(expectedWritesPerSecond > 0)) {
-    problems.push({
-      setting: 'expectedWritesPerSecond',
-      rule: `${expectedWritesPerSecond} is not a rate`,
-      remedy: 'give the tasks that one invocation writes in a second, more than 0, or leave it out',
-    });
-    return problems;
-  }
-  if (ms(deadlineMargin) <= REPORT_MARGIN_MS) {
-    problems.push({
-      setting: 'deadlineMargin',
-      rule: `${text(deadlineMargin)} leaves no time between the last write and the report, which ingest-tasks ends ${seconds(REPORT_MARGIN_MS)} before its timeout`,
-      remedy: `make deadlineMargin longer than ${seconds(REPORT_MARGIN_MS)}; 5 s is enough`,
-    });
-    return problems;
-  }
+  const window = problemIf(
+    batchSize > UNGATHERED_BATCH && ms(batchWindow) < 1_000,
+    'batchWindow',
+    `${text(batchWindow)} is too short for batchSize = ${batchSize}: Lambda gathers more than ${UNGATHERED_BATCH} messages only in a window of at least 1 s`,
+    `set batchWindow to at least 1 s, or batchSize to at most ${UNGATHERED_BATCH}`,
+  );
   const working = ms(functionTimeout) - ms(deadlineMargin);
-  if (working <= 0) {
-    problems.push({
-      setting: 'deadlineMargin',
-      rule: `a margin of ${text(deadlineMargin)} leaves no time to write within the timeout of ${text(functionTimeout)}`,
-      remedy: 'make deadlineMargin shorter than functionTimeout; 5 s is enough',
-    });
-    return problems;
-  }
   const writable = Math.floor((working / 1_000) * expectedWritesPerSecond);
-  if (batchSize > writable) {
-    problems.push({
-      setting: 'batchSize',
-      rule: `${batchSize} messages are too many for one invocation: in ${seconds(working)} (functionTimeout - deadlineMargin) it writes ${writable} at expectedWritesPerSecond = ${expectedWritesPerSecond}, and SQS would redeliver the rest each time`,
-      remedy: `lower batchSize to at most ${writable}, or raise functionTimeout, or expectedWritesPerSecond if you have measured more`,
-    });
-  }
-  return problems;
+  // Each of these rules assumes that the ones before it hold.
+  const [first = []] = [
+    problemIf(
+      !(expectedWritesPerSecond > 0),
+      'expectedWritesPerSecond',
+      `${expectedWritesPerSecond} is not a rate`,
+      'give the tasks that one invocation writes in a second, more than 0, or leave it out',
+    ),
+    problemIf(
+      ms(deadlineMargin) <= REPORT_MARGIN_MS,
+      'deadlineMargin',
+      `${text(deadlineMargin)} leaves no time between the last write and the report, which ingest-tasks ends ${seconds(REPORT_MARGIN_MS)} before its timeout`,
+      `make deadlineMargin longer than ${seconds(REPORT_MARGIN_MS)}; 5 s is enough`,
+    ),
+    problemIf(
+      working <= 0,
+      'deadlineMargin',
+      `a margin of ${text(deadlineMargin)} leaves no time to write within the timeout of ${text(functionTimeout)}`,
+      'make deadlineMargin shorter than functionTimeout; 5 s is enough',
+    ),
+    problemIf(
+      batchSize > writable,
+      'batchSize',
+      `${batchSize} messages are too many for one invocation: in ${seconds(working)} (functionTimeout - deadlineMargin) it writes ${writable} at expectedWritesPerSecond = ${expectedWritesPerSecond}, and SQS would redeliver the rest each time`,
+      `lower batchSize to at most ${writable}, or raise functionTimeout, or expectedWritesPerSecond if you have measured more`,
+    ),
+  ].filter(({ length }) => length > 0);
+  return [...window, ...first];
 }
 
 function concurrencyProblems(ingest: ResolvedIngestSettings): Problem[] {
   const { maxConcurrency, reservedConcurrency, provisionedPollers } = ingest;
-  const problems: Problem[] = [];
-  if (maxConcurrency !== undefined && provisionedPollers !== undefined) {
-    problems.push({
-      setting: 'maxConcurrency',
-      rule: 'Lambda does not accept a maximum concurrency together with provisioned pollers',
-      remedy: 'leave one of the two out; maximumPollers is the limit of provisioned mode',
-    });
-  }
   const needed = maxConcurrency ?? FIRST_BATCHES;
-  if (reservedConcurrency !== undefined && reservedConcurrency < needed) {
-    const why =
-      maxConcurrency === undefined
-        ? `the ${FIRST_BATCHES} batches with which Lambda starts`
-        : `maxConcurrency = ${maxConcurrency}`;
-    problems.push({
-      setting: 'reservedConcurrency',
-      rule: `${reservedConcurrency} is less than ${why}: Lambda would receive messages that it cannot process, and throttling alone would move valid ones to the dead-letter queue`,
-      remedy: `raise reservedConcurrency to at least ${needed}, or leave it out: maxConcurrency or maximumPollers limits the invocations`,
-    });
-  }
-  return problems;
+  const why =
+    maxConcurrency === undefined
+      ? `the ${FIRST_BATCHES} batches with which Lambda starts`
+      : `maxConcurrency = ${maxConcurrency}`;
+  return [
+    ...problemIf(
+      maxConcurrency !== undefined && provisionedPollers !== undefined,
+      'maxConcurrency',
+      'Lambda does not accept a maximum concurrency together with provisioned pollers',
+      'leave one of the two out; maximumPollers is the limit of provisioned mode',
+    ),
+    ...problemIf(
+      reservedConcurrency !== undefined && reservedConcurrency < needed,
+      'reservedConcurrency',
+      `${reservedConcurrency} is less than ${why}: Lambda would receive messages that it cannot process, and throttling alone would move valid ones to the dead-letter queue`,
+      `raise reservedConcurrency to at least ${needed}, or leave it out: maxConcurrency or maximumPollers limits the invocations`,
+    ),
+  ];
 }
 
 function pollerProblems({ provisionedPollers }: ResolvedIngestSettings): Problem[] {
   if (provisionedPollers === undefined) return [];
   const { minimumPollers, maximumPollers } = provisionedPollers;
   const why = "Lambda's limit for SQS";
-  const problems = [
-    integer('provisionedPollers.minimumPollers', minimumPollers, 2, 200, why),
-    integer('provisionedPollers.maximumPollers', maximumPollers, 2, 10_000, why),
-  ].filter((problem) => problem !== undefined);
-  if (minimumPollers > maximumPollers) {
-    problems.push({
-      setting: 'provisionedPollers.maximumPollers',
-      rule: `${maximumPollers} is less than minimumPollers = ${minimumPollers}`,
-      remedy: 'raise maximumPollers or lower minimumPollers',
-    });
-  }
-  return problems;
+  return [
+    ...integer('provisionedPollers.minimumPollers', minimumPollers, 2, 200, why),
+    ...integer('provisionedPollers.maximumPollers', maximumPollers, 2, 10_000, why),
+    ...problemIf(
+      minimumPollers > maximumPollers,
+      'provisionedPollers.maximumPollers',
+      `${maximumPollers} is less than minimumPollers = ${minimumPollers}`,
+      'raise maximumPollers or lower minimumPollers',
+    ),
+  ];
 }
 
 function visibilityProblems(ingest: ResolvedIngestSettings): Problem[] {
   const { visibilityTimeout, functionTimeout, batchWindow, visibilityBase, visibilityMax } = ingest;
-  const problems: Problem[] = [];
   const needed = ms(leastVisibility(functionTimeout, batchWindow));
-  if (ms(visibilityTimeout) < needed) {
-    problems.push({
-      setting: 'visibilityTimeout',
-      rule: `${text(visibilityTimeout)} is less than ${VISIBILITY_FACTOR} × functionTimeout (${text(functionTimeout)}) + batchWindow (${text(batchWindow)}): SQS would redeliver throttled batches while they are processed, and use up their receives`,
-      remedy: `leave visibilityTimeout out, raise it to at least ${seconds(needed)}, or shorten functionTimeout`,
-    });
-  }
-  if (ms(visibilityBase) > ms(visibilityMax)) {
-    problems.push({
-      setting: 'visibilityMax',
-      rule: `the longest time until a message is redelivered (${text(visibilityMax)}) is shorter than the first (${text(visibilityBase)})`,
-      remedy: 'raise visibilityMax or lower visibilityBase',
-    });
-  }
-  return problems;
+  return [
+    ...problemIf(
+      ms(visibilityTimeout) < needed,
+      'visibilityTimeout',
+      `${text(visibilityTimeout)} is less than ${VISIBILITY_FACTOR} × functionTimeout (${text(functionTimeout)}) + batchWindow (${text(batchWindow)}): SQS would redeliver throttled batches while they are processed, and use up their receives`,
+      `leave visibilityTimeout out, raise it to at least ${seconds(needed)}, or shorten functionTimeout`,
+    ),
+    ...problemIf(
+      ms(visibilityBase) > ms(visibilityMax),
+      'visibilityMax',
+      `the longest time until a message is redelivered (${text(visibilityMax)}) is shorter than the first (${text(visibilityBase)})`,
+      'raise visibilityMax or lower visibilityBase',
+    ),
+  ];
 }
 
 function retentionProblems(ingest: ResolvedIngestSettings): Problem[] {
   const { retention, deadLetterRetention, visibilityTimeout, maxReceiveCount } = ingest;
-  const problems: Problem[] = [];
-  if (ms(deadLetterRetention) <= ms(retention)) {
-    problems.push({
-      setting: 'deadLetterRetention',
-      rule: `${text(deadLetterRetention)} is not longer than retention (${text(retention)}): SQS counts both from when a message was first sent, so the dead-letter queue would delete some messages as soon as they arrive`,
-      remedy: 'make deadLetterRetention longer than retention; 14 days is the maximum',
-    });
-  }
   const held = heldBeforeDeadLetter(ingest);
-  if (ms(retention) <= ms(visibilityTimeout)) {
-    problems.push({
-      setting: 'retention',
-      rule: `SQS would delete a message after ${text(retention)} while it is hidden for ${text(visibilityTimeout)}: one failed attempt would lose it`,
-      remedy: `raise retention above ${seconds(held)}, the time that all maxReceiveCount = ${maxReceiveCount} attempts take`,
-    });
-  } else if (ms(retention) <= held) {
-    problems.push({
-      setting: 'retention',
-      rule: `${maxReceiveCount} attempts hide a message for ${seconds(held)} in all, and SQS deletes it after ${text(retention)}: it would be lost before it reached the dead-letter queue`,
-      remedy: `raise retention above ${seconds(held)}, or lower maxReceiveCount, visibilityTimeout or visibilityMax`,
-    });
-  }
-  return problems;
+  return [
+    ...problemIf(
+      ms(deadLetterRetention) <= ms(retention),
+      'deadLetterRetention',
+      `${text(deadLetterRetention)} is not longer than retention (${text(retention)}): SQS counts both from when a message was first sent, so the dead-letter queue would delete some messages as soon as they arrive`,
+      'make deadLetterRetention longer than retention; 14 days is the maximum',
+    ),
+    ...problemIf(
+      ms(retention) <= ms(visibilityTimeout),
+      'retention',
+      `SQS would delete a message after ${text(retention)} while it is hidden for ${text(visibilityTimeout)}: one failed attempt would lose it`,
+      `raise retention above ${seconds(held)}, the time that all maxReceiveCount = ${maxReceiveCount} attempts take`,
+    ),
+    ...problemIf(
+      ms(retention) > ms(visibilityTimeout) && ms(retention) <= held,
+      'retention',
+      `${maxReceiveCount} attempts hide a message for ${seconds(held)} in all, and SQS deletes it after ${text(retention)}: it would be lost before it reached the dead-letter queue`,
+      `raise retention above ${seconds(held)}, or lower maxReceiveCount, visibilityTimeout or visibilityMax`,
+    ),
+  ];
 }
 
 /**
@@ -208,12 +193,10 @@ function heldBeforeDeadLetter(ingest: ResolvedIngestSettings): number {
 }
 
 function alarmProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSettings>): Problem[] {
-  if (ms(alarms.ingestDelay) > ms(ingest.visibilityTimeout)) return [];
-  return [
-    {
-      setting: 'alarms.ingestDelay',
-      rule: `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would fire although the retry may succeed`,
-      remedy: 'make ingestDelay longer than ingest.visibilityTimeout, for example by a minute',
-    },
-  ];
+  return problemIf(
+    ms(alarms.ingestDelay) <= ms(ingest.visibilityTimeout),
+    'alarms.ingestDelay',
+    `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would fire although the retry may succeed`,
+    'make ingestDelay longer than ingest.visibilityTimeout, for example by a minute',
+  );
 }

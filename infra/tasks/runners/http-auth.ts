@@ -1,7 +1,7 @@
 import { Stack, Token } from 'aws-cdk-lib';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
-import type { Problem } from '../../lambda/problem';
+import { type Problem, problemIf } from '../../lambda/problem';
 import type { AuthDescription, RunnerPermission } from './binding';
 
 /** A header whose value is kept in Secrets Manager. */
@@ -70,25 +70,20 @@ export const RESERVED_HEADERS = [
 /** The problems of a header's name, which must be a token of RFC 9110. */
 export function headerNameProblems(name: string): Problem[] {
   const setting = 'runner.auth.name';
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
-    return [
-      {
-        setting,
-        rule: `"${name}" is not the name of an HTTP header`,
-        remedy: 'use letters, digits and hyphens, for example Authorization',
-      },
-    ];
-  }
-  if (RESERVED_HEADERS.includes(name.toLowerCase())) {
-    return [
-      {
-        setting,
-        rule: `the runner sets the header ${name} itself`,
-        remedy: 'choose another header, for example Authorization',
-      },
-    ];
-  }
-  return [];
+  return [
+    ...problemIf(
+      !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name),
+      setting,
+      `"${name}" is not the name of an HTTP header`,
+      'use letters, digits and hyphens, for example Authorization',
+    ),
+    ...problemIf(
+      RESERVED_HEADERS.includes(name.toLowerCase()),
+      setting,
+      `the runner sets the header ${name} itself`,
+      'choose another header, for example Authorization',
+    ),
+  ];
 }
 
 /** The kinds of authentication of an HTTP runner. */
@@ -145,22 +140,20 @@ class SigV4Auth implements IHttpAuth {
   /** @internal */
   _problems(): Problem[] {
     const { service, actions, resources } = this.props;
-    const problems: Problem[] = [];
-    if (!Token.isUnresolved(service) && !/^[a-z0-9-]+$/.test(service)) {
-      problems.push({
-        setting: 'runner.auth.service',
-        rule: `"${service}" is not the name of an AWS service in a signature`,
-        remedy: 'use the name from the endpoint, for example execute-api or lambda',
-      });
-    }
-    if (actions.length === 0 || resources.length === 0) {
-      problems.push({
-        setting: 'runner.auth.actions',
-        rule: 'without actions and resources the role may call nothing, and every call would be rejected',
-        remedy: "name both, for example actions ['execute-api:Invoke'] and the ARN of the API's method",
-      });
-    }
-    return problems;
+    return [
+      ...problemIf(
+        !Token.isUnresolved(service) && !/^[a-z0-9-]+$/.test(service),
+        'runner.auth.service',
+        `"${service}" is not the name of an AWS service in a signature`,
+        'use the name from the endpoint, for example execute-api or lambda',
+      ),
+      ...problemIf(
+        actions.length === 0 || resources.length === 0,
+        'runner.auth.actions',
+        'without actions and resources the role may call nothing, and every call would be rejected',
+        "name both, for example actions ['execute-api:Invoke'] and the ARN of the API's method",
+      ),
+    ];
   }
 
   /** @internal */

@@ -1,6 +1,6 @@
 import { Annotations, Token } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import type { Problem } from '../../lambda/problem';
+import { type Problem, problemIf } from '../../lambda/problem';
 import type { NetworkSettings } from '../../lambda/rust-function';
 import type { ITaskRunner, RunnerBinding } from './binding';
 import type { IHttpAuth } from './http-auth';
@@ -30,30 +30,27 @@ export function urlProblems(url: string): Problem[] {
       },
     ];
   }
-  const problems: Problem[] = [];
-  // `new URL` encodes such characters silently, but the function rejects them.
-  if (!/^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/.test(url)) {
-    problems.push({
+  return [
+    // `new URL` encodes such characters silently, but the function rejects them.
+    ...problemIf(
+      !/^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/.test(url),
       setting,
-      rule: `"${url}" contains characters that an address must percent-encode`,
-      remedy: `write ${parsed.href}`,
-    });
-  }
-  if (parsed.protocol === 'http:' && !isLoopback(parsed.hostname)) {
-    problems.push({
+      `"${url}" contains characters that an address must percent-encode`,
+      `write ${parsed.href}`,
+    ),
+    ...problemIf(
+      parsed.protocol === 'http:' && !isLoopback(parsed.hostname),
       setting,
-      rule: `http:// would send tasks and credentials to ${parsed.hostname} in the clear`,
-      remedy: 'use https://; http:// is for 127.0.0.1, [::1] and localhost only',
-    });
-  }
-  if (parsed.username !== '' || parsed.password !== '') {
-    problems.push({
+      `http:// would send tasks and credentials to ${parsed.hostname} in the clear`,
+      'use https://; http:// is for 127.0.0.1, [::1] and localhost only',
+    ),
+    ...problemIf(
+      parsed.username !== '' || parsed.password !== '',
       setting,
-      rule: 'the template and the console would show the credentials in the address',
-      remedy: 'keep them in Secrets Manager and use HttpAuth.header',
-    });
-  }
-  return problems;
+      'the template and the console would show the credentials in the address',
+      'keep them in Secrets Manager and use HttpAuth.header',
+    ),
+  ];
 }
 
 /** The query parameters of an address whose names suggest that they contain a key. */
@@ -66,14 +63,12 @@ function secretParameters(url: string): string[] {
 /** The problems of a network. */
 export function networkProblems(network: NetworkSettings): Problem[] {
   if (network.vpc !== undefined) return [];
-  if (network.securityGroups === undefined && network.vpcSubnets === undefined) return [];
-  return [
-    {
-      setting: 'runner.securityGroups',
-      rule: 'security groups and subnets have no effect without a VPC',
-      remedy: 'set vpc too, or leave them out',
-    },
-  ];
+  return problemIf(
+    !(network.securityGroups === undefined && network.vpcSubnets === undefined),
+    'runner.securityGroups',
+    'security groups and subnets have no effect without a VPC',
+    'set vpc too, or leave them out',
+  );
 }
 
 /** See `TaskRunner.http`. */

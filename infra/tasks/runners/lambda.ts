@@ -1,5 +1,5 @@
 import { type IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import type { Problem } from '../../lambda/problem';
+import { type Problem, problemIf } from '../../lambda/problem';
 import type { QueueSettings } from '../settings';
 import type { ITaskRunner, RunnerBinding } from './binding';
 
@@ -16,14 +16,12 @@ export class LambdaRunner implements ITaskRunner {
     if (!(this.fn instanceof LambdaFunction)) return [];
     const timeout = this.fn.timeout?.toMilliseconds() ?? DEFAULT_TIMEOUT_MS;
     const limit = processing.taskTimeout.toMilliseconds();
-    if (timeout <= limit) return [];
-    return [
-      {
-        setting: 'runner',
-        rule: `the function may run for ${timeout} ms, longer than the task timeout of ${limit} ms: a retried task would overlap with its own earlier run`,
-        remedy: `shorten the function's timeout, or raise processing.taskTimeout to at least ${timeout} ms`,
-      },
-    ];
+    return problemIf(
+      timeout > limit,
+      'runner',
+      `the function may run for ${timeout} ms, longer than the task timeout of ${limit} ms: a retried task would overlap with its own earlier run`,
+      `shorten the function's timeout, or raise processing.taskTimeout to at least ${timeout} ms`,
+    );
   }
 
   /** @internal */

@@ -7,7 +7,7 @@ import { Code } from 'aws-cdk-lib/aws-lambda';
 import { ENVIRONMENT } from '../../contract/tasks';
 import { builtFolder, PLACEHOLDER, skipsBuild } from '../../lambda/artifacts';
 import { settingsVariable } from '../../lambda/function-settings';
-import type { Problem } from '../../lambda/problem';
+import { type Problem, problemIf } from '../../lambda/problem';
 import type { NetworkSettings } from '../../lambda/rust-function';
 import type { ITaskRunner, RunnerBinding } from './binding';
 import { networkProblems } from './http';
@@ -38,32 +38,29 @@ export class RustRunner implements ITaskRunner {
   /** @internal */
   _problems(): Problem[] {
     const { manifestPath, binary, environment } = this.props;
-    const problems = networkProblems(this.props);
-    if (!manifestPath.endsWith('Cargo.toml') || !existsSync(manifestPath)) {
-      problems.push({
-        setting: 'runner.manifestPath',
-        rule: `${manifestPath} does not exist or is not a Cargo.toml`,
-        remedy:
-          "give the path of your crate's Cargo.toml, for example join(__dirname, 'my-runner', 'Cargo.toml')",
-      });
-    }
-    if (!/^[A-Za-z0-9_-]+$/.test(binary)) {
-      problems.push({
-        setting: 'runner.binary',
-        rule: `"${binary}" is not the name of a cargo binary`,
-        remedy: 'give the name under [[bin]] in its Cargo.toml, or the name of the package',
-      });
-    }
     const own: string[] = [...ENVIRONMENT['process-tasks'], settingsVariable('process-tasks')];
     const taken = Object.keys(environment ?? {}).filter((name) => own.includes(name));
-    if (taken.length > 0) {
-      problems.push({
-        setting: 'runner.environment',
-        rule: `the queue sets ${taken.join(', ')} itself`,
-        remedy: "use the queue's typed settings for these, and other names for your own",
-      });
-    }
-    return problems;
+    return [
+      ...networkProblems(this.props),
+      ...problemIf(
+        !manifestPath.endsWith('Cargo.toml') || !existsSync(manifestPath),
+        'runner.manifestPath',
+        `${manifestPath} does not exist or is not a Cargo.toml`,
+        "give the path of your crate's Cargo.toml, for example join(__dirname, 'my-runner', 'Cargo.toml')",
+      ),
+      ...problemIf(
+        !/^[A-Za-z0-9_-]+$/.test(binary),
+        'runner.binary',
+        `"${binary}" is not the name of a cargo binary`,
+        'give the name under [[bin]] in its Cargo.toml, or the name of the package',
+      ),
+      ...problemIf(
+        taken.length > 0,
+        'runner.environment',
+        `the queue sets ${taken.join(', ')} itself`,
+        "use the queue's typed settings for these, and other names for your own",
+      ),
+    ];
   }
 
   /** @internal */

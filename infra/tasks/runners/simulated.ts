@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { definedOf } from '../../lambda/defined';
-import type { Problem } from '../../lambda/problem';
+import { type Problem, problemIf } from '../../lambda/problem';
 import { integer } from '../../lambda/ranges';
 import type { QueueSettings } from '../settings';
 import type { ITaskRunner, RunnerBinding } from './binding';
@@ -39,18 +39,17 @@ export class SimulatedRunner implements ITaskRunner {
 
   /** @internal */
   _problems({ processing }: QueueSettings): Problem[] {
-    const problems: Problem[] = [];
-    const capacity = integer('runner.capacity', this.capacity, 1, 100_000);
-    if (capacity !== undefined) problems.push(capacity);
     const [duration, timeout] = [this.duration.toMilliseconds(), processing.taskTimeout.toMilliseconds()];
-    if (duration >= timeout) {
-      problems.push({
-        setting: 'runner.duration',
-        rule: `a simulated task of ${duration} ms would always hit the task timeout of ${timeout} ms`,
-        remedy: 'shorten runner.duration or raise processing.taskTimeout',
-      });
-    }
-    return [...problems, ...ratesProblems(this.rates)];
+    return [
+      ...integer('runner.capacity', this.capacity, 1, 100_000),
+      ...problemIf(
+        duration >= timeout,
+        'runner.duration',
+        `a simulated task of ${duration} ms would always hit the task timeout of ${timeout} ms`,
+        'shorten runner.duration or raise processing.taskTimeout',
+      ),
+      ...ratesProblems(this.rates),
+    ];
   }
 
   /** @internal */

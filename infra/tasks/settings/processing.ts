@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import type { Problem } from '../../lambda/problem';
+import { type Problem, problemIf } from '../../lambda/problem';
 import * as setting from '../../lambda/setting';
 
 /**
@@ -240,7 +240,7 @@ export const PROCESSING = {
     900,
     'Lambda allows a function 1,024 file descriptors, and each running task needs a connection',
   ),
-  ratePerSecond: { fallback: undefined, bounds: [LOWEST_RATE, HIGHEST_RATE], problem: rateProblem },
+  ratePerSecond: { fallback: undefined, bounds: [LOWEST_RATE, HIGHEST_RATE], problems: rateProblems },
   burst: setting.integer(undefined, 1, HIGHEST_RATE),
   reservedConcurrency: setting.integer(
     2,
@@ -267,7 +267,7 @@ export const PROCESSING = {
 /** The ranges of {@link GroupSettings}. */
 export const GROUPS = {
   maxConcurrency: setting.integer(undefined, 1, 900, 'no queue runs more tasks at once'),
-  ratePerSecond: { fallback: undefined, bounds: [LOWEST_RATE, HIGHEST_RATE], problem: rateProblem },
+  ratePerSecond: { fallback: undefined, bounds: [LOWEST_RATE, HIGHEST_RATE], problems: rateProblems },
   breaker: setting.free<boolean>(false),
 } as const satisfies setting.Declarations<GroupSettings>;
 
@@ -283,11 +283,11 @@ export const CODEL = {
   interval: setting.duration(undefined, 1),
 } as const satisfies setting.Declarations<CodelSettings>;
 
-function rateProblem(setting: string, rate: number): Problem | undefined {
-  if (rate >= LOWEST_RATE && rate <= HIGHEST_RATE) return undefined;
-  return {
+function rateProblems(setting: string, rate: number): Problem[] {
+  return problemIf(
+    !(rate >= LOWEST_RATE && rate <= HIGHEST_RATE),
     setting,
-    rule: `${rate} is not a rate from ${LOWEST_RATE} to ${HIGHEST_RATE} tasks per second`,
-    remedy: `choose from ${LOWEST_RATE} to ${HIGHEST_RATE} (0.5: one task in two seconds), or leave it out for no limit`,
-  };
+    `${rate} is not a rate from ${LOWEST_RATE} to ${HIGHEST_RATE} tasks per second`,
+    `choose from ${LOWEST_RATE} to ${HIGHEST_RATE} (0.5: one task in two seconds), or leave it out for no limit`,
+  );
 }
