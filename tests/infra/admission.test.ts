@@ -9,14 +9,9 @@ import { ROOT, Synthesized } from './synthesis';
 const plain = Synthesized.queue({ ingest: {} });
 const admitting = Synthesized.queue({ ingest: { admission: {} } });
 
-function settings(synthesized: Synthesized, name: string) {
-  const variables = synthesized.at(`${name}/function`).Properties.Environment.Variables;
-  return JSON.parse(variables[`SETTINGS_${name.toUpperCase().replace('-', '_')}`]);
-}
-
 test('admission is off by default', () => {
-  expect(settings(plain, 'ingest-tasks').ingest).not.toHaveProperty('admission');
-  expect(settings(plain, 'process-tasks')).not.toHaveProperty('publishCapacity');
+  expect(plain.settings('ingest-tasks').ingest).not.toHaveProperty('admission');
+  expect(plain.settings('process-tasks')).not.toHaveProperty('publishCapacity');
 });
 
 test.each<[AdmissionSettings, object]>([
@@ -27,8 +22,8 @@ test.each<[AdmissionSettings, object]>([
   ],
 ])('admission %j reaches both functions', (admission, expected) => {
   const synthesized = Synthesized.queue({ ingest: { admission } });
-  expect(settings(synthesized, 'ingest-tasks').ingest.admission).toEqual(expected);
-  expect(settings(synthesized, 'process-tasks').publishCapacity).toBe(true);
+  expect(synthesized.settings('ingest-tasks').ingest.admission).toEqual(expected);
+  expect(synthesized.settings('process-tasks').publishCapacity).toBe(true);
 });
 
 test('ingest-tasks may write the meter and read the control item, with admission only', () => {

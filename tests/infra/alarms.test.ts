@@ -129,16 +129,6 @@ test('an alarm of a released package has the address of its section', () => {
   expect(runbookPlace('agentSweepMissed', home)).toBe(`${page}#the-agents-sweep-is-missing`);
 });
 
-test('alarms follow their typed settings', () => {
-  const synthesized = Synthesized.queue({
-    tasks: { defaultTtl: Duration.hours(2) },
-    alarms: { oldestPending: Duration.seconds(90), streamDelay: Duration.millis(45_500) },
-  });
-  const threshold = (id: string) => synthesized.at(`observability/${id}-alarm`).Properties.Threshold;
-  expect(threshold('oldest-pending')).toBe(90);
-  expect([threshold('trigger-stream-delay'), threshold('count-shed-stream-delay')]).toEqual([45_500, 45_500]);
-});
-
 test('the alarms on failures follow their typed settings', () => {
   const synthesized = Synthesized.queue({
     ingest: { functionTimeout: Duration.seconds(900), deadlineMargin: Duration.seconds(5) },
@@ -166,14 +156,68 @@ test('without an ingest queue, the errors of create-tasks fire alone', () => {
   expect([MetricName, Metrics]).toEqual(['Errors', undefined]);
 });
 
-test('alarms follow the expiry and the window they watch', () => {
-  const synthesized = Synthesized.queue({
-    tasks: { defaultTtl: Duration.seconds(99) },
-    stream: { batchWindow: Duration.seconds(300) },
-  });
-  const threshold = (id: string) => synthesized.at(`observability/${id}-alarm`).Properties.Threshold;
-  expect(threshold('oldest-pending')).toBe(79);
-  expect(threshold('trigger-stream-delay')).toBe(360_000);
+test.each<[string, Synthesized, Readonly<Record<string, number>>]>([
+  [
+    'their typed settings',
+    Synthesized.queue({
+      tasks: { defaultTtl: Duration.hours(2) },
+      ingest: {},
+      alarms: {
+        oldestPending: Duration.seconds(90),
+        streamDelay: Duration.millis(45_500),
+        ingestDelay: Duration.minutes(10),
+        ingestDeadLetters: 25,
+      },
+    }),
+    {
+      'oldest-pending': 90,
+      'trigger-stream-delay': 45_500,
+      'count-shed-stream-delay': 45_500,
+      'ingest-delay': 600,
+      'ingest-dead-letters': 25,
+    },
+  ],
+  [
+    'the expiry, the window and the visibility timeout they watch',
+    Synthesized.queue({
+      tasks: { defaultTtl: Duration.seconds(99) },
+      stream: { batchWindow: Duration.seconds(300) },
+      ingest: { functionTimeout: Duration.minutes(2) },
+    }),
+    { 'oldest-pending': 79, 'trigger-stream-delay': 360_000, 'ingest-delay': 780 },
+  ],
+  [
+    "their typed settings in an agents' queue",
+    Synthesized.agentQueue({
+      alarms: {
+        oldestPending: Duration.seconds(90),
+        intakeDelay: Duration.minutes(10),
+        deskErrors: 0,
+        deadCalls: 7,
+      },
+    }),
+    { 'oldest-pending': 90, 'intake-delay': 600, 'agent-desk-errors': 0, 'call-dead-letters': 7 },
+  ],
+  [
+    "the wait and the visibility timeout they watch in an agents' queue",
+    Synthesized.agentQueue({
+      calls: { maxWait: Duration.seconds(99), functionTimeout: Duration.minutes(2) },
+    }),
+    { 'oldest-pending': 79, 'intake-delay': 780 },
+  ],
+])('thresholds follow %s', (_what, synthesized, expected) => {
+  const found = Object.keys(expected).map((id) => [
+    id,
+    synthesized.at(`observability/${id}-alarm`).Properties.Threshold,
+  ]);
+  expect(Object.fromEntries(found)).toEqual(expected);
+});
+
+test('sweep-missed follows the interval of the sweep', () => {
+  const synthesized = Synthesized.agentQueue({ agents: { sweepInterval: Duration.minutes(10) } });
+  expect(synthesized.at('observability/sweep-missed-alarm').Properties.Period).toBe(600);
+  const { ScheduleExpression } = synthesized.at('sweep-agents/regularly/schedule').Properties;
+  expect(ScheduleExpression).toBe('rate(10 minutes)');
 });
 
 /** A stack with each queue, whose alarms publish to a topic. */

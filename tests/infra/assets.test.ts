@@ -1,9 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
-import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
-import { environment, KINDS, newApp, Synthesized } from './synthesis';
+import { bothStacks, environment, KINDS, Synthesized } from './synthesis';
 
 const FUNCTIONS = KINDS.flatMap(({ functions }) => functions);
 const created: string[] = [];
@@ -32,10 +30,8 @@ function built(codeOf: (name: string) => string, writtenAt: Date): string {
 function codeKeys(artifacts: string): Map<string, string> {
   delete process.env.FRESHQ_SKIP_BUILD;
   process.env.FRESHQ_ARTIFACTS = artifacts;
-  const props = { environment: environment('dev') };
-  const stacks = [new LifoQueueStack(newApp(), props), new AgentQueueStack(newApp(), props)];
   return new Map(
-    stacks.flatMap((stack) => {
+    bothStacks(environment('dev')).flatMap((stack) => {
       const { Resources } = new Synthesized(stack).template.toJSON();
       return Object.entries<{ Type: string; Properties: { Code: { S3Key: string } } }>(Resources)
         .filter(([, { Type }]) => Type === 'AWS::Lambda::Function')

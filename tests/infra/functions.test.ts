@@ -12,60 +12,22 @@ import { newApp, Synthesized } from './synthesis';
 const FUNCTIONS = ['create-tasks', 'ingest-tasks', 'trigger', 'process-tasks', 'sweep-tasks', 'count-shed'];
 
 describe('the environment of process-tasks', () => {
-  test('follows every typed setting', () => {
+  test('leaves time, memory and concurrency to Lambda', () => {
     const synthesized = Synthesized.queue({
-      tasks: {
-        defaultTtl: Duration.minutes(10),
-        successRetention: Duration.hours(2),
-        failureRetention: Duration.days(3),
-        maxAttempts: 7,
-        maxBusyReturns: 9,
-        maxUnavailableReturns: 70,
-        retryBase: Duration.millis(250),
-        retryMax: Duration.seconds(40),
-      },
       processing: {
         turn: Duration.seconds(20),
         taskTimeout: Duration.seconds(16),
-        deadlineMargin: Duration.seconds(4),
-        functionTimeout: Duration.seconds(40),
+        functionTimeout: Duration.seconds(50),
         memorySize: 512,
-        concurrency: 50,
         reservedConcurrency: 3,
-        processorLease: Duration.seconds(30),
-        heartbeat: Duration.seconds(3),
-        indexLag: Duration.millis(1500),
-        maxIdleTurns: 4,
-        clockSkew: Duration.millis(500),
-        pause: Duration.minutes(1),
-        notificationMarker: Duration.seconds(5),
       },
     });
     expect(synthesized.fn('process-tasks')).toMatchObject({
-      Timeout: 40,
+      Timeout: 50,
       MemorySize: 512,
       ReservedConcurrentExecutions: 3,
     });
-    expect(synthesized.settings('process-tasks')).toMatchObject({
-      order: 'newest-first',
-      breaker: { pauseAfterMs: 64_000, maxReturns: 70 },
-      defaultTtlMs: 600_000,
-      retention: { successMs: 7_200_000, failureMs: 259_200_000 },
-      maxAttempts: 7,
-      maxBusyReturns: 9,
-      retry: { baseMs: 250, maxMs: 40_000 },
-      turnMs: 20_000,
-      taskTimeoutMs: 16_000,
-      deadlineMarginMs: 4_000,
-      concurrency: 50,
-      processorLeaseMs: 30_000,
-      heartbeatMs: 3_000,
-      indexLagMs: 1_500,
-      maxIdleTurns: 4,
-      clockSkewMs: 500,
-      pauseMs: 60_000,
-      notificationMarkerMs: 5_000,
-    });
+    expect(synthesized.settings('process-tasks').turnMs).toBe(20_000);
   });
 
   test.each([
@@ -78,21 +40,6 @@ describe('the environment of process-tasks', () => {
   ])('has a circuit breaker with %j', (processing, pauseAfter) => {
     const { breaker } = Synthesized.queue({ processing }).settings('process-tasks');
     expect(breaker?.pauseAfterMs).toBe(pauseAfter);
-  });
-
-  test('bounds age and follows a latency only where it is asked to', () => {
-    const settings = (processing: ProcessingSettings) => {
-      const synthesized = Synthesized.queue({ processing });
-      const { codel, targetLatencyMs } = synthesized.settings('process-tasks');
-      return { codel, targetLatencyMs, reach: synthesized.settings('sweep-tasks').sweep.overloadReachMs };
-    };
-    expect(settings({})).toEqual({});
-    const codel = { target: Duration.seconds(1), interval: Duration.seconds(5) };
-    expect(settings({ codel, targetLatency: Duration.millis(750) })).toEqual({
-      codel: { targetMs: 1_000, intervalMs: 5_000 },
-      targetLatencyMs: 750,
-      reach: 2_000,
-    });
   });
 
   test('reads groups only where it is asked to, in every function that needs them', () => {

@@ -1,10 +1,9 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { LifoQueue } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { newApp, type Resource, Synthesized } from './synthesis';
 
-const { seconds, minutes, hours, days } = Duration;
+const { seconds, minutes, days } = Duration;
 const plain = Synthesized.queue({ ingest: {} });
 const queue = (synthesized = plain): Resource => synthesized.at('ingest/queue');
 const deadLetters = (synthesized = plain): Resource => synthesized.at('ingest/dead-letters');
@@ -56,26 +55,22 @@ describe('the ingest queue', () => {
   });
 });
 
-describe('the mapping', () => {
-  test('has pollers of its own, beyond what the library thinks is the limit, and no cap beside them', () => {
-    const { Properties } = mapping(
-      Synthesized.queue({
-        ingest: { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } },
-      }),
-    );
-    expect(Properties.ProvisionedPollerConfig).toEqual({ MinimumPollers: 200, MaximumPollers: 10_000 });
-    expect(Properties.ScalingConfig).toBeUndefined();
-  });
+test('the mapping has pollers of its own, beyond what the library thinks is the limit, and no cap beside them', () => {
+  const { Properties } = mapping(
+    Synthesized.queue({
+      ingest: { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } },
+    }),
+  );
+  expect(Properties.ProvisionedPollerConfig).toEqual({ MinimumPollers: 200, MaximumPollers: 10_000 });
+  expect(Properties.ScalingConfig).toBeUndefined();
 });
 
-test('every typed setting reaches the template', () => {
+test('the function, the mapping and the queues follow their typed settings', () => {
   const synthesized = Synthesized.queue({
-    tasks: { defaultTtl: minutes(10), maxTtl: hours(3) },
     ingest: {
       batchSize: 1_000,
       batchWindow: seconds(2),
       functionTimeout: minutes(1),
-      deadlineMargin: seconds(8),
       memorySize: 512,
       maxConcurrency: 40,
       reservedConcurrency: 50,
@@ -83,26 +78,10 @@ test('every typed setting reaches the template', () => {
       retention: days(2),
       deadLetterRetention: days(7),
       expectedWritesPerSecond: 50,
-      writeParallelism: 64,
-      visibilityBase: seconds(3),
-      visibilityMax: minutes(4),
     },
   });
   const fn = synthesized.fn('ingest-tasks');
   expect(fn).toMatchObject({ Timeout: 60, MemorySize: 512, ReservedConcurrentExecutions: 50 });
-  expect(synthesized.settings('ingest-tasks')).toMatchObject({
-    deadlineMarginMs: 8_000,
-    ingest: {
-      create: {
-        defaultTtlMs: 600_000,
-        keyTtlMs: 86_400_000,
-        maxTtlMs: 10_800_000,
-        order: 'newest-first',
-      },
-      visibility: { baseMs: 3_000, maxMs: 240_000 },
-      writeParallelism: 64,
-    },
-  });
   expect(mapping(synthesized).Properties).toMatchObject({
     BatchSize: 1_000,
     MaximumBatchingWindowInSeconds: 2,
@@ -114,30 +93,4 @@ test('every typed setting reaches the template', () => {
     RedrivePolicy: { maxReceiveCount: 20 },
   });
   expect(deadLetters(synthesized).Properties.MessageRetentionPeriod).toBe(7 * 86_400);
-});
-
-test('grantSend lets a principal send tasks and nothing else', () => {
-  const stack = new Stack(newApp(), 'test');
-  const { ingest } = new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ingest: {} });
-  const role = new Role(stack, 'producer', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
-  ingest?.grantSend(role).assertSuccess();
-  expect(new Synthesized(stack, 'test').policy('producer')).toEqual([
-    { effect: 'Allow', actions: ['sqs:SendMessage'], resources: ['queue/ingest/queue.Arn'] },
-  ]);
-});
-
-describe('the alarms of the ingest queue', () => {
-  const alarm = (id: string, synthesized = plain) => synthesized.at(`observability/${id}-alarm`).Properties;
-
-  test('follow their typed settings, and the visibility timeout', () => {
-    const set = Synthesized.queue({
-      ingest: {},
-      alarms: { ingestDelay: minutes(10), ingestDeadLetters: 25 },
-    });
-    expect([alarm('ingest-delay', set).Threshold, alarm('ingest-dead-letters', set).Threshold]).toEqual([
-      600, 25,
-    ]);
-    const slow = Synthesized.queue({ ingest: { functionTimeout: minutes(2) } });
-    expect(alarm('ingest-delay', slow).Threshold).toBe(780);
-  });
 });

@@ -1,11 +1,8 @@
 import { ENVIRONMENT_NAMES, withIotPresence } from '../../infra/environments/list';
-import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { iotPresenceSql } from '../../infra/tasks/ingest/iot-presence-sql';
-import { environment, newApp, Synthesized } from './synthesis';
+import { environment, Synthesized } from './synthesis';
 
-const dev = new Synthesized(
-  new LifoQueueStack(newApp(), { environment: withIotPresence(environment('dev')) }),
-);
+const dev = Synthesized.environment('dev', withIotPresence(environment('dev')));
 const [rule, ...others] = dev.all('AWS::IoT::TopicRule');
 const payload = rule?.Properties.TopicRulePayload;
 

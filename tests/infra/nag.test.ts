@@ -14,7 +14,7 @@ import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { ShedQueue } from '../../infra/tasks/shed-queue';
 import { expectCommitted, markdownTable } from './generated';
 import { type Acknowledged, check, type Report } from './nag';
-import { bothStacks, newApp, ROOT } from './synthesis';
+import { bothStacks, environment, newApp, ROOT } from './synthesis';
 import { VARIANTS } from './variants';
 
 const LISTED: readonly Acknowledgement[] = Object.values(ACKNOWLEDGEMENTS);
@@ -33,24 +33,21 @@ function told({ rule, at, reason }: Acknowledged): string {
   return `${rule} ${at}: ${reason}`;
 }
 
-const CASES: readonly (readonly [string, () => App])[] = [
-  ...ENVIRONMENT_NAMES.map((name) => [name, () => bothStacks(newApp(), name)] as const),
-  ...Object.entries(VARIANTS).map(
-    ([name, build]) =>
-      [
-        name,
-        () => {
-          const stack = build();
-          acknowledgeFindings(stack);
-          return App.of(stack) as App;
-        },
-      ] as const,
-  ),
+const CASES: readonly (readonly [string, () => Stack])[] = [
+  ...ENVIRONMENT_NAMES.map((name) => [name, () => bothStacks(environment(name))[0]] as const),
+  ...Object.entries(VARIANTS).map(([name, build]) => {
+    const acknowledging = () => {
+      const stack = build();
+      acknowledgeFindings(stack);
+      return stack;
+    };
+    return [name, acknowledging] as const;
+  }),
 ];
 const reports = new Map<string, Report>();
 
 describe.each(CASES)('%s', (name, build) => {
-  const app = build();
+  const app = App.of(build()) as App;
   const report = check(app);
   reports.set(name, report);
 
@@ -96,8 +93,8 @@ test('the constructs hide no finding of an app of your own', () => {
 });
 
 test('the rules would find a queue that is open, in either stack', () => {
-  const app = bothStacks(newApp(), 'prod');
-  for (const stack of app.node.children) new Queue(stack, 'open');
+  const app = newApp();
+  for (const stack of bothStacks(environment('prod'), app)) new Queue(stack, 'open');
   const found = check(app).findings.map(({ rule, path }) => `${rule} ${path}`);
   for (const stack of ['LifoQueue-prod', 'AgentQueue-prod']) {
     expect(found).toContain(`AwsSolutions::AwsSolutions-SQS4 ${stack}/open/Resource`);

@@ -1,13 +1,11 @@
-import { type App, Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { Match } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { ENVIRONMENTS, type Environment } from '../../infra/environments/list';
 import { stackSuffix } from '../../infra/environments/names';
 import { MOST_ROLLBACK_ALARMS, ROLLBACK_METADATA } from '../../infra/environments/rollback';
 import { chooseEnvironments } from '../../infra/environments/rules';
-import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
-import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
-import { environment, KINDS, newApp, Synthesized } from './synthesis';
+import { bothStacks, environment, KINDS, newApp, Synthesized } from './synthesis';
 
 /** An environment that a user of this repository could add, with only the required properties. */
 const LOADTEST: Environment = {
@@ -29,8 +27,7 @@ describe('an environment of your own', () => {
   test('is a few lines, and is chosen by its name', () => {
     const [chosen] = chooseEnvironments('loadtest', [...ENVIRONMENTS, LOADTEST]);
     expect(chosen).toBe(LOADTEST);
-    const stack = new LifoQueueStack(newApp(), { environment: LOADTEST });
-    expect(stack.stackName).toBe('LifoQueue-loadtest');
+    expect(bothStacks(LOADTEST)[0].stackName).toBe('LifoQueue-loadtest');
   });
 
   test.each(['Load', 'load-test', '1st', '', 'x'.repeat(21)])('cannot be named "%s"', (name) => {
@@ -51,13 +48,9 @@ describe('a personal stack', () => {
   const [alices] = chooseEnvironments('dev', ENVIRONMENTS, 'alice');
 
   test('is a copy of the environment under a name of its own, tagged as its owner’s', () => {
-    const app = newApp();
-    const stacks = [
-      new LifoQueueStack(app, { environment: alices as Environment }),
-      new AgentQueueStack(app, { environment: alices as Environment }),
-    ];
+    const stacks = bothStacks(alices as Environment);
     expect(stacks.map(({ stackName }) => stackName)).toEqual(['LifoQueue-dev-alice', 'AgentQueue-dev-alice']);
-    const [table] = new Synthesized(stacks[0] as LifoQueueStack).all('AWS::DynamoDB::Table');
+    const [table] = new Synthesized(stacks[0]).all('AWS::DynamoDB::Table');
     expect(table?.Properties.Tags).toContainEqual({ Key: 'owner', Value: 'alice' });
     expect(table?.Properties.TableName).toBeUndefined();
   });
@@ -87,13 +80,9 @@ describe('a personal stack', () => {
 
 describe('addresses for alarms', () => {
   const told: Environment = { ...environment('prod'), alarmEmails: ['a@example.com', 'b@example.org'] };
-  const stacks = (app: App) => [
-    new LifoQueueStack(app, { environment: told }),
-    new AgentQueueStack(app, { environment: told }),
-  ];
 
-  test.each([0, 1])('get every alarm by a topic of the stack (%d)', (which) => {
-    const synthesized = new Synthesized(stacks(newApp())[which] as LifoQueueStack);
+  test.each([0, 1] as const)('get every alarm by a topic of the stack (%d)', (which) => {
+    const synthesized = new Synthesized(bothStacks(told)[which]);
     const subscriptions = synthesized
       .all('AWS::SNS::Subscription')
       .filter(({ Properties }) => Properties.Protocol === 'email');
@@ -105,7 +94,7 @@ describe('addresses for alarms', () => {
   });
 
   test('by a topic that CloudWatch may publish to, with a key that it may use, for this account alone', () => {
-    const { template } = new Synthesized(stacks(newApp())[0] as LifoQueueStack);
+    const { template } = new Synthesized(bothStacks(told)[0]);
     const ours = { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } };
     const cloudWatchMay = (actions: string | string[]) =>
       Match.arrayWith([
@@ -127,7 +116,7 @@ describe('addresses for alarms', () => {
 
   test('break no rule of cdk-nag', () => {
     const app = newApp();
-    stacks(app);
+    bothStacks(told, app);
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
     expect(() => app.synth()).not.toThrow();
   });
@@ -180,10 +169,7 @@ describe('the rollback alarms', () => {
     [7, 0],
   ])('watched for %s minutes: %s warnings that this is too short', (minutes, count) => {
     const watched = { ...environment('dev'), rollbackWatch: Duration.minutes(minutes) };
-    for (const stack of [
-      new LifoQueueStack(newApp(), { environment: watched }),
-      new AgentQueueStack(newApp(), { environment: watched }),
-    ]) {
+    for (const stack of bothStacks(watched)) {
       const warnings = new Synthesized(stack).warnings().filter((text) => text.includes('rollbackWatch'));
       expect(warnings).toHaveLength(count);
     }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { AgentQueue } from '../../infra/agents/agent-queue';
 import { TABLE as TABLE_CONTRACT } from '../../infra/contract/tasks';
 import { LifoQueue, type LifoQueueProps } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
@@ -28,32 +29,55 @@ test.each(['process-tasks', 'sweep-tasks'])(
   },
 );
 
-test('grantCreate lets a principal invoke create-tasks and nothing else', () => {
+/** The policy of a principal that gets a grant in a stack. */
+function granted(grant: (stack: Stack, role: Role) => Grant): Statement[] {
   const stack = new Stack(newApp(), 'test');
-  const queue = new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated() });
-  const role = new Role(stack, 'writer', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
-  const grant = queue.grantCreate(role);
-  grant.assertSuccess();
-  const synthesized = new Synthesized(stack, 'test');
-  expect(synthesized.policy('writer')).toEqual([
-    allow(['lambda:InvokeFunction'], ['queue/create-tasks/function.Arn']),
-  ]);
+  const role = new Role(stack, 'principal', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
+  grant(stack, role).assertSuccess();
+  return new Synthesized(stack, 'test').policy('principal');
+}
+
+function taskQueue(stack: Stack, props: Partial<LifoQueueProps> = {}): LifoQueue {
+  return new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ...props });
+}
+
+test.each<[string, (stack: Stack, role: Role) => Grant, action: string, resource: string]>([
+  [
+    'grantCreate',
+    (stack, role) => taskQueue(stack).grantCreate(role),
+    'lambda:InvokeFunction',
+    'create-tasks/function',
+  ],
+  [
+    'grantSend',
+    (stack, role) => taskQueue(stack, { ingest: {} }).grantSend(role),
+    'sqs:SendMessage',
+    'ingest/queue',
+  ],
+  [
+    'grantDesk',
+    (stack, role) => new AgentQueue(stack, 'queue').grantDesk(role),
+    'lambda:InvokeFunction',
+    'agent-desk/function',
+  ],
+  [
+    'grantEnqueueCall',
+    (stack, role) => new AgentQueue(stack, 'queue').grantEnqueueCall(role),
+    'sqs:SendMessage',
+    'call-intake/queue',
+  ],
+])('%s allows one action on one resource and nothing else', (_name, grant, action, resource) => {
+  expect(granted(grant)).toEqual([allow([action], [`queue/${resource}.Arn`])]);
 });
 
 describe('grantPut', () => {
-  const granted = (allowDirectWrites: boolean) => {
-    const stack = new Stack(newApp(), 'test');
-    const queue = new LifoQueue(stack, 'queue', {
-      runner: TaskRunner.simulated(),
-      tasks: { allowDirectWrites, maxTtl: Duration.days(2) },
-    });
-    const role = new Role(stack, 'writer', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
-    queue.grantPut(role).assertSuccess();
-    return new Synthesized(stack, 'test').policy('writer');
-  };
+  const puts = (allowDirectWrites: boolean) =>
+    granted((stack, role) =>
+      taskQueue(stack, { tasks: { allowDirectWrites, maxTtl: Duration.days(2) } }).grantPut(role),
+    );
 
   test("lets a principal put tasks, and neither the queue's own items nor anything else", () => {
-    expect(granted(true)).toEqual([
+    expect(puts(true)).toEqual([
       allow(['dynamodb:PutItem'], ['queue/task-table/table.Arn'], {
         'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': ['#*'] },
         Null: { 'dynamodb:LeadingKeys': 'false' },
@@ -62,7 +86,7 @@ describe('grantPut', () => {
   });
 
   test('is rejected where the settings promise that there are no such writers', () => {
-    expect(() => granted(false)).toThrow(/tasks\.allowDirectWrites = false.*Remedy: use grantCreate/);
+    expect(() => puts(false)).toThrow(/tasks\.allowDirectWrites = false.*Remedy: use grantCreate/);
   });
 
   test("knows the prefix of the queue's own items as the code does", () => {

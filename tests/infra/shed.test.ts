@@ -1,9 +1,8 @@
 import { Stack } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { LifoQueue } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
-import { environment, newApp, Synthesized } from './synthesis';
+import { newApp, Synthesized } from './synthesis';
 
 const dev = Synthesized.environment('dev');
 describe("count-shed's stream", () => {
@@ -50,8 +49,7 @@ describe('shed tasks', () => {
 });
 
 test('the shed tasks of an environment are counted only, where they are not kept', () => {
-  const changed = { ...environment('prod'), keepShedTasks: false };
-  const synthesized = new Synthesized(new LifoQueueStack(newApp(), { environment: changed }));
+  const synthesized = Synthesized.environment('prod', { keepShedTasks: false });
   expect(synthesized.outputs).not.toHaveProperty('ShedTasksQueueUrl');
   const queues = synthesized.all('AWS::SQS::Queue').map(({ Metadata }) => Metadata?.['aws:cdk:path']);
   expect(queues).not.toContain('LifoQueue-prod/shed-tasks/Resource');

@@ -73,24 +73,21 @@ export function environment(name: EnvironmentName): Environment {
   return found;
 }
 
-/** Adds both stacks of an environment of this repository to an app, and returns the app. */
-export function bothStacks(app: App, name: EnvironmentName): App {
-  const props = { environment: environment(name) };
-  new LifoQueueStack(app, props);
-  new AgentQueueStack(app, props);
-  return app;
+/** Adds both stacks of an environment to an app. */
+export function bothStacks(environment: Environment, app = newApp()): [LifoQueueStack, AgentQueueStack] {
+  return [new LifoQueueStack(app, { environment }), new AgentQueueStack(app, { environment })];
 }
 
 /** The kinds of stacks, each with its synthesis and the names of its functions. */
 export const KINDS = [
   {
     kind: 'LifoQueue',
-    synthesize: (name: EnvironmentName) => Synthesized.environment(name),
+    synthesize: (...of: Parameters<typeof Synthesized.environment>) => Synthesized.environment(...of),
     functions: Object.keys(ENVIRONMENT),
   },
   {
     kind: 'AgentQueue',
-    synthesize: (name: EnvironmentName) => Synthesized.agents(name),
+    synthesize: (...of: Parameters<typeof Synthesized.agents>) => Synthesized.agents(...of),
     functions: Object.keys(AGENT_QUEUE.environment),
   },
 ] as const;
@@ -109,13 +106,17 @@ export class Synthesized {
   }
 
   /** The stack of an environment of this repository with the task queue. */
-  static environment(name: EnvironmentName): Synthesized {
-    return new Synthesized(new LifoQueueStack(newApp(), { environment: environment(name) }));
+  static environment(name: EnvironmentName, changes: Partial<Environment> = {}): Synthesized {
+    return new Synthesized(
+      new LifoQueueStack(newApp(), { environment: { ...environment(name), ...changes } }),
+    );
   }
 
   /** The stack of an environment of this repository with the agents' queue. */
-  static agents(name: EnvironmentName): Synthesized {
-    return new Synthesized(new AgentQueueStack(newApp(), { environment: environment(name) }));
+  static agents(name: EnvironmentName, changes: Partial<Environment> = {}): Synthesized {
+    return new Synthesized(
+      new AgentQueueStack(newApp(), { environment: { ...environment(name), ...changes } }),
+    );
   }
 
   /** An agents' queue in an app of its own. */

@@ -1,10 +1,9 @@
 import { Stack } from 'aws-cdk-lib';
 import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import { environmentProblems } from '../../infra/environments/rules';
-import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { LifoQueue } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
-import { environment, newApp, Synthesized } from './synthesis';
+import { bothStacks, environment, newApp, Synthesized } from './synthesis';
 
 const without = Synthesized.queue();
 const withBus = Synthesized.of((stack) => ({ taskEventsTo: new EventBus(stack, 'ends') }));
@@ -100,7 +99,7 @@ describe('taskEventBus of an environment', () => {
   test('is the name of a bus in its account and region', () => {
     const changed = { ...environment('dev'), taskEventBus: 'default' };
     expect(environmentProblems(changed)).toEqual([]);
-    const synthesized = new Synthesized(new LifoQueueStack(newApp(), { environment: changed }));
+    const synthesized = new Synthesized(bothStacks(changed)[0]);
     const bus = synthesized.fn('count-shed').Environment.Variables.EVENT_BUS_ARN;
     expect(synthesized.readable(bus)).toBe(
       'arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default',

@@ -1,5 +1,5 @@
 //! The ten measured defects of the published newest-first sample, each by its number. The part that
-//! only a template can show is in `tests/infra/defects.test.ts`.
+//! only a template can show is in the snapshots and rules of `tests/infra`.
 
 use std::sync::Arc;
 use std::time::Duration;
