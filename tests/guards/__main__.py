@@ -71,53 +71,40 @@ def shard(text: str) -> tuple[int, int]:
 def check(guard: Guard, root: Path, target: str) -> bool:
     """Break `guard`, run the tests and restore the sources; returns whether a test failed."""
     began = time.monotonic()
-    faults, broken = broken_sources(guard, root)
-    if faults:
+    if faults := misfits(guard, root):
         raise SystemExit("\n".join(faults))
-    originals = {file: (root / file).read_text() for file in broken}
+    path = root / guard.file
+    original = path.read_text()
     try:
-        for file, source in broken.items():
-            (root / file).write_text(source)
+        path.write_text(original.replace(guard.find, guard.replace))
         noticed, what = notice(nearest(guard), root, target)
     finally:
-        for file, original in originals.items():
-            (root / file).write_text(original)
+        path.write_text(original)
     verdict = "noticed by" if noticed else "NOT NOTICED:"
     print(f"{guard.name}: {verdict} {what} ({time.monotonic() - began:.0f} s)", flush=True)
     return noticed
 
 
 def misfits(guard: Guard, root: Path) -> list[str]:
-    """Why `guard` cannot be broken: one line for each text that is not in its file exactly once."""
-    return broken_sources(guard, root)[0]
-
-
-def broken_sources(guard: Guard, root: Path) -> tuple[list[str], dict[str, str]]:
-    """The faults of the changes of `guard`, and the content of each changed file after them."""
-    faults, sources = [], dict[str, str]()
-    for change in guard.changes:
-        path = root / change.file
-        if not path.is_file():
-            faults.append(f"{guard.name}: {change.file} does not exist; adapt tests/guards to the source")
-            continue
-        source = sources[change.file] if change.file in sources else path.read_text()
-        if (found := source.count(change.find)) != 1:
-            first = change.find.strip().splitlines()[0]
-            faults.append(
-                f"{guard.name}: {change.file} contains its text {found} times, not once;"
-                f" adapt tests/guards to the source. The text begins: {first}"
-            )
-        sources[change.file] = source.replace(change.find, change.replace)
-    return faults, sources
+    """Why `guard` cannot be broken: a line if its text is not in its file exactly once."""
+    path = root / guard.file
+    if not path.is_file():
+        return [f"{guard.name}: {guard.file} does not exist; adapt tests/guards to the source"]
+    if (found := path.read_text().count(guard.find)) == 1:
+        return []
+    first = guard.find.strip().splitlines()[0]
+    return [
+        f"{guard.name}: {guard.file} contains its text {found} times, not once;"
+        f" adapt tests/guards to the source. The text begins: {first}"
+    ]
 
 
 def nearest(guard: Guard) -> list[str]:
     """The packages whose tests run first."""
-    files = [change.file for change in guard.changes]
     return [
         package
         for folder, packages in NEAREST.items()
-        if any(file.startswith(folder) for file in files)
+        if guard.file.startswith(folder)
         for package in packages
     ]
 

@@ -1,26 +1,23 @@
-"""A guard, and the changes that break it."""
+"""A guard, and the change that breaks it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Change:
-    """A replacement of a text in one place of the sources."""
+class Guard:
+    """A guard, and a replacement of a text in one file of the sources that breaks it."""
 
+    name: str
     file: str
     find: str
     replace: str
 
 
-@dataclass(frozen=True)
-class Guard:
-    """A guard and the changes that break it."""
-
-    name: str
-    changes: tuple[Change, ...]
-
-
-def one_change(name: str, file: str, find: str, replace: str) -> Guard:
-    return Guard(name, (Change(file, find, replace),))
+def guards_of(changes: Mapping[str, Mapping[str, tuple[str, str]]]) -> tuple[Guard, ...]:
+    """The guards of `changes`: by the file and the guard's name, a text and its replacement."""
+    return tuple(
+        Guard(name, file, find, replace) for file, named in changes.items() for name, (find, replace) in named.items()
+    )
