@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 from local.contract import AGENT_PK, AGENT_SK
+from local.events import sqs_record
 from local.stack import DeployedStack
 
 #: The dimensions of dev's queue, in order. An agent may have several values in the first one.
@@ -97,6 +98,12 @@ def intake_message(
         "MessageGroupId": canonical(criteria) if group is None else group,
         "MessageDeduplicationId": call_id,
     }
+
+
+def intake_record(message: dict[str, str], **attributes: str) -> dict[str, Any]:
+    """The record of a message of the call queue, as Lambda delivers it."""
+    ids = {name: message[name] for name in ("MessageGroupId", "MessageDeduplicationId")}
+    return sqs_record("match-calls", message["MessageBody"], None, ids | attributes)
 
 
 def queues_of(agent: dict[str, Any]) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,15 +83,3 @@ def wait_for_call(queue: DeployedAgents, call_id: str, wanted: str, seconds: flo
     except TimeoutError as error:
         raise AssertionError(f"{error}; it is {queue.command('call', callId=call_id)}") from error
     return queue.command("call", callId=call_id)
-
-
-@contextmanager
-def environment(
-    queue: DeployedAgents, binary: str, settings: dict[str, Any] | None = None, **changes: str
-) -> Iterator[None]:
-    """Give a function other settings and variables while the block runs."""
-    before = queue.set_environment(binary, changes, settings)
-    try:
-        yield
-    finally:
-        queue.replace_environment(binary, before)

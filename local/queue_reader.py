@@ -70,23 +70,33 @@ class QueueReader:
 
 
 @contextmanager
-def subscription(stack: DeployedStack, topic_arn: str) -> Iterator[QueueReader]:
-    """The messages of a topic, without SNS's envelope, in a queue that exists while the block runs."""
-    sqs, sns = stack.client("sqs"), stack.client("sns")
-    url = sqs.create_queue(QueueName=f"subscriber-of-{stack.stack}")["QueueUrl"]
+def queue_of(stack: DeployedStack, name: str, service: str, source: str | None = None) -> Iterator[tuple[str, str]]:
+    """The URL and the ARN of a queue to which a service may send, for `source` if it is given. It exists while the
+    block runs."""
+    sqs = stack.client("sqs")
+    url = sqs.create_queue(QueueName=name)["QueueUrl"]
     try:
-        arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"][
-            "QueueArn"
-        ]
-        allowed = {
+        arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        allowed: dict[str, Any] = {
             "Effect": "Allow",
-            "Principal": {"Service": "sns.amazonaws.com"},
+            "Principal": {"Service": f"{service}.amazonaws.com"},
             "Action": "sqs:SendMessage",
             "Resource": arn,
-            "Condition": {"ArnEquals": {"aws:SourceArn": topic_arn}},
         }
+        if source is not None:
+            allowed["Condition"] = {"ArnEquals": {"aws:SourceArn": source}}
         policy = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
         sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": policy})
+        yield url, arn
+    finally:
+        sqs.delete_queue(QueueUrl=url)
+
+
+@contextmanager
+def subscription(stack: DeployedStack, topic_arn: str) -> Iterator[QueueReader]:
+    """The messages of a topic, without SNS's envelope, in a queue that exists while the block runs."""
+    sns = stack.client("sns")
+    with queue_of(stack, f"subscriber-of-{stack.stack}", "sns", topic_arn) as (url, arn):
         subscribed = sns.subscribe(
             TopicArn=topic_arn,
             Protocol="sqs",
@@ -95,8 +105,6 @@ def subscription(stack: DeployedStack, topic_arn: str) -> Iterator[QueueReader]:
             ReturnSubscriptionArn=True,
         )["SubscriptionArn"]
         try:
-            yield QueueReader(sqs, url)
+            yield QueueReader(stack.client("sqs"), url)
         finally:
             sns.unsubscribe(SubscriptionArn=subscribed)
-    finally:
-        sqs.delete_queue(QueueUrl=url)

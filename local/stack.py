@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -164,6 +166,15 @@ class DeployedStack:
         client, name = self.client("lambda"), self.function(binary)
         client.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
         client.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1})
+
+    @contextmanager
+    def changed(self, binary: str, settings: dict[str, Any] | None = None, **variables: str) -> Iterator[None]:
+        """Give a function other settings and variables while the block runs."""
+        before = self.set_environment(binary, variables, settings)
+        try:
+            yield
+        finally:
+            self.replace_environment(binary, before)
 
     def failure_queue(self, binary: str) -> str:
         """The URL of the queue for discarded asynchronous events of a function."""

@@ -30,11 +30,8 @@ BROWSER_SECONDS = 180
 
 @pytest.fixture(scope="module")
 def local_aws() -> Iterator[Emulator]:
-    directory = STATE / "console"
-    directory.mkdir(parents=True, exist_ok=True)
-    running = emulator.start(directory, schedules=False)
-    yield running
-    running.stop()
+    with emulator.start(STATE / "console", schedules=False) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

@@ -64,11 +64,9 @@ def local_aws(worker_id: str) -> Iterator[Emulator]:
 
     No schedule fires, because a sweep at any moment makes some tests fail. A test invokes the sweep that it needs.
     """
-    directory = STATE / "e2e" / worker_id
-    directory.mkdir(parents=True, exist_ok=True)
     enforced = os.environ.get("FRESHQ_IAM") != "0"
-    running = emulator.start(directory, enforced, schedules=False, inserts=STORM_INSERTS)
-    try:
+    directory = STATE / "e2e" / worker_id
+    with emulator.start(directory, enforced, schedules=False, inserts=STORM_INSERTS) as running:
         yield running
         if enforced:
             decided = Decisions(running.decisions, since_start=True).since()
@@ -81,8 +79,6 @@ def local_aws(worker_id: str) -> Iterator[Emulator]:
                 and not decision.resource.endswith(f"/{NO_TABLE}")
             )
             assert not rejected, rejected
-    finally:
-        running.stop()
 
 
 @pytest.fixture(scope="session")

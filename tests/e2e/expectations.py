@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,7 +17,10 @@ from local.queue import DeployedQueue
 from local.stack import DeployedStack
 from local.waiting import wait_until
 
-__all__ = ["NO_TABLE", "PROCESSES", "TRYING", "failure_queue", "number", "processes_of", "put", "sweep_until", "takes", "wait_for"]
+__all__ = [
+    "NO_TABLE", "PROCESSES", "SHORT_LEASES", "TRYING", "create", "failure_queue", "number", "processes_of", "put",
+    "runs_on", "sweep_until", "takes", "wait_for",
+]
 
 #: The processes of this machine, on Linux.
 PROCESSES = Path("/proc")
@@ -24,6 +28,14 @@ PROCESSES = Path("/proc")
 NO_TABLE = "no-such-table"
 #: The session name with which tests use a function's role for actions that must be denied.
 TRYING = "a-test"
+#: Settings with which the leases of a killed processor expire within seconds.
+SHORT_LEASES = {
+    "taskTimeoutMs": 4000,
+    "deadlineMarginMs": 1000,
+    "clockSkewMs": 500,
+    "processorLeaseMs": 4000,
+    "heartbeatMs": 1000,
+}
 
 
 def sweep_until(stack: DeployedStack, condition: Callable[[], bool], what: str, seconds: float = 120) -> None:
@@ -56,6 +68,18 @@ def put(queue: DeployedQueue, item: dict[str, Any]) -> None:
     queue.client("dynamodb").put_item(
         TableName=queue.table, Item=item, ConditionExpression="attribute_not_exists(taskId)"
     )
+
+
+def create(queue: DeployedQueue, count: int, **payload: Any) -> list[str]:
+    """Create tasks whose payloads have numbers; returns their ids."""
+    response = queue.create([{"payload": {"number": n, **payload}} for n in range(count)])
+    assert response["failed"] == []
+    return [created["taskId"] for created in response["created"]]
+
+
+def runs_on(queue: DeployedQueue, url: str, settings: dict[str, Any] | None = None) -> None:
+    """Make the queue send its tasks to this endpoint, with other settings if they are given."""
+    queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})}, settings)
 
 
 def number(item: dict[str, Any], attribute: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ import commands
 from local.assembly import Assembly
 from local.emulator import local_environment
 from local.paths import PROJECT
-from local.queue import DeployedQueue
 from local.stack import DeployedStack
 
 
@@ -95,14 +93,3 @@ def alarm(template: Assembly, name: str) -> str:
         if f"observability{name.replace('-', '')}alarm" in alarm.logical_id
     ]
     return text
-
-
-def runs_on(queue: DeployedQueue, url: str) -> None:
-    """Make the queue send its tasks to this endpoint."""
-    queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
-
-
-def create(queue: DeployedQueue, count: int) -> list[str]:
-    response = queue.create([{"payload": {"number": n}} for n in range(count)])
-    assert response["failed"] == []
-    return [created["taskId"] for created in response["created"]]

@@ -9,7 +9,7 @@ from functools import partial
 from expectations import sweep_until
 
 from local.agents import Counters, DeployedAgents, by_turn, fits, fresh, queues_of
-from local.crew import Crew, environment, status
+from local.crew import Crew, status
 from local.queue_reader import QueueReader
 
 
@@ -88,7 +88,7 @@ def test_all_calls_and_agents_that_arrive_at_the_same_time_are_matched(agents: D
 def test_an_agent_whose_lease_ends_is_available_again_and_not_queued(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     (agent,) = crew.queued("Noa")
-    with environment(agents, "agent-desk", {"callLeaseMs": 1000}):
+    with agents.changed("agent-desk", {"callLeaseMs": 1000}):
         assignment = crew.assigned()
     assert assignment["leaseUntil"]
     assert agents.agents()[agent]["leaseUntil"] == assignment["leaseUntil"]

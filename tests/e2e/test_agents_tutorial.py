@@ -24,11 +24,8 @@ BLOCK = re.compile(r"^```(?P<kind>sh|text|python (?P<name>\w+))\n(?P<text>.*?)^`
 @pytest.fixture(scope="module")
 def agents() -> Iterator[DeployedAgents]:
     """A queue of its own, because the tutorial prints all agents."""
-    directory = STATE / "agents-tutorial"
-    directory.mkdir(parents=True, exist_ok=True)
-    running = emulator.start(directory, schedules=False)
-    yield deployment.deploy(running, assembly.read(LOCAL_ASSEMBLY, "AgentQueue-dev"), DeployedAgents)
-    running.stop()
+    with emulator.start(STATE / "agents-tutorial", schedules=False) as running:
+        yield deployment.deploy(running, assembly.read(LOCAL_ASSEMBLY, "AgentQueue-dev"), DeployedAgents)
 
 
 class Subscriber:

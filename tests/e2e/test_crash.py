@@ -7,7 +7,7 @@ import os
 import signal
 
 import pytest
-from expectations import PROCESSES, number, processes_of, sweep_until
+from expectations import PROCESSES, SHORT_LEASES, create, number, processes_of, sweep_until
 
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
@@ -20,17 +20,10 @@ def test_the_tasks_of_a_killed_processor_run_again(queue: DeployedQueue) -> None
     queue.set_environment(
         "process-tasks",
         {"TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": TASKS, "durationMs": 3000})},
-        {
-            "taskTimeoutMs": 4000,
-            "deadlineMarginMs": 1000,
-            "clockSkewMs": 500,
-            "processorLeaseMs": 4000,
-            "heartbeatMs": 1000,
-        },
+        SHORT_LEASES,
     )
     began = now_ms()
-    created = queue.create([{"payload": {"number": n}} for n in range(TASKS)])["created"]
-    ids = [task["taskId"] for task in created]
+    ids = create(queue, TASKS)
     wait_until(lambda: all(queue.status(task) == "TAKEN" for task in ids), 60, "all tasks TAKEN")
     victims = processes_of(queue, "process-tasks")
     assert victims, "no process of process-tasks"

@@ -47,24 +47,6 @@ def test_a_task_created_twice_is_a_duplicate_and_stays_unchanged(queue: Deployed
     wait_for(queue, [task_id, again["created"][0]["taskId"]])
 
 
-def test_an_invalid_task_fails_alone_and_its_error_names_the_field(queue: DeployedQueue) -> None:
-    response = queue.create(
-        [
-            {"payload": {"good": 1}},
-            {"taskId": "#reserved", "payload": {}},
-            {"payload": {}, "ttlSeconds": -1},
-            {"payload": {"good": 2}, "ttlSeconds": 600},
-        ]
-    )
-    assert [created["index"] for created in response["created"]] == [0, 3]
-    rejected = {failure["index"]: failure for failure in response["failed"]}
-    assert sorted(rejected) == [1, 2]
-    assert rejected[1]["taskId"] == "#reserved"
-    assert "taskId" in rejected[1]["error"]
-    assert "ttlSeconds" in rejected[2]["error"]
-    wait_for(queue, [created["taskId"] for created in response["created"]])
-
-
 def test_simulated_load_creates_ordinary_tasks(queue: DeployedQueue) -> None:
     response = queue.invoke("create-tasks", {"simulate": {"count": 5}})
     ids = [created["taskId"] for created in response["created"]]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-import uuid
 from typing import Any
 
 import pytest
 from expectations import number, put, takes, wait_for
 
+from local.agents import fresh
 from local.history import Change, History
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
@@ -24,10 +24,6 @@ def foreign(task_id: str, **attributes: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def fresh_id(kind: str) -> str:
-    return f"{kind}-{uuid.uuid4()}"
-
-
 def assert_settled_like_ours(queue: DeployedQueue, task_id: str) -> None:
     item = queue.item(task_id)
     assert item is not None
@@ -36,7 +32,7 @@ def assert_settled_like_ours(queue: DeployedQueue, task_id: str) -> None:
 
 
 def test_three_attributes_are_enough(queue: DeployedQueue) -> None:
-    task_id = fresh_id("three")
+    task_id = fresh("three")
     put(queue, foreign(task_id))
     wait_for(queue, [task_id])
     assert_settled_like_ours(queue, task_id)
@@ -46,7 +42,7 @@ def test_three_attributes_are_enough(queue: DeployedQueue) -> None:
 def test_a_ttl_in_either_unit_is_understood(
     queue: DeployedQueue, history: History, unit: str
 ) -> None:
-    task_id = fresh_id(unit)
+    task_id = fresh(unit)
     deadline = int(time.time()) + 600
     given = deadline * 1000 if unit == "milliseconds" else deadline
     put(queue, foreign(task_id, ttl={"N": str(given)}))
@@ -69,7 +65,7 @@ def test_a_ttl_in_either_unit_is_understood(
 def test_an_expired_task_never_runs_and_blocks_no_other(
     queue: DeployedQueue, history: History
 ) -> None:
-    behind, expired, before = fresh_id("behind"), fresh_id("expired"), fresh_id("before")
+    behind, expired, before = fresh("behind"), fresh("expired"), fresh("before")
     put(queue, foreign(behind))
     put(queue, foreign(expired, ttl={"N": str(int(time.time()) - 60)}))
     put(queue, foreign(before))
@@ -80,7 +76,7 @@ def test_an_expired_task_never_runs_and_blocks_no_other(
 
 
 def test_an_item_that_cannot_be_taken_is_quarantined(queue: DeployedQueue, history: History) -> None:
-    behind, broken, before = fresh_id("behind"), fresh_id("broken"), fresh_id("before")
+    behind, broken, before = fresh("behind"), fresh("broken"), fresh("before")
     put(queue, foreign(behind))
     put(queue, foreign(broken, attempts={"S": "three"}))
     put(queue, foreign(before))

@@ -14,7 +14,7 @@ from typing import Any
 import apps
 import commands
 import pytest
-from expectations import wait_for
+from expectations import runs_on, wait_for
 
 from local.emulator import Emulator, local_environment
 from local.http_endpoint import http_endpoint
@@ -88,8 +88,7 @@ def tenants(deployed_groups: DeployedQueue) -> Iterator[Tenants]:
     tenants = Tenants()
     settings = {"concurrency": 4, "indexLagMs": 200, "heartbeatMs": 1000}
     with http_endpoint(tenants.respond) as url:
-        runner = {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})}
-        deployed_groups.set_environment("process-tasks", runner, settings)
+        runs_on(deployed_groups, url, settings)
         yield tenants
         deployed_groups.wait_until_idle()
 

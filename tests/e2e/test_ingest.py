@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +11,9 @@ import pytest
 from expectations import NO_TABLE, number, takes, wait_for
 
 from local import iot_presence
+from local.agents import fresh
 from local.assembly import Assembly
+from local.events import sqs_record
 from local.history import History
 from local.queue_reader import QueueReader, Message
 from local.queue import DeployedQueue
@@ -49,30 +50,11 @@ def test_the_message_gives_a_task_its_id_and_its_age(queue: DeployedQueue) -> No
     assert began - 1 <= number(item(queue, message_id), "taskCreated") <= sent + 1
 
 
-def test_the_creation_time_of_the_producer_is_kept(queue: DeployedQueue) -> None:
-    task_id, created = fresh("aged"), now_ms() - 90_000
-    send(queue, {"taskId": task_id, "taskCreated": created, "ttlSeconds": 300})
-    wait_for(queue, [task_id])
-    assert number(item(queue, task_id), "taskCreated") == created
-
-
 def test_an_array_is_several_tasks(queue: DeployedQueue) -> None:
     named = fresh("named")
     message_id = send(queue, [{"payload": {"n": 0}}, {"taskId": named}, {"payload": {"n": 2}}])
     wait_for(queue, [f"{message_id}#0", named, f"{message_id}#2"])
     assert queue.status(f"{message_id}#1") is None
-
-
-def test_every_task_of_a_batch_of_messages_is_created(queue: DeployedQueue) -> None:
-    task_ids = [fresh("batch") for _ in range(50)]
-    sqs, url = queue.client("sqs"), queue.outputs["IngestQueueUrl"]
-    for start in range(0, len(task_ids), 10):
-        entries = [
-            {"Id": str(n), "MessageBody": json.dumps({"taskId": task_id})}
-            for n, task_id in enumerate(task_ids[start:start + 10])
-        ]
-        assert not sqs.send_message_batch(QueueUrl=url, Entries=entries).get("Failed")
-    wait_for(queue, task_ids)
 
 
 def test_a_device_that_connects_becomes_a_task_once(queue: DeployedQueue, template: Assembly) -> None:
@@ -126,7 +108,7 @@ def test_only_the_invalid_elements_of_an_array_go_to_the_dead_letter_queue(
 
 
 def test_a_message_that_is_delivered_twice_creates_its_task_once(queue: DeployedQueue) -> None:
-    message = record({"payload": {"version": 1}}, sent=now_ms() - 5_000)
+    message = sqs_record("ingest-tasks", {"payload": {"version": 1}}, sent=now_ms() - 5_000)
     assert queue.invoke("ingest-tasks", {"Records": [message]}) == {"batchItemFailures": []}
     wait_for(queue, [message["messageId"]])
     before = item(queue, message["messageId"])
@@ -157,8 +139,8 @@ def test_only_a_message_that_cannot_be_written_is_redelivered(
 ) -> None:
     """A missing table stands for a DynamoDB that does not respond."""
     task_id = fresh("again")
-    good, wrong = record({"taskId": task_id}), record({"ttlSeconds": 0})
-    with ingest(queue, TASK_TABLE_NAME=NO_TABLE):
+    good, wrong = (sqs_record("ingest-tasks", body) for body in ({"taskId": task_id}, {"ttlSeconds": 0}))
+    with queue.changed("ingest-tasks", TASK_TABLE_NAME=NO_TABLE):
         response = queue.invoke("ingest-tasks", {"Records": [good, wrong]})
         assert response == {"batchItemFailures": [{"itemIdentifier": good["messageId"]}]}
         dead_letters.wait_for(about(wrong["messageId"]), 20, "the invalid task of the same batch")
@@ -167,7 +149,7 @@ def test_only_a_message_that_cannot_be_written_is_redelivered(
 def test_a_message_that_could_not_be_written_is_redelivered_soon(queue: DeployedQueue) -> None:
     task_id, began = fresh("soon"), now_ms()
     soon = {"ingest": {"visibility": {"baseMs": 1000}}}
-    with ingest(queue, soon, TASK_TABLE_NAME=NO_TABLE):
+    with queue.changed("ingest-tasks", soon, TASK_TABLE_NAME=NO_TABLE):
         send(queue, {"taskId": task_id})
         wait_until(
             lambda: any(line.get("returned") for line in queue.log_messages("ingest-tasks", began)),
@@ -184,7 +166,7 @@ def test_a_message_of_a_failed_invocation_creates_its_task_once(
 ) -> None:
     task_id = fresh("died")
     with visibility(queue, seconds=2):
-        with ingest(queue, TASK_TABLE_NAME=""):
+        with queue.changed("ingest-tasks", TASK_TABLE_NAME=""):
             send(queue, {"taskId": task_id})
             wait_until(lambda: hidden(queue) > 0, 20, "a message in work")
         wait_for(queue, [task_id], seconds=60)
@@ -195,15 +177,10 @@ def test_a_message_that_fails_every_time_goes_to_the_dead_letter_queue(
     queue: DeployedQueue, dead_letters: QueueReader
 ) -> None:
     text = json.dumps({"taskId": fresh("doomed")})
-    with visibility(queue, seconds=1, most_receives=2), ingest(queue, TASK_TABLE_NAME=""):
+    with visibility(queue, seconds=1, most_receives=2), queue.changed("ingest-tasks", TASK_TABLE_NAME=""):
         send_text(queue, text)
         (letter,) = dead_letters.wait_for(with_text(text), 60, "the message in the dead-letter queue")
     assert "reason" not in letter.attributes, "SQS itself moved it, so there is no reason"
-
-
-def fresh(prefix: str) -> str:
-    """A unique task id."""
-    return f"{prefix}-{uuid.uuid4()}"
 
 
 def send(queue: DeployedQueue, body: Any) -> str:
@@ -236,38 +213,6 @@ def about(message_id: str) -> Any:
         return message.attributes.get("messageId") == message_id
 
     return is_about
-
-
-def record(body: Any, sent: int | None = None) -> dict[str, Any]:
-    """The record of a message, as Lambda delivers it."""
-    return {
-        "messageId": str(uuid.uuid4()),
-        "receiptHandle": "a-receipt-that-has-passed",
-        "body": json.dumps(body),
-        "attributes": {
-            "ApproximateReceiveCount": "1",
-            "SentTimestamp": str(now_ms() if sent is None else sent),
-            "SenderId": "AIDAEXAMPLE",
-            "ApproximateFirstReceiveTimestamp": str(now_ms()),
-        },
-        "messageAttributes": {},
-        "md5OfBody": "",
-        "eventSource": "aws:sqs",
-        "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:ingest",
-        "awsRegion": "us-east-1",
-    }
-
-
-@contextmanager
-def ingest(
-    queue: DeployedQueue, settings: dict[str, Any] | None = None, **changes: str
-) -> Iterator[None]:
-    """Give `ingest-tasks` other settings and variables while the block runs."""
-    before = queue.set_environment("ingest-tasks", changes, settings)
-    try:
-        yield
-    finally:
-        queue.replace_environment("ingest-tasks", before)
 
 
 @contextmanager

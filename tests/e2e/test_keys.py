@@ -6,13 +6,11 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.message import Message
 from typing import Any
 
-from expectations import number, wait_for
+from expectations import number, runs_on, wait_for
 
 from local.http_endpoint import http_endpoint
 from local.queue import DeployedQueue
@@ -35,35 +33,25 @@ class Downstream:
     _running: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def call(self, task: dict[str, Any], idempotency: str) -> None:
+    def respond(self, body: bytes, headers: Message) -> tuple[int, dict[str, str]]:
         """Record a call and respond to it."""
+        task = json.loads(body)
         key = task["taskId"]
         with self._lock:
             self.calls.append(task)
-            self.idempotency.append(idempotency)
+            self.idempotency.append(headers["Idempotency-Key"])
             self._running[key] = self._running.get(key, 0) + 1
             self.most_at_once = max(self.most_at_once, self._running[key])
         self.may_respond.wait(_LONGEST_RUN_SECONDS)
         time.sleep(RUN_SECONDS)
         with self._lock:
             self._running[key] -= 1
+        return 200, {}
 
     def states(self, key: str) -> list[int]:
         """The states of a key that ran, in the order of their runs."""
         with self._lock:
             return [task["payload"]["n"] for task in self.calls if task["taskId"] == key]
-
-
-@contextmanager
-def serving(downstream: Downstream) -> Iterator[str]:
-    """The address of the downstream on this machine while the block runs."""
-
-    def respond(body: bytes, headers: Message) -> tuple[int, dict[str, str]]:
-        downstream.call(json.loads(body), headers["Idempotency-Key"])
-        return 200, {}
-
-    with http_endpoint(respond) as address:
-        yield address
 
 
 def state(key: str, n: int) -> dict[str, Any]:
@@ -75,8 +63,8 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
     queue.wait_until_idle()
     downstream = Downstream()
     key = f"device-{uuid.uuid4()}"
-    with serving(downstream) as url:
-        queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
+    with http_endpoint(downstream.respond) as url:
+        runs_on(queue, url)
         assert len(queue.create([state(key, 1)])["created"]) == 1
         wait_until(lambda: downstream.states(key) == [1], 30, "the first state's run")
         # These states are written during the run. After it, only the latest of them runs.

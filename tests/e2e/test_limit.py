@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import commands
 import pytest
-from expectations import PROCESSES, processes_of, sweep_until
+from expectations import PROCESSES, SHORT_LEASES, create, processes_of, runs_on, sweep_until
 
 from local.emulator import local_environment
 from local.http_endpoint import http_endpoint
@@ -51,17 +51,7 @@ def downstream(queue: DeployedQueue) -> Iterator[Downstream]:
     queue.wait_until_idle()
     downstream = Downstream()
     with http_endpoint(downstream.respond) as url:
-        queue.set_environment(
-            "process-tasks",
-            {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})},
-            {
-                "taskTimeoutMs": 4000,
-                "deadlineMarginMs": 1000,
-                "clockSkewMs": 500,
-                "processorLeaseMs": 4000,
-                "heartbeatMs": 1000 * HEARTBEAT_SECONDS,
-            },
-        )
+        runs_on(queue, url, SHORT_LEASES)
         yield downstream
 
 
@@ -70,7 +60,7 @@ def test_limit_holds_under_load_and_through_a_crash(
     queue: DeployedQueue, downstream: Downstream, command: str
 ) -> None:
     freshq = functools.partial(commands.run, command, local_environment(queue.local_endpoint))
-    created = queue.create([{"payload": {"number": n}} for n in range(TASKS)])["created"]
+    tasks = create(queue, TASKS)
     wait_until(lambda: len(downstream.starts) > 2 * RATE, 60, "unlimited starts")
 
     limited = freshq(
@@ -95,6 +85,5 @@ def test_limit_holds_under_load_and_through_a_crash(
     shown = json.loads(freshq("status", "--output", "json").stdout)["limit"]
     assert (shown["ratePerSecond"], shown["concurrency"], shown["reason"]) == (RATE, CONCURRENCY, "a migration")
     assert freshq("limit", "--off").returncode == 0
-    tasks = [task["taskId"] for task in created]
     sweep_until(queue, lambda: {queue.status(task) for task in tasks} == {"SUCCESS"}, "every task in SUCCESS")
     assert json.loads(freshq("status", "--output", "json").stdout)["limit"] is None

@@ -12,7 +12,7 @@ from typing import Any
 
 import commands
 import pytest
-from expectations import number, takes, wait_for
+from expectations import create, number, takes, wait_for
 
 from local.emulator import local_environment
 from local.history import History
@@ -40,12 +40,6 @@ def expect(run: Run, code: int, *arguments: str) -> str:
 
 def status(run: Run) -> dict[str, Any]:
     return json.loads(expect(run, 0, "status", "--output", "json"))
-
-
-def create(queue: DeployedQueue, count: int) -> list[str]:
-    response = queue.create([{"payload": {"number": n}} for n in range(count)])
-    assert response["failed"] == []
-    return [created["taskId"] for created in response["created"]]
 
 
 def test_a_pause_holds_new_tasks_back_and_resume_runs_them_at_once(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from dataclasses import dataclass, field
 
-from expectations import wait_for
+from expectations import runs_on, wait_for
 
 from local.http_endpoint import http_endpoint
 from local.queue import DeployedQueue
@@ -43,7 +42,7 @@ def test_an_outage_fails_no_task_and_is_over_within_seconds(queue: DeployedQueue
     downstream = Downstream()
     downstream.down.set()
     with http_endpoint(downstream.respond) as url:
-        queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
+        runs_on(queue, url)
         tasks: list[str] = []
         end = time.monotonic() + OUTAGE_SECONDS
         while time.monotonic() < end:

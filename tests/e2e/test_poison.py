@@ -6,7 +6,7 @@ import json
 import threading
 from collections import Counter
 
-from expectations import number, takes, wait_for
+from expectations import create, number, runs_on, takes, wait_for
 
 from local.history import History
 from local.http_endpoint import http_endpoint
@@ -37,11 +37,7 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
     queue.wait_until_idle()
     legacy = Legacy()
     with http_endpoint(legacy.respond) as url:
-        queue.set_environment(
-            "process-tasks",
-            {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})},
-            {"maxAttempts": ATTEMPTS, "retry": {"baseMs": 500, "maxMs": 2000}},
-        )
+        runs_on(queue, url, {"maxAttempts": ATTEMPTS, "retry": {"baseMs": 500, "maxMs": 2000}})
         began = now_ms()
         healthy = create(queue, HEALTHY, poison=False)
         # They are the newest tasks: a queue that always retried them first would run no other task.
@@ -64,10 +60,3 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
         assert item is not None
         assert number(item, "attempts") == ATTEMPTS
         assert "500" in item["lastError"]["S"]
-
-
-def create(queue: DeployedQueue, count: int, *, poison: bool) -> list[str]:
-    """Create tasks of one kind; returns their ids."""
-    response = queue.create([{"payload": {"poison": poison, "number": n}} for n in range(count)])
-    assert response["failed"] == []
-    return [task["taskId"] for task in response["created"]]

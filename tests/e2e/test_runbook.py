@@ -11,8 +11,8 @@ import re
 import shlex
 from typing import Any
 
-from expectations import wait_for
-from on_call import OnCall, alarm, create, runs_on
+from expectations import create, runs_on, wait_for
+from on_call import OnCall, alarm
 
 from local.agents import DeployedAgents, fresh
 from local.assembly import Assembly

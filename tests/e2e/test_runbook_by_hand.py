@@ -14,8 +14,8 @@ from typing import Any
 
 import apps
 import pytest
-from expectations import put, wait_for
-from on_call import OnCall, alarm, create
+from expectations import create, put, wait_for
+from on_call import OnCall, alarm
 
 from local import assembly
 from local.assembly import Assembly

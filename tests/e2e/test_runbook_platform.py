@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from expectations import PROCESSES, failure_queue, processes_of, sweep_until, wait_for
-from on_call import OnCall, alarm, create
+from expectations import PROCESSES, SHORT_LEASES, create, failure_queue, processes_of, sweep_until, wait_for
+from on_call import OnCall, alarm
 
 from local.agents import DeployedAgents, fresh
 from local.assembly import Assembly
@@ -58,9 +58,8 @@ def without_schedule(stack: DeployedStack, template: Assembly) -> Iterator[None]
 
 @pytest.mark.skipif(not PROCESSES.is_dir(), reason="finds the function's process in /proc")
 def test_a_task_crashes_its_process(queue: DeployedQueue, tasks: Any) -> None:
-    lease = {"taskTimeoutMs": 4000, "deadlineMarginMs": 1000, "clockSkewMs": 500, "processorLeaseMs": 4000, "heartbeatMs": 1000}
     runner = {"kind": "simulated", "capacity": 1, "durationMs": 3000}
-    queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)}, lease)
+    queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)}, SHORT_LEASES)
     [poison] = create(queue, 1)
     wait_until(lambda: queue.status(poison) == "TAKEN", 60, "the running task")
     for pid in processes_of(queue, "process-tasks"):

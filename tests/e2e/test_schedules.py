@@ -15,19 +15,14 @@ SECONDS = 300
 
 
 def test_schedules_invoke_the_sweeps(template: Assembly, agents_template: Assembly) -> None:
-    directory = STATE / "schedules"
-    directory.mkdir(parents=True, exist_ok=True)
     began = now_ms()
-    running = emulator.start(directory)
-    try:
+    with emulator.start(STATE / "schedules") as running:
         swept: dict[str, DeployedStack] = {
             "sweep-tasks": deployment.deploy(running, template, DeployedQueue),
             "sweep-agents": deployment.deploy(running, agents_template, DeployedAgents),
         }
         for binary, stack in swept.items():
             wait_until(lambda: any_sweep(stack, binary, began), SECONDS, f"an invocation of {binary}", every=1)
-    finally:
-        running.stop()
 
 
 def any_sweep(stack: DeployedStack, binary: str, since_ms: int) -> bool:

@@ -11,16 +11,16 @@ import json
 import uuid
 from typing import Any
 
-from local.paths import PROJECT
+from local.events import event
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
 
 
 def test_a_shed_task_is_sent_to_the_shed_queue_and_a_cancelled_one_is_not(queue: DeployedQueue) -> None:
-    event = json.loads((PROJECT / "tests" / "events" / "count-shed.json").read_text())
+    sample = event("count-shed")
     shed, cancelled = f"shed-{uuid.uuid4()}", f"cancelled-{uuid.uuid4()}"
-    by_ttl = named(event["Records"][0], shed)
-    by_hand = named(event["Records"][0], cancelled)
+    by_ttl = named(sample["Records"][0], shed)
+    by_hand = named(sample["Records"][0], cancelled)
     # The record of an operator's deletion does not have the identity of the TTL service.
     del by_hand["userIdentity"]
     response = queue.invoke("count-shed", {"Records": [by_hand, by_ttl]})

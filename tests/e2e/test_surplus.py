@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 from botocore.config import Config
+
+from expectations import runs_on
 
 from local.http_endpoint import http_endpoint
 from local.queue_reader import QueueReader
@@ -54,7 +55,7 @@ def busy(queue: DeployedQueue) -> Iterator[DeployedQueue]:
         return 200, {}
 
     with http_endpoint(respond) as url:
-        queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})}, {"turnMs": TURN_MS})
+        runs_on(queue, url, {"turnMs": TURN_MS})
         ids = []
         for batch in chunks([{}] * TASKS, 250):
             ids += [task["taskId"] for task in queue.create(batch)["created"]]

@@ -7,7 +7,6 @@ of the stream.
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,9 +14,10 @@ from typing import Any
 import pytest
 from expectations import wait_for
 
+from local.agents import fresh
 from local.contract import ENDS_PATTERN
 from local.emulator import ACCOUNT, REGION
-from local.queue_reader import QueueReader
+from local.queue_reader import QueueReader, queue_of
 from local.queue import DeployedQueue
 from tests.removal.permissions import Permission, Role
 
@@ -57,27 +57,17 @@ def change(queue: DeployedQueue, mapping: dict[str, Any], filters: list[dict[str
 @contextmanager
 def rule(queue: DeployedQueue) -> Iterator[QueueReader]:
     """The queue's events, which a rule of the default bus sends to an SQS queue while the block runs."""
-    sqs, events = queue.client("sqs"), queue.client("events")
-    name = f"ends-{uuid.uuid4().hex[:8]}"
-    url = sqs.create_queue(QueueName=name)["QueueUrl"]
-    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-    allowed = {
-        "Effect": "Allow",
-        "Principal": {"Service": "events.amazonaws.com"},
-        "Action": "sqs:SendMessage",
-        "Resource": arn,
-    }
-    policy = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
-    sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": policy})
+    events = queue.client("events")
+    name = fresh("ends")
     pattern = {"source": ["freshq"], "detail": {"queue": [queue.table]}}
-    events.put_rule(Name=name, EventPattern=json.dumps(pattern))
-    events.put_targets(Rule=name, Targets=[{"Id": "1", "Arn": arn}])
-    try:
-        yield QueueReader(sqs, url)
-    finally:
-        events.remove_targets(Rule=name, Ids=["1"])
-        events.delete_rule(Name=name)
-        sqs.delete_queue(QueueUrl=url)
+    with queue_of(queue, name, "events") as (url, arn):
+        events.put_rule(Name=name, EventPattern=json.dumps(pattern))
+        events.put_targets(Rule=name, Targets=[{"Id": "1", "Arn": arn}])
+        try:
+            yield QueueReader(queue.client("sqs"), url)
+        finally:
+            events.remove_targets(Rule=name, Ids=["1"])
+            events.delete_rule(Name=name)
 
 
 def test_each_end_of_a_task_publishes_an_event(queue: DeployedQueue, events: QueueReader) -> None:

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from expectations import NO_TABLE, put, sweep_until, wait_for
+from expectations import NO_TABLE, create, put, sweep_until, wait_for
 
 from local.agents import DeployedAgents, fresh
 from local.contract import AGENT_LOG_LINES, LOG_FIELDS, LOG_LINES
-from local.crew import Crew, environment, status
+from local.crew import Crew, status
+from local.events import event
 from local.http_endpoint import http_endpoint
-from local.paths import PROJECT
 from local.queue import DeployedQueue, wait_for_last_turn
 from local.stack import DeployedStack, InvocationFailed
 from local.waiting import now_ms, wait_until
@@ -88,12 +88,10 @@ def test_successful_runs_can_be_left_out_of_the_log(queue: DeployedQueue) -> Non
 def rejected_by_http(queue: DeployedQueue) -> str:
     """A task that fails because the downstream responds with 422; returns its id."""
     with http_endpoint(lambda *_: (422, {})) as url:
-        runner = json.dumps({"kind": "http", "url": url})
-        before = queue.set_environment("process-tasks", {"TASK_RUNNER": runner})
-        [created] = queue.create([{"payload": {}}])["created"]
-        wait_for(queue, [created["taskId"]], "FAILURE")
-        queue.replace_environment("process-tasks", before)
-    return str(created["taskId"])
+        with queue.changed("process-tasks", TASK_RUNNER=json.dumps({"kind": "http", "url": url})):
+            [task] = create(queue, 1)
+            wait_for(queue, [task], "FAILURE")
+    return task
 
 
 def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
@@ -113,11 +111,8 @@ def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
         QueueUrl=queue.outputs["IngestQueueUrl"], MessageBody=json.dumps({"taskId": f"{done}-sent"})
     )
     wait_for(queue, [failed], "FAILURE")
-    before = queue.set_environment("create-tasks", {"TASK_TABLE_NAME": NO_TABLE})
-    try:
+    with queue.changed("create-tasks", TASK_TABLE_NAME=NO_TABLE):
         uncreated = queue.create([{"payload": {}}])
-    finally:
-        queue.replace_environment("create-tasks", before)
     assert len(uncreated["failed"]) == 1, uncreated
 
     def again() -> None:
@@ -147,11 +142,6 @@ def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
         assert 0 <= run["duration_ms"] < 60_000 and run["age_ms"] >= 0, run
         returned = run["outcome"] in {"retry", "busy", "unavailable", "cut_off"}
         assert ("due_ms" in run) == returned, run
-
-
-def event(name: str) -> Any:
-    """An event of tests/events."""
-    return json.loads((PROJECT / "tests" / "events" / f"{name}.json").read_text())
 
 
 def lose_a_lease(queue: DeployedQueue) -> str:
@@ -193,7 +183,7 @@ def test_agents_queue_logs_the_documented_lines(agents: DeployedAgents) -> None:
     began = now_ms()
     crew = Crew(agents)
     (agent,) = crew.queued("Ida")
-    with environment(agents, "agent-desk", {"callLeaseMs": 1000}):
+    with agents.changed("agent-desk", {"callLeaseMs": 1000}):
         attended = crew.assigned()["callId"]
     late = fresh("call")
     crew.send(late)
@@ -204,9 +194,9 @@ def test_agents_queue_logs_the_documented_lines(agents: DeployedAgents) -> None:
         call = agents.command("call", callId=late)["status"]
         return (status(agents, agent), call) == ("available", "expired")
 
-    with environment(agents, "sweep-agents", {"maxWaitMs": 1000}):
+    with agents.changed("sweep-agents", {"maxWaitMs": 1000}):
         sweep_until(agents, ended, "the end of the agent's call and of the pending one")
-    with environment(agents, "sweep-agents", AGENT_TABLE_NAME=NO_TABLE):
+    with agents.changed("sweep-agents", AGENT_TABLE_NAME=NO_TABLE):
         with pytest.raises(InvocationFailed):
             agents.invoke("sweep-agents", {})
 

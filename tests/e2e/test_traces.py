@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from email.message import Message
 from typing import Any
 
-from expectations import wait_for
+from expectations import runs_on, wait_for
 
 from local.http_endpoint import http_endpoint
 from local.queue import DeployedQueue
@@ -51,7 +51,7 @@ def test_a_sampled_task_is_one_trace_from_its_creation_to_the_endpoint(queue: De
         daemon.settimeout(60)
         host, port = daemon.getsockname()
         with traced(queue, f"{host}:{port}"):
-            queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
+            runs_on(queue, url)
             task_id = queue.create([{"payload": {"traced": True}}])["created"][0]["taskId"]
             wait_for(queue, [task_id], seconds=60)
             # The segments of the creation and the run. Invocations have segments only if Lambda samples them.

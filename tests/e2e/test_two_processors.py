@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from expectations import takes, wait_for
+from expectations import create, takes, wait_for
 
 from local.contract import CONTROL_ITEM, KEY
 from local.history import History
@@ -20,12 +20,6 @@ def notify(queue: DeployedQueue) -> str:
     return response["MessageId"]
 
 
-def create(queue: DeployedQueue) -> list[str]:
-    response = queue.create([{"payload": {"number": n}} for n in range(TASKS)])
-    assert response["failed"] == []
-    return [created["taskId"] for created in response["created"]]
-
-
 def running(history: History, ids: list[str]) -> bool:
     return len(takes(history, ids)) > 10
 
@@ -35,7 +29,7 @@ def test_a_second_invocation_ends_while_the_first_is_active(
 ) -> None:
     queue.wait_until_idle()
     began = now_ms()
-    ids = create(queue)
+    ids = create(queue, TASKS)
     wait_until(lambda: running(history, ids), 20, "the first processor at work")
     notify(queue)
     wait_until(lambda: queue.turns(began) != [], 20, "the second invocation's end")
@@ -51,7 +45,7 @@ def test_a_second_invocation_ends_while_the_first_is_active(
 def test_two_processors_run_no_task_twice(queue: DeployedQueue, history: History) -> None:
     queue.wait_until_idle()
     began = now_ms()
-    ids = create(queue)
+    ids = create(queue, TASKS)
     wait_until(lambda: running(history, ids), 20, "the first processor at work")
     # Delete the first processor's lease, as if it had expired while the process did not run. The
     # first one notices this only at its next heartbeat, and the second acquires the lease before.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 from expectations import put, wait_for
 
 from local.contract import CONTROL_ITEM, KEY
+from local.events import event
 from local.queue_reader import QueueReader
-from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.waiting import now_ms
 
@@ -47,8 +46,8 @@ def test_the_control_item_causes_no_wake_up(queue: DeployedQueue) -> None:
 
 def insert_record(task_id: str) -> dict:
     """A stream event with the INSERT of one item that has no status."""
-    event = json.loads((PROJECT / "tests" / "events" / "trigger-insert.json").read_text())
-    change = event["Records"][0]["dynamodb"]
+    inserted = event("trigger-insert")
+    change = inserted["Records"][0]["dynamodb"]
     change["Keys"] = {KEY: {"S": task_id}}
     change["NewImage"] = {KEY: {"S": task_id}, "requested": {"N": "0"}}
-    return event
+    return inserted

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 import pytest
-from expectations import put, wait_for
+from expectations import create, put, wait_for
 from terminal import Terminal, terminal
-from test_operate import Run, create, expect, freshq
+from test_operate import Run, expect, freshq
 
 from local.emulator import local_environment
 from local.paths import PROJECT

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-import uuid
 from typing import Any
 
-from local.agents import DeployedAgents, fresh, intake_message
+from local.agents import DeployedAgents, fresh, intake_message, intake_record
 from local.contract import AGENT_PK, AGENT_SK
 from local.queue_reader import QueueReader
-from local.paths import PROJECT
 from local.waiting import wait_until
-from tests.removal.probe import Probe, Unmet, demand
+from tests.removal.probe import Probe, Unmet, demand, redelivers
 
 _SOON_SECONDS = 3.0
 #: The prefix of the partitions of agents.
@@ -60,33 +58,19 @@ class AgentProbes:
         criteria, call, wrong = self._criteria(), fresh("call"), fresh("call")
         self._queued(criteria)
         message = intake_message(wrong, criteria, body=f"no call: {wrong}")
-        records = [_record(intake_message(call, criteria)), _record(message)]
+        records = [intake_record(intake_message(call, criteria)), intake_record(message)]
         response = self._queue.invoke("match-calls", {"Records": records})
         demand(response["batchItemFailures"] == [], response)
         self._told(self._assignments, call)
         self._told(self._dead, wrong)
 
     def _intake_failed(self) -> None:
-        sqs, url = self._queue.client("sqs"), self._queue.outputs["CallQueueUrl"]
-        sqs.purge_queue(QueueUrl=url)
-        sqs.send_message(QueueUrl=url, **intake_message(fresh("call"), self._criteria()))
-        (message,) = sqs.receive_message(QueueUrl=url, AttributeNames=["All"])["Messages"]
-        record = {
-            "messageId": message["MessageId"],
-            "receiptHandle": message["ReceiptHandle"],
-            "body": message["Body"],
-            "attributes": message["Attributes"],
-            "eventSource": "aws:sqs",
-        }
-        response = self._queue.invoke("match-calls", {"Records": [record]})
-        demand(response["batchItemFailures"] == [{"itemIdentifier": message["MessageId"]}], response)
-        # By itself it would be redelivered after the queue's visibility timeout, minutes later.
-        again = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=4).get("Messages", [])
-        demand([each["MessageId"] for each in again] == [message["MessageId"]], "it is not redelivered")
+        message = intake_message(fresh("call"), self._criteria())
+        redelivers(self._queue, "match-calls", self._queue.outputs["CallQueueUrl"], message)
 
     def _wait(self) -> None:
         criteria, call = self._criteria(), fresh("call")
-        records = [_record(intake_message(call, criteria))]
+        records = [intake_record(intake_message(call, criteria))]
         response = self._queue.invoke("match-calls", {"Records": records})
         demand(response["batchItemFailures"] == [], response)
         response = self._queue.command("call", callId=call)
@@ -189,15 +173,3 @@ class AgentProbes:
             ConsistentRead=True,
         )
         return [item for page in pages for item in page["Items"] if subject in json.dumps(item)]
-
-
-def _record(message: dict[str, str]) -> dict[str, Any]:
-    """The record of a message of the call queue, as Lambda delivers it."""
-    (record,) = json.loads((PROJECT / "tests" / "events" / "match-calls.json").read_text())["Records"]
-    attributes = record["attributes"] | {
-        "SentTimestamp": str(time.time_ns() // 1_000_000),
-        "MessageGroupId": message["MessageGroupId"],
-        "MessageDeduplicationId": message["MessageDeduplicationId"],
-    }
-    body = message["MessageBody"]
-    return record | {"messageId": str(uuid.uuid4()), "body": body, "attributes": attributes}

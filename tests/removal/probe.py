@@ -46,3 +46,23 @@ def still(stack: DeployedStack) -> None:
         functions.delete_event_source_mapping(UUID=mapping["UUID"])
     for subscription in sns.list_subscriptions()["Subscriptions"]:
         sns.unsubscribe(SubscriptionArn=subscription["SubscriptionArn"])
+
+
+def redelivers(stack: DeployedStack, function: str, url: str, message: dict[str, str]) -> None:
+    """Require that a function that cannot process a message of the queue at `url` makes it visible again soon."""
+    sqs = stack.client("sqs")
+    sqs.purge_queue(QueueUrl=url)
+    sqs.send_message(QueueUrl=url, **message)
+    (sent,) = sqs.receive_message(QueueUrl=url, AttributeNames=["All"])["Messages"]
+    record = {
+        "messageId": sent["MessageId"],
+        "receiptHandle": sent["ReceiptHandle"],
+        "body": sent["Body"],
+        "attributes": sent["Attributes"],
+        "eventSource": "aws:sqs",
+    }
+    response = stack.invoke(function, {"Records": [record]})
+    demand(response["batchItemFailures"] == [{"itemIdentifier": sent["MessageId"]}], response)
+    # By itself it would be redelivered after the queue's visibility timeout, minutes later.
+    again = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=4).get("Messages", [])
+    demand([each["MessageId"] for each in again] == [sent["MessageId"]], "it is not redelivered")

@@ -7,19 +7,17 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from local.contract import CONTROL_ITEM, KEY
+from local.events import event, sqs_record
 from local.http_endpoint import http_endpoint
 from local.queue_reader import QueueReader
-from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.stack import InvocationFailed
 from local.waiting import now_ms, wait_until
-from tests.removal.probe import PROCESS_ENDED, Probe, Unmet, demand
+from tests.removal.probe import PROCESS_ENDED, Probe, Unmet, demand, redelivers
 
-_EVENTS = PROJECT / "tests" / "events"
 #: Longer than the function's timeout, so that the function begins no write.
 _NO_TIME_MS = 600_000
 _SOON_SECONDS = 5.0
@@ -103,16 +101,16 @@ class TaskProbes:
 
     def _ingest_state(self) -> None:
         key = _fresh()
-        response = self._queue.invoke("ingest-tasks", {"Records": [_record({"key": key})]})
+        response = self._queue.invoke("ingest-tasks", {"Records": [sqs_record("ingest-tasks", {"key": key})]})
         demand(response["batchItemFailures"] == [], response)
         demand(self._queue.status(key) == "PENDING", f"{key} is not in the table")
 
     def _ingest(self) -> None:
         good, late = _fresh(), _fresh()
         records = [
-            _record({"taskId": good}),
-            _record({"taskId": late, "taskCreated": now_ms() - 3_600_000, "ttlSeconds": 1}),
-            _record("no task"),
+            sqs_record("ingest-tasks", {"taskId": good}),
+            sqs_record("ingest-tasks", {"taskId": late, "taskCreated": now_ms() - 3_600_000, "ttlSeconds": 1}),
+            sqs_record("ingest-tasks", "no task"),
         ]
         response = self._queue.invoke("ingest-tasks", {"Records": records})
         demand(response["batchItemFailures"] == [], response)
@@ -121,24 +119,12 @@ class TaskProbes:
         _arrives(self._dead, "no task")
 
     def _ingest_late(self) -> None:
-        sqs, url = self._queue.client("sqs"), self._queue.outputs["IngestQueueUrl"]
-        sqs.purge_queue(QueueUrl=url)
-        sqs.send_message(QueueUrl=url, MessageBody=json.dumps({"taskId": _fresh()}))
-        (message,) = sqs.receive_message(QueueUrl=url, AttributeNames=["All"])["Messages"]
-        record = _record({}) | {
-            "messageId": message["MessageId"],
-            "receiptHandle": message["ReceiptHandle"],
-            "body": message["Body"],
-        }
-        response = self._queue.invoke("ingest-tasks", {"Records": [record]})
-        demand(response["batchItemFailures"] == [{"itemIdentifier": message["MessageId"]}], response)
-        # By itself it would be redelivered after the queue's visibility timeout, minutes later.
-        again = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=4).get("Messages", [])
-        demand([each["MessageId"] for each in again] == [message["MessageId"]], "it is not redelivered")
+        message = {"MessageBody": json.dumps({"taskId": _fresh()})}
+        redelivers(self._queue, "ingest-tasks", self._queue.outputs["IngestQueueUrl"], message)
 
     def _trigger(self) -> None:
         self._forget()
-        response = self._queue.invoke("trigger", _event("trigger-notification"))
+        response = self._queue.invoke("trigger", event("trigger-notification"))
         demand(response == "published", response)
 
     def _sweep(self) -> None:
@@ -148,7 +134,7 @@ class TaskProbes:
         demand(report["woke"] is True, report)
 
     def _count_shed(self) -> None:
-        response = self._queue.invoke("count-shed", _event("count-shed"))
+        response = self._queue.invoke("count-shed", event("count-shed"))
         demand(response["batchItemFailures"] == [], response)
 
     def _publish(self) -> None:
@@ -215,18 +201,6 @@ class TaskProbes:
 
 def _fresh() -> str:
     return uuid.uuid4().hex
-
-
-def _event(name: str) -> Any:
-    return json.loads(Path(_EVENTS / f"{name}.json").read_text())
-
-
-def _record(body: Any) -> dict[str, Any]:
-    """The record of a message that was sent now, as Lambda delivers it."""
-    (record, *_) = _event("ingest-tasks")["Records"]
-    attributes = record["attributes"] | {"SentTimestamp": str(now_ms())}
-    text = body if isinstance(body, str) else json.dumps(body)
-    return record | {"messageId": str(uuid.uuid4()), "body": text, "attributes": attributes}
 
 
 def _arrives(queue_reader: QueueReader, text: str) -> None:

@@ -1,0 +1,25 @@
+"""The sample events of tests/events, and records of new messages in their form."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from local.paths import PROJECT
+from local.waiting import now_ms
+
+
+def event(name: str) -> Any:
+    """An event of tests/events."""
+    return json.loads((PROJECT / "tests" / "events" / f"{name}.json").read_text())
+
+
+def sqs_record(
+    name: str, body: Any, sent: int | None = None, attributes: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """A record as in an event, of another message: a text, or JSON. It was sent now, unless `sent` is the time in ms."""
+    (record, *_) = event(name)["Records"]
+    text = body if isinstance(body, str) else json.dumps(body)
+    changed = record["attributes"] | {"SentTimestamp": str(sent or now_ms())} | (attributes or {})
+    return record | {"messageId": str(uuid.uuid4()), "body": text, "attributes": changed}
