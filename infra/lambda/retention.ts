@@ -1,4 +1,5 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
+import { BillingMode, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 
 /**
  * Removal policy of a queue or a log group. If `policy` is `RETAIN`, CloudFormation keeps the resource when the stack
@@ -13,6 +14,27 @@ export function retainedOnceUsed(policy: RemovalPolicy): RemovalPolicy {
  * Removal policy of a table. With deletion protection, the table is retained even if its creation is rolled back: DynamoDB
  * would reject its deletion, and the rollback would fail. Its generated name conflicts with no later deployment.
  */
-export function tableRetention(policy: RemovalPolicy, deletionProtection: boolean): RemovalPolicy {
+function tableRetention(policy: RemovalPolicy, deletionProtection: boolean): RemovalPolicy {
   return deletionProtection ? policy : retainedOnceUsed(policy);
+}
+
+/** Protection of a table. */
+export interface TableProtection {
+  /** Removal policy of the table: delete or retain it when the stack is deleted. */
+  readonly removalPolicy: RemovalPolicy;
+  /** Whether DynamoDB rejects the deletion of the table. */
+  readonly deletionProtection: boolean;
+  /** Whether the table can be restored to any second of the last 35 days. */
+  readonly pointInTimeRecovery: boolean;
+}
+
+/** Properties of a table that both queues' tables have: billed by request, encrypted, and protected. */
+export function tableProps({ removalPolicy, deletionProtection, pointInTimeRecovery }: TableProtection) {
+  return {
+    billingMode: BillingMode.PAY_PER_REQUEST,
+    encryption: TableEncryption.AWS_MANAGED,
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: pointInTimeRecovery },
+    deletionProtection,
+    removalPolicy: tableRetention(removalPolicy, deletionProtection),
+  };
 }

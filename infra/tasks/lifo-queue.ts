@@ -20,6 +20,7 @@ import { CreateTasks, type SimulationSettings } from './functions/create-tasks';
 import { IngestTasks } from './functions/ingest-tasks';
 import { ProcessTasks } from './functions/process-tasks';
 import { SweepTasks } from './functions/sweep-tasks';
+import type { TaskWiring } from './functions/task-wiring';
 import { Trigger } from './functions/trigger';
 import { groupWarnings } from './group-rules';
 import { TaskIngest } from './ingest/task-ingest';
@@ -164,7 +165,7 @@ export class LifoQueue extends Construct {
     const processTasksTopic = new QueueTopic(this, 'process-tasks-topic');
     const runner = props.runner._bind(this);
     this._configured = { runner: runner.description, settings };
-    const wiring = { table, triggerTopic, processTasksTopic, settings, logs };
+    const wiring: TaskWiring = { table, triggerTopic, processTasksTopic, settings, logs };
 
     const createTasks = new CreateTasks(this, 'create-tasks', { ...wiring, simulation: props.simulation });
     const trigger = new Trigger(this, 'trigger', wiring);

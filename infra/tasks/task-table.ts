@@ -1,15 +1,7 @@
-import type { RemovalPolicy } from 'aws-cdk-lib';
-import {
-  AttributeType,
-  BillingMode,
-  ProjectionType,
-  StreamViewType,
-  Table,
-  TableEncryption,
-} from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, ProjectionType, StreamViewType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
 import { TABLE } from '../contract/tasks';
-import { tableRetention } from '../lambda/retention';
+import { type TableProtection, tableProps } from '../lambda/retention';
 
 /** The condition of a policy statement that allows access to this item only. */
 function itemOnly(key: string) {
@@ -41,15 +33,6 @@ export const TASKS_ONLY = {
   Null: { 'dynamodb:LeadingKeys': 'false' },
 };
 
-export interface TaskTableProps {
-  /** Removal policy of the table. */
-  readonly removalPolicy: RemovalPolicy;
-  /** Whether DynamoDB rejects the deletion of the table. */
-  readonly deletionProtection: boolean;
-  /** Whether the table can be restored to any second of the last 35 days. */
-  readonly pointInTimeRecovery: boolean;
-}
-
 /**
  * The task table. Its index projection and its stream's view type can't be changed after the first
  * deployment.
@@ -60,17 +43,13 @@ export class TaskTable extends Construct {
   readonly indexArn: string;
   readonly streamArn: string;
 
-  constructor(scope: Construct, id: string, props: TaskTableProps) {
+  constructor(scope: Construct, id: string, props: TableProtection) {
     super(scope, id);
     this.table = new Table(this, 'table', {
-      billingMode: BillingMode.PAY_PER_REQUEST,
+      ...tableProps(props),
       partitionKey: { name: TABLE.key, type: AttributeType.STRING },
       timeToLiveAttribute: TABLE.ttl,
       stream: StreamViewType.NEW_AND_OLD_IMAGES,
-      encryption: TableEncryption.AWS_MANAGED,
-      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: props.pointInTimeRecovery },
-      deletionProtection: props.deletionProtection,
-      removalPolicy: tableRetention(props.removalPolicy, props.deletionProtection),
     });
     this.table.addGlobalSecondaryIndex({
       indexName: TABLE.index,

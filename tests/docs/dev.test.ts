@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { transformSync } from '@swc/core';
 import { ROOT } from './files';
+import { run } from './run';
 
 // The block of docs/how-to/dev.md that serves the handler of a Lambda function.
 const page = readFileSync(join(ROOT, 'docs', 'how-to', 'dev.md'), 'utf8');
@@ -12,10 +12,6 @@ const [, source = ''] = /^```js lambda\n([\s\S]*?)^```$/m.exec(page) ?? [];
 
 /** Runs the block with another handler, on a free port instead of 3000. */
 async function serve(handler: (task: unknown) => unknown): Promise<Server> {
-  const { code } = transformSync(source, {
-    jsc: { target: 'es2022' },
-    module: { type: 'commonjs' },
-  });
   const servers: Server[] = [];
   const http = {
     createServer(listener: RequestListener) {
@@ -24,7 +20,7 @@ async function serve(handler: (task: unknown) => unknown): Promise<Server> {
       return { listen: (_port: number, host: string) => server.listen(0, host) };
     },
   };
-  new Function('exports', 'require', code)({}, (name: string) => (name === 'node:http' ? http : { handler }));
+  run(source, (name) => (name === 'node:http' ? http : { handler }));
   const [server] = servers;
   if (server === undefined) throw new Error('the block creates no server');
   await once(server, 'listening');

@@ -1,27 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { transformSync } from '@swc/core';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { ROOT } from './files';
+import { run } from './run';
 
 // The block of docs/how-to/mqtt.md. No emulator evaluates the statements of IoT rules, so this test compares the
 // statement with the fields that ingest-tasks accepts.
 const page = readFileSync(join(ROOT, 'docs', 'how-to', 'mqtt.md'), 'utf8');
 const [, source = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(page) ?? [];
 
-function run(script: string, require_: (name: string) => unknown): Record<string, unknown> {
-  const { code } = transformSync(script, {
-    jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
-    module: { type: 'commonjs' },
-  });
-  const exported: Record<string, unknown> = {};
-  new Function('exports', 'require', code)(exported, require_);
-  return exported;
-}
-
 const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'test');
-const { example } = run(source, (name) => (name === 'freshq' ? require('../../infra') : require(name)));
+const { example } = run(source);
 (example as (stack: Stack) => unknown)(stack);
 const template = Template.fromStack(stack);
 const [rule] = Object.values(template.findResources('AWS::IoT::TopicRule'));

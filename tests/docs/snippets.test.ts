@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { transformSync } from '@swc/core';
 import { App, Stack } from 'aws-cdk-lib';
 import { documents, ROOT } from './files';
+import { run } from './run';
 
 /** The end-to-end tests deploy the app of this page. */
 const DEPLOYED_ELSEWHERE = 'docs/how-to/producers.md';
@@ -22,20 +22,8 @@ const FRAGMENT = "import { LifoQueue, TaskRunner } from 'freshq';\nexport functi
 
 test.each(SNIPPETS)('%s synthesizes', (_place, code) => {
   const source = code.includes('import ') ? code : `${FRAGMENT}${code}}\n`;
-  const { code: script } = transformSync(source, {
-    jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
-    module: { type: 'commonjs' },
-  });
-  const exported: { example?: (stack: Stack) => unknown } = {};
-  new Function('exports', 'require', script)(exported, require_);
+  const { example } = run(source) as { example?: (stack: Stack) => unknown };
   const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'test');
   // A block without an example is a whole app, which has run.
-  expect(
-    exported.example === undefined || (exported.example(stack) ?? stack.node.children.length > 0),
-  ).toBeTruthy();
+  expect(example === undefined || (example(stack) ?? stack.node.children.length > 0)).toBeTruthy();
 });
-
-/** The `require` of a snippet, which finds this package as `freshq`. */
-function require_(name: string): unknown {
-  return name === 'freshq' ? require('../../infra') : require(name);
-}

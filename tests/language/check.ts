@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromYAMLFilePath } from 'prh';
+import { committed, ROOT } from '../docs/files';
 import { names, paragraphs, prose } from './prose';
 
-const ROOT = join(__dirname, '..', '..');
 const RULES = fromYAMLFilePath(join(__dirname, 'rules.yml'));
 /** Files in which people read prose. */
 const READ = /\.(md|rs|ts|py|sh|toml|yml|in)$|(^|\/)(Makefile|run)$/;
@@ -56,23 +55,9 @@ export function render({ file, line, found, advice }: Finding): string {
   return `${file}:${line}: "${found}": write ${advice}`;
 }
 
-/** Every file under the paths that is committed, or new and not ignored. */
-function files(paths: readonly string[]): string[] {
-  const listed = execFileSync(
-    'git',
-    ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths],
-    {
-      cwd: ROOT,
-      encoding: 'utf8',
-    },
-  );
-  return listed.split('\n').filter((file) => READ.test(file) && !SKIPPED.test(file));
-}
-
 if (require.main === module) {
-  const findings = files(process.argv.slice(2)).flatMap((file) => {
-    return check(file, readFileSync(join(ROOT, file), 'utf8'));
-  });
+  const files = committed(...process.argv.slice(2)).filter((file) => READ.test(file) && !SKIPPED.test(file));
+  const findings = files.flatMap((file) => check(file, readFileSync(join(ROOT, file), 'utf8')));
   for (const finding of findings) console.error(render(finding));
   if (findings.length > 0) {
     console.error(`${findings.length} phrases to rewrite; tests/language/rules.yml has the rules`);

@@ -1,6 +1,6 @@
 import { AGENT_QUEUE } from '../../contract/agents';
-import { fields, fieldsOf, isOneOf } from '../../lambda/telemetry/log-line';
-import { errorsQuery, PUT_ID_HERE, type SavedQuery } from '../../lambda/telemetry/saved-queries';
+import { fieldsOf, isOneOf } from '../../lambda/telemetry/log-line';
+import { errorsQuery, type SavedQuery, storyQuery } from '../../lambda/telemetry/saved-queries';
 import { AGENT_LINES } from './log-lines';
 
 const { command, calls, assignment, leaseExpired, expired, sweep, stepFailed } = AGENT_LINES;
@@ -13,44 +13,14 @@ const told = fieldsOf(command);
 
 /** The saved queries of an agents' queue. */
 export const AGENT_QUERIES = {
-  'agent-story': {
-    name: 'agent story',
-    shows: `every line about one agent, oldest first; replace ${PUT_ID_HERE} with the agent's id`,
-    of: ALL,
-    query: [
-      fields(
-        '@timestamp',
-        met.message,
-        met.command,
-        met.call,
-        met.criteria,
-        met.rejected,
-        met['span.requestId'],
-      ),
-      `filter ${met.agent} = "${PUT_ID_HERE}"`,
-      'sort @timestamp asc',
-      'limit 1000',
-    ],
-  },
-  'call-story': {
-    name: 'call story',
-    shows: `every line about one call, oldest first; replace ${PUT_ID_HERE} with the call's id`,
-    of: ALL,
-    query: [
-      fields(
-        '@timestamp',
-        met.message,
-        met.command,
-        met.agent,
-        met.criteria,
-        met.rejected,
-        met['span.requestId'],
-      ),
-      `filter ${met.call} = "${PUT_ID_HERE}"`,
-      'sort @timestamp asc',
-      'limit 1000',
-    ],
-  },
+  'agent-story': storyQuery(ALL, 'agent', "the agent's id", {
+    id: met.agent,
+    shown: [met.message, met.command, met.call, met.criteria, met.rejected],
+  }),
+  'call-story': storyQuery(ALL, 'call', "the call's id", {
+    id: met.call,
+    shown: [met.message, met.command, met.agent, met.criteria, met.rejected],
+  }),
   errors: errorsQuery(ALL, failed.error),
   'rejected-commands': {
     name: 'rejected commands',

@@ -1,7 +1,7 @@
 import { QueryDefinition, QueryString } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { RustFunction } from '../rust-function';
-import { fieldsOf } from './log-line';
+import { fields, fieldsOf } from './log-line';
 
 /** A saved query of CloudWatch Logs Insights, for operators. */
 export interface SavedQuery {
@@ -31,6 +31,35 @@ class CompleteQuery extends QueryString {
   }
 }
 
+/** Placeholder in a query, which an operator replaces with an id. */
+const PUT_ID_HERE = 'PUT-THE-ID-HERE';
+
+/** The fields that a story shows, beside the time and the request, and the field with the id of its subject. */
+interface Story {
+  readonly id: string;
+  readonly shown: readonly string[];
+}
+
+/** The query for every line about one `subject`, for example a task. `which` is its id in words. */
+export function storyQuery(
+  of: readonly string[],
+  subject: string,
+  which: string,
+  { id, shown }: Story,
+): SavedQuery {
+  return {
+    name: `${subject} story`,
+    shows: `every line about one ${subject}, oldest first; replace ${PUT_ID_HERE} with ${which}`,
+    of,
+    query: [
+      fields('@timestamp', ...shown, fieldsOf()['span.requestId']),
+      `filter ${id} = "${PUT_ID_HERE}"`,
+      'sort @timestamp asc',
+      'limit 1000',
+    ],
+  };
+}
+
 /** The query for the warnings and errors of functions. `error` is the name of the field with the error. */
 export function errorsQuery(of: readonly string[], error: string): SavedQuery {
   const { level, message } = fieldsOf();
@@ -45,9 +74,6 @@ export function errorsQuery(of: readonly string[], error: string): SavedQuery {
     ],
   };
 }
-
-/** Placeholder in a query, which an operator replaces with an id. */
-export const PUT_ID_HERE = 'PUT-THE-ID-HERE';
 
 export interface SavedQueriesProps {
   /** The queries, by their construct ids. */

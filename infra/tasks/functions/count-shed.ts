@@ -5,10 +5,10 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { TABLE } from '../../contract/tasks';
 import { type Problem, problemIf } from '../../lambda/problem';
-import { type LogSettings, RustFunction } from '../../lambda/rust-function';
+import { RustFunction } from '../../lambda/rust-function';
 import { SHED_WINDOW } from '../rules';
 import { TaskStream } from '../task-stream';
-import type { TaskTable } from '../task-table';
+import type { TaskWiring } from './task-wiring';
 
 /** Patterns of the statuses before the end of a task (PENDING, TAKEN) and after it. A shard's suffix may follow. */
 const UNDONE = TABLE.statuses.slice(0, 2).flatMap((status) => FilterRule.beginsWith(status));
@@ -25,9 +25,7 @@ export const ENDS = {
 /** With an event bus, Lambda reads the stream sooner, and retries longer, because a bus may fail for hours. */
 const FOR_EVENTS = { batchWindow: Duration.seconds(1), retryAttempts: 10_000 };
 
-export interface CountShedProps {
-  readonly table: TaskTable;
-  readonly logs: LogSettings;
+export interface CountShedProps extends TaskWiring {
   /**
    * The queue that gets each shed task as JSON.
    * @default - none; shed tasks are only counted

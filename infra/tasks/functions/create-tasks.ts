@@ -1,9 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { type LogSettings, RustFunction } from '../../lambda/rust-function';
+import { RustFunction } from '../../lambda/rust-function';
 import { FunctionSchedule } from '../../lambda/schedule';
 import { expiriesOf, type QueueSettings } from '../settings';
-import { TASKS_ONLY, type TaskTable } from '../task-table';
+import { TASKS_ONLY } from '../task-table';
+import type { TaskWiring } from './task-wiring';
 
 /** Simulated tasks that `create-tasks` creates at regular intervals. */
 export interface SimulatedLoad {
@@ -22,10 +23,7 @@ export interface SimulationSettings {
   readonly load?: SimulatedLoad;
 }
 
-export interface CreateTasksProps {
-  readonly table: TaskTable;
-  readonly settings: QueueSettings;
-  readonly logs: LogSettings;
+export interface CreateTasksProps extends TaskWiring {
   /**
    * @default - `create-tasks` rejects `{"simulate":…}`
    */

@@ -1,20 +1,18 @@
 import { Duration } from 'aws-cdk-lib';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { type LogSettings, RustFunction } from '../../lambda/rust-function';
+import { RustFunction } from '../../lambda/rust-function';
 import type { TaskIngest } from '../ingest/task-ingest';
 import { expiriesOf, type QueueSettings } from '../settings';
 import { MOST_HELD, type ResolvedIngestSettings } from '../settings/ingest';
-import { CONTROL_ITEM_ONLY, INGEST_ITEM_ONLY, TASKS_ONLY, type TaskTable } from '../task-table';
+import { CONTROL_ITEM_ONLY, INGEST_ITEM_ONLY, TASKS_ONLY } from '../task-table';
+import type { TaskWiring } from './task-wiring';
 
 /** Props of {@link IngestTasks}. */
-export interface IngestTasksProps {
-  readonly table: TaskTable;
-  readonly settings: QueueSettings;
+export interface IngestTasksProps extends TaskWiring {
   readonly ingest: ResolvedIngestSettings;
   /** The queue that it reads. */
   readonly intake: TaskIngest;
-  readonly logs: LogSettings;
   /**
    * The queue that gets, as JSON, each task that expired before it was written.
    * @default - none; these tasks are only counted

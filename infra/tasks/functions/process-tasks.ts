@@ -1,20 +1,13 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import type { QueueTopic } from '../../lambda/queue-topic';
-import { type LogSettings, RustFunction } from '../../lambda/rust-function';
+import { RustFunction } from '../../lambda/rust-function';
 import type { RunnerBinding } from '../runners/binding';
 import { expiryBound, type QueueSettings } from '../settings';
-import { CONTROL_ITEM_ONLY, GROUPS_ITEM_ONLY, type TaskTable } from '../task-table';
+import { CONTROL_ITEM_ONLY, GROUPS_ITEM_ONLY } from '../task-table';
+import type { TaskWiring } from './task-wiring';
 
-export interface ProcessTasksProps {
-  readonly table: TaskTable;
-  /** The topic whose notifications invoke the function. */
-  readonly processTasksTopic: QueueTopic;
-  /** The topic to which the function publishes tail calls. */
-  readonly triggerTopic: QueueTopic;
+export interface ProcessTasksProps extends TaskWiring {
   readonly runner: RunnerBinding;
-  readonly settings: QueueSettings;
-  readonly logs: LogSettings;
 }
 
 /** Repeatedly takes the newest due task, runs it and settles it. One invocation at a time has the processor lease; a surplus one ends at once. */

@@ -1,25 +1,17 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import type { QueueTopic } from '../../lambda/queue-topic';
-import { type LogSettings, RustFunction } from '../../lambda/rust-function';
+import { RustFunction } from '../../lambda/rust-function';
 import { FunctionSchedule } from '../../lambda/schedule';
 import { SWEEP_INTERVAL } from '../rules';
 import { expiryBound, type QueueSettings } from '../settings';
-import { CONTROL_ITEM_ONLY, GROUPS_ITEM_ONLY, type TaskTable } from '../task-table';
-
-export interface SweepTasksProps {
-  readonly table: TaskTable;
-  /** The topic to which the function publishes wake-ups. */
-  readonly processTasksTopic: QueueTopic;
-  readonly settings: QueueSettings;
-  readonly logs: LogSettings;
-}
+import { CONTROL_ITEM_ONLY, GROUPS_ITEM_ONLY } from '../task-table';
+import type { TaskWiring } from './task-wiring';
 
 /** Every minute returns tasks with expired leases, and replaces lost wake-ups. */
 export class SweepTasks extends RustFunction<'sweep-tasks'> {
   readonly schedule: FunctionSchedule;
 
-  constructor(scope: Construct, id: string, props: SweepTasksProps) {
+  constructor(scope: Construct, id: string, props: TaskWiring) {
     const { table, processTasksTopic, settings } = props;
     super(scope, id, {
       binary: 'sweep-tasks',

@@ -2,24 +2,14 @@ import { Duration } from 'aws-cdk-lib';
 import { FilterRule } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { TABLE } from '../../contract/tasks';
-import type { QueueTopic } from '../../lambda/queue-topic';
-import { type LogSettings, RustFunction } from '../../lambda/rust-function';
+import { RustFunction } from '../../lambda/rust-function';
 import type { QueueSettings } from '../settings';
 import { TaskStream } from '../task-stream';
-import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
+import { CONTROL_ITEM_ONLY } from '../task-table';
+import type { TaskWiring } from './task-wiring';
 
 /** The statuses of a key that does not run: all but TAKEN. A shard's suffix may follow. */
 const IDLE = [TABLE.statuses[0], TABLE.statuses[2], TABLE.statuses[3]];
-
-export interface TriggerProps {
-  readonly table: TaskTable;
-  /** The topic whose tail calls invoke the function. */
-  readonly triggerTopic: QueueTopic;
-  /** The topic to which the function publishes wake-ups. */
-  readonly processTasksTopic: QueueTopic;
-  readonly settings: QueueSettings;
-  readonly logs: LogSettings;
-}
 
 /**
  * Requests a wake-up for each batch of the stream and for each tail call.
@@ -27,7 +17,7 @@ export interface TriggerProps {
  * It has no reserved concurrency: two concurrent batches are harmless, and a throttled batch would be late.
  */
 export class Trigger extends RustFunction<'trigger'> {
-  constructor(scope: Construct, id: string, props: TriggerProps) {
+  constructor(scope: Construct, id: string, props: TaskWiring) {
     const { table, triggerTopic, processTasksTopic, settings } = props;
     super(scope, id, {
       binary: 'trigger',

@@ -1,6 +1,6 @@
 import { ENVIRONMENT } from '../../contract/tasks';
 import { fields, fieldsOf, isOneOf } from '../../lambda/telemetry/log-line';
-import { errorsQuery, PUT_ID_HERE, type SavedQuery } from '../../lambda/telemetry/saved-queries';
+import { errorsQuery, type SavedQuery, storyQuery } from '../../lambda/telemetry/saved-queries';
 import { TASK_LINES } from './log-lines';
 
 const { run, turn, wakeUp, sweep, leaseExpired, notInserted, taskShed } = TASK_LINES;
@@ -13,30 +13,21 @@ const woke = fieldsOf(wakeUp, sweep, turn);
 
 /** The saved queries of a task queue. */
 export const TASK_QUERIES = {
-  'task-story': {
-    name: 'task story',
-    shows: `every line about one task, oldest first; replace ${PUT_ID_HERE} with its id`,
-    of: ALL,
-    query: [
-      fields(
-        '@timestamp',
-        story.message,
-        story.attempt,
-        story.outcome,
-        story.response,
-        story.http_status,
-        story.age_ms,
-        story.duration_ms,
-        story.due_ms,
-        story.status,
-        story.error,
-        story['span.requestId'],
-      ),
-      `filter ${story.task_id} = "${PUT_ID_HERE}"`,
-      'sort @timestamp asc',
-      'limit 1000',
+  'task-story': storyQuery(ALL, 'task', 'its id', {
+    id: story.task_id,
+    shown: [
+      story.message,
+      story.attempt,
+      story.outcome,
+      story.response,
+      story.http_status,
+      story.age_ms,
+      story.duration_ms,
+      story.due_ms,
+      story.status,
+      story.error,
     ],
-  },
+  }),
   'failures-by-response': {
     name: 'failures by response',
     shows:

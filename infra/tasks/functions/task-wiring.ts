@@ -1,0 +1,15 @@
+import type { QueueTopic } from '../../lambda/queue-topic';
+import type { LogSettings } from '../../lambda/rust-function';
+import type { QueueSettings } from '../settings';
+import type { TaskTable } from '../task-table';
+
+/** Resources and settings that the functions of a task queue share. */
+export interface TaskWiring {
+  readonly table: TaskTable;
+  /** The topic of the tail calls, which `process-tasks` publishes and `trigger` receives. */
+  readonly triggerTopic: QueueTopic;
+  /** The topic of the notifications that invoke `process-tasks`. */
+  readonly processTasksTopic: QueueTopic;
+  readonly settings: QueueSettings;
+  readonly logs: LogSettings;
+}

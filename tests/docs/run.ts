@@ -1,0 +1,20 @@
+import { transformSync } from '@swc/core';
+
+/** The `require` of a snippet, which finds this package as `freshq`. */
+function fromProject(name: string): unknown {
+  return name === 'freshq' ? require('../../infra') : require(name);
+}
+
+/** Runs a script in TypeScript as a module; returns its exports. */
+export function run(
+  script: string,
+  require_: (name: string) => unknown = fromProject,
+): Record<string, unknown> {
+  const { code } = transformSync(script, {
+    jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
+    module: { type: 'commonjs' },
+  });
+  const exported: Record<string, unknown> = {};
+  new Function('exports', 'require', code)(exported, require_);
+  return exported;
+}
