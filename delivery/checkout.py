@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 from delivery.arm64 import elf
 from delivery.assembly import Stack
 from delivery.configured import gaps
+from local.captured import captured
 from local.paths import PROJECT
 
 _PLACEHOLDER = PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap"
@@ -19,13 +19,7 @@ class NotDeployable(RuntimeError):
 
 def reject_uncommitted(project: Path) -> None:
     """Raise `NotDeployable` if the tree differs from its commit, or is not a git checkout."""
-    status = subprocess.run(
-        ["git", "status", "--porcelain"],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    status = captured(["git", "status", "--porcelain"], cwd=project)
     if status.returncode != 0:
         raise NotDeployable(
             f"prod is deployed from a commit, and git says: {status.stderr.strip()}. Deploy from a clone"

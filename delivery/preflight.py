@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from delivery import configured, existing, wedged
 from delivery.assembly import Stack
 from local import account
+from local.captured import captured
 from local.paths import NODE_BIN, PROJECT
 
 #: Creates a client of a service in a region; `None` means the region of the credentials in use.
@@ -84,9 +84,7 @@ def of_build(environ: Mapping[str, str] = os.environ) -> list[Finding]:
     if environ.get("FRESHQ_ARTIFACTS"):
         remedy = "unset FRESHQ_ARTIFACTS"
         findings.append(Finding("code", "FRESHQ_ARTIFACTS names functions built elsewhere", remedy))
-    finished = subprocess.run(
-        [str(PROJECT / "delivery" / "build-arm64.sh"), "--check"], capture_output=True, text=True, check=False
-    )
+    finished = captured([str(PROJECT / "delivery" / "build-arm64.sh"), "--check"])
     if finished.returncode != 0:
         remedy = "rustup target add aarch64-unknown-linux-gnu (docs/how-to/continuous-delivery.md names Debian's packages)"
         findings.append(Finding("tools", "Rust has no standard library for arm64 Linux", remedy))
@@ -118,14 +116,10 @@ def synthesize(environment: str, personal: str | None, into: Path) -> None:
     """Write the assembly of an environment without code. Raises `NotReady` where its settings are rejected."""
     context = {"env": environment} | ({"name": personal} if personal else {})
     # Without the CDK CLI, which would print that the functions have placeholders.
-    finished = subprocess.run(
+    finished = captured(
         [str(NODE_BIN / "tsx"), "infra/app.ts"],
         cwd=PROJECT,
-        env=os.environ
-        | {"FRESHQ_SKIP_BUILD": "1", "CDK_OUTDIR": str(into), "CDK_CONTEXT_JSON": json.dumps(context)},
-        capture_output=True,
-        text=True,
-        check=False,
+        env=os.environ | {"FRESHQ_SKIP_BUILD": "1", "CDK_OUTDIR": str(into), "CDK_CONTEXT_JSON": json.dumps(context)},
     )
     if finished.returncode != 0:
         raise NotReady(f"the stacks of {environment} cannot be synthesized:\n{finished.stderr.strip()}")

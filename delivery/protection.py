@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import quote
+
+from local.captured import captured
 
 
 class Unprotected(RuntimeError):
@@ -66,7 +67,7 @@ def _problem(path: str, branch: str) -> str | None:
 def _get(path: str) -> Any:
     """The response of GitHub's API, with the token of `gh auth login` or `GITHUB_TOKEN`."""
     try:
-        ran = subprocess.run(["gh", "api", path], capture_output=True, text=True, check=False)
+        ran = captured(["gh", "api", path])
     except FileNotFoundError as error:
         raise _Unread("gh is not installed") from error
     if ran.returncode != 0:

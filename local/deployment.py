@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import Callable
 
 import boto3
 
 from local import emulator_fixups
 from local.assembly import Assembly
+from local.captured import captured
 from local.emulator import ACCOUNT, REGION, Emulator, local_environment
 from local.paths import CDK
 from local.stack import S, exists
@@ -63,16 +63,12 @@ def _cdk(emulator: Emulator, arguments: list[str]) -> None:
         "CDK_DISABLE_CLI_TELEMETRY": "true",
         "CI": "true",
     }
-    finished = subprocess.run(
+    # Not in the project: there, `cdk bootstrap` would synthesize the app of cdk.json first.
+    finished = captured(
         [str(CDK), *arguments, "--no-notices", "--no-version-reporting"],
-        # Not in the project: there, `cdk bootstrap` would synthesize the app of cdk.json first.
         cwd=emulator.directory,
         env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
         timeout=_CDK_SECONDS,
-        check=False,
     )
     if finished.returncode != 0:
         raise DeploymentError(

@@ -14,6 +14,7 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
+from local.captured import captured
 from local.paths import PROJECT
 
 ACCOUNT = "000000000000"
@@ -175,9 +176,7 @@ def start(
 
 def is_running(pid: int) -> bool:
     """Whether `pid` is a running emulator of this project, and not another process with a reused id."""
-    listing = subprocess.run(
-        ["ps", "-p", str(pid), "-o", "command="], capture_output=True, text=True, check=False
-    )
+    listing = captured(["ps", "-p", str(pid), "-o", "command="])
     # An earlier version of this project started ministack under its own name.
     ours = _PROGRAM in listing.stdout or "ministack" in listing.stdout
     return ours and "<defunct>" not in listing.stdout

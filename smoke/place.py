@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 import boto3
 
 from local import account, deployment, emulator
+from local.captured import captured
 from local.emulator import Emulator
 from local.paths import STATE
 
@@ -66,14 +66,10 @@ class Freshq:
     def __call__(self, verb: str, *arguments: str) -> str:
         """Run a verb; returns its output. Raises `RuntimeError` with the output if it fails."""
         running = self.place.emulator
-        finished = subprocess.run(
+        finished = captured(
             [str(self.program), verb, "--env", self.suffix, *arguments],
             env=emulator.local_environment(running.endpoint) if running else dict(os.environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
             timeout=_FRESHQ_SECONDS,
-            check=False,
         )
         if finished.returncode != 0:
             raise RuntimeError(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from local.captured import captured
 from local.paths import PROJECT
 
 SCRIPT = PROJECT / "delivery" / "build-arm64.sh"
@@ -65,7 +66,7 @@ def test_paths_of_this_machine_are_remapped_to_fixed_names(tools: Path) -> None:
 
 
 def test_without_functions_the_usage_is_printed() -> None:
-    finished = subprocess.run([str(SCRIPT)], capture_output=True, text=True, check=False)
+    finished = captured([str(SCRIPT)])
     assert finished.returncode == 2
     assert "usage:" in finished.stderr
 
@@ -78,7 +79,7 @@ def build_cli(tools: Path, platform: str) -> subprocess.CompletedProcess[str]:
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
         "NOTED": str(tools.parent / "noted.json"),
     }
-    return subprocess.run([str(CLI), platform], env=environment, check=False, capture_output=True, text=True)
+    return captured([str(CLI), platform], env=environment)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from local.captured import captured
 from local.paths import PROJECT
 
 MAKEFILE = (PROJECT / "Makefile").read_text()
@@ -21,9 +22,7 @@ VERBS = {
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run make as from a shell, even if `make test` started this test."""
     outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
-    return subprocess.run(
-        ["make", *arguments], cwd=PROJECT, env=outside | environment, capture_output=True, text=True, check=False
-    )
+    return captured(["make", *arguments], cwd=PROJECT, env=outside | environment)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from delivery import configured, deploy, preflight
 from delivery.assembly import Stack
 from delivery.preflight import Finding
 from local import emulator
+from local.captured import captured
 from local.paths import PROJECT
 from tests.delivery.aws import Aws, never, queue, running, write_stack
 
@@ -258,9 +258,7 @@ class TestReport:
         ]
 
     def test_make_bootstrap_reports_missing_credentials(self) -> None:
-        finished = subprocess.run(
-            ["make", "bootstrap"], cwd=PROJECT, env=dict(os.environ), capture_output=True, text=True, check=False
-        )
+        finished = captured(["make", "bootstrap"], cwd=PROJECT, env=dict(os.environ))
         assert finished.returncode != 0
         assert "FAILED       region: none is set" in finished.stdout
         assert "FAILED       credentials: Unable to locate credentials" in finished.stdout

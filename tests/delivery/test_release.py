@@ -17,6 +17,7 @@ import pytest
 
 from delivery import commands, crates, release, standins
 from delivery.npm import Metadata
+from local.captured import captured
 from local.paths import PROJECT
 
 DARWIN_ARM64, _, LINUX_ARM64, LINUX_X64 = commands.PLATFORMS
@@ -212,13 +213,10 @@ def publish(folder: Path, published: str = "") -> tuple[subprocess.CompletedProc
         f'#!/bin/sh\necho "$@" >> "{folder}/calls"\n[ "$1" = view ] && [ "$2" = "{published}" ] && echo 1.2.3\nexit 0\n'
     )
     stub.chmod(0o755)
-    finished = subprocess.run(
+    finished = captured(
         [sys.executable, str(PROJECT / "delivery" / "publish.py"), str(folder)],
-        env={"PATH": f"{stub.parent}:{os.environ['PATH']}"},
         cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
+        env={"PATH": f"{stub.parent}:{os.environ['PATH']}"},
     )
     calls = folder / "calls"
     return finished, calls.read_text().splitlines() if calls.exists() else []

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from local.captured import captured
 from local.paths import PROJECT
 
 GITHUB = PROJECT / ".github"
@@ -206,7 +207,7 @@ def test_a_rerun_deploys_only_the_newest_commit_of_main(tmp_path: Path, newest: 
     (tmp_path / "gh").write_text(f"#!/bin/sh\necho {newest}\n")
     (tmp_path / "gh").chmod(0o755)
     environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "GITHUB_REPOSITORY": "octo/freshq", "GITHUB_SHA": "abc1"}
-    ran = subprocess.run(["bash", "-e", "-c", first["run"]], env=environ, capture_output=True, text=True, check=False)
+    ran = captured(["bash", "-e", "-c", first["run"]], env=environ)
     assert ran.returncode == code
     assert ("this re-run would deploy abc1" in ran.stdout) is (code == 1)
 

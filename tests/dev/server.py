@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from email.message import Message
 from typing import Any
 
+from local.captured import captured
 from local.http_endpoint import http_endpoint
 
 #: Fails a test that would wait without end; no assertion depends on it.
@@ -117,14 +118,8 @@ class Dev:
 
     def freshq(self, *arguments: str) -> str:
         """The output of a command on this queue."""
-        ended = subprocess.run(
-            [self.command, *arguments],
-            env={**os.environ, "FRESHQ_DEV": self.url},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-            check=False,
+        ended = captured(
+            [self.command, *arguments], env={**os.environ, "FRESHQ_DEV": self.url}, timeout=PATIENCE_SECONDS
         )
         assert ended.returncode == 0, ended.stderr
         return ended.stdout

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from server import PATIENCE_SECONDS, Dev, Runner
 from terminal import terminal
 
+from local.captured import captured
 from local.paths import PROJECT
 from local.waiting import wait_until
 
@@ -135,7 +135,7 @@ def test_tasks_survive_sigkill(command: str, downstream: Runner, folder: str) ->
         first.create(task("running", 9_000))
         assert downstream.next_call() == "running"
         first.create(task("pending"))
-        in_use = subprocess.run([command, "dev", "--port", "0", *arguments], capture_output=True, text=True, check=False)
+        in_use = captured([command, "dev", "--port", "0", *arguments])
         assert in_use.returncode == 3
         assert "in use by another freshq dev" in in_use.stderr
         first.end(signal.SIGKILL)
@@ -201,7 +201,7 @@ def test_a_simulated_burst_ends_with_a_comparison(command: str) -> None:
     ],
 )
 def test_a_wrong_command_line_is_rejected(command: str, arguments: tuple[str, ...], part: str) -> None:
-    ended = subprocess.run([command, "dev", *arguments], capture_output=True, text=True, check=False)
+    ended = captured([command, "dev", *arguments])
     assert ended.returncode == 2
     assert part in ended.stderr
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 from local import assembly, deployment
+from local.captured import captured
 from local.emulator import Emulator
 from local.paths import PROJECT, STATE
 from local.queue import DeployedQueue
@@ -37,14 +37,6 @@ def tool(directory: Path, name: str, *arguments: str, **variables: str) -> None:
 
 def output_of(command: list[str], directory: Path, environment: dict[str, str]) -> str:
     """The standard output of a command, which must end with exit code 0."""
-    finished = subprocess.run(
-        command,
-        cwd=directory,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    finished = captured(command, cwd=directory, env=environment, timeout=120)
     assert finished.returncode == 0, f"{command}:\n{finished.stdout}\n{finished.stderr}"
     return finished.stdout

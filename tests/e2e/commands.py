@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
+from local.captured import captured
 from local.paths import PROJECT
 
 BUILD_SECONDS = 1200
@@ -15,15 +16,11 @@ WITHOUT_QUEUE = {"completions", "man"}
 
 def make(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run make without a terminal, as a script does."""
-    return subprocess.run(
+    return captured(
         ["make", "--silent", "--no-print-directory", *arguments],
         cwd=PROJECT,
         env=environment or dict(os.environ),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
         timeout=BUILD_SECONDS,
-        check=False,
     )
 
 
@@ -39,12 +36,4 @@ def run(command: str, environment: dict[str, str], *arguments: str) -> subproces
     line = [command, *arguments]
     if {"--env", "--stack"}.isdisjoint(arguments) and arguments[0] not in WITHOUT_QUEUE:
         line += ["--env", "dev"]
-    return subprocess.run(
-        line,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=VERB_SECONDS,
-        check=False,
-    )
+    return captured(line, env=environment, timeout=VERB_SECONDS)

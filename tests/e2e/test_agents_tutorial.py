@@ -13,6 +13,7 @@ import pytest
 
 from local import assembly, deployment, emulator
 from local.agents import DeployedAgents
+from local.captured import captured
 from local.emulator import local_environment
 from local.paths import LOCAL_ASSEMBLY, PROJECT, STATE
 from local.waiting import wait_until
@@ -80,15 +81,7 @@ def test_the_tutorial_runs_as_printed(
         elif "subscriber.py" in text:
             subscriber.start(environment)
         elif "make " not in text:
-            ran = subprocess.run(
-                ["bash", "-euo", "pipefail", "-c", text],
-                cwd=tmp_path,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
+            ran = captured(["bash", "-euo", "pipefail", "-c", text], cwd=tmp_path, env=environment, timeout=60)
             assert ran.returncode == 0, (text, ran.stdout, ran.stderr)
             printed = ran.stdout
     assert compared == 4

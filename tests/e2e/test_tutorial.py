@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 from expectations import wait_for
 from test_operate import Run, freshq
 
+from local.captured import captured
 from local.emulator import Emulator, local_environment
 from local.paths import PROJECT
 from local.queue import DeployedQueue
@@ -39,15 +39,7 @@ def checkout(local_aws: Emulator, queue: DeployedQueue, tmp_path: Path) -> Path:
 
 def test_a_task_is_created_and_runs(local_aws: Emulator, queue: DeployedQueue, checkout: Path) -> None:
     (block,) = (each for each in blocks() if "boto3" in each)
-    done = subprocess.run(
-        ["bash", "-euc", block],
-        cwd=checkout,
-        env=local_environment(local_aws.endpoint),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = captured(["bash", "-euc", block], cwd=checkout, env=local_environment(local_aws.endpoint), timeout=60)
     assert done.returncode == 0, done.stderr
     assert '"order-4711"' in done.stdout
     wait_for(queue, ["order-4711"])

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import subprocess
 import sys
 import time
 from pathlib import Path
 
+from local.captured import captured
 from tests.guards.agents import AGENT_GUARDS
 from tests.guards.guard import Guard
 from tests.guards.guards import GUARDS
@@ -124,7 +124,7 @@ def notice(packages: list[str], root: Path, target: str) -> tuple[bool, str]:
 
 def run_tests(command: list[str], root: Path) -> tuple[bool, str]:
     """Run tests until the first one fails; returns whether one failed, and which."""
-    run = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    run = captured(command, cwd=root)
     if run.returncode == 0:
         return False, "every test passed"
     failed = _FAILED.findall(run.stderr + run.stdout)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import subprocess
 import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.assembly import Assembly
+from local.captured import captured
 from local.paths import PROJECT
 from smoke import __main__ as smoke
 from smoke import place, stacks
@@ -254,5 +254,5 @@ def test_each_check_in_the_list_of_unknowns_exists(capsys: pytest.CaptureFixture
 
 def test_smoke_settings_runs_without_rich() -> None:
     program = "import sys; sys.modules['rich'] = None; from smoke.__main__ import main; main(['settings', '--help'])"
-    finished = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True)
+    finished = captured([sys.executable, "-c", program], cwd=PROJECT)
     assert finished.returncode == 0, finished.stderr

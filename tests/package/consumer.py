@@ -9,6 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from local.captured import captured
 from local.contract import AGENT_FUNCTIONS, FUNCTIONS
 from local.paths import PROJECT
 
@@ -38,9 +39,7 @@ class App:
         """As `run`, and the command may fail."""
         binaries = str(Path(node) / "node_modules" / ".bin") if node else str(Path(_found("node")).parent)
         environment = {"PATH": f"{binaries}:/usr/bin:/bin", "HOME": str(self.folder), **variables}
-        return subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
+        return captured(command, cwd=self.folder, env=environment, timeout=SECONDS)
 
 
 def compile_with(app: App, compiler: str, *options: str) -> None:
