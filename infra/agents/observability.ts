@@ -1,13 +1,10 @@
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
-import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
-import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { errorAlarms } from '../lambda/alarms/errors';
 import { failureAlarms } from '../lambda/alarms/platform';
 import type { IQueueObservability } from '../lambda/queue-parts';
-import { QueueDashboard } from '../lambda/telemetry/queue-dashboard';
-import { SavedQueries } from '../lambda/telemetry/saved-queries';
+import { type Presentation, present, type QueueDashboard } from '../lambda/telemetry/queue-dashboard';
 import { agentSweepAlarms, callAlarms } from './alarms/matching';
 import type { CallIntake } from './call-intake';
 import type { AgentDesk } from './functions/agent-desk';
@@ -17,7 +14,7 @@ import type { AgentQueueSettings } from './settings';
 import { agentSections } from './telemetry/dashboard';
 import { AGENT_QUERIES } from './telemetry/queries';
 
-export interface AgentObservabilityProps {
+export interface AgentObservabilityProps extends Presentation {
   /** The agents' table. Its name is the dimension of the queue's metrics. */
   readonly table: Table;
   readonly intake: CallIntake;
@@ -26,13 +23,6 @@ export interface AgentObservabilityProps {
   readonly sweepAgents: SweepAgents;
   /** Settings of the queue, with the thresholds of the alarms. */
   readonly settings: AgentQueueSettings;
-  /** Whether there is a dashboard. */
-  readonly dashboard: boolean;
-  /**
-   * SNS topic to which the alarms publish.
-   * @default - none; only the console shows the alarms
-   */
-  readonly alarmTopic?: ITopic;
 }
 
 /**
@@ -40,13 +30,9 @@ export interface AgentObservabilityProps {
  * kind of alarm. `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
  */
 export class AgentObservability extends Construct implements IQueueObservability {
-  /** Every alarm, so that an app can add actions. */
   readonly all: Alarm[];
-  /** Dashboard with freshness, flow, errors, saturation and cost; undefined if it is switched off. */
   readonly dashboard?: QueueDashboard;
   readonly dashboardUrl?: string;
-  /** Saved queries on the functions' logs. */
-  readonly queries: SavedQueries;
 
   constructor(scope: Construct, id: string, props: AgentObservabilityProps) {
     super(scope, id);
@@ -76,14 +62,12 @@ export class AgentObservability extends Construct implements IQueueObservability
     );
     this.all = [...Object.values(calls), ...Object.values(sweep), ...errors, ...failures];
     const functions = { 'agent-desk': agentDesk, 'match-calls': matchCalls, 'sweep-agents': sweepAgents };
-    this.queries = new SavedQueries(this, 'queries', { queries: AGENT_QUERIES, functions });
-    if (props.dashboard) {
-      const sections = agentSections({ ...calls, ...sweep, errors, failures }, table, functions);
-      this.dashboard = new QueueDashboard(this, 'dashboard', { alarms: this.all, sections });
-      this.dashboardUrl = this.dashboard.url;
-    }
-    if (props.alarmTopic === undefined) return;
-    const action = new SnsAction(props.alarmTopic);
-    for (const alarm of this.all) alarm.addAlarmAction(action);
+    this.dashboard = present(this, props, {
+      alarms: this.all,
+      functions,
+      queries: AGENT_QUERIES,
+      sections: () => agentSections({ ...calls, ...sweep, errors, failures }, table, functions),
+    });
+    this.dashboardUrl = this.dashboard?.url;
   }
 }

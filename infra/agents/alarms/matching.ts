@@ -10,31 +10,13 @@ import type { AgentQueueSettings } from '../settings';
 /** Number of consecutive sweep intervals that an alarm on sweeps evaluates. */
 const SWEEPS = 5;
 
-/** Alarms on calls that do not get an agent. */
-export interface CallAlarms {
-  /** Calls are in the dead-letter queue. */
-  readonly deadLetters: QueueAlarm;
-  /** Calls are pending for too long. */
-  readonly oldestPending: QueueAlarm;
-  /** Calls are in the call queue for too long. */
-  readonly intakeDelay: QueueAlarm;
-}
-
-/** Alarms on the metrics of the sweep, and on missing sweeps. */
-export interface AgentSweepAlarms {
-  /** No sweep ran. */
-  readonly sweepMissed: QueueAlarm;
-  /** Assignments are not published. */
-  readonly unpublished: QueueAlarm;
-}
-
 /** Creates the alarms on calls without an agent. */
 export function callAlarms(
   scope: Construct,
   table: Table,
   intake: CallIntake,
   { calls, alarms }: AgentQueueSettings,
-): CallAlarms {
+) {
   const period = Duration.minutes(1);
   return {
     deadLetters: new QueueAlarm(scope, 'call-dead-letters', {
@@ -66,7 +48,7 @@ export function agentSweepAlarms(
   scope: Construct,
   table: Table,
   { agents: { sweepInterval } }: AgentQueueSettings,
-): AgentSweepAlarms {
+) {
   const period = Duration.millis(SWEEPS * sweepInterval.toMilliseconds());
   return {
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {

@@ -5,11 +5,14 @@ import { emitted } from '../../lambda/alarms/custom-metric';
 import type { RustFunction } from '../../lambda/rust-function';
 import { costGraphs, limitGraphs } from '../../lambda/telemetry/platform-graphs';
 import { alarmGraph, type DashboardSection, graph } from '../../lambda/telemetry/queue-dashboard';
-import type { AgentSweepAlarms, CallAlarms } from '../alarms/matching';
+import type { agentSweepAlarms, callAlarms } from '../alarms/matching';
 
 /** The alarms that the dashboard shows with their metrics. */
-type ShownAlarms = CallAlarms &
-  AgentSweepAlarms & { readonly errors: readonly Alarm[]; readonly failures: readonly Alarm[] };
+type ShownAlarms = ReturnType<typeof callAlarms> &
+  ReturnType<typeof agentSweepAlarms> & {
+    readonly errors: readonly Alarm[];
+    readonly failures: readonly Alarm[];
+  };
 
 /** Sections of the dashboard, the most urgent first. If a metric has an alarm, the graph shows the alarm's metric. */
 export function agentSections(

@@ -14,9 +14,11 @@ import {
   TextWidget,
   TextWidgetBackground,
 } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import type { RustFunction } from '../rust-function';
-import { logGroupsOf, type SavedQuery, textOf } from './saved-queries';
+import { logGroupsOf, SavedQueries, type SavedQueriesProps, type SavedQuery, textOf } from './saved-queries';
 
 /** Width of a graph, in CloudWatch's 24 columns: three graphs fit side by side. */
 const WIDTH = 8;
@@ -25,19 +27,40 @@ const FULL_WIDTH = 24;
 
 /** Graphs that answer one question. */
 export interface DashboardSection {
-  /** Heading of the section. */
   readonly heading: string;
-  /** Question that the graphs answer. */
   readonly asks: string;
-  /** Graphs of the section. */
   readonly graphs: readonly IWidget[];
 }
 
-export interface QueueDashboardProps {
-  /** All alarms of the queue. The first row shows their states. */
+/** Where an app shows the alarms of a queue. */
+export interface Presentation {
+  /** Whether there is a dashboard. */
+  readonly dashboard: boolean;
+  /**
+   * The topic to which the alarms publish.
+   * @default - none; only the CloudWatch console shows the alarms
+   */
+  readonly alarmTopic?: ITopic;
+}
+
+/** What {@link present} shows of a queue. */
+interface Shown extends SavedQueriesProps {
   readonly alarms: readonly Alarm[];
-  /** Sections, the most urgent first. */
-  readonly sections: readonly DashboardSection[];
+  /** The most urgent first. */
+  readonly sections: () => readonly DashboardSection[];
+}
+
+/** Adds the saved queries of a queue and the actions of its alarms, and returns its dashboard if there is one. */
+export function present(
+  scope: Construct,
+  { dashboard, alarmTopic }: Presentation,
+  { alarms, sections, ...queries }: Shown,
+): QueueDashboard | undefined {
+  new SavedQueries(scope, 'queries', queries);
+  if (alarmTopic !== undefined) {
+    for (const alarm of alarms) alarm.addAlarmAction(new SnsAction(alarmTopic));
+  }
+  return dashboard ? new QueueDashboard(scope, alarms, sections()) : undefined;
 }
 
 /**
@@ -45,8 +68,8 @@ export interface QueueDashboardProps {
  * 50 metrics each. It also bills the bytes that the graph of a log query scans while the dashboard is open.
  */
 export class QueueDashboard extends Dashboard {
-  constructor(scope: Construct, id: string, { alarms, sections }: QueueDashboardProps) {
-    super(scope, id, {
+  constructor(scope: Construct, alarms: readonly Alarm[], sections: readonly DashboardSection[]) {
+    super(scope, 'dashboard', {
       defaultInterval: Duration.hours(3),
       // Each graph keeps its period, so that thresholds apply at every zoom.
       periodOverride: PeriodOverride.INHERIT,

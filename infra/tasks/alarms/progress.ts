@@ -16,30 +16,12 @@ const SWEEPS_MISSED = 5;
 /** A turn ends about every minute. If two within this time leave the breaker open, the outage exceeds a minute. */
 const BREAKER_PERIOD = Duration.minutes(5);
 
-/** Alarms on the queue's progress, based on the metrics of its functions. */
-export interface ProgressAlarms {
-  /** The queue is paused: no task starts. */
-  readonly paused: QueueAlarm;
-  /** The circuit breaker is open: only probes start. */
-  readonly breakerOpen: QueueAlarm;
-  /** Too many turns in a row settled no task, so the queue waits for the sweep. */
-  readonly stalled: QueueAlarm;
-  /** The oldest pending task may expire before it starts. */
-  readonly oldestPending: QueueAlarm;
-  /** No sweep completed for at least five minutes. */
-  readonly sweepMissed: QueueAlarm;
-}
-
 /**
  * Makes the alarms on a queue's progress.
  *
  * @param table its name identifies the queue in the metrics
  */
-export function progressAlarms(
-  scope: Construct,
-  table: Table,
-  { oldestPending }: Required<AlarmSettings>,
-): ProgressAlarms {
+export function progressAlarms(scope: Construct, table: Table, { oldestPending }: Required<AlarmSettings>) {
   return {
     paused: new QueueAlarm(scope, 'paused', {
       metric: emitted(table, 'QueuePaused'),

@@ -5,12 +5,12 @@ import { emitted } from '../../lambda/alarms/custom-metric';
 import type { RustFunction } from '../../lambda/rust-function';
 import { costGraphs, limitGraphs } from '../../lambda/telemetry/platform-graphs';
 import { alarmGraph, type DashboardSection, graph, queryGraph } from '../../lambda/telemetry/queue-dashboard';
-import type { ProgressAlarms } from '../alarms/progress';
+import type { progressAlarms } from '../alarms/progress';
 import { TASK_QUERIES } from './queries';
 
 /** The alarms whose metrics the dashboard shows. */
 interface ShownAlarms {
-  readonly progress: ProgressAlarms;
+  readonly progress: ReturnType<typeof progressAlarms>;
   readonly failing: Alarm;
   readonly errors: readonly Alarm[];
   readonly streamDelays: readonly Alarm[];
