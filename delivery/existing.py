@@ -14,7 +14,6 @@ from delivery.configured import Gap
 
 
 def bus_of(stack: Stack) -> str | None:
-    """The name of the event bus to which the stack publishes."""
     for resource in stack.template()["Resources"].values():
         variables = resource.get("Properties", {}).get("Environment", {}).get("Variables", {})
         found = re.search(r"event-bus/([\w.-]+)", json.dumps(variables.get("EVENT_BUS_ARN", "")))

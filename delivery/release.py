@@ -69,7 +69,6 @@ def build(release: Release, out: Path, tell: Callable[[str], None]) -> None:
 
 
 def version_problems(version: str) -> list[str]:
-    """The reasons why the sources are not a release of this version."""
     found = [
         f"{file} has the version {other}, and package.json has {version}"
         for file, other in [

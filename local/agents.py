@@ -127,7 +127,6 @@ def by_turn(agents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def fresh(prefix: str) -> str:
-    """A unique value or id with this prefix."""
     return f"{prefix}-{uuid.uuid4().hex[:12]}"
 
 

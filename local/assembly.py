@@ -44,7 +44,6 @@ class Assembly:
 
 
 def read(directory: Path, stack: str) -> Assembly:
-    """Read the template of `stack` from the assembly in `directory`."""
     path = directory / f"{stack}.template.json"
     if not path.exists():
         raise AssemblyError(f"{path} is missing: synthesize it first (`make synth`)")

@@ -18,7 +18,6 @@ def install() -> None:
 
 
 def get_resource(request: dict[str, Any]) -> Any:
-    """The handler of GetResource."""
     kind, identifier = request["TypeName"], request["Identifier"]
     read = READS.get(kind)
     if read is None:

@@ -73,8 +73,6 @@ def status(queue: DeployedAgents, agent_id: str) -> str:
 
 
 def wait_for_call(queue: DeployedAgents, call_id: str, wanted: str, seconds: float = 120) -> Any:
-    """Wait until a call's status is `wanted`; returns the call."""
-
     def there() -> bool:
         return queue.command("call", callId=call_id)["status"] == wanted
 

@@ -186,7 +186,6 @@ def expect(holds: bool, otherwise: str) -> None:
 
 
 def agent_table(pool: list[Agent]) -> Table:
-    """A table with one row for each agent."""
     table = Table(title="Agents, available longest first")
     for heading in ("name", *agents.DIMENSIONS, "status", "available since"):
         table.add_column(heading)

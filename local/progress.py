@@ -47,7 +47,6 @@ def line(changes: list[Change], waves: list[Wave], total: int) -> str:
 
 
 def panel(changes: list[Change], waves: list[Wave], total: int, began_ms: int) -> Panel:
-    """The state as a panel that is redrawn in place."""
     by_status = counts(changes)
     status_table = Table.grid(padding=(0, 2))
     for status in STATUSES:

@@ -166,6 +166,5 @@ def left_at_once(turn: dict[str, Any]) -> bool:
 
 
 def chunks(items: list[Any], size: int) -> Iterable[list[Any]]:
-    """`items` in lists of at most `size`."""
     for start in range(0, len(items), size):
         yield items[start : start + size]

@@ -39,7 +39,6 @@ def exists(cloudformation: Any, stack: str) -> bool:
 
 
 def settings_variable(binary: str) -> str:
-    """The name of the variable with the settings of a function."""
     return f"SETTINGS_{binary.upper().replace('-', '_')}"
 
 
@@ -204,7 +203,6 @@ class DeployedStack:
         return [parsed for parsed in map(_json_object, lines) if parsed is not None]
 
     def log_group(self, binary: str) -> str:
-        """The name of the log group that a deployed function writes to."""
         name = self.function(binary)
         configuration = self.client("lambda").get_function_configuration(FunctionName=name)
         return configuration.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{name}"

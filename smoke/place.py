@@ -43,7 +43,6 @@ class Place:
 
 @contextmanager
 def local_aws() -> Iterator[Place]:
-    """A local AWS while the block runs."""
     with emulator.start(STATE / "smoke") as running:
         yield Place(deployment.fake_session(), running)
 

@@ -45,7 +45,6 @@ def reject_existing(place: Place, stacks: list[str]) -> None:
 
 
 def deploy_stack(place: Place, directory: Path, name: str, environment: str, kind: type[S]) -> S:
-    """Deploy one stack of the assembly in `directory`."""
     if place.emulator is not None:
         return deployment.deploy(place.emulator, assembly.read(directory, name), kind)
     (stack,) = delivered.stacks(directory, name)

@@ -20,7 +20,6 @@ const BOTH = {
 
 export interface CallIntakeProps {
   readonly settings: AgentQueueSettings;
-  /** Removal policy of the queues: delete or retain them when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
 }
 
@@ -32,7 +31,6 @@ export interface CallIntakeProps {
  * attempt, messages that `match-calls` rejects, and expired calls.
  */
 export class CallIntake extends Construct implements IQueueIntake {
-  /** The call queue. */
   readonly queue: Queue;
   /** The dead-letter queue: expired calls and undeliverable messages. */
   readonly deadLetters: Queue;
@@ -73,7 +71,6 @@ export class CallIntake extends Construct implements IQueueIntake {
     });
   }
 
-  /** Allows a principal to send calls to the queue, and nothing else. */
   grantSend(grantee: IGrantable): Grant {
     return Grant.addToPrincipal({
       grantee,

@@ -21,7 +21,6 @@ export interface AgentObservabilityProps extends Presentation {
   readonly agentDesk: AgentDesk;
   readonly matchCalls: MatchCalls;
   readonly sweepAgents: SweepAgents;
-  /** Settings of the queue, with the thresholds of the alarms. */
   readonly settings: AgentQueueSettings;
 }
 

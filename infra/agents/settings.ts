@@ -180,13 +180,10 @@ export const ALARMS = {
   deadCalls: setting.integer(0, 0, 1_000_000),
 } as const satisfies setting.Declarations<AgentAlarmSettings>;
 
-/** `T`, with every property required except `K`. */
-type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
-
 /** All settings of an agents' queue, with the defaults filled in. */
 export interface AgentQueueSettings {
   readonly agents: setting.Resolved<AgentSettings, typeof AGENTS>;
-  readonly calls: RequiredExcept<CallSettings, 'maxConcurrency'>;
+  readonly calls: setting.RequiredExcept<CallSettings, 'maxConcurrency'>;
   readonly alarms: Required<AgentAlarmSettings>;
 }
 

@@ -4,7 +4,6 @@ import { type ResourceDifference, ResourceImpact, type TemplateDiff } from '@aws
 export interface Hazard {
   /** The construct's path, or the logical id. */
   readonly where: string;
-  /** The CloudFormation type. */
   readonly type: string;
   /** The consequence, as the end of a sentence that begins with {@link where}. */
   readonly happens: string;

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A CloudFormation template as JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
 export type CfnTemplate = Record<string, any>;
 

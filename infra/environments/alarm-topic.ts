@@ -5,7 +5,6 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 
-/** Props of {@link AlarmTopic}. */
 export interface AlarmTopicProps {
   /** The recipients of alarms. SNS first sends each a message to confirm. */
   readonly emails: readonly string[];

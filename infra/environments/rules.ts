@@ -203,7 +203,6 @@ function eventBusProblems({ taskEventBus }: Environment): Problem[] {
   );
 }
 
-/** Creates the simulated runner of a configuration. */
 export function simulatedRunner(config: Extract<RunnerConfig, { kind: 'simulated' }>): SimulatedRunner {
   const { capacity, durationSeconds, rates } = config;
   const duration = durationSeconds === undefined ? undefined : Duration.seconds(durationSeconds);

@@ -4,7 +4,6 @@ export interface Problem {
   readonly setting: string;
   /** The broken rule, with the values and the reason. */
   readonly rule: string;
-  /** What to change. */
   readonly remedy: string;
 }
 

@@ -5,7 +5,6 @@ import type { RustFunction } from './rust-function';
 /** Actions of Lambda's pollers, which use the function's role. */
 const POLLING = ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'];
 
-/** Options of {@link readQueue}. */
 export interface QueueSourceOptions
   extends Pick<EventSourceMappingOptions, 'batchSize' | 'maxBatchingWindow' | 'maxConcurrency'> {
   /** Actions of the function on the queue, in addition to those of Lambda's pollers. */

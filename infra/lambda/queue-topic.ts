@@ -17,7 +17,6 @@ export class SecureTopic extends Topic {
 
 /** A topic of the wake-up protocol. Notifications that SNS cannot deliver to its function go to a queue. */
 export class QueueTopic extends Construct {
-  /** The topic. */
   readonly topic: Topic;
   /** Notifications that SNS could not deliver to Lambda. */
   readonly undelivered: FailureQueue;

@@ -45,7 +45,6 @@ export function duration(setting: string, value: Duration, minMs: number): Probl
   );
 }
 
-/** A duration in milliseconds. */
 export function ms(value: Duration): number {
   return value.toMilliseconds();
 }

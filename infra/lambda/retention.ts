@@ -22,7 +22,6 @@ function tableRetention(policy: RemovalPolicy, deletionProtection: boolean): Rem
 export interface TableProtection {
   /** Removal policy of the table: delete or retain it when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
-  /** Whether DynamoDB rejects the deletion of the table. */
   readonly deletionProtection: boolean;
   /** Whether the table can be restored to any second of the last 35 days. */
   readonly pointInTimeRecovery: boolean;

@@ -92,11 +92,9 @@ export interface RustFunctionProps<F extends FunctionName> {
    * @default - none
    */
   readonly settings?: FunctionSettings;
-  /** Timeout of an invocation. */
   readonly timeout: Duration;
   /** Memory, MiB. */
   readonly memorySize: number;
-  /** Log settings. */
   readonly logs: LogSettings;
   /** Handling of asynchronous invocations. */
   readonly async: AsyncSettings;

@@ -6,7 +6,6 @@ import { FailureQueue } from './failure-queue';
 import type { RustFunction } from './rust-function';
 
 export interface FunctionScheduleProps {
-  /** Function that the schedule invokes. */
   readonly target: RustFunction;
   /** Interval in whole minutes, the resolution of EventBridge Scheduler. */
   readonly every: Duration;

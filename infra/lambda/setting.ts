@@ -74,7 +74,9 @@ type Defaults<G extends Group> = {
 /** The settings `T` of a group; those with a default are required. */
 export type Resolved<T, G extends Group> = T & Required<Pick<T, keyof T & keyof Defaults<G>>>;
 
-/** Returns the defaults of a group. */
+/** `T`, with every property required except `K`. */
+export type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
+
 export function defaultsOf<G extends Group>(group: G): Defaults<G> {
   const entries = Object.entries(group).filter(([, { fallback }]) => fallback !== undefined);
   return Object.fromEntries(entries.map(([name, { fallback }]) => [name, fallback])) as Defaults<G>;

@@ -19,7 +19,6 @@ const ROLLS_BACK = [
 
 /** Stack of one agents' queue: `AgentQueue-<environment>`. */
 export class AgentQueueStack extends EnvironmentStack {
-  /** The queue. */
   readonly queue: AgentQueue;
 
   constructor(scope: Construct, props: EnvironmentStackProps) {

@@ -9,9 +9,7 @@ import { rollBackOn } from '../environments/rollback';
 import { NO_ALARM_TOPIC } from '../lambda/alarms/alarm-topic';
 import type { IQueueObservability } from '../lambda/queue-parts';
 
-/** Props of the stacks of an environment. */
 export interface EnvironmentStackProps {
-  /** Which environment this stack is. */
   readonly environment: Environment;
 }
 

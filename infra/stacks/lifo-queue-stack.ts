@@ -28,7 +28,6 @@ const ROLLS_BACK = [
 
 /** Stack of one newest-first task queue: `LifoQueue-<environment>`. */
 export class LifoQueueStack extends EnvironmentStack {
-  /** The queue. */
   readonly queue: LifoQueue;
 
   constructor(scope: Construct, props: EnvironmentStackProps) {

@@ -44,7 +44,6 @@ export function loadWarnings(
   return warnings;
 }
 
-/** The problems of a simulated load; none without one. */
 export function simulationProblems(load: { every: Duration; tasks: number } | undefined): Problem[] {
   if (load === undefined) return [];
   return [
@@ -58,7 +57,6 @@ export function simulationProblems(load: { every: Duration; tasks: number } | un
   ];
 }
 
-/** The problems of an expected load. */
 export function loadProblems(tasksPerSecond: number | undefined): Problem[] {
   return problemIf(
     tasksPerSecond !== undefined && !(tasksPerSecond > 0),

@@ -18,7 +18,6 @@ import { GROUP_QUERIES, TASK_QUERIES } from './telemetry/queries';
 export interface ObservabilityProps extends Presentation {
   /** The task table. Its name identifies the queue in the metrics. */
   readonly table: Table;
-  /** The queue's settings; `alarms` has the thresholds. */
   readonly settings: QueueSettings;
   /** Every function of the queue, by name. */
   readonly functions: Readonly<Record<string, RustFunction>>;

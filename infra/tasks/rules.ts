@@ -10,7 +10,6 @@ import { STREAM } from './settings/stream';
 import { TASKS } from './settings/tasks';
 import { TRACES } from './settings/traces';
 
-/** Time between two sweeps. */
 export const SWEEP_INTERVAL = Duration.minutes(1);
 
 /** Time for which Lambda gathers TTL deletions before it invokes `count-shed`, because the count is not urgent. */

@@ -98,7 +98,6 @@ export function keyTtl({ successRetention, failureRetention }: QueueSettings['ta
     : failureRetention;
 }
 
-/** The settings that every function that creates tasks gets. */
 export function expiriesOf({ tasks, processing }: QueueSettings) {
   const { defaultTtl, maxTtl } = tasks;
   const groups = processing.groups === undefined ? undefined : true;

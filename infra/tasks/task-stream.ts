@@ -7,11 +7,9 @@ export interface TaskStreamProps {
   readonly table: TaskTable;
   /** Patterns of Lambda's event filtering. A record reaches the function if it matches at least one of them. */
   readonly patterns: Record<string, unknown>[];
-  /** Maximum number of records of one invocation. */
   readonly batchSize: number;
   /** Time for which Lambda gathers records before it invokes the function. */
   readonly batchWindow: Duration;
-  /** How often Lambda retries a failed batch. */
   readonly retryAttempts: number;
   /** Lambda skips records older than this, and sends their sequence numbers to the function's failure queue. */
   readonly maxRecordAge: Duration;

@@ -51,7 +51,6 @@ class Aws:
 
 @contextmanager
 def running(directory: Path) -> Iterator[Aws]:
-    """A local AWS while the block runs."""
     with emulator.start(directory, schedules=False) as started:
         yield Aws(started)
 

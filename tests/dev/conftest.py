@@ -12,7 +12,6 @@ from server import Dev, Runner, held_runner
 
 @pytest.fixture(scope="session")
 def command() -> str:
-    """The path of freshq."""
     return built_freshq()
 
 

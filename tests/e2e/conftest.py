@@ -97,7 +97,6 @@ def agents(local_aws: Emulator, agents_template: Assembly) -> DeployedAgents:
 
 @pytest.fixture(scope="session")
 def dead_calls(agents: DeployedAgents) -> QueueReader:
-    """The messages of the dead-letter queue for calls."""
     return QueueReader(agents.client("sqs"), agents.outputs["CallDeadLetterQueueUrl"])
 
 

@@ -83,7 +83,6 @@ def runs_on(queue: DeployedQueue, url: str, settings: dict[str, Any] | None = No
 
 
 def number(item: dict[str, Any], attribute: str) -> int:
-    """A numeric attribute of an item."""
     return int(item[attribute]["N"])
 
 

@@ -27,7 +27,6 @@ class OnCall:
 
     @property
     def section(self) -> str:
-        """The section of the runbook."""
         ((page, title),) = re.findall(r'More: (docs/\S+), "(.+)"\.$', self.text)
         _, _, rest = (PROJECT / page).read_text().partition(f"# {self.subsection or title}\n")
         return re.split(r"^##", rest, flags=re.MULTILINE)[0]

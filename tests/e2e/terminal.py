@@ -57,7 +57,6 @@ class Terminal:
         return termios.tcgetattr(self._slave)
 
     def press(self, keys: bytes) -> None:
-        """Send keys to the command."""
         os.write(self._master, keys)
 
     def resize(self, columns: int, rows: int) -> None:
@@ -138,7 +137,6 @@ def terminal(command: list[str], environment: dict[str, str], columns: int, rows
 
 
 def set_size(terminal: int, columns: int, rows: int) -> None:
-    """Set the size of a terminal."""
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 

@@ -106,8 +106,6 @@ def test_a_call_that_is_pending_for_too_long_expires_into_the_dead_letter_queue(
 
 
 def about(call_id: str) -> Any:
-    """A check that a message is about this call."""
-
     def is_about(message: Message) -> bool:
         return f'"{call_id}"' in message.body
 

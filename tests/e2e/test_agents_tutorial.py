@@ -46,7 +46,6 @@ class Subscriber:
         self.wait_for("subscribed")
 
     def wait_for(self, line: str) -> None:
-        """Wait until the program has printed this line."""
         wait_until(lambda: line in self._output.read_text().splitlines(), 30, f"the line {line!r} of the subscriber")
 
     def stop(self) -> None:

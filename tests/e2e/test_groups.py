@@ -78,7 +78,6 @@ class Tenants:
 
 @pytest.fixture(scope="module")
 def deployed_groups(local_aws: Emulator) -> DeployedQueue:
-    """The queue of the app."""
     return apps.deployed(local_aws, STACK, APP)
 
 
@@ -130,7 +129,6 @@ def send(queue: DeployedQueue, tasks: dict[str, int], test: str) -> list[str]:
 
 
 def group(freshq: Freshq, name: str) -> Any:
-    """The row of a group in `freshq groups`."""
     [row] = [row for row in freshq("groups")["groups"] if row["group"] == name] or [None]
     return row
 

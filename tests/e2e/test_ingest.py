@@ -23,13 +23,11 @@ from local.waiting import now_ms, wait_until
 
 @pytest.fixture(scope="session")
 def dead_letters(deployed: DeployedQueue) -> QueueReader:
-    """The messages of the dead-letter queue of the ingest."""
     return QueueReader(deployed.client("sqs"), deployed.outputs["IngestDeadLetterQueueUrl"])
 
 
 @pytest.fixture(scope="session")
 def shed_tasks(deployed: DeployedQueue) -> QueueReader:
-    """The messages of the queue for shed tasks."""
     return QueueReader(deployed.client("sqs"), deployed.outputs["ShedTasksQueueUrl"])
 
 
@@ -184,12 +182,10 @@ def test_a_message_that_fails_every_time_goes_to_the_dead_letter_queue(
 
 
 def send(queue: DeployedQueue, body: Any) -> str:
-    """Send one message with JSON; returns its id."""
     return send_text(queue, json.dumps(body))
 
 
 def send_text(queue: DeployedQueue, text: str) -> str:
-    """Send one message; returns its id."""
     url = queue.outputs["IngestQueueUrl"]
     return queue.client("sqs").send_message(QueueUrl=url, MessageBody=text)["MessageId"]
 
@@ -202,7 +198,6 @@ def item(queue: DeployedQueue, task_id: str) -> dict[str, Any]:
 
 
 def with_text(text: str) -> Any:
-    """A check that a message has this body."""
     return lambda message: message.body == text
 
 

@@ -34,7 +34,6 @@ class Downstream:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def respond(self, body: bytes, headers: Message) -> tuple[int, dict[str, str]]:
-        """Record a call and respond to it."""
         task = json.loads(body)
         key = task["taskId"]
         with self._lock:
@@ -55,7 +54,6 @@ class Downstream:
 
 
 def state(key: str, n: int) -> dict[str, Any]:
-    """The n-th state of a key."""
     return {"key": key, "sequence": n, "payload": {"n": n}}
 
 

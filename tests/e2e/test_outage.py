@@ -30,7 +30,6 @@ class Downstream:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def respond(self, *_: object) -> tuple[int, dict[str, str]]:
-        """The response to one call."""
         down = self.down.is_set()
         with self.lock:
             (self.rejected if down else self.served).append(time.monotonic())

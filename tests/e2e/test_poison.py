@@ -26,7 +26,6 @@ class Legacy:
         self._lock = threading.Lock()
 
     def respond(self, body: bytes, _: object) -> tuple[int, dict[str, str]]:
-        """The response to one call."""
         poison = json.loads(body)["payload"]["poison"]
         with self._lock:
             self.calls["poison" if poison else "healthy"] += 1

@@ -49,8 +49,6 @@ queue.exportOutputs();
 
 @dataclass
 class Own:
-    """The queue of the app and its template."""
-
     queue: DeployedQueue
     template: Assembly
 

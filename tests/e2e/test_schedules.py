@@ -26,5 +26,4 @@ def test_schedules_invoke_the_sweeps(template: Assembly, agents_template: Assemb
 
 
 def any_sweep(stack: DeployedStack, binary: str, since_ms: int) -> bool:
-    """Whether the log of a function has a line of a sweep."""
     return any(line.get("message") == "sweep" for line in stack.log_messages(binary, since_ms))

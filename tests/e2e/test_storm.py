@@ -57,7 +57,6 @@ LATE = 10
 
 @pytest.fixture(scope="module")
 def storm(local_aws: Emulator) -> DeployedQueue:
-    """The queue of the app."""
     return apps.deployed(local_aws, STACK, APP)
 
 
@@ -128,12 +127,10 @@ def capacity(queue: DeployedQueue) -> float:
 
 
 def send(queue: DeployedQueue, task_ids: list[str], each: int) -> None:
-    """Send messages of `each` tasks."""
     queue.send([[{"taskId": task_id} for task_id in ids] for ids in chunks(task_ids, each)])
 
 
 def unique(prefix: str, count: int) -> list[str]:
-    """As many unique task ids."""
     run = uuid.uuid4().hex[:8]
     return [f"{prefix}-{run}-{number}" for number in range(count)]
 

@@ -66,7 +66,6 @@ def busy(queue: DeployedQueue) -> Iterator[DeployedQueue]:
 
 
 def delete(queue: DeployedQueue, task_id: str) -> None:
-    """Delete a task, running or not."""
     queue.client("dynamodb").delete_item(TableName=queue.table, Key={"taskId": {"S": task_id}})
 
 

@@ -26,7 +26,6 @@ BUS = f"arn:aws:events:{REGION}:{ACCOUNT}:event-bus/default"
 
 @pytest.fixture
 def events(queue: DeployedQueue) -> Iterator[QueueReader]:
-    """The events of the queue on the default bus."""
     mapping = stream_mapping(queue)
     before = queue.set_environment("count-shed", {"EVENT_BUS_ARN": BUS})
     filters = mapping["FilterCriteria"]["Filters"]
@@ -48,7 +47,6 @@ def stream_mapping(queue: DeployedQueue) -> dict[str, Any]:
 
 
 def change(queue: DeployedQueue, mapping: dict[str, Any], filters: list[dict[str, str]]) -> None:
-    """Give an event source mapping these filters."""
     queue.client("lambda").update_event_source_mapping(
         UUID=mapping["UUID"], FilterCriteria={"Filters": filters}
     )

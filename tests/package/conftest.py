@@ -26,7 +26,6 @@ def work() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def functions(work: Path) -> package.Functions:
-    """Stand-ins for the functions."""
     return package.Functions(standins.write(work / "functions", ALL_FUNCTIONS), ALL_FUNCTIONS, standins.COMPILER)
 
 

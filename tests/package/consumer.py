@@ -43,7 +43,6 @@ class App:
 
 
 def compile_with(app: App, compiler: str, *options: str) -> None:
-    """Compile the app with one of the compilers, into `out`."""
     app.run("node", f"node_modules/{compiler}/bin/tsc", "--project", "tsconfig.json", *options)
 
 

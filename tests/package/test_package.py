@@ -30,7 +30,6 @@ def synthesized(app: App, *command: str, node: str | None = None) -> Path:
 
 
 def manifest(app: App) -> dict[str, Any]:
-    """The manifest of the installed package's functions."""
     text = (app.folder / "node_modules" / "freshq" / "functions" / "manifest.json").read_text()
     loaded: dict[str, Any] = json.loads(text)
     return loaded

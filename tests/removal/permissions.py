@@ -46,7 +46,6 @@ class Role:
 
     @contextmanager
     def without(self, *removed: Permission) -> Iterator[None]:
-        """Remove some permissions from the role while the block runs."""
         left = [
             {**statement, "Action": permission.action, "Resource": permission.resource}
             for permission, statement in self._single
@@ -60,7 +59,6 @@ class Role:
 
     @contextmanager
     def with_more(self, *more: Permission) -> Iterator[None]:
-        """Add permissions to the role while the block runs."""
         added = [
             {"Effect": "Allow", "Action": permission.action, "Resource": permission.resource}
             for permission in more
@@ -72,7 +70,6 @@ class Role:
             self._put(self._document)
 
     def delete(self) -> None:
-        """Delete the policy."""
         self._iam.delete_role_policy(RoleName=self.name, PolicyName=self._policy)
 
     def restore(self) -> None:

@@ -34,7 +34,6 @@ class Probe:
 
 
 def demand(holds: bool, said: object) -> None:
-    """Raise `Unmet` with the message `said`, unless `holds`."""
     if not holds:
         raise Unmet(str(said))
 

@@ -204,7 +204,6 @@ def _fresh() -> str:
 
 
 def _arrives(queue_reader: QueueReader, text: str) -> None:
-    """Wait for a message that contains `text`."""
     try:
         wait_until(
             lambda: any(text in message.body for message in queue_reader.messages()),

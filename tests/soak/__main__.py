@@ -43,7 +43,6 @@ class Downstream:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def respond(self, *_: object) -> tuple[int, dict[str, str]]:
-        """The response to one run."""
         with self._lock:
             self.runs += 1
         time.sleep(RUN_SECONDS)

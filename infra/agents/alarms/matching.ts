@@ -10,7 +10,6 @@ import type { AgentQueueSettings } from '../settings';
 /** Number of consecutive sweep intervals that an alarm on sweeps evaluates. */
 const SWEEPS = 5;
 
-/** Creates the alarms on calls without an agent. */
 export function callAlarms(
   scope: Construct,
   table: Table,

@@ -12,7 +12,6 @@ import type { AgentQueueSettings } from '../settings';
 /** Resources and settings that all functions of an agents' queue share. */
 export interface AgentWiring {
   readonly table: Table;
-  /** The call queue and its dead-letter queue. */
   readonly intake: CallIntake;
   /** Topic to which assignments are published. */
   readonly assignments: Topic;
@@ -31,11 +30,9 @@ export interface AgentFunctionProps<F extends AgentFunctionName> {
    * @default - none
    */
   readonly settings?: FunctionSettings;
-  /** Timeout of an invocation. */
   readonly timeout: Duration;
   /** Memory, MiB. */
   readonly memorySize: number;
-  /** Handling of asynchronous invocations. */
   readonly async: AsyncSettings;
 }
 

@@ -8,7 +8,6 @@ import { AgentFunction, type AgentWiring } from './agent-function';
  * matching agent is queued.
  */
 export class SweepAgents extends AgentFunction<'sweep-agents'> {
-  /** Schedule that invokes the function. */
   readonly schedule: FunctionSchedule;
 
   constructor(scope: Construct, id: string, props: AgentWiring) {

@@ -11,7 +11,6 @@ const failed = fieldsOf(stepFailed);
 const matched = fieldsOf(command, calls, sweep);
 const told = fieldsOf(command);
 
-/** The saved queries of an agents' queue. */
 export const AGENT_QUERIES = {
   'agent-story': storyQuery(ALL, 'agent', "the agent's id", {
     id: met.agent,

@@ -1,8 +1,6 @@
 /** A kind of log line. Its fields are stable, because saved queries and `docs/reference/telemetry.md` name them. */
 export interface LogLine<F extends string = string> {
-  /** Value of the field `message`. */
   readonly message: string;
-  /** Value of the field `level`. */
   readonly level: 'INFO' | 'WARN' | 'ERROR';
   /** Functions that write the line. */
   readonly by: readonly string[];
@@ -21,7 +19,6 @@ export const EVERY_LINE = {
   'span.xrayTraceId': "id of the invocation's trace",
 } as const;
 
-/** Names of the fields of a kind of line. */
 type FieldOf<L> = L extends LogLine<infer F> ? F : never;
 
 /** Declares a kind of line, so that the compiler knows its fields. */

@@ -34,7 +34,6 @@ export interface DashboardSection {
 
 /** Where an app shows the alarms of a queue. */
 export interface Presentation {
-  /** Whether there is a dashboard. */
   readonly dashboard: boolean;
   /**
    * The topic to which the alarms publish.
@@ -80,14 +79,12 @@ export class QueueDashboard extends Dashboard {
     });
   }
 
-  /** URL of the dashboard in the console. */
   get url(): string {
     const { region } = Stack.of(this);
     return `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${this.dashboardName}`;
   }
 }
 
-/** A graph of metrics. */
 export function graph(title: string, left: readonly IMetric[], right: readonly IMetric[] = []): IWidget {
   return new GraphWidget({
     title,
@@ -113,7 +110,6 @@ export function alarmGraph(title: string, alarms: readonly Alarm[], more: readon
   });
 }
 
-/** A graph of a saved query. */
 export function queryGraph(
   title: string,
   query: SavedQuery,

@@ -5,17 +5,14 @@ import { fields, fieldsOf } from './log-line';
 
 /** A saved query of CloudWatch Logs Insights, for operators. */
 export interface SavedQuery {
-  /** Name in the list of saved queries. */
   readonly name: string;
   /** Result of the query, as the end of a sentence that begins with "Shows". */
   readonly shows: string;
   /** Functions whose logs the query reads. A function that the queue does not have is left out. */
   readonly of: readonly string[];
-  /** The commands of the query, in their order. */
   readonly query: readonly string[];
 }
 
-/** The text of a query. */
 export function textOf({ query }: SavedQuery): string {
   return query.join('\n| ');
 }
@@ -76,9 +73,7 @@ export function errorsQuery(of: readonly string[], error: string): SavedQuery {
 }
 
 export interface SavedQueriesProps {
-  /** The queries, by their construct ids. */
   readonly queries: Readonly<Record<string, SavedQuery>>;
-  /** The queue's functions, by name. */
   readonly functions: Readonly<Record<string, RustFunction>>;
 }
 

@@ -38,7 +38,6 @@ export interface CountShedProps extends TaskWiring {
   readonly taskEventsTo?: IEventBus;
 }
 
-/** The problems of a queue for shed tasks. */
 export function shedQueueProblems(queue: IQueue | undefined): Problem[] {
   return problemIf(
     !(queue?.fifo !== true),

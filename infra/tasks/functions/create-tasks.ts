@@ -32,7 +32,6 @@ export interface CreateTasksProps extends TaskWiring {
 
 /** Validates and inserts tasks. Its response lists the tasks that were created, existed already, or failed. */
 export class CreateTasks extends RustFunction<'create-tasks'> {
-  /** The schedule of the simulated load, if there is one. */
   readonly load?: FunctionSchedule;
 
   constructor(scope: Construct, id: string, props: CreateTasksProps) {
@@ -63,7 +62,6 @@ export class CreateTasks extends RustFunction<'create-tasks'> {
   }
 }
 
-/** The settings that `create-tasks` gets. */
 export function createTasksSettings(settings: QueueSettings, simulation: boolean) {
   return { create: expiriesOf(settings), simulation, traces: settings.traces };
 }

@@ -8,10 +8,8 @@ import { MOST_HELD, type ResolvedIngestSettings } from '../settings/ingest';
 import { CONTROL_ITEM_ONLY, INGEST_ITEM_ONLY, TASKS_ONLY } from '../task-table';
 import type { TaskWiring } from './task-wiring';
 
-/** Props of {@link IngestTasks}. */
 export interface IngestTasksProps extends TaskWiring {
   readonly ingest: ResolvedIngestSettings;
-  /** The queue that it reads. */
   readonly intake: TaskIngest;
   /**
    * The queue that gets, as JSON, each task that expired before it was written.
@@ -55,7 +53,6 @@ export class IngestTasks extends RustFunction<'ingest-tasks'> {
   }
 }
 
-/** The settings that `ingest-tasks` gets. */
 export function ingestTasksSettings(settings: QueueSettings, ingest: ResolvedIngestSettings) {
   return {
     deadlineMargin: ingest.deadlineMargin,

@@ -41,7 +41,6 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
   }
 }
 
-/** The settings that `sweep-tasks` gets. */
 export function sweepTasksSettings(settings: QueueSettings) {
   const { tasks, processing } = settings;
   const { codel, clockSkew, notificationMarker } = processing;

@@ -60,7 +60,6 @@ export class Trigger extends RustFunction<'trigger'> {
   }
 }
 
-/** The settings that `trigger` gets. */
 export function triggerSettings({ processing: { notificationMarker }, traces }: QueueSettings) {
   return { notificationMarker, traces };
 }

@@ -9,7 +9,6 @@ import { IOT_SQL_VERSION, iotPresenceSql } from './iot-presence-sql';
 export interface IotPresenceProps {
   /** The queue that gets the tasks: a standard queue, because IoT rules cannot send to a FIFO queue. */
   readonly queue: Queue;
-  /** Whether the queue has groups. */
   readonly groups: boolean;
 }
 

@@ -15,9 +15,7 @@ const BOTH = { enforceSSL: true, encryption: QueueEncryption.SQS_MANAGED } as co
 
 export interface TaskIngestProps {
   readonly settings: ResolvedIngestSettings;
-  /** Whether the queue has groups. */
   readonly groups: boolean;
-  /** Removal policy of the queues. */
   readonly removalPolicy: RemovalPolicy;
 }
 
@@ -31,7 +29,6 @@ export interface TaskIngestProps {
 export class TaskIngest extends Construct implements IQueueIntake {
   /** The ingest queue. Any service that can send to an SQS queue can be a producer; see `docs/how-to/producers.md`. */
   readonly queue: Queue;
-  /** The dead-letter queue. Only {@link queue} may use it. */
   readonly deadLetters: Queue;
   /** The rule that creates a task for each device that connects, if there is one. */
   readonly iotPresence?: IotPresence;
@@ -87,7 +84,6 @@ export class TaskIngest extends Construct implements IQueueIntake {
     }
   }
 
-  /** Lets a principal send tasks to the queue, and nothing else. */
   grantSend(grantee: IGrantable): Grant {
     return Grant.addToPrincipal({
       grantee,

@@ -60,7 +60,6 @@ function secretParameters(url: string): string[] {
   return names.filter((name) => /(key|token|secret|password|signature)$|^(sig|code|auth)$/i.test(name));
 }
 
-/** The problems of a network. */
 export function networkProblems(network: NetworkSettings): Problem[] {
   if (network.vpc !== undefined) return [];
   return problemIf(
@@ -71,7 +70,6 @@ export function networkProblems(network: NetworkSettings): Problem[] {
   );
 }
 
-/** See `TaskRunner.http`. */
 export class HttpRunner implements ITaskRunner {
   constructor(private readonly props: HttpRunnerProps) {}
 

@@ -6,7 +6,6 @@ import type { ITaskRunner, RunnerBinding } from './binding';
 /** Lambda's default timeout. */
 const DEFAULT_TIMEOUT_MS = 3_000;
 
-/** See `TaskRunner.lambda`. */
 export class LambdaRunner implements ITaskRunner {
   constructor(private readonly fn: IFunction) {}
 

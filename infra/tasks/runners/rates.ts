@@ -24,7 +24,6 @@ export function totalOf(rates: SimulatedRates): number {
   return Object.values(rates).reduce((sum, rate) => sum + rate, 0);
 }
 
-/** The problems of rates. */
 export function ratesProblems(rates: SimulatedRates): Problem[] {
   const problems = Object.entries(rates)
     .filter(([, rate]) => !(rate >= 0 && rate <= 1))

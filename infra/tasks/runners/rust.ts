@@ -31,7 +31,6 @@ export interface RustRunnerProps extends NetworkSettings {
   readonly cargoLambdaArgs?: string[];
 }
 
-/** See `TaskRunner.rust`. */
 export class RustRunner implements ITaskRunner {
   constructor(private readonly props: RustRunnerProps) {}
 

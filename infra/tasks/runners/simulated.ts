@@ -25,7 +25,6 @@ export interface SimulatedRunnerProps {
   readonly rates?: SimulatedRates;
 }
 
-/** See `TaskRunner.simulated`. */
 export class SimulatedRunner implements ITaskRunner {
   private readonly capacity: number;
   private readonly duration: Duration;

@@ -183,11 +183,8 @@ export const ADMISSION = {
 /** Maximum number of tasks that admission holds, by preference. */
 export const MOST_HELD = { complete: 120_000, fresh: 10_000 } as const;
 
-/** `T` with every property required, except those of `K`. */
-type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
-
 /** All settings of an ingest queue, with the defaults filled in. */
-export type ResolvedIngestSettings = RequiredExcept<
+export type ResolvedIngestSettings = setting.RequiredExcept<
   Omit<IngestSettings, 'admission'>,
   'maxConcurrency' | 'reservedConcurrency' | 'provisionedPollers'
 > & { readonly admission?: Required<AdmissionSettings> };

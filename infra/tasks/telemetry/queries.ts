@@ -11,7 +11,6 @@ const ran = fieldsOf(run);
 const failed = fieldsOf(notInserted);
 const woke = fieldsOf(wakeUp, sweep, turn);
 
-/** The saved queries of a task queue. */
 export const TASK_QUERIES = {
   'task-story': storyQuery(ALL, 'task', 'its id', {
     id: story.task_id,
@@ -86,7 +85,6 @@ export const TASK_QUERIES = {
   },
 } as const satisfies Readonly<Record<string, SavedQuery>>;
 
-/** Further saved queries of a queue with groups. */
 export const GROUP_QUERIES = {
   'busiest-groups': {
     name: 'busiest groups',
