@@ -1,13 +1,11 @@
-import { App, Stack } from 'aws-cdk-lib';
+import { Stack } from 'aws-cdk-lib';
 import { AGENT_METRICS } from '../../infra/contract/agent-metrics';
 import { TASK_METRICS } from '../../infra/contract/task-metrics';
 import { ENVIRONMENTS } from '../../infra/environments/list';
 import { chooseEnvironments } from '../../infra/environments/rules';
-import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
-import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { LifoQueue } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
-import { environment, newApp, Synthesized } from './synthesis';
+import { bothStacks, environment, newApp, Synthesized } from './synthesis';
 
 const DASHBOARD = 'AWS::CloudWatch::Dashboard';
 
@@ -91,9 +89,8 @@ test('an environment has dashboards unless it says otherwise, and personal stack
   const [personal] = chooseEnvironments('dev', ENVIRONMENTS, 'alice');
   const without = { ...environment('dev'), dashboards: false };
   const dashboards = [environment('dev'), without, personal ?? without].map((each) => {
-    const app = new App();
-    const stacks = [LifoQueueStack, AgentQueueStack].map((Kind) => new Kind(app, { environment: each }));
-    return stacks.map((stack) => new Synthesized(stack)).map((stack) => stack.all(DASHBOARD).length);
+    const stacks = bothStacks(each).map((stack) => new Synthesized(stack));
+    return stacks.map((stack) => stack.all(DASHBOARD).length);
   });
   expect(dashboards).toEqual([
     [1, 1],

@@ -7,6 +7,7 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { ITaskRunner } from '../../infra/tasks/runners/binding';
+import type { HttpRunnerProps } from '../../infra/tasks/runners/http';
 import { HttpAuth, RESERVED_HEADERS } from '../../infra/tasks/runners/http-auth';
 import type { SimulatedRates } from '../../infra/tasks/runners/rates';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
@@ -20,8 +21,12 @@ function rejected(runner: ITaskRunner): string[] {
   return runner._problems(SETTINGS).map(({ setting }) => setting);
 }
 
-function variables(synthesized: Synthesized) {
-  return synthesized.fn('process-tasks').Environment.Variables;
+function described(synthesized: Synthesized) {
+  return JSON.parse(synthesized.readable(synthesized.fn('process-tasks').Environment.Variables.TASK_RUNNER));
+}
+
+function http(props: Partial<HttpRunnerProps> = {}): ITaskRunner {
+  return TaskRunner.http({ url: URL_OF_TASKS, ...props });
 }
 
 /** Statements that the runner adds to the policy of process-tasks. */
@@ -40,10 +45,10 @@ function userFunction(stack: Stack, timeout?: Duration): LambdaFunction {
 
 describe('simulated', () => {
   test('says which runs do not succeed, where there are any', () => {
-    const described = (rates: SimulatedRates) =>
-      JSON.parse(variables(Synthesized.queue({ runner: TaskRunner.simulated({ rates }) })).TASK_RUNNER);
-    expect(described({ failure: 0.1, busy: undefined })).toMatchObject({ rates: { failure: 0.1 } });
-    expect(described({ failure: 0, retry: 0 })).not.toHaveProperty('rates');
+    const of = (rates: SimulatedRates) =>
+      described(Synthesized.queue({ runner: TaskRunner.simulated({ rates }) }));
+    expect(of({ failure: 0.1, busy: undefined })).toMatchObject({ rates: { failure: 0.1 } });
+    expect(of({ failure: 0, retry: 0 })).not.toHaveProperty('rates');
   });
 
   test('rejects rates that are not shares', () => {
@@ -56,11 +61,7 @@ describe('simulated', () => {
   test('says how many at once and for how long', () => {
     const runner = TaskRunner.simulated({ capacity: 7, duration: Duration.millis(20) });
     const synthesized = Synthesized.queue({ runner });
-    expect(JSON.parse(variables(synthesized).TASK_RUNNER)).toEqual({
-      kind: 'simulated',
-      capacity: 7,
-      durationMs: 20,
-    });
+    expect(described(synthesized)).toEqual({ kind: 'simulated', capacity: 7, durationMs: 20 });
     expect(addedStatements(synthesized)).toEqual([]);
   });
 
@@ -76,8 +77,7 @@ describe('lambda', () => {
     expect(addedStatements(synthesized)).toEqual([
       { effect: 'Allow', actions: ['lambda:InvokeFunction'], resources: ['work.Arn'] },
     ]);
-    const description = JSON.parse(synthesized.readable(variables(synthesized).TASK_RUNNER));
-    expect(description).toEqual({ kind: 'lambda', functionArn: 'work.Arn' });
+    expect(described(synthesized)).toEqual({ kind: 'lambda', functionArn: 'work.Arn' });
   });
 
   test('takes an alias', () => {
@@ -103,24 +103,23 @@ describe('lambda', () => {
 
 describe('http', () => {
   test('needs no permission by itself', () => {
-    const synthesized = Synthesized.queue({ runner: TaskRunner.http({ url: URL_OF_TASKS }) });
-    expect(JSON.parse(variables(synthesized).TASK_RUNNER)).toEqual({ kind: 'http', url: URL_OF_TASKS });
+    const synthesized = Synthesized.queue({ runner: http() });
+    expect(described(synthesized)).toEqual({ kind: 'http', url: URL_OF_TASKS });
     expect(addedStatements(synthesized)).toEqual([]);
     expect(synthesized.fn('process-tasks').VpcConfig).toBeUndefined();
   });
 
   test('takes an address that is only known at deployment', () => {
     const synthesized = Synthesized.of((stack) => ({
-      runner: TaskRunner.http({ url: `${new HttpApi(stack, 'api').apiEndpoint}/run` }),
+      runner: http({ url: `${new HttpApi(stack, 'api').apiEndpoint}/run` }),
     }));
-    const { url } = JSON.parse(synthesized.readable(variables(synthesized).TASK_RUNNER));
-    expect(url).toBe('api.ApiEndpoint/run');
+    expect(described(synthesized).url).toBe('api.ApiEndpoint/run');
   });
 
   test.each(['http://localhost:8080/run', 'http://127.0.0.1/run', 'http://[::1]:9000', URL_OF_TASKS])(
     'accepts %s',
     (url) => {
-      expect(rejected(TaskRunner.http({ url }))).toEqual([]);
+      expect(rejected(http({ url }))).toEqual([]);
     },
   );
 
@@ -133,7 +132,7 @@ describe('http', () => {
     ['https://tasks.example.com/a b', /must percent-encode/],
     ['https://user:secret@tasks.example.com', /show the credentials in the address/],
   ])('rejects "%s"', (url, rule) => {
-    const [problem, ...others] = TaskRunner.http({ url })._problems(SETTINGS);
+    const [problem, ...others] = http({ url })._problems(SETTINGS);
     expect(others).toEqual([]);
     expect(problem).toMatchObject({ setting: 'runner.url', rule: expect.stringMatching(rule) });
   });
@@ -142,7 +141,7 @@ describe('http', () => {
     const synthesized = Synthesized.of((stack) => {
       const vpc = new Vpc(stack, 'vpc', { natGateways: 1 });
       const securityGroups = [new SecurityGroup(stack, 'group', { vpc })];
-      return { runner: TaskRunner.http({ url: URL_OF_TASKS, vpc, securityGroups }) };
+      return { runner: http({ vpc, securityGroups }) };
     });
     const { SecurityGroupIds, SubnetIds } = synthesized.fn('process-tasks').VpcConfig;
     expect(SecurityGroupIds.map((id: unknown) => synthesized.readable(id))).toEqual(['group.GroupId']);
@@ -173,24 +172,19 @@ describe('http', () => {
   test('rejects security groups without a VPC', () => {
     const stack = new Stack(newApp(), 'test');
     const group = SecurityGroup.fromSecurityGroupId(stack, 'group', 'sg-12345678');
-    expect(rejected(TaskRunner.http({ url: URL_OF_TASKS, securityGroups: [group] }))).toEqual([
-      'runner.securityGroups',
-    ]);
+    expect(rejected(http({ securityGroups: [group] }))).toEqual(['runner.securityGroups']);
   });
 });
 
 describe('http with a secret header', () => {
   test('may read that secret and no other', () => {
     const synthesized = Synthesized.of((stack) => ({
-      runner: TaskRunner.http({
-        url: URL_OF_TASKS,
-        auth: HttpAuth.header({ secret: new Secret(stack, 'token') }),
-      }),
+      runner: http({ auth: HttpAuth.header({ secret: new Secret(stack, 'token') }) }),
     }));
     expect(addedStatements(synthesized)).toEqual([
       { effect: 'Allow', actions: ['secretsmanager:GetSecretValue'], resources: ['token'] },
     ]);
-    expect(JSON.parse(synthesized.readable(variables(synthesized).TASK_RUNNER)).auth).toEqual({
+    expect(described(synthesized).auth).toEqual({
       kind: 'header',
       name: 'Authorization',
       secretArn: 'token',
@@ -198,15 +192,10 @@ describe('http with a secret header', () => {
   });
 
   test('finds a secret that is imported by name', () => {
-    const synthesized = Synthesized.of((stack) => ({
-      runner: TaskRunner.http({
-        url: URL_OF_TASKS,
-        auth: HttpAuth.header({
-          name: 'X-Api-Key',
-          secret: Secret.fromSecretNameV2(stack, 'token', 'quotes/key'),
-        }),
-      }),
-    }));
+    const synthesized = Synthesized.of((stack) => {
+      const secret = Secret.fromSecretNameV2(stack, 'token', 'quotes/key');
+      return { runner: http({ auth: HttpAuth.header({ name: 'X-Api-Key', secret }) }) };
+    });
     const [{ resources } = { resources: [] }] = addedStatements(synthesized);
     expect(resources).toEqual([expect.stringMatching(/:secret:quotes\/key-\?\?\?\?\?\?$/)]);
   });
@@ -214,7 +203,7 @@ describe('http with a secret header', () => {
   test('may decrypt with the key of the secret, through Secrets Manager only', () => {
     const synthesized = Synthesized.of((stack) => {
       const secret = new Secret(stack, 'token', { encryptionKey: new Key(stack, 'key') });
-      return { runner: TaskRunner.http({ url: URL_OF_TASKS, auth: HttpAuth.header({ secret }) }) };
+      return { runner: http({ auth: HttpAuth.header({ secret }) }) };
     });
     expect(addedStatements(synthesized)[1]).toMatchObject({
       actions: ['kms:Decrypt'],
@@ -228,7 +217,7 @@ describe('http with a secret header', () => {
     (name) => {
       const stack = new Stack(newApp(), 'test');
       const auth = HttpAuth.header({ name, secret: new Secret(stack, 'token') });
-      expect(rejected(TaskRunner.http({ url: URL_OF_TASKS, auth }))).toEqual(['runner.auth.name']);
+      expect(rejected(http({ auth }))).toEqual(['runner.auth.name']);
     },
   );
 });
@@ -254,11 +243,11 @@ describe('http with SigV4', () => {
 
   test('may do what the caller says, and signs for the stack’s region', () => {
     const auth = HttpAuth.sigV4({ service: 'execute-api', actions: ['execute-api:Invoke'], resources });
-    const synthesized = Synthesized.queue({ runner: TaskRunner.http({ url: URL_OF_TASKS, auth }) });
+    const synthesized = Synthesized.queue({ runner: http({ auth }) });
     expect(addedStatements(synthesized)).toEqual([
       { effect: 'Allow', actions: ['execute-api:Invoke'], resources },
     ]);
-    expect(JSON.parse(synthesized.readable(variables(synthesized).TASK_RUNNER)).auth).toEqual({
+    expect(described(synthesized).auth).toEqual({
       kind: 'sigv4',
       service: 'execute-api',
       region: 'AWS::Region',
@@ -272,21 +261,18 @@ describe('http with SigV4', () => {
       actions: ['lambda:InvokeFunctionUrl'],
       resources,
     });
-    const synthesized = Synthesized.queue({ runner: TaskRunner.http({ url: URL_OF_TASKS, auth }) });
-    expect(JSON.parse(variables(synthesized).TASK_RUNNER).auth.region).toBe('eu-west-1');
+    const synthesized = Synthesized.queue({ runner: http({ auth }) });
+    expect(described(synthesized).auth.region).toBe('eu-west-1');
   });
 
   test('rejects what could not sign or call', () => {
     const wrong = HttpAuth.sigV4({ service: 'Execute API', actions: [], resources });
-    expect(rejected(TaskRunner.http({ url: URL_OF_TASKS, auth: wrong }))).toEqual([
-      'runner.auth.service',
-      'runner.auth.actions',
-    ]);
+    expect(rejected(http({ auth: wrong }))).toEqual(['runner.auth.service', 'runner.auth.actions']);
   });
 });
 
 test('warns of a key in the query of an address', () => {
-  const warnings = (url: string) => Synthesized.queue({ runner: TaskRunner.http({ url }) }).warnings();
+  const warnings = (url: string) => Synthesized.queue({ runner: http({ url }) }).warnings();
   const [first, second, ...others] = warnings(`${URL_OF_TASKS}?region=eu&api_key=1&code=2&tokenize=no`);
   expect(first).toMatch(/query parameter "api_key" .* HttpAuth.header/);
   expect(second).toMatch(/query parameter "code"/);
