@@ -82,14 +82,13 @@ use serde_json::{Value, json};
 
 pub use self::builder::Builder;
 pub use self::census::Census;
-use self::clock::pause;
-use self::fault::lock;
 pub use self::fault::{FaultKind, Rates};
 pub use self::ingest::IngestProcess;
-use self::process::{Function, Life, Process};
+use self::process::{Function, Life};
 pub use self::script::{Deed, Script};
 pub use self::settings::CloudSettings;
-use self::world::World;
+use self::world::{Actor, World};
+use crate::sync::{lock, pause};
 
 /// Virtual time at which every run begins: 2027-01-15T08:00:00Z.
 pub const BEGIN: Millis = Millis(1_800_000_000_000);
@@ -120,7 +119,7 @@ pub struct Report {
 
 pub struct Cloud {
     world: Arc<World>,
-    operator: Arc<Process>,
+    operator: Actor,
 }
 
 impl Cloud {
@@ -136,18 +135,18 @@ impl Cloud {
     /// Invokes `create-tasks` once with these descriptions, with faults. `None` if the process
     /// died.
     pub async fn invoke_create(&self, specs: &[Value]) -> Option<CreateReport> {
-        let process = Arc::new(Process::start(&self.world, Function::CreateTasks));
-        let creator = self.creator(&process);
+        let by = Actor::start(&self.world, Function::CreateTasks);
+        let creator = self.creator(&by);
         let report = tokio::select! {
             biased;
-            () = process.died() => None,
+            () = by.process.died() => None,
             report = creator.create(specs) => Some(report),
         };
-        process.end(Life::Returned);
+        by.process.end(Life::Returned);
         report
     }
 
-    fn creator(&self, process: &Arc<Process>) -> Creator {
+    fn creator(&self, by: &Actor) -> Creator {
         let settings = CreateSettings {
             default_ttl: self.world.settings.process.default_ttl,
             max_ttl: Duration::from_secs(86_400),
@@ -158,33 +157,33 @@ impl Cloud {
             },
             groups: self.world.settings.process.groups.is_some(),
         };
-        let store = self.world.backend.store(&self.world, process);
-        Creator::new(store, Arc::new(process.clock), settings)
+        let store = self.world.backend.store(by);
+        Creator::new(store, Arc::new(by.process.clock), settings)
     }
 
     /// Writes a task like a direct writer, without validation or conditions.
     pub fn put(&self, id: &TaskId, record: Record) {
-        let world = &self.world;
-        table::put(world, &self.operator, id, Some(&record));
+        let Actor { world, process } = &self.operator;
+        table::put(world, process, id, Some(&record));
     }
 
     /// Writes tasks like a direct writer, in one batch, and repeats unprocessed ones. Returns
     /// whether all were written.
     pub async fn put_batch(&self, tasks: &[(TaskId, Record)]) -> bool {
-        let process = Arc::new(Process::start(&self.world, Function::CreateTasks));
+        let by = Actor::start(&self.world, Function::CreateTasks);
         let backend = &self.world.backend;
         let written = tokio::select! {
             biased;
-            () = process.died() => false,
-            written = backend.put_batch(&self.world, &process, tasks) => written,
+            () = by.process.died() => false,
+            written = backend.put_batch(&by, tasks) => written,
         };
-        process.end(Life::Returned);
+        by.process.end(Life::Returned);
         written
     }
 
     /// An operator's store, without faults or latency. The ledger checks its calls too.
     pub fn operator(&self) -> Arc<dyn QueueStore> {
-        self.world.backend.store(&self.world, &self.operator)
+        self.world.backend.store(&self.operator)
     }
 
     /// Publishes on ProcessTasksTopic, as an operator would.
@@ -194,8 +193,8 @@ impl Cloud {
             event: "operator".to_owned(),
             trace: None,
         };
-        let world = &self.world;
-        topic::send(world, &self.operator, Function::ProcessTasks, &notification);
+        let Actor { world, process } = &self.operator;
+        topic::send(world, process, Function::ProcessTasks, &notification);
     }
 
     /// Injects the fault `kind` into the `nth` call of `operation` from now on; 1 is the next call.
@@ -269,10 +268,8 @@ impl Cloud {
         census.seconds = now.since(BEGIN).as_secs();
         for end in ledger.ends() {
             census.tasks += 1;
-            *census
-                .ends
-                .entry(end.unwrap_or("none").to_owned())
-                .or_default() += 1;
+            let end = end.unwrap_or("none").to_owned();
+            *census.ends.entry(end).or_default() += 1;
         }
         Report {
             violations: ledger.violations().to_vec(),

@@ -25,7 +25,7 @@ mod tests;
 pub mod timed_store;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
@@ -43,6 +43,7 @@ use self::partitions::Partitions;
 pub use self::request::Key;
 use crate::agents::embedded::Embedded;
 use crate::protocol::{self, Response};
+use crate::sync::{lock, pause};
 
 /// Latency of requests, in addition to the time of the embedded database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,9 +74,7 @@ pub struct Conflicts {
 }
 
 struct Shared {
-    latency: Latency,
-    /// Percentage of conflicts in which the earlier transaction is rejected too.
-    both_rejected: u8,
+    model: Model,
     chance: Mutex<fastrand::Rng>,
     held: Arc<Held>,
     partitions: Option<Mutex<Partitions>>,
@@ -109,8 +108,7 @@ impl Conflicts {
     pub fn of(model: Model) -> Self {
         Self {
             shared: Arc::new(Shared {
-                latency: model.latency,
-                both_rejected: model.both_rejected,
+                model,
                 chance: Mutex::new(fastrand::Rng::with_seed(model.seed)),
                 held: Arc::default(),
                 partitions: model.write_limit.map(Partitions::new).map(Mutex::new),
@@ -139,7 +137,7 @@ impl Conflicts {
         work: impl Future<Output = T>,
     ) -> Result<T, Rejected> {
         let access = Access::of(operation);
-        let latency = &self.shared.latency;
+        let latency = &self.shared.model.latency;
         let half = match access {
             Access::Transaction => latency.transaction / 2,
             Access::Write | Access::Batch | Access::Read => latency.plain / 2,
@@ -155,7 +153,8 @@ impl Conflicts {
             pause(half).await;
             return Err(Rejected::Throttled(at_limit));
         }
-        let both_rejected = || lock(&self.shared.chance).u8(0..100) < self.shared.both_rejected;
+        let share = self.shared.model.both_rejected;
+        let both_rejected = || lock(&self.shared.chance).u8(0..100) < share;
         let held = match self.shared.held.take(access, keys, both_rejected) {
             Ok(held) => held,
             Err(overlaps) => {
@@ -179,10 +178,6 @@ impl Conflicts {
     fn figures(&self) -> MutexGuard<'_, Figures> {
         lock(&self.shared.figures)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The connector between the SDK and the database.
@@ -232,13 +227,6 @@ impl Connector {
         }
         *response.body_mut() = SdkBody::from(whole);
         Ok(response)
-    }
-}
-
-async fn pause(duration: Duration) {
-    // A sleep of zero would still yield to other tasks.
-    if !duration.is_zero() {
-        tokio::time::sleep(duration).await;
     }
 }
 

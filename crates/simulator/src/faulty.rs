@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use lifo_queue::store::{QueueStore, StoreError};
 use lifo_queue::task::NewTask;
 
-use crate::layered::tasks::{About, Layer};
-use crate::layered::{Call, Layered};
+use crate::layered::Layered;
+use crate::layered::tasks::{About, Layer, TaskCall};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -59,47 +59,36 @@ impl FaultyStore {
         inner: Arc<dyn QueueStore>,
         script: impl Fn(&NewTask) -> Fault + Send + Sync + 'static,
     ) -> Self {
-        Self(Faults {
-            inner,
-            script: Box::new(|_| Fault::None),
-            inserts: Box::new(script),
-        })
+        let mut store = Self::new(inner, |_| Fault::None);
+        store.0.inserts = Box::new(script);
+        store
     }
 }
 
 #[async_trait]
 impl Layer for Faults {
-    async fn around<T: Any + Send>(
-        &self,
-        call: Call<About<'_>, dyn QueueStore, T>,
-    ) -> Result<T, StoreError> {
+    async fn around<T: Any + Send>(&self, call: TaskCall<'_, T>) -> Result<T, StoreError> {
         let operation = call.operation;
         let fault = match (call.about, (self.script)(operation)) {
             (About::Insert(task), Fault::None) => (self.inserts)(task),
             (_, fault) => fault,
         };
-        let unanswered = || StoreError::Unanswered {
-            operation,
-            source: "scripted".into(),
-        };
-        let rejected = |code: &str| StoreError::Rejected {
-            operation,
-            code: code.to_owned(),
-            source: "scripted".into(),
-        };
-        match fault {
-            Fault::None => call.on(self.inner.clone()).await,
-            Fault::LostRequest => Err(unanswered()),
+        let source = "scripted".into();
+        let code = match fault {
+            Fault::None => return call.on(self.inner.clone()).await,
+            Fault::LostRequest => return Err(StoreError::Unanswered { operation, source }),
             Fault::LostAck => {
                 call.on(self.inner.clone()).await?;
-                Err(unanswered())
+                return Err(StoreError::Unanswered { operation, source });
             }
-            Fault::Throttled => Err(StoreError::Throttled {
-                operation,
-                source: "scripted".into(),
-            }),
-            Fault::Denied => Err(rejected("AccessDeniedException")),
-            Fault::Invalid => Err(rejected("ValidationException")),
-        }
+            Fault::Throttled => return Err(StoreError::Throttled { operation, source }),
+            Fault::Denied => "AccessDeniedException",
+            Fault::Invalid => "ValidationException",
+        };
+        Err(StoreError::Rejected {
+            operation,
+            code: code.to_owned(),
+            source,
+        })
     }
 }

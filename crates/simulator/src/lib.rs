@@ -15,6 +15,8 @@
 //! | [`protocol`] | SDK connectors that respond to requests with a function |
 //! | [`scripted`] | the real client over an embedded DynamoDB, with scripted failures |
 //! | [`seeds`] | the seeds of a test with random inputs |
+//! | [`sync`] | locks and pauses |
+//! | [`texts`] | assertions on texts |
 //! | [`topics`] | topics that record what was published, and can be made to fail |
 
 pub mod admission;
@@ -28,5 +30,7 @@ pub mod layered;
 pub mod protocol;
 pub mod scripted;
 pub mod seeds;
+pub mod sync;
+pub mod texts;
 pub mod topics;
 pub mod units;

@@ -1,10 +1,12 @@
 //! Topics that record what was published, and can be made to fail.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use lifo_queue::notify::{Notification, Notifier, NotifyError};
+
+use crate::sync::lock;
 
 #[derive(Debug, Default)]
 pub struct Topics {
@@ -15,17 +17,11 @@ pub struct Topics {
 
 impl Topics {
     pub fn process_tasks(&self) -> Vec<Notification> {
-        self.process_tasks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.process_tasks).clone()
     }
 
     pub fn trigger(&self) -> Vec<Notification> {
-        self.trigger
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.trigger).clone()
     }
 
     /// Lets all later publishes fail (true) or succeed (false).
@@ -39,16 +35,12 @@ impl Topics {
         notification: &Notification,
     ) -> Result<(), NotifyError> {
         if self.broken.load(Ordering::SeqCst) {
-            let source = "the topic is broken".into();
             return Err(NotifyError {
                 topic: "a local topic".to_owned(),
-                source,
+                source: "the topic is broken".into(),
             });
         }
-        topic
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(notification.clone());
+        lock(topic).push(notification.clone());
         Ok(())
     }
 }

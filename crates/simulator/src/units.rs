@@ -24,6 +24,8 @@ use crate::topics::Topics;
 const NOW: Millis = Millis(1_800_000_000_000);
 const DAY: Duration = Duration::from_secs(86_400);
 
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
 /// Write units of each transition of a task, in the table and in the index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransitionUnits {
@@ -72,9 +74,7 @@ fn task(n: usize, payload: usize) -> NewTask {
 }
 
 /// Moves a task with a payload of this size, in bytes, through each of its transitions.
-pub async fn of_transitions(
-    payload: usize,
-) -> Result<TransitionUnits, Box<dyn std::error::Error + Send + Sync>> {
+pub async fn of_transitions(payload: usize) -> Result<TransitionUnits, Failure> {
     let metered = Metered::start()?;
     let new = task(0, payload);
     metered.store.insert(&new).await?;
@@ -152,10 +152,7 @@ impl TaskRunner for Sleeps {
 
 /// Runs one turn with the default settings, `slots` tasks at once, over a backlog that it does not
 /// drain.
-pub async fn of_a_turn(
-    slots: u16,
-    run: Duration,
-) -> Result<Turn, Box<dyn std::error::Error + Send + Sync>> {
+pub async fn of_a_turn(slots: u16, run: Duration) -> Result<Turn, Failure> {
     let metered = Metered::start()?;
     let settings = ProcessSettings {
         slots,

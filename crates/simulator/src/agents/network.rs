@@ -5,12 +5,14 @@
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent_queue::transaction::Key;
 use fastrand::Rng;
 use tokio::sync::{RwLock, RwLockWriteGuard};
+
+use crate::sync::lock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
@@ -39,13 +41,7 @@ impl Fault {
     ];
 
     /// The faults that are drawn at random. Conflicts result from concurrent transactions.
-    const DRAWN: [Self; 5] = [
-        Self::Throttled,
-        Self::Unavailable,
-        Self::LostRequest,
-        Self::LostResponse,
-        Self::LateRequest,
-    ];
+    const DRAWN: &[Self] = Self::ALL.split_at(5).0;
 }
 
 /// Time for which a client waits for a response.
@@ -90,13 +86,13 @@ impl Network {
     /// A network without latency or faults.
     pub fn direct() -> Arc<Self> {
         let network = Self::new(0, 0);
-        network.lock().direct = true;
+        lock(&network.state).direct = true;
         network
     }
 
     /// Stops all faults from now on, except for conflicts.
     pub fn heal(&self) {
-        self.lock().rate = 0;
+        lock(&self.state).rate = 0;
     }
 
     /// Stops the database until the returned guard is dropped. Requests that reach it wait.
@@ -106,13 +102,13 @@ impl Network {
 
     /// The number of exchanges with each fault, and the number of all exchanges.
     pub fn figures(&self) -> (BTreeMap<Fault, u64>, u64) {
-        let state = self.lock();
+        let state = lock(&self.state);
         (state.faults.clone(), state.exchanges)
     }
 
     /// All exchanges, in order. The same seed gives the same trace.
     pub fn trace(&self) -> Vec<String> {
-        self.lock().trace.clone()
+        lock(&self.state).trace.clone()
     }
 
     /// Sends a request that changes these items, if any, and waits for its response.
@@ -125,7 +121,7 @@ impl Network {
         items: Vec<Key>,
         apply: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Fault> {
-        if self.lock().direct {
+        if lock(&self.state).direct {
             return Ok(apply());
         }
         let (fault, pauses) = self.draw(&what, !items.is_empty());
@@ -159,7 +155,7 @@ impl Network {
     /// Draws the fault of an exchange and four durations: request, execution, response, and the delay
     /// of a late request.
     fn draw(&self, what: &str, writes: bool) -> (Option<Fault>, [Duration; 4]) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.exchanges += 1;
         let befalls = state.rng.u32(0..1_000) < state.rate;
         let drawn = Fault::DRAWN[state.rng.usize(0..Fault::DRAWN.len())];
@@ -187,7 +183,7 @@ impl Network {
         apply: impl FnOnce() -> T,
     ) -> Result<T, Fault> {
         {
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             if items.iter().any(|item| state.under_way.contains(item)) {
                 *state.faults.entry(Fault::Conflict).or_default() += 1;
                 state.trace.push(format!("{what}: conflict"));
@@ -202,14 +198,10 @@ impl Network {
             let _may_change = self.still.read().await;
             apply()
         };
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         for item in &items {
             state.under_way.remove(item);
         }
         Ok(done)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

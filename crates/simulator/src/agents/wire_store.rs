@@ -4,13 +4,13 @@ use std::any::Any;
 use std::sync::Arc;
 
 use agent_queue::store::memory::MemoryStore;
-use agent_queue::store::{AgentStore, Committed, StoreError};
+use agent_queue::store::{Committed, StoreError};
 use async_trait::async_trait;
 use futures::FutureExt;
 
 use super::network::{Fault, Network};
-use crate::layered::agents::{About, Layer};
-use crate::layered::{self, Call, Layered};
+use crate::layered::agents::{About, AgentCall, Layer};
+use crate::layered::{self, Layered};
 
 /// A store that makes each call through an exchange over the network.
 pub type WireStore = Layered<Wire>;
@@ -29,10 +29,7 @@ impl WireStore {
 
 #[async_trait]
 impl Layer for Wire {
-    async fn around<T: Any + Send>(
-        &self,
-        call: Call<About<'_>, dyn AgentStore, T>,
-    ) -> Result<T, StoreError> {
+    async fn around<T: Any + Send>(&self, call: AgentCall<'_, T>) -> Result<T, StoreError> {
         let operation = call.operation;
         let items = match call.about {
             // A batch takes part in no conflict.

@@ -4,24 +4,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lifo_queue::notify::WakeReason;
+use lifo_queue::process::ProcessSettings;
 use lifo_queue::task::Task;
 use lifo_queue::time::TokioClock;
 
 use super::chance::Chance;
-use super::clock::pause;
 use super::embedded::Embedded;
 use super::fault::Rates;
 use super::functions::Deployed;
 use super::invocation::Event;
 use super::memory::InMemory;
 use super::platform;
-use super::process::{Function, Process};
+use super::process::Function;
 use super::script::{Deed, Script};
 use super::settings::CloudSettings;
 use super::stream;
-use super::world::{Backend, World};
+use super::world::{Actor, Backend, World};
 use super::{BEGIN, Cloud, expiry, watch};
 use crate::dynamodb::NotStarted;
+use crate::sync::pause;
 
 pub struct Builder {
     seed: u64,
@@ -48,6 +49,13 @@ impl Builder {
     #[must_use]
     pub fn settings(mut self, settings: CloudSettings) -> Self {
         self.settings = settings;
+        self
+    }
+
+    /// Sets the settings of `process-tasks`.
+    #[must_use]
+    pub fn process(mut self, process: ProcessSettings) -> Self {
+        self.settings.process = process;
         self
     }
 
@@ -86,7 +94,7 @@ impl Builder {
             self.backend,
             self.script,
         );
-        let operator = Arc::new(Process::start(&world, Function::Operator));
+        let operator = Actor::start(&world, Function::Operator);
         stream::start(&world);
         expiry::start(&world);
         watch::start(&world);

@@ -6,7 +6,8 @@ use std::time::Duration;
 use lifo_queue::time::Millis;
 
 use super::census::Census;
-use super::fault::{FaultKind, Rates, lock};
+use super::fault::{FaultKind, Rates};
+use crate::sync::lock;
 
 pub(crate) struct Chance {
     rng: Mutex<fastrand::Rng>,

@@ -1,7 +1,5 @@
 //! Clocks with a fixed error.
 
-use std::time::Duration;
-
 use lifo_queue::time::{Clock, Millis, TokioClock};
 
 /// A clock that runs ahead of the cloud's own, or behind it.
@@ -22,12 +20,5 @@ impl SkewedClock {
 impl Clock for SkewedClock {
     fn now(&self) -> Millis {
         Millis(self.base.now().0.saturating_add(self.ahead_ms))
-    }
-}
-
-/// Sleeps in virtual time. A zero duration returns without yielding.
-pub(crate) async fn pause(duration: Duration) {
-    if !duration.is_zero() {
-        tokio::time::sleep(duration).await;
     }
 }

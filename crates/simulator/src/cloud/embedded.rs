@@ -23,12 +23,11 @@ use serde_json::{Value, json};
 
 use self::connector::Connector;
 use super::clock::SkewedClock;
-use super::fault::lock;
-use super::process::Process;
 use super::process_store::{Access, ProcessStore};
-use super::world::{Backend, World};
+use super::world::{Actor, Backend};
 use crate::dynamodb::{NotStarted, TABLE, dispatch};
 use crate::protocol;
+use crate::sync::lock;
 
 /// The table and its index, each in its own database, because the index lags.
 pub(crate) struct Embedded {
@@ -65,13 +64,12 @@ impl Embedded {
         })
     }
 
-    fn client(&self, world: &Arc<World>, process: &Arc<Process>) -> Client {
+    fn client(&self, by: &Actor) -> Client {
         let connector = Connector {
-            world: world.clone(),
-            process: process.clone(),
+            by: by.clone(),
             databases: self.databases.clone(),
         };
-        client(connector, process.clock)
+        client(connector, by.process.clock)
     }
 
     fn read(&self, id: &str) -> Option<Value> {
@@ -100,23 +98,17 @@ fn put(database: &Database, id: &TaskId, record: Option<&Record>) {
 
 #[async_trait]
 impl Backend for Embedded {
-    fn store(&self, world: &Arc<World>, process: &Arc<Process>) -> Arc<dyn QueueStore> {
-        let store = DynamoStore::new(self.client(world, process), TABLE);
+    fn store(&self, by: &Actor) -> Arc<dyn QueueStore> {
+        let store = DynamoStore::new(self.client(by), TABLE);
         let access = Access::Client(Arc::new(store));
-        Arc::new(ProcessStore::new(world, process, access))
+        Arc::new(ProcessStore::new(by, access))
     }
 
-    async fn put_batch(
-        &self,
-        world: &Arc<World>,
-        process: &Arc<Process>,
-        tasks: &[(TaskId, Record)],
-    ) -> bool {
-        let request = tasks
-            .iter()
-            .map(|(id, record)| item::put_request(id, record));
+    async fn put_batch(&self, by: &Actor, tasks: &[(TaskId, Record)]) -> bool {
+        let request = tasks.iter();
+        let request = request.map(|(id, record)| item::put_request(id, record));
         let mut left = Some(HashMap::from([(TABLE.to_owned(), request.collect())]));
-        let client = self.client(world, process);
+        let client = self.client(by);
         for _ in 0..5 {
             let batch = client.batch_write_item().set_request_items(left.clone());
             if let Ok(response) = batch.send().await {

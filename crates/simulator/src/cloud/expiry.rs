@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use lifo_queue::task::Ttl;
 
-use super::clock::pause;
 use super::process::{Function, Process};
 use super::table;
 use super::world::World;
+use crate::sync::pause;
 
 /// Time between two checks. Each check deletes an expired item with a probability of one third.
 const INTERVAL: Duration = Duration::from_secs(30);

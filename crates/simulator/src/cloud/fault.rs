@@ -1,7 +1,5 @@
 //! Kinds of faults, and their rates.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
     /// A call to the table is throttled.
@@ -113,9 +111,4 @@ impl Rates {
     pub fn of(&self, kind: FaultKind) -> f64 {
         self.0[kind as usize]
     }
-}
-
-/// Locks a mutex and ignores poisoning. A panic never leaves one of these values half changed.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

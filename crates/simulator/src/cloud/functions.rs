@@ -9,13 +9,14 @@ use lifo_queue::process::{Exit, FailedTurn, Invocation, Processor, TurnSummary};
 use lifo_queue::sweep::Sweeper;
 use lifo_queue::wake::Waker;
 
-use super::fault::{FaultKind, lock};
+use super::fault::FaultKind;
 use super::invocation::{Ended, Event};
 use super::process::{Function, Life, Process};
 use super::runner::ProcessRunner;
 use super::topic::ProcessTopics;
-use super::world::{Functions, World};
+use super::world::{Actor, Functions, World};
 use crate::deployed;
+use crate::sync::lock;
 
 /// The product's own functions.
 pub(crate) struct Deployed;
@@ -29,7 +30,8 @@ impl Functions for Deployed {
 
 async fn invoke(world: &Arc<World>, function: Function, event: &Event) -> Ended {
     world.platform.start(function);
-    let process = Arc::new(Process::start(world, function));
+    let by = Actor::start(world, function);
+    let process = &by.process;
     let id = process.id;
     let text = format!(
         "{function:?} starts with {} ({} ms ahead)",
@@ -41,7 +43,7 @@ async fn invoke(world: &Arc<World>, function: Function, event: &Event) -> Ended 
         Function::SweepTasks => world.settings.sweep_tasks.timeout,
         _ => world.settings.trigger.timeout,
     };
-    let work = handle(world, &process, event, timeout);
+    let work = handle(&by, event, timeout);
     let ended = tokio::select! {
         biased;
         () = process.died() => Ended::Died,
@@ -59,21 +61,17 @@ async fn invoke(world: &Arc<World>, function: Function, event: &Event) -> Ended 
         Ended::Died => Life::Died,
         Ended::Returned | Ended::Failed => Life::Returned,
     });
-    lock(&world.ledger).process_ended(world.now(), &process, ended);
+    lock(&world.ledger).process_ended(world.now(), process, ended);
     world.platform.stop(function);
     ended
 }
 
-async fn handle(
-    world: &Arc<World>,
-    process: &Arc<Process>,
-    event: &Event,
-    timeout: Duration,
-) -> Ended {
+async fn handle(by: &Actor, event: &Event, timeout: Duration) -> Ended {
+    let Actor { world, process } = by;
     let failed = match process.function {
-        Function::ProcessTasks => turn(world, process, event, timeout).await,
-        Function::SweepTasks => sweep(world, process, event).await,
-        _ => waker(world, process)
+        Function::ProcessTasks => turn(by, event, timeout).await,
+        Function::SweepTasks => sweep(by, event).await,
+        _ => waker(by)
             .request(&event.message_id, event.reason)
             .await
             .map_or_else(
@@ -93,37 +91,21 @@ async fn handle(
     }
 }
 
-pub(crate) fn waker(world: &Arc<World>, process: &Arc<Process>) -> Waker {
-    let topics = ProcessTopics {
-        world: world.clone(),
-        process: process.clone(),
-    };
+fn waker(by: &Actor) -> Waker {
     Waker::new(
-        world.backend.store(world, process),
-        Arc::new(topics),
-        Arc::new(process.clock),
-        world.settings.process.notification_marker,
+        by.world.backend.store(by),
+        Arc::new(ProcessTopics(by.clone())),
+        Arc::new(by.process.clock),
+        by.world.settings.process.notification_marker,
     )
 }
 
-async fn turn(
-    world: &Arc<World>,
-    process: &Arc<Process>,
-    event: &Event,
-    timeout: Duration,
-) -> Option<String> {
-    let topics = ProcessTopics {
-        world: world.clone(),
-        process: process.clone(),
-    };
-    let runner = ProcessRunner {
-        world: world.clone(),
-        process: process.clone(),
-    };
+async fn turn(by: &Actor, event: &Event, timeout: Duration) -> Option<String> {
+    let Actor { world, process } = by;
     let processor = Processor::new(
-        world.backend.store(world, process),
-        Arc::new(topics),
-        Arc::new(runner),
+        world.backend.store(by),
+        Arc::new(ProcessTopics(by.clone())),
+        Arc::new(ProcessRunner(by.clone())),
         Arc::new(process.clock),
         world.settings.process,
     );
@@ -154,10 +136,11 @@ fn ended_turn(world: &World, process: &Process, summary: &TurnSummary) {
     }
 }
 
-async fn sweep(world: &Arc<World>, process: &Arc<Process>, event: &Event) -> Option<String> {
+async fn sweep(by: &Actor, event: &Event) -> Option<String> {
+    let Actor { world, process } = by;
     let sweeper = Sweeper::new(
-        world.backend.store(world, process),
-        waker(world, process),
+        world.backend.store(by),
+        waker(by),
         Arc::new(process.clock),
         deployed::sweep(&world.settings.process),
     );

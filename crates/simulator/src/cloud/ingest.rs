@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use super::Cloud;
 use super::fault::FaultKind;
-use super::process::{Function, Life, Process};
-use super::world::World;
+use super::process::{Function, Life};
+use super::world::Actor;
 use crate::admission::SharedMeter;
 
 /// Time for the writes of a batch, and for its report.
@@ -21,8 +21,7 @@ const REPORT: Duration = Duration::from_secs(29);
 
 /// A process that processes batches one after the other, until it dies.
 pub struct IngestProcess {
-    world: Arc<World>,
-    process: Arc<Process>,
+    by: Actor,
     ingest: Ingest,
 }
 
@@ -35,18 +34,16 @@ impl Cloud {
         settings: IngestSettings,
         item: Arc<MemoryStore>,
     ) -> IngestProcess {
-        let world = self.world.clone();
-        let process = Arc::new(Process::start(&world, Function::IngestTasks));
-        let table: Arc<dyn QueueStore> = world.backend.store(&world, &process);
+        let by = Actor::start(&self.world, Function::IngestTasks);
+        let table: Arc<dyn QueueStore> = self.world.backend.store(&by);
         let meter = SharedMeter {
             item,
             table: table.clone(),
         };
-        let ingest = Ingest::new(table, queue, shed, Arc::new(process.clock), settings);
+        let ingest = Ingest::new(table, queue, shed, Arc::new(by.process.clock), settings);
         IngestProcess {
             ingest: ingest.admitting_by(Arc::new(meter)),
-            world,
-            process,
+            by,
         }
     }
 }
@@ -55,21 +52,22 @@ impl IngestProcess {
     /// Processes a batch. `None` if the process died: then it reported nothing, and takes no
     /// further batch.
     pub async fn work(&self, batch: &[Delivery]) -> Option<IngestReport> {
+        let Actor { world, process } = &self.by;
         let now = Instant::now();
         let deadlines = Deadlines {
             writes: now + WRITES,
             report: now + REPORT,
         };
-        let dies_in = self.process.kill_after.map_or(Duration::MAX, |after| {
-            after.saturating_sub(self.world.now().since(self.process.started))
+        let dies_in = process.kill_after.map_or(Duration::MAX, |after| {
+            after.saturating_sub(world.now().since(process.started))
         });
         tokio::select! {
             biased;
-            () = self.process.died() => None,
+            () = process.died() => None,
             report = self.ingest.work(batch, deadlines) => Some(report),
             () = tokio::time::sleep(dies_in) => {
-                self.world.chance.count(FaultKind::KilledAtRandom);
-                self.process.end(Life::Died);
+                world.chance.count(FaultKind::KilledAtRandom);
+                process.end(Life::Died);
                 None
             }
         }

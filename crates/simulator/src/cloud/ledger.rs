@@ -46,6 +46,7 @@ pub(crate) enum RunEnd {
 /// Number of violations that are kept. The first ones are the most useful.
 const KEPT: usize = 10;
 
+#[derive(Default)]
 pub(crate) struct Ledger {
     settings: CloudSettings,
     trace: Trace,
@@ -77,23 +78,7 @@ impl Ledger {
     pub(crate) fn new(settings: CloudSettings) -> Self {
         Self {
             settings,
-            trace: Trace::default(),
-            violations: Vec::new(),
-            steps: 0,
-            starts: 0,
-            dead: BTreeSet::new(),
-            histories: BTreeMap::new(),
-            takes: BTreeMap::new(),
-            runs: Vec::new(),
-            failures: BTreeMap::new(),
-            exhausted: BTreeSet::new(),
-            seen: BTreeMap::new(),
-            owners: BTreeMap::new(),
-            holder: None,
-            marks: Marks::default(),
-            waiting: Waiting::default(),
-            leases: BTreeMap::new(),
-            breaker_open: false,
+            ..Self::default()
         }
     }
 

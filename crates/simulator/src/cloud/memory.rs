@@ -9,10 +9,9 @@ use lifo_queue::store::{ControlStore, GroupStore, QueueStore};
 use lifo_queue::task::TaskId;
 
 use super::memory_wire::at_once;
-use super::process::Process;
 use super::process_store::{Access, ProcessStore};
 use super::table;
-use super::world::{Backend, World};
+use super::world::{Actor, Backend};
 
 /// The table and its index, each in its own store, because the index lags.
 #[derive(Default)]
@@ -33,8 +32,8 @@ impl InMemory {
 
 #[async_trait]
 impl Backend for InMemory {
-    fn store(&self, world: &Arc<World>, process: &Arc<Process>) -> Arc<dyn QueueStore> {
-        Arc::new(ProcessStore::new(world, process, self.access()))
+    fn store(&self, by: &Actor) -> Arc<dyn QueueStore> {
+        Arc::new(ProcessStore::new(by, self.access()))
     }
 
     fn task(&self, id: &TaskId) -> Option<Record> {
@@ -65,14 +64,9 @@ impl Backend for InMemory {
         put(&self.truth, id, record);
     }
 
-    async fn put_batch(
-        &self,
-        world: &Arc<World>,
-        process: &Arc<Process>,
-        tasks: &[(TaskId, Record)],
-    ) -> bool {
+    async fn put_batch(&self, by: &Actor, tasks: &[(TaskId, Record)]) -> bool {
         for (id, record) in tasks {
-            table::put(world, process, id, Some(record));
+            table::put(&by.world, &by.process, id, Some(record));
         }
         true
     }

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use futures::FutureExt;
+use lifo_queue::store::StoreError;
 use lifo_queue::store::memory::MemoryStore;
-use lifo_queue::store::{QueueStore, StoreError};
 
-use super::process::Process;
 use super::table::{self, Subject};
 use super::wire::{Broken, READS, WRITES, exchange};
-use super::world::World;
-use crate::layered::Call;
-use crate::layered::tasks::About;
+use super::world::{Actor, World};
+use crate::layered::tasks::TaskCall;
 
 /// Polls a call of the in-memory store, which never waits, once.
 pub(crate) fn at_once<T>(
@@ -23,17 +21,16 @@ pub(crate) fn at_once<T>(
 
 /// Makes a call over the simulated network.
 pub(crate) async fn call<T: Send + 'static>(
-    world: &Arc<World>,
-    process: &Arc<Process>,
+    by: &Actor,
     store: Arc<MemoryStore>,
-    call: Call<About<'_>, dyn QueueStore, T>,
+    call: TaskCall<'_, T>,
 ) -> Result<T, StoreError> {
     let operation = call.operation;
     let subject = Subject::of(call.about);
     let kinds = if subject.is_written() { WRITES } else { READS };
-    let (by, call) = (process.clone(), call.on(store));
-    let apply = move |world: &World| table::apply(world, &by, &subject, || at_once(call));
-    match exchange(world, process, operation, kinds, apply).await {
+    let (process, call) = (by.process.clone(), call.on(store));
+    let apply = move |world: &World| table::apply(world, &process, &subject, || at_once(call));
+    match exchange(by, operation, kinds, apply).await {
         Ok(result) => result,
         Err(Broken::Throttled | Broken::Conflict) => Err(StoreError::Throttled {
             operation,

@@ -9,8 +9,8 @@ use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
 use tokio::sync::Notify;
 
-use super::fault::lock;
 use super::process::Function;
+use crate::sync::lock;
 
 #[derive(Default)]
 pub(crate) struct Platform {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::clock::pause;
-use super::fault::{FaultKind, lock};
+use super::fault::FaultKind;
 use super::invocation::{Ended, Event};
 use super::process::Function;
 use super::settings::AsyncSettings;
 use super::world::World;
+use crate::sync::{lock, pause};
 
 /// First and longest delay of a throttled event. The delay doubles with each retry
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html>).

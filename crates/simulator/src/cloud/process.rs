@@ -60,6 +60,12 @@ impl Process {
         self.clock.now()
     }
 
+    /// Whether a partition cuts the process off at this time.
+    pub(crate) fn is_cut_off(&self, now: Millis) -> bool {
+        self.cut_off
+            .is_some_and(|(from, to)| from <= now && now < to)
+    }
+
     pub(crate) fn life(&self) -> Life {
         *self.life.borrow()
     }

@@ -9,12 +9,12 @@ use lifo_queue::control::{Acquired, Renewed};
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{Page, QueueStore, StoreError, Written};
 
-use super::fault::lock;
 use super::memory_wire;
-use super::process::{Function, Process};
-use super::world::World;
-use crate::layered::tasks::{About, Layer};
-use crate::layered::{Call, Layered};
+use super::process::Function;
+use super::world::Actor;
+use crate::layered::Layered;
+use crate::layered::tasks::{About, Layer, TaskCall};
+use crate::sync::lock;
 
 /// How calls reach the table.
 pub(crate) enum Access {
@@ -30,28 +30,21 @@ pub(crate) enum Access {
 pub(crate) type ProcessStore = Layered<OfProcess>;
 
 pub(crate) struct OfProcess {
-    world: Arc<World>,
-    process: Arc<Process>,
+    by: Actor,
     access: Access,
 }
 
 impl ProcessStore {
-    pub(crate) fn new(world: &Arc<World>, process: &Arc<Process>, access: Access) -> Self {
-        Self(OfProcess {
-            world: world.clone(),
-            process: process.clone(),
-            access,
-        })
+    pub(crate) fn new(by: &Actor, access: Access) -> Self {
+        let by = by.clone();
+        Self(OfProcess { by, access })
     }
 }
 
 #[async_trait]
 impl Layer for OfProcess {
-    async fn around<T: Any + Send>(
-        &self,
-        call: Call<About<'_>, dyn QueueStore, T>,
-    ) -> Result<T, StoreError> {
-        let (world, process) = (&self.world, &self.process);
+    async fn around<T: Any + Send>(&self, call: TaskCall<'_, T>) -> Result<T, StoreError> {
+        let Actor { world, process } = &self.by;
         let (operation, about) = (call.operation, call.about);
         if let About::Take(request) = about {
             lock(&world.ledger).take_asked(world.now(), process, request);
@@ -62,7 +55,7 @@ impl Layer for OfProcess {
                     About::Index(_) => index,
                     _ => truth,
                 };
-                memory_wire::call(world, process, store.clone(), call).await
+                memory_wire::call(&self.by, store.clone(), call).await
             }
             Access::Client(store) => {
                 let number = process.enter(world, operation).await;
@@ -85,18 +78,18 @@ impl Layer for OfProcess {
 impl OfProcess {
     /// Tells the ledger what the process learned.
     fn record(&self, operation: &str, about: About<'_>, done: &dyn Any) {
-        let process = &self.process;
-        let mut ledger = lock(&self.world.ledger);
+        let Actor { world, process } = &self.by;
+        let mut ledger = lock(&world.ledger);
         match about {
             About::Index(query) => {
                 if let Some(page) = done.downcast_ref::<Page>() {
                     if process.function == Function::ProcessTasks {
-                        let mut census = lock(&self.world.chance.census);
+                        let mut census = lock(&world.chance.census);
                         census.pages += 1;
                         census.entries += page.candidates.len() as u64;
                     }
                     let is_head = query.after.is_none();
-                    ledger.page_read(self.world.now(), process, is_head, page);
+                    ledger.page_read(world.now(), process, is_head, page);
                 }
             }
             About::Acquire(claim) => {

@@ -1,22 +1,16 @@
 //! The downstream: the outcome of each run is scripted, per task and attempt.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::task::{Task, TaskId};
 
-use super::clock::pause;
-use super::fault::{FaultKind, lock};
+use super::fault::FaultKind;
 use super::ledger::RunEnd;
-use super::process::Process;
 use super::script::Deed;
-use super::world::World;
+use super::world::Actor;
+use crate::sync::{lock, pause};
 
-pub(crate) struct ProcessRunner {
-    pub(crate) world: Arc<World>,
-    pub(crate) process: Arc<Process>,
-}
+pub(crate) struct ProcessRunner(pub(crate) Actor);
 
 /// Reports the end of a run to the ledger, even if the run is dropped.
 struct Running<'a> {
@@ -27,7 +21,7 @@ struct Running<'a> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        let ProcessRunner { world, process } = self.runner;
+        let Actor { world, process } = &self.runner.0;
         lock(&world.ledger).run_ended(world.now(), process, &self.task, self.end);
     }
 }
@@ -35,7 +29,7 @@ impl Drop for Running<'_> {
 #[async_trait]
 impl TaskRunner for ProcessRunner {
     async fn run(&self, task: &Task) -> Outcome {
-        let (world, process) = (&self.world, &self.process);
+        let Actor { world, process } = &self.0;
         let call = process.enter(world, "run").await;
         let truth = world.backend.task(&task.task_id);
         lock(&world.ledger).run_started(world.now(), process, task, truth.as_ref());

@@ -1,14 +1,25 @@
 //! The start, the calls and the death of a process.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::watch;
 
 use super::clock::SkewedClock;
-use super::fault::{FaultKind, lock};
+use super::fault::FaultKind;
 use super::process::{Function, Life, Process, When};
-use super::world::World;
+use super::world::{Actor, World};
+use crate::sync::lock;
+
+impl Actor {
+    pub(crate) fn start(world: &Arc<World>, function: Function) -> Self {
+        Self {
+            world: world.clone(),
+            process: Arc::new(Process::start(world, function)),
+        }
+    }
+}
 
 impl Process {
     /// A process whose faults are drawn at its start.
@@ -21,25 +32,19 @@ impl Process {
             let call = 1 + world.chance.below(1 + world.chance.below(60));
             (call, when[world.chance.below(3) as usize])
         });
-        let kill_after = befalls(FaultKind::KilledAtRandom).then(|| {
-            world
-                .chance
-                .between(Duration::ZERO, Duration::from_secs(60))
-        });
+        let (chance, seconds) = (&world.chance, Duration::from_secs);
+        let kill_after =
+            befalls(FaultKind::KilledAtRandom).then(|| chance.between(Duration::ZERO, seconds(60)));
         let cut_off = befalls(FaultKind::Partition).then(|| {
-            let seconds = |n| Duration::from_secs(n);
             // Early, while it works, or shortly before its timeout, when it has to finish.
             let timeout = world.settings.process_tasks.timeout;
             let late = |before: u64| timeout.saturating_sub(seconds(before));
-            let from = match world.chance.below(2) {
-                0 => world.chance.between(late(18), late(8)),
-                _ => world.chance.between(seconds(1), seconds(20)),
+            let from = match chance.below(2) {
+                0 => chance.between(late(18), late(8)),
+                _ => chance.between(seconds(1), seconds(20)),
             };
             let from = now.plus(from);
-            (
-                from,
-                from.plus(world.chance.between(seconds(5), seconds(45))),
-            )
+            (from, from.plus(chance.between(seconds(5), seconds(45))))
         });
         let ahead_ms = if faulty { draw_skew(world) } else { 0 };
         Self {
@@ -116,9 +121,8 @@ fn draw_skew(world: &World) -> i64 {
     if most == 0 {
         return 0;
     }
-    let ahead = world
-        .chance
-        .between(Duration::ZERO, 2 * world.settings.skew);
+    let skew = world.settings.skew;
+    let ahead = world.chance.between(Duration::ZERO, 2 * skew);
     let ahead_ms = i64::try_from(ahead.as_millis()).unwrap_or(0) - most;
     if ahead_ms.abs() > 500 {
         world.chance.count(FaultKind::ClockSkew);

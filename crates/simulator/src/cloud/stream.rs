@@ -10,12 +10,12 @@ use lifo_queue::schema::RESERVED_PREFIX;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{TaskId, TaskStatus};
 
-use super::clock::pause;
-use super::fault::{FaultKind, lock};
+use super::fault::FaultKind;
 use super::invocation::{Ended, Event};
 use super::parts::Insert;
 use super::process::Function;
 use super::world::World;
+use crate::sync::{lock, pause};
 
 /// Longest wait before a shard is read. Lambda polls a shard four times a second.
 const POLL: Duration = Duration::from_millis(250);
@@ -134,20 +134,12 @@ async fn invoke(world: &Arc<World>, batch: &[Insert]) -> bool {
         message_id: batch[0].event.clone(),
         reason: WakeReason::Insert,
     };
-    let mut well = world
-        .functions
-        .invoke(world, Function::Trigger, &event)
-        .await;
+    let trigger = || world.functions.invoke(world, Function::Trigger, &event);
+    let mut well = trigger().await;
     let kinds = [FaultKind::BatchRepeated];
-    let repeated = world
-        .chance
-        .befalls("stream", &kinds, world.now())
-        .is_some();
-    if well == Ended::Returned && repeated {
-        well = world
-            .functions
-            .invoke(world, Function::Trigger, &event)
-            .await;
+    let repeated = world.chance.befalls("stream", &kinds, world.now());
+    if well == Ended::Returned && repeated.is_some() {
+        well = trigger().await;
     }
     well == Ended::Returned
 }

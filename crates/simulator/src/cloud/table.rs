@@ -7,11 +7,12 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
 
-use super::fault::{FaultKind, lock};
+use super::fault::FaultKind;
 use super::process::Process;
 use super::stream;
 use super::world::World;
 use crate::layered::tasks::About;
+use crate::sync::lock;
 
 /// The items that a call may change.
 #[derive(Clone, Debug, Default)]

@@ -7,12 +7,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use lifo_queue::notify::{Notification, Notifier, NotifyError};
 
-use super::clock::pause;
-use super::fault::{FaultKind, lock};
+use super::fault::FaultKind;
 use super::invocation::Event;
 use super::platform;
 use super::process::{Function, Process};
-use super::world::World;
+use super::world::{Actor, World};
+use crate::sync::{lock, pause};
 
 const PUBLISH: [FaultKind; 2] = [FaultKind::PublishRejected, FaultKind::PublishUnanswered];
 
@@ -23,10 +23,7 @@ const DELIVERY: [FaultKind; 3] = [
 ];
 
 /// Both topics, as a process uses them.
-pub(crate) struct ProcessTopics {
-    pub(crate) world: Arc<World>,
-    pub(crate) process: Arc<Process>,
-}
+pub(crate) struct ProcessTopics(pub(crate) Actor);
 
 #[async_trait]
 impl Notifier for ProcessTopics {
@@ -48,14 +45,11 @@ impl ProcessTopics {
         subscriber: Function,
         notification: &Notification,
     ) -> Result<(), NotifyError> {
-        let (world, process) = (&self.world, &self.process);
+        let Actor { world, process } = &self.0;
         let call = process.enter(world, operation).await;
         let now = world.now();
         let faulty = process.function != Function::Operator;
-        let cut_off = process
-            .cut_off
-            .is_some_and(|(from, to)| from <= now && now < to);
-        let fault = match cut_off {
+        let fault = match process.is_cut_off(now) {
             true => Some(FaultKind::PublishRejected),
             false if faulty => world.chance.befalls(operation, &PUBLISH, now),
             false => None,
@@ -97,9 +91,8 @@ pub(crate) fn send(
         ledger.published(now, process, subscriber, &event.message_id, notification);
     }
     let seconds = Duration::from_secs;
-    let usual = world
-        .chance
-        .between(Duration::from_millis(5), Duration::from_millis(60));
+    let millis = Duration::from_millis;
+    let usual = world.chance.between(millis(5), millis(60));
     match world.chance.befalls("notification", &DELIVERY, now) {
         Some(FaultKind::NotificationLost) => {
             lock(&world.ledger).setback(now, format!("{} is lost", event.message_id));

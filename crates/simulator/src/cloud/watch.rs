@@ -7,12 +7,11 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::Millis;
 
-use super::clock::pause;
-use super::fault::lock;
 use super::ledger::Due;
 use super::process::Function;
 use super::table;
 use super::world::World;
+use crate::sync::{lock, pause};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 use lifo_queue::time::Millis;
 use tokio::sync::oneshot;
 
-use super::clock::pause;
-use super::fault::{FaultKind, lock};
+use super::fault::FaultKind;
 use super::process::{Function, Process};
 use super::settings::PATIENCE;
-use super::world::World;
+use super::world::{Actor, World};
+use crate::sync::{lock, pause};
 
 /// Why a call failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +51,7 @@ pub(crate) const BATCHES: &[FaultKind] = &[
 
 /// Sends one call of a process to the table, which executes `apply`.
 pub(crate) async fn exchange<T: Send + 'static>(
-    world: &Arc<World>,
-    process: &Arc<Process>,
+    Actor { world, process }: &Actor,
     operation: &'static str,
     kinds: &[FaultKind],
     apply: impl FnOnce(&World) -> T + Send + 'static,
@@ -131,10 +130,7 @@ fn fault(
     if process.function == Function::Operator {
         return None;
     }
-    if process
-        .cut_off
-        .is_some_and(|(from, to)| from <= now && now < to)
-    {
+    if process.is_cut_off(now) {
         world.chance.count(FaultKind::Partition);
         return Some(FaultKind::Partition);
     }

@@ -11,13 +11,13 @@ use lifo_queue::task::TaskId;
 use lifo_queue::time::{Clock, Millis, TokioClock};
 
 use super::chance::Chance;
-use super::fault::lock;
 use super::invocation::{Ended, Event};
 use super::ledger::Ledger;
 use super::parts::{Index, Platform, Stream, Topics};
 use super::process::{Function, Process};
 use super::script::Script;
 use super::settings::CloudSettings;
+use crate::sync::lock;
 
 /// The code of the deployed functions.
 #[async_trait]
@@ -26,10 +26,17 @@ pub(crate) trait Functions: Send + Sync {
     async fn invoke(&self, world: &Arc<World>, function: Function, event: &Event) -> Ended;
 }
 
+/// A process in its world.
+#[derive(Clone)]
+pub(crate) struct Actor {
+    pub(crate) world: Arc<World>,
+    pub(crate) process: Arc<Process>,
+}
+
 /// The storage of the items.
 #[async_trait]
 pub(crate) trait Backend: Send + Sync {
-    fn store(&self, world: &Arc<World>, process: &Arc<Process>) -> Arc<dyn QueueStore>;
+    fn store(&self, by: &Actor) -> Arc<dyn QueueStore>;
 
     /// A task as it was last read.
     fn task(&self, id: &TaskId) -> Option<Record>;
@@ -49,12 +56,7 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Writes tasks in one batch like a direct writer, and repeats unprocessed ones. Returns
     /// whether all were written.
-    async fn put_batch(
-        &self,
-        world: &Arc<World>,
-        process: &Arc<Process>,
-        tasks: &[(TaskId, Record)],
-    ) -> bool;
+    async fn put_batch(&self, by: &Actor, tasks: &[(TaskId, Record)]) -> bool;
 
     /// Sets the record that the index shows of a task.
     fn show(&self, id: &TaskId, record: Option<&Record>);

@@ -28,18 +28,18 @@ impl Figures {
     /// Read units of all reads. A strongly consistent read costs twice as much as an eventually
     /// consistent one.
     pub fn read_units(&self) -> f64 {
-        let read = |(operation, _): &(&String, &f64)| is_read(operation);
-        self.units.iter().filter(read).map(|(_, units)| units).sum()
+        self.units_of(true)
     }
 
     /// Write units of all writes. A transactional write costs twice as much as another write.
     pub fn write_units(&self) -> f64 {
-        let write = |(operation, _): &(&String, &f64)| !is_read(operation);
-        self.units
-            .iter()
-            .filter(write)
-            .map(|(_, units)| units)
-            .sum()
+        self.units_of(false)
+    }
+
+    fn units_of(&self, reads: bool) -> f64 {
+        let units = self.units.iter();
+        let units = units.filter(|(operation, _)| is_read(operation) == reads);
+        units.map(|(_, units)| units).sum()
     }
 
     pub(super) fn count(&mut self, operation: &str) {

@@ -1,9 +1,10 @@
 //! The items that transactions in flight hold.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::request::Key;
+use crate::sync::lock;
 
 /// How a request accesses its items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl Held {
         keys: Vec<Key>,
         both_rejected: impl FnOnce() -> bool,
     ) -> Result<Holding, Vec<bool>> {
-        let mut items = self.lock();
+        let mut items = lock(&self.items);
         let rejects = matches!(access, Access::Transaction | Access::Write);
         let in_the_way = |key: &Key| rejects && items.contains_key(key);
         let overlaps: Vec<_> = keys.iter().map(in_the_way).collect();
@@ -70,10 +71,6 @@ impl Held {
         let held = self.clone();
         Ok(Holding { held, keys })
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, bool>> {
-        self.items.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The items of one transaction in flight, held until this is dropped. Also dropped if the request
@@ -88,7 +85,7 @@ impl Holding {
     /// If a conflict with a later transaction also rejects this one: a flag for each item, true
     /// where they conflicted.
     pub(super) fn doomed(&self) -> Option<Vec<bool>> {
-        let items = self.held.lock();
+        let items = lock(&self.held.items);
         let doomed = |key: &Key| items.get(key).is_some_and(|doomed| *doomed);
         let marks: Vec<_> = self.keys.iter().map(doomed).collect();
         marks.contains(&true).then_some(marks)
@@ -97,7 +94,7 @@ impl Holding {
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        let mut items = self.held.lock();
+        let mut items = lock(&self.held.items);
         for key in &self.keys {
             items.remove(key);
         }

@@ -5,12 +5,12 @@ use std::any::Any;
 use std::sync::Arc;
 
 use agent_queue::store::memory::MemoryStore;
-use agent_queue::store::{AgentStore, Committed, StoreError};
+use agent_queue::store::{Committed, StoreError};
 use async_trait::async_trait;
 
 use super::{Conflicts, Rejected};
-use crate::layered::agents::{About, Layer};
-use crate::layered::{self, Call, Layered};
+use crate::layered::agents::{AgentCall, Layer};
+use crate::layered::{self, Layered};
 
 pub type TimedStore = Layered<Timed>;
 
@@ -28,10 +28,7 @@ impl TimedStore {
 
 #[async_trait]
 impl Layer for Timed {
-    async fn around<T: Any + Send>(
-        &self,
-        call: Call<About<'_>, dyn AgentStore, T>,
-    ) -> Result<T, StoreError> {
+    async fn around<T: Any + Send>(&self, call: AgentCall<'_, T>) -> Result<T, StoreError> {
         let operation = match call.operation {
             "commit" => "TransactWriteItems",
             "agent" | "call" => "GetItem",

@@ -16,13 +16,13 @@ use futures::future::BoxFuture;
 
 use super::{Call, layered};
 
+/// A call of the store of agents.
+pub type AgentCall<'a, T> = Call<About<'a>, dyn AgentStore, T>;
+
 #[async_trait]
 pub trait Layer: Send + Sync {
     /// Executes a call, or fails it.
-    async fn around<T: Any + Send>(
-        &self,
-        call: Call<About<'_>, dyn AgentStore, T>,
-    ) -> Result<T, StoreError>;
+    async fn around<T: Any + Send>(&self, call: AgentCall<'_, T>) -> Result<T, StoreError>;
 }
 
 #[derive(Clone, Copy, Debug)]

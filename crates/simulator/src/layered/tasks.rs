@@ -22,12 +22,12 @@ use uuid::Uuid;
 
 use super::{Call, layered};
 
+/// A call of the store of tasks.
+pub type TaskCall<'a, T> = Call<About<'a>, dyn QueueStore, T>;
+
 #[async_trait]
 pub trait Layer: Send + Sync {
-    async fn around<T: Any + Send>(
-        &self,
-        call: Call<About<'_>, dyn QueueStore, T>,
-    ) -> Result<T, StoreError>;
+    async fn around<T: Any + Send>(&self, call: TaskCall<'_, T>) -> Result<T, StoreError>;
 }
 
 #[derive(Clone, Copy, Debug)]

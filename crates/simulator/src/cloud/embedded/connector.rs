@@ -11,17 +11,15 @@ use serde_json::{Value, json};
 
 use super::Databases;
 use crate::cloud::fault::FaultKind;
-use crate::cloud::process::Process;
 use crate::cloud::table::{self, Subject};
 use crate::cloud::wire::{BATCHES, Broken, READS, WRITES, exchange};
-use crate::cloud::world::World;
+use crate::cloud::world::{Actor, World};
 use crate::dynamodb::{TABLE, dispatch};
 use crate::protocol::{self, Response, respond};
 
 #[derive(Clone)]
 pub(super) struct Connector {
-    pub(super) world: Arc<World>,
-    pub(super) process: Arc<Process>,
+    pub(super) by: Actor,
     pub(super) databases: Arc<Databases>,
 }
 
@@ -35,21 +33,13 @@ impl Connector {
         let operation = protocol::supported_operation(&request)?;
         let body = request.body().bytes().unwrap_or_default();
         let body = String::from_utf8_lossy(body).into_owned();
-        let Self {
-            world,
-            process,
-            databases,
-        } = self;
+        let Self { by, databases } = self;
+        let world = &by.world;
         let kinds = [FaultKind::PartialBatch];
-        let partial = operation == "BatchWriteItem"
-            && world
-                .chance
-                .befalls(operation, &kinds, world.now())
-                .is_some();
-        let (body, left) = if partial {
-            halve(&body)
-        } else {
-            (body, Value::Null)
+        let partial = || world.chance.befalls(operation, &kinds, world.now());
+        let (body, left) = match operation == "BatchWriteItem" && partial().is_some() {
+            true => halve(&body),
+            false => (body, Value::Null),
         };
         let subject = subject(operation, &body);
         let kinds = match operation {
@@ -57,19 +47,17 @@ impl Connector {
             _ if subject.is_written() => WRITES,
             _ => READS,
         };
-        let by = process.clone();
+        let process = by.process.clone();
         let apply = move |world: &World| {
-            table::apply(world, &by, &subject, || {
-                let indexed = operation == "Query";
-                let database = if indexed {
-                    &databases.index
-                } else {
-                    &databases.truth
+            table::apply(world, &process, &subject, || {
+                let database = match operation {
+                    "Query" => &databases.index,
+                    _ => &databases.truth,
                 };
                 dispatch::call(database, operation, &body)
             })
         };
-        match exchange(&world, &process, operation, kinds, apply).await {
+        match exchange(&by, operation, kinds, apply).await {
             Ok((status, body)) if left.is_null() => respond(status, body),
             Ok((status, _)) => respond(status, json!({ "UnprocessedItems": left }).to_string()),
             Err(Broken::Throttled) => respond(400, error("ThrottlingException")),
@@ -96,18 +84,11 @@ fn subject(operation: &str, body: &str) -> Subject {
     let request: Value = serde_json::from_str(body).unwrap_or_default();
     if let Some(writes) = request["RequestItems"][TABLE].as_array() {
         let id = |write: &Value| {
-            Some(
-                write["PutRequest"]["Item"][TASK_ID]["S"]
-                    .as_str()?
-                    .to_owned(),
-            )
+            let id = write["PutRequest"]["Item"][TASK_ID]["S"].as_str();
+            id.map(TaskId::from_stored)
         };
         return Subject {
-            tasks: writes
-                .iter()
-                .filter_map(id)
-                .map(TaskId::from_stored)
-                .collect(),
+            tasks: writes.iter().filter_map(id).collect(),
             control: false,
         };
     }
