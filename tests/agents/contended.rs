@@ -9,22 +9,25 @@
 mod state;
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use agent_queue::call::Assignment;
 use agent_queue::store::{AgentStore, Committed, Order, StoreError};
 use agent_queue::transaction::{Change, Key, Step};
 use async_trait::async_trait;
+use fastrand::Rng;
+use simulator::sync::lock;
 
 use self::state::State;
 use crate::rows;
 use crate::tally;
-use crate::watched::{Read, Watch};
+use crate::watched::{Outcome, Read, Watch};
 
 /// Simulates the conflicts, and checks the commits.
 pub struct Contended {
     state: Mutex<State>,
+    rng: Mutex<Rng>,
     order: Order,
     /// Whether a conflict also rejects the earlier transaction, in half of the cases.
     both_rejected: bool,
@@ -43,51 +46,29 @@ pub struct Seen {
 }
 
 impl Contended {
-    /// A watch that draws from this seed.
-    pub fn new(seed: u64, order: Order) -> Self {
+    /// A watch that draws from this seed. `both_rejected`: half of the conflicts reject both
+    /// transactions. A call may pass over `passes` agents, not counting those in another
+    /// transaction.
+    pub fn new(seed: u64, order: Order, both_rejected: bool, passes: usize) -> Self {
         Self {
-            state: Mutex::new(State::new(seed)),
+            state: Mutex::default(),
+            rng: Mutex::new(Rng::with_seed(seed)),
             order,
-            both_rejected: false,
-            passes: 0,
+            both_rejected,
+            passes,
         }
-    }
-
-    /// The same, but half of the conflicts reject both transactions.
-    #[must_use]
-    pub fn rejecting_both(mut self) -> Self {
-        self.both_rejected = true;
-        self
-    }
-
-    /// The same, but a call may pass over this number of agents. Agents in another transaction do
-    /// not count.
-    #[must_use]
-    pub fn passing(mut self, agents: usize) -> Self {
-        self.passes = agents;
-        self
     }
 
     pub fn seen(&self) -> Seen {
-        let state = self.lock();
-        Seen {
-            commits: state.commits,
-            conflicts: state.conflicts,
-            assignments: state.assignments.clone(),
-            violations: state.violations.clone(),
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state).seen.clone()
     }
 
     /// Checks the rules that hold at every time.
     async fn check(&self, store: &dyn AgentStore) -> Result<(), StoreError> {
-        let calls: Vec<_> = self.lock().states.keys().cloned().collect();
+        let calls: Vec<_> = lock(&self.state).states.keys().cloned().collect();
         let rows = rows::stored(store, &calls).await?;
         if let Err(violation) = tally::check(&rows) {
-            self.lock().violations.push(violation);
+            lock(&self.state).seen.violations.push(violation);
         }
         Ok(())
     }
@@ -95,7 +76,7 @@ impl Contended {
     /// Lets other tasks run.
     async fn wait(&self) {
         let pause = {
-            let rng = &mut self.lock().rng;
+            let mut rng = lock(&self.rng);
             (rng.u8(0..4) > 0).then(|| Duration::from_micros(rng.u64(1..4_000)))
         };
         match pause {
@@ -118,24 +99,20 @@ impl Watch for Contended {
             Read::Other(_) => String::new(),
         };
         if let Some(task) = tokio::task::try_id() {
-            let mut state = self.lock();
-            let commits = state.commits;
+            let mut state = lock(&self.state);
+            let commits = state.seen.commits;
             state.looks.insert((task, place), commits);
         }
         self.wait().await;
     }
 
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
+    async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
         let keys: BTreeSet<_> = change.steps.iter().map(Step::key).collect();
         {
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             if !keys.is_disjoint(&state.under_way) {
-                state.conflicts += 1;
-                if self.both_rejected && state.rng.bool() {
+                state.seen.conflicts += 1;
+                if self.both_rejected && lock(&self.rng).bool() {
                     let met: Vec<_> = keys.intersection(&state.under_way).cloned().collect();
                     state.doomed.extend(met);
                 }
@@ -149,13 +126,15 @@ impl Watch for Contended {
         }
         let committed = store.commit(change).await;
         if let Ok(Committed::Done) = &committed {
-            let look = self.lock().happened(change, self.order, self.passes);
+            lock(&self.state).happened(change, self.order, self.passes);
+            // One change in eight.
+            let look = lock(&self.rng).u8(0..8) == 0;
             if look {
                 self.check(store).await?;
             }
         }
         self.wait().await;
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.under_way.retain(|key| !keys.contains(key));
         // A conflict after the commit does not reject this transaction.
         state.doomed.retain(|key| !keys.contains(key));
@@ -166,10 +145,10 @@ impl Watch for Contended {
 impl Contended {
     /// Whether a later transaction rejected this one. If so, this one is no longer in progress.
     fn is_doomed(&self, keys: &BTreeSet<Key>) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let doomed = !keys.is_disjoint(&state.doomed);
         if doomed {
-            state.conflicts += 1;
+            state.seen.conflicts += 1;
             state.under_way.retain(|key| !keys.contains(key));
             state.doomed.retain(|key| !keys.contains(key));
         }

@@ -16,6 +16,9 @@ use crate::contended::{Contended, Seen};
 use crate::watched::watched;
 use crate::{NOW, memory, rows, tally};
 
+pub const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
+pub const GENDERS: [&str; 2] = ["F", "M"];
+
 /// The store, the clock, the settings and the watch of one run.
 pub struct Game {
     pub store: Arc<dyn AgentStore>,

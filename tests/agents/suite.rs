@@ -29,8 +29,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_queue::agent::Agent;
-use agent_queue::call::Call;
+use agent_queue::agent::{Agent, Ticket};
+use agent_queue::call::{Assignment, Call, ExpiredCall};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::dimension::Dimensions;
 use agent_queue::name::{AgentId, CallId};
@@ -117,12 +117,29 @@ pub fn agent(id: &str, languages: &[&str], gender: &str) -> Agent {
 
 /// A call that arrived this number of microseconds after [`NOW`].
 pub fn call(id: &str, wanted: &str, arrived: u64) -> Call {
-    Call {
-        id: call_id(id),
+    Call::new(call_id(id), criteria(wanted), at(arrived))
+}
+
+/// The first assignment of a call to ana, this number of microseconds after [`NOW`].
+pub fn assignment(call: &str, wanted: &str, made: u64, until: Option<u64>) -> Assignment {
+    Assignment {
+        call_id: call_id(call),
+        number: 1,
         criteria: criteria(wanted),
-        arrived: at(arrived),
-        sequence: 0,
-        unanswered: 0,
+        agent_id: agent_id("ana"),
+        agent_name: "Ana Ruiz".to_owned(),
+        ticket: Ticket::fresh(),
+        assigned_at: at(made),
+        lease_until: until.map(at),
+    }
+}
+
+/// A call that expired, and had arrived this number of microseconds after [`NOW`].
+pub fn expired(call: &str, wanted: &str, arrived: u64) -> ExpiredCall {
+    ExpiredCall {
+        call_id: call_id(call),
+        criteria: criteria(wanted),
+        arrived_at: at(arrived),
     }
 }
 

@@ -8,8 +8,8 @@ use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::store::{AgentStore, Committed, Rejection, StoreError, There};
 use agent_queue::transaction::{Change, Step};
 use async_trait::async_trait;
-use simulator::layered::agents::{About, Layer};
-use simulator::layered::{Call, Layered, answer};
+use simulator::layered::agents::{About, AgentCall, Layer};
+use simulator::layered::{Layered, answer};
 
 use crate::NOW;
 
@@ -23,6 +23,9 @@ pub enum Read {
     Other(&'static str),
 }
 
+/// The result of a commit.
+pub type Outcome = Result<Committed, StoreError>;
+
 #[async_trait]
 pub trait Watch: Send + Sync {
     async fn before(&self, _read: &Read) {}
@@ -31,13 +34,18 @@ pub trait Watch: Send + Sync {
     async fn after(&self, _read: &Read) {}
 
     /// Called instead of a commit. Commits the change on the store, or not.
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
+    async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
         store.commit(change).await
     }
+}
+
+/// The response to a commit without permission.
+pub fn denied() -> Outcome {
+    Err(StoreError::Rejected {
+        operation: "commit",
+        code: "AccessDeniedException".to_owned(),
+        source: "injected".into(),
+    })
 }
 
 /// Rejects every change of an item whose key contains `bad`, and never responds to a change of one
@@ -46,21 +54,13 @@ pub struct Partly;
 
 #[async_trait]
 impl Watch for Partly {
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
+    async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
         let has = |word: &str| {
             let mut keys = change.steps.iter().map(Step::key);
             keys.any(|(pk, sk)| pk.contains(word) || sk.contains(word))
         };
         if has("bad") {
-            return Err(StoreError::Rejected {
-                operation: "commit",
-                code: "bad".to_owned(),
-                source: "bad".into(),
-            });
+            return denied();
         }
         if has("slow") {
             std::future::pending::<()>().await;
@@ -93,15 +93,11 @@ pub fn watched<W: Watch>(store: Arc<dyn AgentStore>, watch: Arc<W>) -> Layered<W
 
 #[async_trait]
 impl<W: Watch> Layer for Watching<W> {
-    async fn around<T: Any + Send>(
-        &self,
-        call: Call<About<'_>, dyn AgentStore, T>,
-    ) -> Result<T, StoreError> {
+    async fn around<T: Any + Send>(&self, call: AgentCall<'_, T>) -> Result<T, StoreError> {
         let read = match call.about {
             About::Commit(change) => {
                 let committed = self.watch.commit(&*self.store, change).await;
-                return committed
-                    .map(|committed| answer(committed).expect("the result of a commit"));
+                return Ok(answer(committed?).expect("the result of a commit"));
             }
             About::Peek(queue, limit) => Read::Peek(queue.clone(), limit),
             About::CallsInLine(criteria, limit) => Read::CallsInLine(criteria.clone(), limit),

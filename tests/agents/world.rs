@@ -1,21 +1,23 @@
 //! A queue on a store, a stopped clock, and a recording publisher.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agent_queue::agent::{Agent, AgentState, AgentStatus, Ticket};
+use agent_queue::agent::{Agent, AgentState, AgentStatus, IdleStatus, Ticket};
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Assignment, Call, CallState, OutboxEvent};
 use agent_queue::enqueue::Enqueued;
 use agent_queue::matcher::Matched;
 use agent_queue::name::CallId;
-use agent_queue::publish::{PublishError, Publisher};
+use agent_queue::profile::Profile;
+use agent_queue::publish::{PublishError, Published, Publisher};
 use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::AgentStore;
 use agent_queue::sweep::SweepReport;
 use agent_queue::time::{Clock, TokioClock};
 use async_trait::async_trait;
+use simulator::sync::lock;
 
 use crate::{NOW, agent_id, call_id, criteria, profile, rows};
 
@@ -61,8 +63,12 @@ impl Publisher for Recorder {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Registers an agent, makes it available and queues it.
+pub async fn join(queue: &AgentQueue, id: &str, profile: &Profile) {
+    let id = agent_id(id);
+    queue.register(&id, "Ana", profile).await.expect("a result");
+    queue.become_available(&id).await.expect("a result");
+    queue.enqueue(&id).await.expect("a result");
 }
 
 /// A queue with everything it needs. Time passes only through [`World::pass`].
@@ -139,13 +145,7 @@ impl World {
     }
 
     pub fn call(&self, id: &str, wanted: &str) -> Call {
-        Call {
-            id: call_id(id),
-            criteria: criteria(wanted),
-            arrived: self.clock.now(),
-            sequence: 0,
-            unanswered: 0,
-        }
+        Call::new(call_id(id), criteria(wanted), self.clock.now())
     }
 
     /// Matches a new call, and lets a millisecond pass.
@@ -170,6 +170,18 @@ impl World {
         let (id, call) = (agent_id(id), call_id(call));
         let finished = self.queue.finish(&id, &call, ticket).await;
         finished.expect("a result")
+    }
+
+    /// Makes an agent leave its queues.
+    pub async fn leave(&self, id: &str, rest: IdleStatus) -> Changed {
+        let left = self.queue.leave(&agent_id(id), rest).await;
+        left.expect("a result")
+    }
+
+    /// Publishes assignments, if the topic works.
+    pub async fn publish(&self, made: &[Assignment]) -> Published {
+        let published = self.queue.publish_assignments(&*self.publisher, made);
+        published.await.expect("a result")
     }
 
     /// The agent.

@@ -87,6 +87,9 @@ pub enum InvalidTransition {
     OtherCall,
 }
 
+/// The change of a transition, if it exists.
+pub type Transition = Result<AgentChange, InvalidTransition>;
+
 impl Agent {
     pub fn new(id: AgentId, name: String, profile: Profile) -> Self {
         Self {
@@ -102,11 +105,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`InvalidTransition`] while queued: the queue entries would have the old name and queues.
-    pub fn with_profile(
-        &self,
-        name: String,
-        profile: Profile,
-    ) -> Result<AgentChange, InvalidTransition> {
+    pub fn with_profile(&self, name: String, profile: Profile) -> Transition {
         let fresh_ticket = match self.state {
             AgentState::Queued { .. } => {
                 return Err(self.not_possible("let it leave the queues before its profile changes"));
@@ -124,7 +123,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`InvalidTransition`] in any other state.
-    pub fn become_available(&self, at: Micros) -> Result<AgentChange, InvalidTransition> {
+    pub fn become_available(&self, at: Micros) -> Transition {
         match self.state {
             AgentState::Offline => Ok(self.to(AgentState::Available { since: at })),
             AgentState::AttendingCall { .. } => Err(self.not_possible("finish the call first")),
@@ -136,11 +135,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`InvalidTransition`] in any other state.
-    pub fn enqueue(
-        &self,
-        at: Micros,
-        dimensions: &Dimensions,
-    ) -> Result<AgentChange, InvalidTransition> {
+    pub fn enqueue(&self, at: Micros, dimensions: &Dimensions) -> Transition {
         let since = match self.state {
             AgentState::Available { since } => since,
             AgentState::Offline => return Err(self.not_possible("make it available first")),
@@ -159,7 +154,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`InvalidTransition`] for any other transition.
-    pub fn leave(&self, rest: IdleStatus) -> Result<AgentChange, InvalidTransition> {
+    pub fn leave(&self, rest: IdleStatus) -> Transition {
         match (&self.state, rest) {
             (AgentState::Queued { .. } | AgentState::Available { .. }, IdleStatus::Offline) => {
                 Ok(self.to(AgentState::Offline))
@@ -179,12 +174,7 @@ impl Agent {
     /// # Errors
     /// [`InvalidTransition`] if the agent does not attend this call with this ticket. So a late
     /// finish never ends another call.
-    pub fn finish(
-        &self,
-        call: &CallId,
-        ticket: Ticket,
-        at: Micros,
-    ) -> Result<AgentChange, InvalidTransition> {
+    pub fn finish(&self, call: &CallId, ticket: Ticket, at: Micros) -> Transition {
         match &self.state {
             AgentState::AttendingCall { call: current, .. }
                 if current == call && self.ticket == ticket =>
@@ -218,12 +208,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`InvalidTransition`] if the agent does not attend this call with this ticket.
-    pub fn extend(
-        &self,
-        call: &CallId,
-        ticket: Ticket,
-        until: Option<Micros>,
-    ) -> Result<AgentChange, InvalidTransition> {
+    pub fn extend(&self, call: &CallId, ticket: Ticket, until: Option<Micros>) -> Transition {
         match &self.state {
             AgentState::AttendingCall { call: current, .. }
                 if current == call && self.ticket == ticket =>

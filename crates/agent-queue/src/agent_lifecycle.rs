@@ -5,7 +5,7 @@ use backon::BackoffBuilder;
 use crate::agent::{Agent, AgentChange, AgentState, IdleStatus, InvalidTransition, Ticket};
 use crate::name::{AgentId, CallId};
 use crate::profile::Profile;
-use crate::queue::{AgentQueue, Outcome, QueueError};
+use crate::queue::{AgentQueue, Outcome, QueueError, Result};
 use crate::store::{AgentPage, LineDepth, QueueCounters};
 use crate::transaction::{CallLease, Change};
 
@@ -30,12 +30,7 @@ pub(crate) type Plan = (AgentChange, Change);
 impl AgentQueue {
     /// Registers a new agent as offline, or changes the name and the profile of a known one. It
     /// also opens the agent's queues.
-    pub async fn register(
-        &self,
-        id: &AgentId,
-        name: &str,
-        profile: &Profile,
-    ) -> Result<Changed, QueueError> {
+    pub async fn register(&self, id: &AgentId, name: &str, profile: &Profile) -> Result<Changed> {
         let queues = || self.settings.dimensions.queues(profile);
         for _ in 0..ROUNDS {
             let known = self
@@ -57,7 +52,7 @@ impl AgentQueue {
     }
 
     /// offline → available.
-    pub async fn become_available(&self, id: &AgentId) -> Result<Changed, QueueError> {
+    pub async fn become_available(&self, id: &AgentId) -> Result<Changed> {
         let now = self.clock.now();
         self.change(id, "available", |agent| {
             let change = agent.become_available(now)?;
@@ -67,7 +62,7 @@ impl AgentQueue {
     }
 
     /// queued → available or offline, or available → offline. The agent leaves all queues at once.
-    pub async fn leave(&self, id: &AgentId, rest: IdleStatus) -> Result<Changed, QueueError> {
+    pub async fn leave(&self, id: &AgentId, rest: IdleStatus) -> Result<Changed> {
         self.change(id, "leave", |agent| {
             let change = agent.leave(rest)?;
             Ok((change.clone(), Change::leave(change, agent)))
@@ -76,12 +71,7 @@ impl AgentQueue {
     }
 
     /// attendingCall → available, with the assignment's call and ticket. The agent joins no queue.
-    pub async fn finish(
-        &self,
-        id: &AgentId,
-        call: &CallId,
-        ticket: Ticket,
-    ) -> Result<Changed, QueueError> {
+    pub async fn finish(&self, id: &AgentId, call: &CallId, ticket: Ticket) -> Result<Changed> {
         let now = self.clock.now();
         self.change(id, "finish", |agent| {
             let change = agent.finish(call, ticket, now)?;
@@ -92,12 +82,7 @@ impl AgentQueue {
 
     /// attendingCall → attendingCall, with the assignment's call and ticket. The new call lease
     /// lasts for the setting `call_lease` from now. The first extension answers the assignment.
-    pub async fn extend(
-        &self,
-        id: &AgentId,
-        call: &CallId,
-        ticket: Ticket,
-    ) -> Result<Changed, QueueError> {
+    pub async fn extend(&self, id: &AgentId, call: &CallId, ticket: Ticket) -> Result<Changed> {
         let now = self.clock.now();
         let until = self.settings.call_lease.map(|lease| now.plus(lease));
         self.change(id, "extend", |agent| {
@@ -108,21 +93,17 @@ impl AgentQueue {
     }
 
     /// At most `limit` agents with ids after `after`, ordered by id.
-    pub async fn agents(
-        &self,
-        after: Option<&AgentId>,
-        limit: u16,
-    ) -> Result<AgentPage, QueueError> {
+    pub async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage> {
         Ok(self.store.agents(after, limit).await?)
     }
 
     /// Every queue's depth and version.
-    pub async fn queues(&self) -> Result<Vec<QueueCounters>, QueueError> {
+    pub async fn queues(&self) -> Result<Vec<QueueCounters>> {
         Ok(self.store.queues().await?)
     }
 
     /// The number of pending calls in each open line.
-    pub async fn pending(&self) -> Result<Vec<LineDepth>, QueueError> {
+    pub async fn pending(&self) -> Result<Vec<LineDepth>> {
         Ok(self.store.pending().await?)
     }
 
@@ -133,7 +114,7 @@ impl AgentQueue {
         id: &AgentId,
         operation: &'static str,
         plan: impl Fn(&Agent) -> Result<Plan, InvalidTransition>,
-    ) -> Result<Changed, QueueError> {
+    ) -> Result<Changed> {
         let mut pauses = self.pauses().build();
         let (mut rounds, mut conflicts) = (0, 0);
         while rounds < ROUNDS {
@@ -163,14 +144,14 @@ impl AgentQueue {
     }
 
     /// The number of queued agents, each counted once.
-    pub(crate) async fn queued_agents(&self) -> Result<u64, QueueError> {
+    pub(crate) async fn queued_agents(&self) -> Result<u64> {
         let all = self.store.all_agents().await?;
         let queued = |agent: &&Agent| matches!(agent.state, AgentState::Queued { .. });
         Ok(all.iter().filter(queued).count() as u64)
     }
 
     /// All available agents, the longest available first.
-    pub(crate) async fn all_available(&self) -> Result<Vec<AgentId>, QueueError> {
+    pub(crate) async fn all_available(&self) -> Result<Vec<AgentId>> {
         let available = |agent: Agent| match agent.state {
             AgentState::Available { since } => Some((since, agent.id)),
             _ => None,

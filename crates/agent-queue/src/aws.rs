@@ -60,49 +60,30 @@ impl AwsPublisher {
         }
     }
 
-    async fn publish(
-        &self,
-        messages: &[(usize, &Assignment)],
-    ) -> Vec<(usize, Result<(), PublishError>)> {
+    async fn publish(&self, messages: &[(usize, &Assignment)]) -> Results {
         let entries = messages.iter().enumerate().map(|(id, (_, assignment))| {
             let message = serde_json::to_string(assignment).map_err(|e| e.to_string())?;
-            let call = sns::MessageAttributeValue::builder()
-                .data_type("String")
-                .string_value(assignment.call_id.as_str())
-                .build()
-                .map_err(|e| e.to_string())?;
-            let number = sns::MessageAttributeValue::builder()
-                .data_type("Number")
-                .string_value(assignment.number.to_string())
-                .build()
-                .map_err(|e| e.to_string())?;
+            let number = assignment.number.to_string();
             sns::PublishBatchRequestEntry::builder()
                 .id(id.to_string())
                 .message(message)
-                .message_attributes(CALL_ID, call)
-                .message_attributes(ASSIGNMENT, number)
+                .message_attributes(CALL_ID, attribute("String", assignment.call_id.as_str())?)
+                .message_attributes(ASSIGNMENT, attribute("Number", number)?)
                 .build()
                 .map_err(|e| e.to_string())
         });
-        let result = match entries.collect::<Result<Vec<_>, String>>() {
-            Err(reason) => Err(reason),
-            Ok(entries) => {
-                let request = self.sns.publish_batch().topic_arn(&self.topic);
-                let request = request.set_publish_batch_request_entries(Some(entries));
-                let sent = request.send().await.map_err(|e| error_chain::chain(&e));
-                sent.map(|response| {
-                    let taken = response.successful().iter().filter_map(|entry| entry.id());
-                    batch::outcomes(messages.len(), taken, response.failed())
-                })
-            }
+        let sent = async {
+            let entries = entries.collect::<Result<Vec<_>, String>>()?;
+            let request = self.sns.publish_batch().topic_arn(&self.topic);
+            let request = request.set_publish_batch_request_entries(Some(entries));
+            let response = request.send().await.map_err(|e| error_chain::chain(&e))?;
+            let taken = response.successful().iter().filter_map(|entry| entry.id());
+            Ok(batch::outcomes(messages.len(), taken, response.failed()))
         };
-        results(messages, |a| a.call_id.as_str(), result)
+        results(messages, |a| a.call_id.as_str(), sent.await)
     }
 
-    async fn expired(
-        &self,
-        messages: &[(usize, &ExpiredCall)],
-    ) -> Vec<(usize, Result<(), PublishError>)> {
+    async fn expired(&self, messages: &[(usize, &ExpiredCall)]) -> Results {
         let entries = messages.iter().enumerate().map(|(id, (_, call))| {
             let body = serde_json::to_string(call).map_err(|e| e.to_string())?;
             sqs::SendMessageBatchRequestEntry::builder()
@@ -116,19 +97,15 @@ impl AwsPublisher {
                 .build()
                 .map_err(|e| e.to_string())
         });
-        let result = match entries.collect::<Result<Vec<_>, String>>() {
-            Err(reason) => Err(reason),
-            Ok(entries) => {
-                let request = self.sqs.send_message_batch().queue_url(&self.dead_letters);
-                let sent = request.set_entries(Some(entries)).send().await;
-                let sent = sent.map_err(|e| error_chain::chain(&e));
-                sent.map(|response| {
-                    let taken = response.successful().iter().map(|entry| entry.id());
-                    batch::outcomes(messages.len(), taken, response.failed())
-                })
-            }
+        let sent = async {
+            let entries = entries.collect::<Result<Vec<_>, String>>()?;
+            let request = self.sqs.send_message_batch().queue_url(&self.dead_letters);
+            let sent = request.set_entries(Some(entries)).send().await;
+            let response = sent.map_err(|e| error_chain::chain(&e))?;
+            let taken = response.successful().iter().map(|entry| entry.id());
+            Ok(batch::outcomes(messages.len(), taken, response.failed()))
         };
-        results(messages, |call| call.call_id.as_str(), result)
+        results(messages, |call| call.call_id.as_str(), sent.await)
     }
 }
 
@@ -195,12 +172,21 @@ impl Publisher for AwsPublisher {
     }
 }
 
+fn attribute(kind: &str, value: impl Into<String>) -> Result<sns::MessageAttributeValue, String> {
+    let attribute = sns::MessageAttributeValue::builder().data_type(kind);
+    let attribute = attribute.string_value(value).build();
+    attribute.map_err(|e| e.to_string())
+}
+
+/// The result of each message, with its place among the events.
+type Results = Vec<(usize, Result<(), PublishError>)>;
+
 /// The result of each message of a batch. If the request failed, every message has its error.
 fn results<T>(
     messages: &[(usize, &T)],
     call: impl Fn(&T) -> &str,
     result: Result<Vec<Result<(), Rejected>>, String>,
-) -> Vec<(usize, Result<(), PublishError>)> {
+) -> Results {
     let reasons = match result {
         Err(reason) => vec![Some(reason); messages.len()],
         Ok(outcomes) => {

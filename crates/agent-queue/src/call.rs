@@ -43,6 +43,17 @@ pub struct Call {
 }
 
 impl Call {
+    /// A call without a sequence and without earlier assignments.
+    pub fn new(id: CallId, criteria: Criteria, arrived: Micros) -> Self {
+        Self {
+            id,
+            criteria,
+            arrived,
+            sequence: 0,
+            unanswered: 0,
+        }
+    }
+
     /// The sort key among the pending calls: time, sequence and id. Time and sequence have a fixed
     /// width.
     pub fn sort_key(&self) -> String {
@@ -176,6 +187,16 @@ impl OutboxEntry {
             at: made.assigned_at,
             event: OutboxEvent::Assigned(made),
         }
+    }
+
+    pub fn expired(call: &Call, at: Micros) -> Self {
+        let expired = ExpiredCall {
+            call_id: call.id.clone(),
+            criteria: call.criteria.clone(),
+            arrived_at: call.arrived,
+        };
+        let event = OutboxEvent::Expired(expired);
+        Self { at, event }
     }
 
     pub fn sort_key(&self) -> String {

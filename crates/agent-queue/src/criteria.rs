@@ -118,16 +118,12 @@ mod tests {
     fn criteria_match_a_queue_with_all_requested_values() {
         let queue = QueueName::new([&value("Spanish"), &value("M")]);
         let fits = |text| Criteria::from_stored(text).fits(&queue);
-        assert!(
-            ["Spanish#M", "*#M", "Spanish#*", "*#*"]
-                .iter()
-                .all(|text| fits(text))
-        );
-        assert!(
-            !["English#M", "Spanish#F", "*#F", "*", "Spanish#M#x"]
-                .iter()
-                .any(|text| fits(text))
-        );
+        for text in ["Spanish#M", "*#M", "Spanish#*", "*#*"] {
+            assert!(fits(text), "{text}");
+        }
+        for text in ["English#M", "Spanish#F", "*#F", "*", "Spanish#M#x"] {
+            assert!(!fits(text), "{text}");
+        }
         assert_eq!(Criteria::from_stored("Spanish#M").exact(), Some(queue));
         assert_eq!(Criteria::from_stored("*#M").exact(), None);
     }
@@ -137,15 +133,11 @@ mod tests {
         let several = BTreeSet::from([value("Spanish"), value("English")]);
         let profile = Profile::new(vec![several, BTreeSet::from([value("M")])]);
         let fits = |text| Criteria::from_stored(text).fits_profile(&profile);
-        assert!(
-            ["Spanish#M", "English#M", "*#M", "English#*", "*#*"]
-                .iter()
-                .all(|text| fits(text))
-        );
-        assert!(
-            !["French#M", "Spanish#F", "*", "*#M#x"]
-                .iter()
-                .any(|text| fits(text))
-        );
+        for text in ["Spanish#M", "English#M", "*#M", "English#*", "*#*"] {
+            assert!(fits(text), "{text}");
+        }
+        for text in ["French#M", "Spanish#F", "*", "*#M#x"] {
+            assert!(!fits(text), "{text}");
+        }
     }
 }

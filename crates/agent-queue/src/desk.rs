@@ -75,14 +75,10 @@ impl Desk {
         let mut report = DeskReport::default();
         let response = match command {
             Command::Register(id, name, profile) => {
-                let changed = self.queue.register(&id, &name, &profile).await?;
-                self.changed(changed, None)
+                self.changed(self.queue.register(&id, &name, &profile).await?)
             }
             Command::Seed(count) => self.seed(count).await?,
-            Command::Available(id) => {
-                let changed = self.queue.become_available(&id).await?;
-                self.changed(changed, None)
-            }
+            Command::Available(id) => self.changed(self.queue.become_available(&id).await?),
             Command::Enqueue(id) => self.enqueue(&id, &mut report).await?,
             Command::QueueAllAvailable => {
                 let all = self.queue.enqueue_all_available().await?;
@@ -95,27 +91,15 @@ impl Desk {
                     cut_short: all.cut_short,
                 }
             }
-            Command::Leave(id, rest) => {
-                let changed = self.queue.leave(&id, rest).await?;
-                self.changed(changed, None)
-            }
+            Command::Leave(id, rest) => self.changed(self.queue.leave(&id, rest).await?),
             Command::Finish(id, call, ticket) => {
-                let changed = self.queue.finish(&id, &call, ticket).await?;
-                self.changed(changed, None)
+                self.changed(self.queue.finish(&id, &call, ticket).await?)
             }
             Command::Extend(id, call, ticket) => {
-                let changed = self.queue.extend(&id, &call, ticket).await?;
-                self.changed(changed, None)
+                self.changed(self.queue.extend(&id, &call, ticket).await?)
             }
             Command::Match(id, criteria) => {
-                let arrived = self.clock.now();
-                let call = Call {
-                    id,
-                    criteria,
-                    arrived,
-                    sequence: 0,
-                    unanswered: 0,
-                };
+                let call = Call::new(id, criteria, self.clock.now());
                 self.match_call(&call, &mut report).await?
             }
             Command::Call(id) => {
@@ -179,7 +163,7 @@ impl Desk {
         if let (Changed::Done(agent), Some(made)) = (&mut changed, &assignment) {
             *agent = self.queue.attending(agent.clone(), made);
         }
-        Ok(self.changed(changed, assignment))
+        Ok(self.assigned(changed, assignment))
     }
 
     async fn seed(&self, count: u32) -> Result<Response, DeskError> {
@@ -215,7 +199,11 @@ impl Desk {
         }
     }
 
-    fn changed(&self, changed: Changed, assignment: Option<Assignment>) -> Response {
+    fn changed(&self, changed: Changed) -> Response {
+        self.assigned(changed, None)
+    }
+
+    fn assigned(&self, changed: Changed, assignment: Option<Assignment>) -> Response {
         let dimensions = &self.queue.settings().dimensions;
         let (rejected, agent) = match changed {
             Changed::Done(agent) => (None, Some(agent)),

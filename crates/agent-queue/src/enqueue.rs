@@ -16,12 +16,12 @@ use crate::agent::{Agent, AgentState};
 use crate::agent_lifecycle::Changed;
 use crate::call::{Assignment, Call};
 use crate::meet::{MatchOutcome, TryOutcome};
-use crate::name::{AgentId, CallId};
-use crate::queue::{AgentQueue, QueueError};
+use crate::name::AgentId;
+use crate::queue::{AgentQueue, Result};
 use crate::serve::Served;
 use crate::store::Line;
 use crate::time::Micros;
-use crate::transaction::{Before, Change};
+use crate::transaction::Change;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enqueued {
@@ -46,7 +46,7 @@ const PARALLEL_JOINS: usize = 4;
 impl AgentQueue {
     /// available → attendingCall, if a matching call is pending; otherwise available → queued, in
     /// every queue of the agent.
-    pub async fn enqueue(&self, id: &AgentId) -> Result<Enqueued, QueueError> {
+    pub async fn enqueue(&self, id: &AgentId) -> Result<Enqueued> {
         let mut served = Served::default();
         let changed = match self.take_pending(id, &mut served).await? {
             Some(agent) => Changed::Done(agent),
@@ -64,7 +64,7 @@ impl AgentQueue {
         })
     }
 
-    async fn join_and_look(&self, id: &AgentId) -> Result<(Changed, Served), QueueError> {
+    async fn join_and_look(&self, id: &AgentId) -> Result<(Changed, Served)> {
         let changed = self.join(id, || self.clock.now()).await?;
         let served = match &changed {
             Changed::Done(agent) => self.serve_agent(agent).await?,
@@ -78,11 +78,7 @@ impl AgentQueue {
     /// Assigns the oldest matching pending call to an available agent, in one transaction. `None`:
     /// no matching call is pending, the agent is not available, a matching agent is already queued,
     /// or too many attempts failed.
-    async fn take_pending(
-        &self,
-        id: &AgentId,
-        served: &mut Served,
-    ) -> Result<Option<Agent>, QueueError> {
+    async fn take_pending(&self, id: &AgentId, served: &mut Served) -> Result<Option<Agent>> {
         let mut pauses = self.pauses().build();
         let mut ended = None;
         while !self.is_over() {
@@ -126,8 +122,8 @@ impl AgentQueue {
     /// Queues all available agents, the longest available first.
     ///
     /// # Errors
-    /// [`QueueError`]: some may be queued; repeat it for the others.
-    pub async fn enqueue_all_available(&self) -> Result<AllEnqueued, QueueError> {
+    /// [`QueueError`](crate::queue::QueueError): some may be queued; repeat it for the others.
+    pub async fn enqueue_all_available(&self) -> Result<AllEnqueued> {
         let now = self.clock.now();
         let mut all = AllEnqueued::default();
         // Each agent has its own place in this order, whichever transaction commits first.
@@ -168,7 +164,7 @@ impl AgentQueue {
         }
     }
 
-    async fn join(&self, id: &AgentId, place: impl Fn() -> Micros) -> Result<Changed, QueueError> {
+    async fn join(&self, id: &AgentId, place: impl Fn() -> Micros) -> Result<Changed> {
         self.change(id, "enqueue", |agent| {
             let change = agent.enqueue(place(), &self.settings.dimensions)?;
             Ok((change.clone(), Change::enqueue(change, agent)))
@@ -178,55 +174,21 @@ impl AgentQueue {
 
     /// Assigns the pending calls that the agent matches, the oldest first, until the agent has a
     /// call or no such call is left.
-    async fn serve_agent(&self, agent: &Agent) -> Result<Served, QueueError> {
-        let mut served = Served::default();
-        let mut ended = None;
-        while !self.is_over() {
-            match self.serve_longest(agent, &mut served, &mut ended).await {
-                Ok(true) => {}
-                Ok(false) => return Ok(served),
-                Err(error) => return served.or_error(error),
-            }
-        }
-        served.cut_short = true;
-        Ok(served)
+    async fn serve_agent(&self, agent: &Agent) -> Result<Served> {
+        let is_free = |served: &Served| {
+            let last = served.assignments.last();
+            last.is_none_or(|made| made.agent_id != agent.id)
+        };
+        self.serve_each(|| self.next_for(agent), is_free).await
     }
 
-    /// Serves the oldest of these calls. Returns whether to continue with the next one.
-    async fn serve_longest(
-        &self,
-        agent: &Agent,
-        served: &mut Served,
-        ended: &mut Option<CallId>,
-    ) -> Result<bool, QueueError> {
+    async fn next_for(&self, agent: &Agent) -> Result<Option<Call>> {
         let lines = self.store.lines().await?;
-        let Some(call) = self.longest_pending(agent, &lines).await? else {
-            return Ok(false);
-        };
-        if self.is_too_old(&call) {
-            return self.expire_first(&call, served, ended).await;
-        }
-        match self.meet(&call, Before::Pending).await? {
-            MatchOutcome::Assigned(assignment) => {
-                let ours = assignment.agent_id == agent.id;
-                served.assignments.push(assignment);
-                return Ok(!ours);
-            }
-            // Another process ended the wait of this call first.
-            MatchOutcome::Known(_) => self.pass_over(&call, ended).await?,
-            MatchOutcome::NoRecord => self.restore(&call).await?,
-            // Another process took the agent first.
-            MatchOutcome::NoAgent => return Ok(false),
-        }
-        Ok(true)
+        self.longest_pending(agent, &lines).await
     }
 
     /// The oldest pending call that the agent matches, as read.
-    async fn longest_pending(
-        &self,
-        agent: &Agent,
-        lines: &[Line],
-    ) -> Result<Option<Call>, QueueError> {
+    async fn longest_pending(&self, agent: &Agent, lines: &[Line]) -> Result<Option<Call>> {
         let fit = lines.iter().map(|line| &line.criteria);
         let fit = fit.filter(|criteria| criteria.fits_profile(&agent.profile));
         let firsts = self.first_of(fit, 1).await?.into_iter();

@@ -63,11 +63,8 @@ pub fn read(message: &Delivery, dimensions: &Dimensions) -> Result<Call, IntakeE
         });
     }
     Ok(Call {
-        id,
-        criteria,
-        arrived: message.sent,
         sequence: message.sequence,
-        unanswered: 0,
+        ..Call::new(id, criteria, message.sent)
     })
 }
 

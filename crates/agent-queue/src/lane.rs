@@ -26,7 +26,7 @@ use crate::call::{Call, CallRecord};
 use crate::criteria::Criteria;
 use crate::matcher::{Matched, assigned};
 use crate::meet::{MatchOutcome, PARALLEL_READS, TryOutcome};
-use crate::queue::{AgentQueue, QueueError};
+use crate::queue::{AgentQueue, Result};
 use crate::transaction::Before;
 
 /// Number of agents to read beyond one for each call. With fewer, calls go one after the other.
@@ -69,11 +69,7 @@ impl AgentQueue {
     /// Assigns new calls of one criteria in their order, or sets them to pending. The results have
     /// the same order. An error or the deadline may end it early: calls without a result were not
     /// begun.
-    pub async fn match_lane(
-        &self,
-        calls: &[Call],
-        batch: &Batch,
-    ) -> Vec<Result<Matched, QueueError>> {
+    pub async fn match_lane(&self, calls: &[Call], batch: &Batch) -> Vec<Result<Matched>> {
         let Some(first) = calls.first() else {
             return vec![];
         };
@@ -142,11 +138,7 @@ impl AgentQueue {
 
     /// The known calls of a lane, if some may be known. A known call would claim an agent only to
     /// find its state, and later calls would pass over this agent.
-    async fn known_of(
-        &self,
-        calls: &[Call],
-        batch: &Batch,
-    ) -> Result<Vec<Option<CallRecord>>, QueueError> {
+    async fn known_of(&self, calls: &[Call], batch: &Batch) -> Result<Vec<Option<CallRecord>>> {
         if !batch.redelivered || calls.len() < 2 {
             return Ok(vec![None; calls.len()]);
         }
@@ -159,12 +151,12 @@ impl AgentQueue {
     }
 
     /// Matches calls one after the other, up to the first error or the deadline.
-    async fn one_by_one<'a, F: Future<Output = Result<Matched, QueueError>>>(
+    async fn one_by_one<'a, F: Future<Output = Result<Matched>>>(
         &self,
         calls: &'a [Call],
         batch: &Batch,
         one: impl Fn(&'a Call) -> F,
-    ) -> Vec<Result<Matched, QueueError>> {
+    ) -> Vec<Result<Matched>> {
         let mut results = vec![];
         for call in calls {
             results.push(batch.passed_on(one(call).await));
@@ -176,7 +168,7 @@ impl AgentQueue {
     }
 
     /// Assigns one call in strict order.
-    async fn match_in_turn(&self, call: &Call) -> Result<Matched, QueueError> {
+    async fn match_in_turn(&self, call: &Call) -> Result<Matched> {
         if self.is_too_old(call) {
             return self.expire_call(call).await;
         }
@@ -204,7 +196,7 @@ fn page(calls: usize) -> u16 {
 impl Lane<'_> {
     /// Claims agents for one call until it is assigned or its state is known. `None`: fewer than
     /// `few` agents are left, more than [`MAX_LOSSES`] were lost, or the deadline has passed.
-    async fn claim(&self, call: &Call, few: usize) -> Result<Option<MatchOutcome>, QueueError> {
+    async fn claim(&self, call: &Call, few: usize) -> Result<Option<MatchOutcome>> {
         let (mut losses, mut stale) = (0, None);
         loop {
             let mut place = Some(self.queue.gate.enter().await);
@@ -245,7 +237,7 @@ impl Lane<'_> {
         few: usize,
         losses: u32,
         stale: Option<u32>,
-    ) -> Result<Claimed, QueueError> {
+    ) -> Result<Claimed> {
         if let Some(looks) = stale {
             pause(losses).await;
             // Other processes have probably taken more of the agents that were read.
@@ -296,7 +288,7 @@ impl Lane<'_> {
 
     /// Reads the agents again for all calls of the lane, unless one of the calls has done so
     /// meanwhile.
-    async fn look(&self, looks: u32) -> Result<(), QueueError> {
+    async fn look(&self, looks: u32) -> Result<()> {
         let mut view = self.view.lock().await;
         if view.looks == looks {
             let page = page(self.calls);

@@ -10,7 +10,7 @@ use crate::call::Call;
 use crate::criteria::Criteria;
 use crate::meet::PARALLEL_READS;
 use crate::open_lines::MAX_LINES;
-use crate::queue::{AgentQueue, QueueError};
+use crate::queue::{AgentQueue, QueueError, Result};
 use crate::serve::Served;
 use crate::store::Line;
 
@@ -20,7 +20,7 @@ const CLOSED_AFTER: Duration = Duration::from_secs(60 * 60);
 
 impl AgentQueue {
     /// Opens a line, so that new calls may join it. Does nothing if this process opened it recently.
-    pub(crate) async fn open_line(&self, criteria: &Criteria) -> Result<(), QueueError> {
+    pub(crate) async fn open_line(&self, criteria: &Criteria) -> Result<()> {
         if self.opened.is_open(criteria, self.clock.now()) {
             return Ok(());
         }
@@ -35,7 +35,7 @@ impl AgentQueue {
 
     /// Opens the line to which a call returns. The limit on the number of lines is for new calls:
     /// this call was accepted.
-    pub(crate) async fn reopen_line(&self, criteria: &Criteria) -> Result<(), QueueError> {
+    pub(crate) async fn reopen_line(&self, criteria: &Criteria) -> Result<()> {
         let now = self.clock.now();
         if self.opened.is_open(criteria, now) {
             return Ok(());
@@ -59,7 +59,7 @@ impl AgentQueue {
 
     /// Closes the empty lines that no process opened for an hour. So the registry has only the
     /// criteria of about one hour.
-    pub(crate) async fn close_lines(&self) -> Result<(), QueueError> {
+    pub(crate) async fn close_lines(&self) -> Result<()> {
         let now = self.clock.now();
         for line in self.store.lines().await? {
             if line.seen.plus(CLOSED_AFTER) <= now && self.is_empty(&line).await? {
@@ -72,7 +72,7 @@ impl AgentQueue {
         Ok(())
     }
 
-    async fn is_empty(&self, line: &Line) -> Result<bool, QueueError> {
+    async fn is_empty(&self, line: &Line) -> Result<bool> {
         let first = self.store.calls_in_line(&line.criteria, 1).await?;
         Ok(first.is_empty())
     }
@@ -109,14 +109,14 @@ impl AgentQueue {
         (served, errors)
     }
 
-    pub(crate) async fn first_of_lines(&self) -> Result<Vec<Call>, QueueError> {
+    pub(crate) async fn first_of_lines(&self) -> Result<Vec<Call>> {
         let lines = self.store.lines().await?;
         let criteria = lines.iter().map(|line| &line.criteria);
         self.first_of(criteria, 1).await
     }
 
     /// The oldest pending calls of all lines, at most `limit`.
-    pub(crate) async fn pending_calls(&self, limit: u16) -> Result<Vec<Call>, QueueError> {
+    pub(crate) async fn pending_calls(&self, limit: u16) -> Result<Vec<Call>> {
         let lines = self.store.lines().await?;
         let criteria = lines.iter().map(|line| &line.criteria);
         let mut calls = self.first_of(criteria, limit).await?;
@@ -130,7 +130,7 @@ impl AgentQueue {
         &self,
         lines: impl Iterator<Item = &Criteria>,
         limit: u16,
-    ) -> Result<Vec<Call>, QueueError> {
+    ) -> Result<Vec<Call>> {
         let firsts: Vec<_> = lines
             .map(|criteria| self.store.calls_in_line(criteria, limit))
             .collect();

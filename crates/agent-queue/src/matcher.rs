@@ -7,7 +7,7 @@
 use crate::call::{Assignment, Call, CallRecord, CallState, OutboxEntry};
 use crate::meet::call_there;
 use crate::name::CallId;
-use crate::queue::{AgentQueue, Outcome, QueueError};
+use crate::queue::{AgentQueue, Outcome, Result};
 use crate::store::StoreError;
 use crate::transaction::{Before, CallLease, Change};
 
@@ -38,12 +38,24 @@ impl Cancel {
     }
 }
 
+impl Matched {
+    fn ended(state: CallState, expired: u32) -> Self {
+        Self {
+            state,
+            assignments: vec![],
+            queued: false,
+            expired,
+            cut_short: false,
+        }
+    }
+}
+
 impl AgentQueue {
     /// Assigns a call, sets it to pending, or expires it. A known call gets its current state.
     ///
     /// # Errors
-    /// [`QueueError`]; repeat it with the same id.
-    pub async fn match_call(&self, call: &Call) -> Result<Matched, QueueError> {
+    /// [`QueueError`](crate::queue::QueueError); repeat it with the same id.
+    pub async fn match_call(&self, call: &Call) -> Result<Matched> {
         if self.is_too_old(call) {
             return self.expire_call(call).await;
         }
@@ -54,7 +66,7 @@ impl AgentQueue {
     }
 
     /// Adds a new call to the line of its criteria, and serves the line.
-    pub(crate) async fn wait(&self, call: &Call) -> Result<Matched, QueueError> {
+    pub(crate) async fn wait(&self, call: &Call) -> Result<Matched> {
         self.open_line(&call.criteria).await?;
         match self.commit("wait", &Change::wait(call)).await? {
             Outcome::Done => self.look_again(call, true).await,
@@ -66,15 +78,12 @@ impl AgentQueue {
     }
 
     /// The call and its state; `None` if no call has this id.
-    pub async fn call(&self, id: &CallId) -> Result<Option<CallRecord>, QueueError> {
+    pub async fn call(&self, id: &CallId) -> Result<Option<CallRecord>> {
         Ok(self.store.call(id).await?)
     }
 
     /// The same, but `None` if the call cannot be read, because it must block no other.
-    pub(crate) async fn readable_call(
-        &self,
-        id: &CallId,
-    ) -> Result<Option<CallRecord>, QueueError> {
+    pub(crate) async fn readable_call(&self, id: &CallId) -> Result<Option<CallRecord>> {
         match self.store.call(id).await {
             Err(error @ StoreError::Undecodable { .. }) => {
                 tracing::error!(%error, "unreadable call skipped");
@@ -87,18 +96,15 @@ impl AgentQueue {
     /// Cancels a call that is pending, has not arrived yet, or is assigned to an agent that has not
     /// answered. That agent is then available, and not queued. An answered call stays assigned. A
     /// call that arrives after its cancellation is not assigned.
-    pub async fn cancel(&self, id: &CallId) -> Result<Cancel, QueueError> {
+    pub async fn cancel(&self, id: &CallId) -> Result<Cancel> {
         loop {
             let record = self.store.call(id).await?;
             let (now, mut unanswered) = (self.clock.now(), None);
             let change = match record.map(|record| (record.call, record.state)) {
-                None => Change::cancel_early(Call {
-                    id: id.clone(),
-                    criteria: self.settings.dimensions.any(),
-                    arrived: now,
-                    sequence: 0,
-                    unanswered: 0,
-                }),
+                None => {
+                    let any = self.settings.dimensions.any();
+                    Change::cancel_early(Call::new(id.clone(), any, now))
+                }
                 Some((call, CallState::Pending)) => Change::cancel(&call, now),
                 Some((call, CallState::Assigned(made))) => {
                     let Some(lease) = self.unanswered(&made).await? else {
@@ -117,7 +123,7 @@ impl AgentQueue {
         }
     }
 
-    async fn unanswered(&self, made: &Assignment) -> Result<Option<CallLease>, QueueError> {
+    async fn unanswered(&self, made: &Assignment) -> Result<Option<CallLease>> {
         let agent = self.store.agent(&made.agent_id).await?;
         let lease = agent.as_ref().and_then(CallLease::of);
         Ok(lease.filter(|lease| lease.ticket == made.ticket && !lease.answered))
@@ -125,20 +131,14 @@ impl AgentQueue {
 
     /// Returns the state of a redelivered call. If it is pending, the line is served again: the process that
     /// wrote the call may have crashed before its read.
-    pub(crate) async fn known(&self, record: CallRecord) -> Result<Matched, QueueError> {
+    pub(crate) async fn known(&self, record: CallRecord) -> Result<Matched> {
         match record.state {
             CallState::Pending => self.look_again(&record.call, false).await,
-            state => Ok(Matched {
-                state,
-                assignments: vec![],
-                queued: false,
-                expired: 0,
-                cut_short: false,
-            }),
+            state => Ok(Matched::ended(state, 0)),
         }
     }
 
-    async fn look_again(&self, call: &Call, is_new: bool) -> Result<Matched, QueueError> {
+    async fn look_again(&self, call: &Call, is_new: bool) -> Result<Matched> {
         let served = self.serve(&call.criteria).await?;
         let ours = served
             .assignments
@@ -166,7 +166,7 @@ impl AgentQueue {
     }
 
     /// Expires a call that arrives too late.
-    pub(crate) async fn expire_call(&self, call: &Call) -> Result<Matched, QueueError> {
+    pub(crate) async fn expire_call(&self, call: &Call) -> Result<Matched> {
         let change = Change::expire(call, Before::New, self.clock.now());
         let known = match self.commit("expire", &change).await? {
             Outcome::Done => None,
@@ -182,17 +182,11 @@ impl AgentQueue {
             }
             Some(record) => (record.state, 0),
         };
-        Ok(Matched {
-            state,
-            assignments: vec![],
-            queued: false,
-            expired,
-            cut_short: false,
-        })
+        Ok(Matched::ended(state, expired))
     }
 
     /// Expires a pending call. Returns false if another process ended its wait first.
-    async fn expire(&self, call: &Call) -> Result<bool, QueueError> {
+    async fn expire(&self, call: &Call) -> Result<bool> {
         let change = Change::expire(call, Before::Pending, self.clock.now());
         let outcome = self.commit("expire", &change).await?;
         Ok(matches!(outcome, Outcome::Done))
@@ -201,10 +195,7 @@ impl AgentQueue {
 
 pub(crate) fn assigned(assignment: Assignment) -> Matched {
     Matched {
-        state: CallState::Assigned(assignment.clone()),
-        assignments: vec![assignment],
-        queued: false,
-        expired: 0,
-        cut_short: false,
+        assignments: vec![assignment.clone()],
+        ..Matched::ended(CallState::Assigned(assignment), 0)
     }
 }

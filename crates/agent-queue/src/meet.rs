@@ -8,7 +8,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::call::{Assignment, Call, CallRecord, CallState};
 use crate::criteria::{Criteria, QueueName};
-use crate::queue::{AgentQueue, Outcome, QueueError, Settings};
+use crate::queue::{AgentQueue, Outcome, Result, Settings};
 use crate::store::{Order, Rejection, There};
 use crate::time::Micros;
 use crate::transaction::{Before, Change, QueueEntry, Step, Term};
@@ -41,11 +41,7 @@ impl AgentQueue {
     /// If the agent is not queued with the ticket of its entry, the entry was outdated when it was
     /// read. If the next read returns it again, it is obsolete, because the table was edited or
     /// restored, and is deleted. Otherwise a page of such entries would hide all agents behind it.
-    pub(crate) async fn meet(
-        &self,
-        call: &Call,
-        before: Before,
-    ) -> Result<MatchOutcome, QueueError> {
+    pub(crate) async fn meet(&self, call: &Call, before: Before) -> Result<MatchOutcome> {
         let mut pauses = self.pauses().build();
         let mut outdated: Vec<QueueEntry> = vec![];
         loop {
@@ -81,7 +77,7 @@ impl AgentQueue {
         call: &Call,
         before: Before,
         entries: &[QueueEntry],
-    ) -> Result<TryOutcome, QueueError> {
+    ) -> Result<TryOutcome> {
         for entry in entries {
             match self.try_assign(call, before, entry).await? {
                 TryOutcome::Gone => self.count_lost_match(),
@@ -96,7 +92,7 @@ impl AgentQueue {
         call: &Call,
         before: Before,
         entry: &QueueEntry,
-    ) -> Result<TryOutcome, QueueError> {
+    ) -> Result<TryOutcome> {
         let (now, term) = self.term();
         self.try_change(Change::assign(call, before, entry, now, term))
             .await
@@ -105,7 +101,7 @@ impl AgentQueue {
     pub(crate) async fn try_change(
         &self,
         (change, assignment): (Change, Assignment),
-    ) -> Result<TryOutcome, QueueError> {
+    ) -> Result<TryOutcome> {
         let rejections = match self.commit_unless_conflict(&change).await? {
             None => return Ok(TryOutcome::Conflict),
             Some(Outcome::Done) => {
@@ -141,7 +137,7 @@ impl AgentQueue {
         &self,
         criteria: &Criteria,
         page: u16,
-    ) -> Result<Vec<QueueEntry>, QueueError> {
+    ) -> Result<Vec<QueueEntry>> {
         let order = self.settings.order;
         if let Some(queue) = criteria.exact() {
             return Ok(self.store.peek(&queue, order, page).await?);
@@ -162,7 +158,7 @@ impl AgentQueue {
         Ok(entries)
     }
 
-    async fn queues_that_fit(&self, criteria: &Criteria) -> Result<Vec<QueueName>, QueueError> {
+    async fn queues_that_fit(&self, criteria: &Criteria) -> Result<Vec<QueueName>> {
         let mut queues = self.store.queue_names().await?;
         queues.retain(|queue| criteria.fits(queue));
         Ok(queues)

@@ -8,7 +8,7 @@
 use async_trait::async_trait;
 
 use crate::call::{Assignment, OutboxEntry, OutboxEvent};
-use crate::queue::{AgentQueue, QueueError};
+use crate::queue::{AgentQueue, Result};
 
 #[async_trait]
 pub trait Publisher: Send + Sync {
@@ -49,12 +49,12 @@ impl AgentQueue {
     /// repeats it: the assignments are valid in any case.
     ///
     /// # Errors
-    /// [`QueueError`] if a published event could not be deleted: it is published again.
+    /// [`QueueError`](crate::queue::QueueError) if a published event could not be deleted: it is published again.
     pub async fn publish_assignments(
         &self,
         publisher: &dyn Publisher,
         assignments: &[Assignment],
-    ) -> Result<Published, QueueError> {
+    ) -> Result<Published> {
         let outbox: Vec<_> = assignments
             .iter()
             .cloned()
@@ -68,7 +68,7 @@ impl AgentQueue {
         &self,
         publisher: &dyn Publisher,
         outbox: &[OutboxEntry],
-    ) -> Result<Published, QueueError> {
+    ) -> Result<Published> {
         if outbox.is_empty() {
             return Ok(Published::default());
         }

@@ -67,6 +67,8 @@ impl Default for Settings {
     }
 }
 
+pub type Result<T, E = QueueError> = std::result::Result<T, E>;
+
 /// An operation that did not finish. Its changes may or may not have taken effect; repeat it.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
@@ -180,11 +182,7 @@ impl AgentQueue {
 
     /// Commits a change. After a conflict, throttling or no response it retries the same change, with
     /// the same token and with jitter, a bounded number of times.
-    pub(crate) async fn commit(
-        &self,
-        operation: &'static str,
-        change: &Change,
-    ) -> Result<Outcome, QueueError> {
+    pub(crate) async fn commit(&self, operation: &'static str, change: &Change) -> Result<Outcome> {
         let ended = self.try_again(change, |again| again.is_transient()).await;
         ended.map_err(|again| match again {
             Again::Store(error) => QueueError::Store(error),
@@ -195,10 +193,7 @@ impl AgentQueue {
     /// The same, but returns `None` at once after a conflict: the caller may need another change by
     /// then. After an attempt without a response it retries nevertheless: the change may have taken
     /// effect.
-    pub(crate) async fn commit_unless_conflict(
-        &self,
-        change: &Change,
-    ) -> Result<Option<Outcome>, QueueError> {
+    pub(crate) async fn commit_unless_conflict(&self, change: &Change) -> Result<Option<Outcome>> {
         let no_response = AtomicBool::new(false);
         let worth_it = |again: &Again| match again {
             Again::Conflict => no_response.load(Ordering::Relaxed),

@@ -4,7 +4,7 @@ use crate::call::{Assignment, Call};
 use crate::criteria::Criteria;
 use crate::meet::{MatchOutcome, call_there};
 use crate::name::CallId;
-use crate::queue::{AgentQueue, Outcome, QueueError};
+use crate::queue::{AgentQueue, Outcome, QueueError, Result};
 use crate::transaction::{Before, Change};
 
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(crate) struct Served {
 
 impl Served {
     /// Returns the results so far, or the error if there are none.
-    pub(crate) fn or_error(mut self, error: QueueError) -> Result<Self, QueueError> {
+    pub(crate) fn or_error(mut self, error: QueueError) -> Result<Self> {
         if self.assignments.is_empty() && self.expired == 0 {
             return Err(error);
         }
@@ -30,31 +30,39 @@ impl Served {
 impl AgentQueue {
     /// Assigns the pending calls of one criteria, the oldest first, until none is left or no agent
     /// matches. Calls that waited too long expire.
-    pub(crate) async fn serve(&self, criteria: &Criteria) -> Result<Served, QueueError> {
+    pub(crate) async fn serve(&self, criteria: &Criteria) -> Result<Served> {
+        let first = || self.first_in_line(criteria);
+        self.serve_each(first, |_| true).await
+    }
+
+    async fn first_in_line(&self, criteria: &Criteria) -> Result<Option<Call>> {
+        let first = self.store.calls_in_line(criteria, 1).await?;
+        Ok(first.into_iter().next())
+    }
+
+    /// Serves each call that `next` finds, as long as `goes_on` and an agent matches.
+    pub(crate) async fn serve_each<F: Future<Output = Result<Option<Call>>>>(
+        &self,
+        next: impl Fn() -> F,
+        goes_on: impl Fn(&Served) -> bool,
+    ) -> Result<Served> {
         let mut served = Served::default();
         let mut ended = None;
         while !self.is_over() {
-            match self.serve_first(criteria, &mut served, &mut ended).await {
-                Ok(true) => {}
-                Ok(false) => return Ok(served),
+            let one = async {
+                match next().await? {
+                    Some(call) => self.serve_call(&call, &mut served, &mut ended).await,
+                    None => Ok(false),
+                }
+            };
+            match one.await {
+                Ok(true) if goes_on(&served) => {}
+                Ok(_) => return Ok(served),
                 Err(error) => return served.or_error(error),
             }
         }
         served.cut_short = true;
         Ok(served)
-    }
-
-    async fn serve_first(
-        &self,
-        criteria: &Criteria,
-        served: &mut Served,
-        ended: &mut Option<CallId>,
-    ) -> Result<bool, QueueError> {
-        let first = self.store.calls_in_line(criteria, 1).await?;
-        match first.into_iter().next() {
-            Some(call) => self.serve_call(&call, served, ended).await,
-            None => Ok(false),
-        }
     }
 
     /// Serves the first call of a line. Returns whether to continue with the next one.
@@ -63,12 +71,13 @@ impl AgentQueue {
         call: &Call,
         served: &mut Served,
         ended: &mut Option<CallId>,
-    ) -> Result<bool, QueueError> {
+    ) -> Result<bool> {
         if self.is_too_old(call) {
             return self.expire_first(call, served, ended).await;
         }
         match self.meet(call, Before::Pending).await? {
             MatchOutcome::Assigned(assignment) => served.assignments.push(assignment),
+            // Another process ended its wait first.
             MatchOutcome::Known(_) => self.pass_over(call, ended).await?,
             MatchOutcome::NoRecord => self.restore(call).await?,
             MatchOutcome::NoAgent => return Ok(false),
@@ -81,7 +90,7 @@ impl AgentQueue {
         call: &Call,
         served: &mut Served,
         ended: &mut Option<CallId>,
-    ) -> Result<bool, QueueError> {
+    ) -> Result<bool> {
         let change = Change::expire(call, Before::Pending, self.clock.now());
         match self.commit("expire", &change).await? {
             Outcome::Done => served.expired += 1,
@@ -96,11 +105,7 @@ impl AgentQueue {
     /// Passes over the first call of a line: another process ended its wait since this one read the
     /// line. If the next read returns the same call, its place is obsolete, because the table was
     /// edited or restored, and is deleted.
-    pub(crate) async fn pass_over(
-        &self,
-        call: &Call,
-        ended: &mut Option<CallId>,
-    ) -> Result<(), QueueError> {
+    pub(crate) async fn pass_over(&self, call: &Call, ended: &mut Option<CallId>) -> Result<()> {
         if ended.as_ref() == Some(&call.id) {
             tracing::error!(call = %call.id, "obsolete place of a call in a line; it is deleted");
             self.commit("forget", &Change::forget(call)).await?;
@@ -111,7 +116,7 @@ impl AgentQueue {
 
     /// Writes the missing item of a call that has a place in a line: the table was edited or
     /// restored.
-    pub(crate) async fn restore(&self, call: &Call) -> Result<(), QueueError> {
+    pub(crate) async fn restore(&self, call: &Call) -> Result<()> {
         tracing::error!(call = %call.id, "a pending call has no item of its own; it is written again");
         self.commit("restore", &Change::restore(call)).await?;
         Ok(())

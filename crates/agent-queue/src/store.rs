@@ -19,18 +19,20 @@ use crate::name::{AgentId, CallId};
 use crate::time::Micros;
 use crate::transaction::{CallLease, Change, QueueEntry};
 
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 #[async_trait]
 pub trait AgentStore: Send + Sync {
     /// Commits a change: all of its steps or none. For ten minutes, a repeat of the same change (by
     /// its token) changes nothing and returns [`Committed::Done`] again.
-    async fn commit(&self, change: &Change) -> Result<Committed, StoreError>;
+    async fn commit(&self, change: &Change) -> Result<Committed>;
 
-    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError>;
+    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>>;
 
     /// At most `limit` agents with ids after `after`, ordered by id.
-    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError>;
+    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage>;
 
-    async fn all_agents(&self) -> Result<Vec<Agent>, StoreError> {
+    async fn all_agents(&self) -> Result<Vec<Agent>> {
         const PAGE: u16 = 200;
         let mut agents = vec![];
         let mut after = None;
@@ -46,42 +48,36 @@ pub trait AgentStore: Send + Sync {
 
     /// Every queue that was ever opened, by name, with its depth and version. It reads every
     /// entry of every queue.
-    async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError>;
+    async fn queues(&self) -> Result<Vec<QueueCounters>>;
 
     /// The names of these queues. DynamoDB's store reads them without their entries.
-    async fn queue_names(&self) -> Result<Vec<QueueName>, StoreError> {
+    async fn queue_names(&self) -> Result<Vec<QueueName>> {
         let queues = self.queues().await?.into_iter();
         Ok(queues.map(|is| is.queue).collect())
     }
 
     /// The first entries of a queue. It reads at most `limit` items, for any number of queued
     /// agents.
-    async fn peek(
-        &self,
-        queue: &QueueName,
-        order: Order,
-        limit: u16,
-    ) -> Result<Vec<QueueEntry>, StoreError>;
+    async fn peek(&self, queue: &QueueName, order: Order, limit: u16) -> Result<Vec<QueueEntry>>;
 
     /// A call and its state; `None` if no call has this id.
-    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError>;
+    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>>;
 
     /// Every open line of pending calls; some may be empty. It takes one read for each megabyte.
-    async fn lines(&self) -> Result<Vec<Line>, StoreError>;
+    async fn lines(&self) -> Result<Vec<Line>>;
 
     /// Opens a line, or sets the time of its last use to `at`. A call may join only an open line,
     /// because the processes of agents read no others.
-    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<(), StoreError>;
+    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<()>;
 
     /// Closes a line, unless it was used since it was read.
-    async fn close_line(&self, line: &Line) -> Result<(), StoreError>;
+    async fn close_line(&self, line: &Line) -> Result<()>;
 
     /// The number of pending calls in each open line. It counts every pending call.
-    async fn pending(&self) -> Result<Vec<LineDepth>, StoreError>;
+    async fn pending(&self) -> Result<Vec<LineDepth>>;
 
     /// The oldest pending calls of one criteria, at most `limit`.
-    async fn calls_in_line(&self, criteria: &Criteria, limit: u16)
-    -> Result<Vec<Call>, StoreError>;
+    async fn calls_in_line(&self, criteria: &Criteria, limit: u16) -> Result<Vec<Call>>;
 
     /// The call leases that expire before `until`, the earliest first, after `after`; at most
     /// `limit`.
@@ -90,7 +86,7 @@ pub trait AgentStore: Send + Sync {
         after: Option<&CallLease>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<CallLease>, StoreError>;
+    ) -> Result<Vec<CallLease>>;
 
     /// The outbox entries that were written before `until`, the oldest first, after `after`; at
     /// most `limit`.
@@ -99,10 +95,10 @@ pub trait AgentStore: Send + Sync {
         after: Option<&OutboxEntry>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<OutboxEntry>, StoreError>;
+    ) -> Result<Vec<OutboxEntry>>;
 
     /// Deletes published entries. One may remain, and is then published again.
-    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError>;
+    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<()>;
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use self::leases::Returned;
 use crate::call::{OutboxEntry, OutboxEvent};
 use crate::publish::{Published, Publisher};
-use crate::queue::{AgentQueue, QueueError};
+use crate::queue::{AgentQueue, QueueError, Result};
 use crate::time::Micros;
 use crate::transaction::CallLease;
 
@@ -129,7 +129,7 @@ impl Sweep<'_> {
         self.errors.push(error);
     }
 
-    fn delete_published(&mut self, published: Result<Published, QueueError>) {
+    fn delete_published(&mut self, published: Result<Published>) {
         match published {
             Ok(published) => {
                 self.report.published += published.published;

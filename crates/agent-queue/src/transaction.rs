@@ -11,7 +11,7 @@ mod step;
 use uuid::Uuid;
 
 use crate::agent::{Agent, AgentChange, AgentState, AgentStatus, InCall, Ticket};
-use crate::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, OutboxEntry, OutboxEvent};
+use crate::call::{Assignment, Call, CallRecord, CallState, OutboxEntry};
 use crate::criteria::QueueName;
 use crate::time::Micros;
 
@@ -36,31 +36,27 @@ pub struct Change {
 
 impl Change {
     /// A change of these steps, with a new token.
-    pub fn of(steps: Vec<Step>) -> Self {
+    pub fn of(steps: impl IntoIterator<Item = Step>) -> Self {
         Self {
             token: Uuid::new_v4(),
-            steps,
+            steps: steps.into_iter().collect(),
         }
     }
 
     pub fn register(agent: Agent, queues: Vec<QueueName>) -> Self {
         let queues = queues.into_iter().map(Step::OpenQueue);
-        Self::of(
-            std::iter::once(Step::NewAgent(agent))
-                .chain(queues)
-                .collect(),
-        )
+        Self::of(std::iter::once(Step::NewAgent(agent)).chain(queues))
     }
 
     pub fn profile(change: AgentChange, queues: Vec<QueueName>) -> Self {
         let queues = queues.into_iter().map(Step::OpenQueue);
-        Self::of(std::iter::once(Step::Agent(change)).chain(queues).collect())
+        Self::of(std::iter::once(Step::Agent(change)).chain(queues))
     }
 
     /// Changes the agent alone, and deletes its call lease, if it has one.
     pub fn agent(change: AgentChange, lease: Option<CallLease>) -> Self {
         let lease = lease.map(Step::Unlease);
-        Self::of(std::iter::once(Step::Agent(change)).chain(lease).collect())
+        Self::of(std::iter::once(Step::Agent(change)).chain(lease))
     }
 
     /// Extends a call: replaces the call lease as read.
@@ -69,24 +65,20 @@ impl Change {
         let new = CallLease::of(&change.applied_to(agent.clone()));
         let same = |lease: &CallLease| new.as_ref().is_some_and(|new| lease.until == new.until);
         let old = old.filter(|old| !same(old)).map(Step::Unlease);
-        let mut steps = vec![Step::Agent(change)];
-        steps.extend(old);
-        steps.extend(new.map(Step::Lease));
-        Self::of(steps)
+        let leases = old.into_iter().chain(new.map(Step::Lease));
+        Self::of(std::iter::once(Step::Agent(change)).chain(leases))
     }
 
     pub fn enqueue(change: AgentChange, agent: &Agent) -> Self {
         let entries = QueueEntry::all_of(&change.applied_to(agent.clone()));
-        let mut steps: Vec<_> = entries.into_iter().map(Step::Join).collect();
-        steps.push(Step::Agent(change));
-        Self::of(steps)
+        let joins = entries.into_iter().map(Step::Join);
+        Self::of(joins.chain([Step::Agent(change)]))
     }
 
     /// Removes an agent from all its queues, or only changes an agent that is in none.
     pub fn leave(change: AgentChange, agent: &Agent) -> Self {
-        let mut steps = leaving(QueueEntry::all_of(agent));
-        steps.push(Step::Agent(change));
-        Self::of(steps)
+        let left = leaving(QueueEntry::all_of(agent));
+        Self::of(left.chain([Step::Agent(change)]))
     }
 
     /// Assigns a call to the agent of an entry, who leaves all queues in the same transaction.
@@ -131,10 +123,7 @@ impl Change {
 
     pub fn wait(call: &Call) -> Self {
         let record = CallRecord::pending(call.clone());
-        Self::of(vec![
-            Step::Call(Before::New, record),
-            Step::Wait(call.clone()),
-        ])
+        Self::of([Step::Call(Before::New, record), Step::Wait(call.clone())])
     }
 
     pub fn cancel(call: &Call, at: Micros) -> Self {
@@ -148,17 +137,8 @@ impl Change {
     }
 
     pub fn expire(call: &Call, from: Before, at: Micros) -> Self {
-        let mut steps = end_of_wait(call, from, CallState::Expired, at);
-        let expired = ExpiredCall {
-            call_id: call.id.clone(),
-            criteria: call.criteria.clone(),
-            arrived_at: call.arrived,
-        };
-        steps.push(Step::OutboxEntry(OutboxEntry {
-            at,
-            event: OutboxEvent::Expired(expired),
-        }));
-        Self::of(steps)
+        let outbox = Step::OutboxEntry(OutboxEntry::expired(call, at));
+        Self::of(end_of_wait(call, from, CallState::Expired, at).chain([outbox]))
     }
 
     pub fn discard(entry: &QueueEntry) -> Self {
@@ -230,8 +210,8 @@ impl Change {
     }
 }
 
-fn leaving(entries: Vec<QueueEntry>) -> Vec<Step> {
-    entries.into_iter().map(Step::Leave).collect()
+fn leaving(entries: Vec<QueueEntry>) -> impl Iterator<Item = Step> {
+    entries.into_iter().map(Step::Leave)
 }
 
 fn without_answer(assigned: &Call) -> Call {
@@ -248,13 +228,15 @@ fn back_in_line(lease: &CallLease, assigned: &Call) -> [Step; 2] {
     [Step::Call(was, record), Step::Wait(call)]
 }
 
-fn end_of_wait(call: &Call, from: Before, state: CallState, at: Micros) -> Vec<Step> {
+fn end_of_wait(
+    call: &Call,
+    from: Before,
+    state: CallState,
+    at: Micros,
+) -> impl Iterator<Item = Step> {
     let record = CallRecord::ended(call.clone(), state, at);
-    let mut steps = vec![Step::Call(from, record)];
-    if from == Before::Pending {
-        steps.push(Step::Unwait(call.clone()));
-    }
-    steps
+    let unwait = (from == Before::Pending).then(|| Step::Unwait(call.clone()));
+    std::iter::once(Step::Call(from, record)).chain(unwait)
 }
 
 #[cfg(test)]

@@ -9,49 +9,29 @@ use agent_queue::name::CallId;
 use agent_queue::store::Order;
 use agent_queue::time::Micros;
 use agent_queue::transaction::{Before, Change, Key, QueueEntry, Step, agent_key};
-use fastrand::Rng;
 use tokio::task::Id;
 
+use super::Seen;
+
+#[derive(Default)]
 pub(super) struct State {
-    pub(super) rng: Rng,
+    pub(super) seen: Seen,
     pub(super) under_way: BTreeSet<Key>,
     /// Items whose transaction in progress is to be rejected.
     pub(super) doomed: BTreeSet<Key>,
-    pub(super) commits: u64,
-    pub(super) conflicts: u64,
     /// The entries of the queues, each with the number of commits before it.
     entries: BTreeMap<Key, (QueueEntry, u64)>,
     /// The criteria of the pending calls, each with the number of commits before it.
     pending: BTreeMap<Key, (Criteria, u64)>,
     /// For each tokio task and each queue or line: the number of commits before its last read.
     pub(super) looks: BTreeMap<(Id, String), u64>,
-    pub(super) assignments: Vec<Assignment>,
     pub(super) states: BTreeMap<CallId, &'static str>,
     tickets: BTreeSet<String>,
-    pub(super) violations: Vec<String>,
 }
 
 impl State {
-    pub(super) fn new(seed: u64) -> Self {
-        Self {
-            rng: Rng::with_seed(seed),
-            under_way: BTreeSet::new(),
-            doomed: BTreeSet::new(),
-            commits: 0,
-            conflicts: 0,
-            entries: BTreeMap::new(),
-            pending: BTreeMap::new(),
-            looks: BTreeMap::new(),
-            assignments: vec![],
-            states: BTreeMap::new(),
-            tickets: BTreeSet::new(),
-            violations: vec![],
-        }
-    }
-
-    /// Records a committed change. Returns whether to check the whole table: for one change in
-    /// eight.
-    pub(super) fn happened(&mut self, change: &Change, order: Order, passes: usize) -> bool {
+    /// Records a committed change.
+    pub(super) fn happened(&mut self, change: &Change, order: Order, passes: usize) {
         let mut found = vec![];
         for step in &change.steps {
             match step {
@@ -59,7 +39,7 @@ impl State {
                     found.extend(self.transition(*before, &record.call.id, &record.state));
                     if let CallState::Assigned(made) = &record.state {
                         found.extend(self.assigned(made, *before, change, order, passes));
-                        self.assignments.push(made.clone());
+                        self.seen.assignments.push(made.clone());
                     }
                 }
                 // A ticket is used for one assignment only.
@@ -77,18 +57,19 @@ impl State {
         for step in &change.steps {
             self.follow(step);
         }
-        self.commits += 1;
-        self.violations.extend(found);
-        self.rng.u8(0..8) == 0
+        self.seen.commits += 1;
+        self.seen.violations.extend(found);
     }
 
     fn follow(&mut self, step: &Step) {
-        let since = self.commits;
+        let since = self.seen.commits;
         match step {
             Step::Join(entry) => {
                 let there = self.entries.insert(step.key(), (entry.clone(), since));
                 if there.is_some() {
-                    self.violations.push(format!("{entry:?} overwrote another"));
+                    self.seen
+                        .violations
+                        .push(format!("{entry:?} overwrote another"));
                 }
             }
             Step::Leave(_) => {

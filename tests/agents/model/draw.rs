@@ -21,45 +21,30 @@ const AGENTS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 const FORGED: Ticket = Ticket(Uuid::max());
 
 pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
+    use AgentStatus::{AttendingCall, Available, Offline, Queued};
     let has = |status| machine.any(|state| state.status() == status);
-    let waits = machine
-        .reference
-        .pending
-        .values()
-        .any(|line| !line.is_empty());
+    let of = |status, wish| of_agent(machine, status, wish);
+    let mut lines = machine.reference.pending.values();
+    let waits = lines.any(|line| !line.is_empty());
     // A request that the queue would reject is drawn rarely.
     let weight = |promising: bool, usual: u32| if promising { usual } else { 1 };
-    let available = has(AgentStatus::Available);
+    let available = has(Available);
     let free = machine.reference.agents.len() < AGENTS.len();
     let wishes = Union::new_weighted(vec![
         (weight(free, 9), register(machine)),
-        (
-            weight(has(AgentStatus::Offline), 9),
-            of_agent(machine, AgentStatus::Offline, Wish::Available),
-        ),
-        (
-            weight(available, 16),
-            of_agent(machine, AgentStatus::Available, Wish::Enqueue),
-        ),
-        (2, of_agent(machine, AgentStatus::Queued, Wish::Enqueue)),
+        (weight(has(Offline), 9), of(Offline, Wish::Available)),
+        (weight(available, 16), of(Available, Wish::Enqueue)),
+        (2, of(Queued, Wish::Enqueue)),
         (weight(available, 2), Just(Wish::EnqueueAll).boxed()),
         (4, leave(machine)),
         (14, new_call(machine).prop_map(Wish::Match).boxed()),
         (weight(!machine.brought.is_empty(), 5), again(machine)),
         (weight(waits, 3), cancel(machine)),
         (weight(!machine.stays.is_empty(), 9), finish(machine)),
-        (weight(has(AgentStatus::AttendingCall), 7), extend(machine)),
+        (weight(has(AttendingCall), 7), extend(machine)),
         (weight(!machine.made.is_empty(), 20), publish(machine)),
-        (
-            3,
-            prop_oneof![3 => Just(true), 1 => Just(false)]
-                .prop_map(Wish::Sweep)
-                .boxed(),
-        ),
-        (
-            weight(available, 4),
-            of_agent(machine, AgentStatus::Available, Wish::DieEnqueuing),
-        ),
+        (3, heard(3).prop_map(Wish::Sweep).boxed()),
+        (weight(available, 4), of(Available, Wish::DieEnqueuing)),
         (4, new_call(machine).prop_map(Wish::DiePending).boxed()),
         (1, any_call(machine).prop_map(Wish::Call).boxed()),
         (1, Just(Wish::Queues).boxed()),
@@ -68,6 +53,11 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     (moment(machine), wishes)
         .prop_map(|(now, wish)| Operation { now, wish })
         .boxed()
+}
+
+/// Whether the publisher works: once it fails for this number of times that it works.
+fn heard(works: u32) -> impl Strategy<Value = bool> {
+    prop_oneof![works => Just(true), 1 => Just(false)]
 }
 
 /// The time of the request: mostly up to two seconds later, sometimes the same microsecond. Rarely,
@@ -86,6 +76,18 @@ fn moment(machine: &Machine) -> BoxedStrategy<Micros> {
     .boxed()
 }
 
+/// Draws one of the chosen `times` as often as `any`, or only `any` if none is chosen.
+fn mostly<T: Clone + std::fmt::Debug + 'static>(
+    times: u32,
+    chosen: Vec<T>,
+    any: BoxedStrategy<T>,
+) -> BoxedStrategy<T> {
+    match chosen.is_empty() {
+        true => any,
+        false => prop_oneof![times => select(chosen), 1 => any].boxed(),
+    }
+}
+
 /// An agent, preferably one in this state.
 fn agent(machine: &Machine, status: AgentStatus) -> BoxedStrategy<AgentId> {
     let any = select(&AGENTS[..]).prop_map(agent_id).boxed();
@@ -94,10 +96,7 @@ fn agent(machine: &Machine, status: AgentStatus) -> BoxedStrategy<AgentId> {
         .filter(|agent| agent.state.status() == status)
         .map(|agent| agent.id.clone())
         .collect();
-    match like.is_empty() {
-        true => any,
-        false => prop_oneof![8 => select(like), 1 => any].boxed(),
-    }
+    mostly(8, like, any)
 }
 
 fn of_agent(
@@ -123,11 +122,12 @@ fn register(machine: &Machine) -> BoxedStrategy<Wish> {
         .collect();
     // Some registered agents get another profile.
     let any = select(&AGENTS[..]).boxed();
-    let id = match fresh.is_empty() {
-        true => any,
-        false => prop_oneof![3 => select(fresh), 1 => any].boxed(),
-    };
-    (id, languages, select(&["F", "M"][..]), 0..3_u8)
+    (
+        mostly(3, fresh, any),
+        languages,
+        select(&["F", "M"][..]),
+        0..3_u8,
+    )
         .prop_map(|(id, languages, gender, name)| {
             let profile = profile(languages, gender);
             // Several agents may have the same name.
@@ -153,12 +153,9 @@ fn new_call(machine: &Machine) -> BoxedStrategy<Call> {
     let languages = select(&["English", "Spanish", "Spanish", "French", "*"][..]);
     let gender = select(&["F", "M", "F", "M", "*"][..]);
     (languages, gender, sent(machine))
-        .prop_map(move |(language, gender, arrived)| Call {
-            id: id.clone(),
-            criteria: criteria(&format!("{language}#{gender}")),
-            arrived,
-            sequence: 0,
-            unanswered: 0,
+        .prop_map(move |(language, gender, arrived)| {
+            let criteria = criteria(&format!("{language}#{gender}"));
+            Call::new(id.clone(), criteria, arrived)
         })
         .boxed()
 }
@@ -191,11 +188,7 @@ fn again(machine: &Machine) -> BoxedStrategy<Wish> {
 
 fn any_call(machine: &Machine) -> BoxedStrategy<CallId> {
     let none = Just(call_id("none")).boxed();
-    let calls: Vec<_> = machine.reference.calls.keys().cloned().collect();
-    match calls.is_empty() {
-        true => none,
-        false => prop_oneof![5 => select(calls), 1 => none].boxed(),
-    }
+    mostly(5, machine.reference.calls.keys().cloned().collect(), none)
 }
 
 fn cancel(machine: &Machine) -> BoxedStrategy<Wish> {
@@ -204,11 +197,7 @@ fn cancel(machine: &Machine) -> BoxedStrategy<Wish> {
         .filter(|record| matches!(record.state, CallState::Pending | CallState::Assigned(_)))
         .map(|record| record.call.id.clone())
         .collect();
-    let any = any_call(machine);
-    let call = match pending.is_empty() {
-        true => any,
-        false => prop_oneof![4 => select(pending), 1 => any].boxed(),
-    };
+    let call = mostly(4, pending, any_call(machine));
     call.prop_map(Wish::Cancel).boxed()
 }
 
@@ -261,7 +250,7 @@ fn extend(machine: &Machine) -> BoxedStrategy<Wish> {
 /// Publishes the last request's assignments; the publisher fails in one of five cases.
 fn publish(machine: &Machine) -> BoxedStrategy<Wish> {
     let made = machine.made.clone();
-    prop_oneof![4 => Just(true), 1 => Just(false)]
+    heard(4)
         .prop_map(move |heard| Wish::Tell(made.clone(), heard))
         .boxed()
 }

@@ -13,7 +13,7 @@ use crate::rows::{Row, Rows};
 use crate::tally::{self, place, text};
 
 /// The tickets and events seen so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ledger {
     order: Order,
     given: BTreeSet<String>,
@@ -24,8 +24,7 @@ impl Ledger {
     pub fn new(order: Order) -> Self {
         Self {
             order,
-            given: BTreeSet::new(),
-            published: BTreeSet::new(),
+            ..Self::default()
         }
     }
 
@@ -129,11 +128,9 @@ impl Ledger {
 /// The call and the number of its assignment, from a row of a call or of the outbox.
 fn events(row: &Row) -> String {
     let assigned = text(row, "CallStatus") == "assigned";
-    let number = if assigned {
-        text(row, "Assignment")
-    } else {
-        ""
-    };
+    let number = assigned
+        .then(|| text(row, "Assignment"))
+        .unwrap_or_default();
     format!("{} {number}", text(row, "CallID"))
 }
 

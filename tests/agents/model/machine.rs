@@ -1,7 +1,7 @@
 //! The state machine: the requests so far, and so the requests that may be drawn next.
 
 use agent_queue::agent::{AgentState, Ticket};
-use agent_queue::call::{Assignment, Call, CallState};
+use agent_queue::call::{Assignment, Call, CallState, OutboxEvent};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::store::Order;
 use agent_queue::time::Micros;
@@ -15,7 +15,7 @@ use super::rule::Rule;
 use crate::NOW;
 
 /// The reference, and what its clients remember.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Machine {
     pub reference: Reference,
     /// The latest time of a request.
@@ -58,11 +58,7 @@ impl Machine {
         Self {
             reference: Reference::new(order),
             clock: NOW,
-            calls: 0,
-            brought: vec![],
-            stays: vec![],
-            made: vec![],
-            last: None,
+            ..Self::default()
         }
     }
 
@@ -84,8 +80,8 @@ impl Machine {
             self.made = self.reference.outbox[before..]
                 .iter()
                 .filter_map(|entry| match &entry.event {
-                    agent_queue::call::OutboxEvent::Assigned(made) => Some(made.clone()),
-                    agent_queue::call::OutboxEvent::Expired(_) => None,
+                    OutboxEvent::Assigned(made) => Some(made.clone()),
+                    OutboxEvent::Expired(_) => None,
                 })
                 .collect();
         }

@@ -40,7 +40,7 @@ pub struct Line {
     pub agents: Vec<(Micros, AgentId)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Reference {
     pub order: Order,
     pub answers: bool,
@@ -56,6 +56,9 @@ pub struct Reference {
     tickets: u128,
 }
 
+/// The response to a request, and the rule that gives it.
+type Ruled = (Response, Rule);
+
 /// The result of serving pending calls.
 #[derive(Debug, Default)]
 struct Served {
@@ -68,17 +71,11 @@ impl Reference {
         Self {
             order,
             answers: answers(order),
-            agents: BTreeMap::new(),
-            queues: BTreeMap::new(),
-            calls: BTreeMap::new(),
-            pending: BTreeMap::new(),
-            places: BTreeMap::new(),
-            outbox: vec![],
-            tickets: 0,
+            ..Self::default()
         }
     }
 
-    pub fn perform(&mut self, operation: &Operation) -> (Response, Rule) {
+    pub fn perform(&mut self, operation: &Operation) -> Ruled {
         let now = operation.now;
         match &operation.wish {
             Wish::Register(id, name, profile) => self.register(id, name, profile),
@@ -105,7 +102,7 @@ impl Reference {
         Ticket(Uuid::from_u128(self.tickets))
     }
 
-    fn look_call(&self, id: &CallId) -> (Response, Rule) {
+    fn look_call(&self, id: &CallId) -> Ruled {
         match self.calls.get(id) {
             None => (Response::said("unknown"), Rule::LookUnknown),
             Some(record) => {
@@ -115,7 +112,7 @@ impl Reference {
         }
     }
 
-    fn look_queues(&self) -> (Response, Rule) {
+    fn look_queues(&self) -> Ruled {
         let queues = self
             .queues
             .iter()
@@ -128,7 +125,7 @@ impl Reference {
         (response, Rule::LookQueues)
     }
 
-    fn look_agents(&self, after: Option<&AgentId>, limit: u16) -> (Response, Rule) {
+    fn look_agents(&self, after: Option<&AgentId>, limit: u16) -> Ruled {
         let later = |id: &AgentId| after.is_none_or(|after| id > after);
         let page = self.agents.iter().filter(|(id, _)| later(id));
         let page = page.take(limit.into());

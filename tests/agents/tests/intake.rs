@@ -98,6 +98,15 @@ fn delivery(id: &str, language: &str) -> Delivery {
     }
 }
 
+/// Messages for calls, each with its language: `A:a1 B:b1`.
+fn deliveries(calls: &str) -> Vec<Delivery> {
+    let one = |call: &str| {
+        call.split_once(':')
+            .map(|(language, id)| delivery(id, language))
+    };
+    calls.split(' ').map(|call| one(call).unwrap()).collect()
+}
+
 fn soon() -> Instant {
     Instant::now() + Duration::from_secs(10)
 }
@@ -105,13 +114,7 @@ fn soon() -> Instant {
 #[tokio::test(start_paused = true)]
 async fn failure_skips_only_the_rest_of_its_group() {
     let (intake, queue, _) = intake(World::default());
-    let batch = [
-        delivery("a1", "A"),
-        delivery("b1", "B"),
-        delivery("bad1", "A"),
-        delivery("a2", "A"),
-        delivery("b2", "B"),
-    ];
+    let batch = deliveries("A:a1 B:b1 A:bad1 A:a2 B:b2");
     let report = intake.work(&batch, soon()).await;
     assert_eq!(report.failed, ["message-bad1", "message-a2"]);
     assert_eq!(report.queued, 3);
@@ -146,7 +149,7 @@ async fn invalid_call_goes_to_dead_letter_queue_and_blocks_no_other_call() {
 #[tokio::test(start_paused = true)]
 async fn call_with_an_unreadable_item_goes_to_dead_letter_queue_and_blocks_no_other_call() {
     let (intake, _, world) = intake(World::default());
-    let batch = [delivery("torn1", "A"), delivery("a1", "A")];
+    let batch = deliveries("A:torn1 A:a1");
     let report = intake.work(&batch, soon()).await;
     assert_eq!(report.failed, [""; 0]);
     assert_eq!((report.rejected, report.queued), (1, 1));
@@ -173,12 +176,7 @@ async fn invalid_call_is_redelivered_if_the_dead_letter_queue_fails() {
 #[tokio::test(start_paused = true)]
 async fn unfinished_messages_of_a_group_are_redelivered_with_backoff() {
     let (intake, _, world) = intake(World::default());
-    let batch = [
-        delivery("a1", "A"),
-        delivery("bad1", "A"),
-        delivery("a2", "A"),
-        delivery("b1", "B"),
-    ];
+    let batch = deliveries("A:a1 A:bad1 A:a2 B:b1");
     intake.work(&batch, soon()).await;
     let again = |id: &str, seconds| (format!("message-{id}"), Duration::from_secs(seconds));
     let shown = std::mem::take(&mut *world.shown.lock().unwrap());
@@ -193,10 +191,7 @@ async fn unfinished_messages_of_a_group_are_redelivered_with_backoff() {
 }
 
 async fn add_agent(queue: &AgentQueue, id: &str, language: &str) {
-    let (id, profile) = (agent_id(id), profile(&[language], "F"));
-    queue.register(&id, "Ana", &profile).await.unwrap();
-    queue.become_available(&id).await.unwrap();
-    queue.enqueue(&id).await.unwrap();
+    agents::world::join(queue, id, &profile(&[language], "F")).await;
 }
 
 async fn agents(queue: &AgentQueue, languages: &[&str]) {
@@ -210,7 +205,7 @@ async fn agents(queue: &AgentQueue, languages: &[&str]) {
 async fn assignments_of_groups_that_end_together_are_published_together() {
     let (intake, queue, world) = intake(World::default());
     agents(&queue, &["A", "B", "C"]).await;
-    let batch = [delivery("a", "A"), delivery("b", "B"), delivery("c", "C")];
+    let batch = deliveries("A:a B:b C:c");
     let began = Instant::now();
     let report = intake.work(&batch, began + Duration::from_secs(10)).await;
     assert_eq!((report.assigned, report.published.published), (3, 3));
@@ -229,12 +224,7 @@ async fn a_group_that_hangs_delays_no_earlier_assignment_and_no_report() {
     agents(&queue, &["A", "B"]).await;
     let began = Instant::now();
     let deadline = began + Duration::from_secs(10);
-    let batch = [
-        delivery("a1", "A"),
-        delivery("slow2", "A"),
-        delivery("a3", "A"),
-        delivery("b1", "B"),
-    ];
+    let batch = deliveries("A:a1 A:slow2 A:a3 B:b1");
     let report = intake.work(&batch, deadline).await;
     assert_eq!(report.failed, ["message-slow2", "message-a3"]);
     assert_eq!((report.assigned, report.published.published), (2, 2));

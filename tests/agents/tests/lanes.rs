@@ -11,18 +11,16 @@ use std::time::Duration;
 use agent_queue::call::{Call, CallState};
 use agent_queue::lane::Batch;
 use agent_queue::queue::Settings;
-use agent_queue::store::{AgentStore, Committed, Order, StoreError};
+use agent_queue::store::{AgentStore, Order};
 use agent_queue::transaction::Change;
 use agents::contended::{Contended, Seen};
-use agents::game::{Game, play_all};
-use agents::watched::{Watch, watched};
-use agents::{NOW, agent, agent_id, call, call_id, criteria, profile, queued, wait};
+use agents::game::{GENDERS, Game, LANGUAGES, play_all};
+use agents::watched::{Outcome, Watch, denied, watched};
+use agents::world::join;
+use agents::{agent, agent_id, call, call_id, profile, queued, wait};
 use async_trait::async_trait;
 use fastrand::Rng;
 use futures::future::join_all;
-
-const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
-const GENDERS: [&str; 2] = ["F", "M"];
 
 /// The largest number of calls in a batch.
 const BATCH: usize = 10;
@@ -35,11 +33,7 @@ struct Lanes {
 
 fn game(seed: u64, window: u16, rng: &mut Rng) -> Game {
     let order = [Order::Fifo, Order::Lifo][rng.usize(0..2)];
-    let watch = Contended::new(seed, order).passing(usize::from(window) - 1);
-    let watch = match rng.bool() {
-        true => watch.rejecting_both(),
-        false => watch,
-    };
+    let watch = Contended::new(seed, order, rng.bool(), usize::from(window) - 1);
     let settings = Settings {
         order,
         contention_window: window,
@@ -61,12 +55,9 @@ impl Lanes {
     async fn queue_agents(&self, rng: &mut Rng) {
         let queue = self.game.process_on(self.game.store.clone());
         for number in 0..self.agents {
-            let id = agent_id(&format!("a{number:03}"));
             let spoken: Vec<_> = (0..2).map(|_| LANGUAGES[rng.usize(0..3)]).collect();
             let profile = profile(&spoken, GENDERS[rng.usize(0..2)]);
-            queue.register(&id, "Ana", &profile).await.unwrap();
-            queue.become_available(&id).await.unwrap();
-            queue.enqueue(&id).await.unwrap();
+            join(&queue, &format!("a{number:03}"), &profile).await;
             tokio::time::sleep(Duration::from_micros(1)).await;
         }
     }
@@ -78,11 +69,8 @@ impl Lanes {
             let gender = ["F", "M", "F", "M", "*"][rng.usize(0..5)];
             let wanted = format!("{}#{gender}", LANGUAGES[rng.usize(0..3)]);
             let call = Call {
-                id: call_id(&format!("c{number:03}")),
-                criteria: criteria(&wanted),
-                arrived: NOW,
                 sequence: number as u128,
-                unanswered: 0,
+                ..call(&format!("c{number:03}"), &wanted, 0)
             };
             lanes.entry(wanted).or_default().push(call);
         }
@@ -168,17 +156,9 @@ struct RejectsSecond(AtomicUsize);
 
 #[async_trait]
 impl Watch for RejectsSecond {
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
+    async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
         match self.0.fetch_add(1, Relaxed) {
-            1 => Err(StoreError::Rejected {
-                operation: "commit",
-                code: "AccessDeniedException".to_owned(),
-                source: "injected".into(),
-            }),
+            1 => denied(),
             _ => store.commit(change).await,
         }
     }

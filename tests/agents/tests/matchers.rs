@@ -12,7 +12,7 @@ use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::Order;
 use agent_queue::time::{Clock, Micros};
 use agents::contended::{Contended, Seen};
-use agents::game::{Game, play_all};
+use agents::game::{GENDERS, Game, LANGUAGES, play_all};
 use agents::world::Recorder;
 use agents::{agent_id, call_id, criteria, profile};
 use fastrand::Rng;
@@ -22,9 +22,6 @@ const MATCHERS: u64 = 8;
 const CALLS: u64 = 8;
 const AGENTS: u64 = 12;
 const ROUNDS: u64 = 6;
-
-const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
-const GENDERS: [&str; 2] = ["F", "M"];
 
 /// A game, and the queue of its processes.
 struct Play {
@@ -47,11 +44,7 @@ impl Play {
         } else {
             Order::Fifo
         };
-        let watch = Contended::new(seed, order);
-        let watch = match seed % 2 {
-            0 => watch,
-            _ => watch.rejecting_both(),
-        };
+        let watch = Contended::new(seed, order, seed % 2 == 1, 0);
         let settings = Settings {
             order,
             max_wait: Duration::from_secs(if seed.is_multiple_of(2) { 900 } else { 1 }),
@@ -94,6 +87,11 @@ impl Play {
         }
     }
 
+    /// A call that arrives now.
+    fn call(&self, id: &str, wanted: &str) -> Call {
+        Call::new(call_id(id), criteria(wanted), self.game.clock.now())
+    }
+
     /// Sends calls. Some are repeated, some at the same time as by another matcher.
     async fn matcher(self: Arc<Self>, seed: u64, number: u64) {
         let mut rng = Rng::with_seed(seed ^ (number << 40) ^ 1);
@@ -106,13 +104,8 @@ impl Play {
             } else {
                 number
             };
-            let call = Call {
-                id: call_id(&format!("c{of}-{n}")),
-                criteria: criteria(&format!("{language}#{gender}")),
-                arrived: self.game.clock.now(),
-                sequence: 0,
-                unanswered: 0,
-            };
+            let wanted = format!("{language}#{gender}");
+            let call = self.call(&format!("c{of}-{n}"), &wanted);
             let first = self.queue.match_call(&call).await.unwrap().state;
             sleep(&mut rng).await;
             match rng.u8(0..8) {
@@ -144,18 +137,11 @@ impl Play {
         }
         for n in 0..rng.u64(1..=4) {
             let wanted = pick(&mut rng, &["Spanish#M", "Spanish#M", "English#*", "*#*"]);
-            let (play, criteria) = (self.clone(), criteria(wanted));
+            let play = self.clone();
             let later = Duration::from_micros(rng.u64(0..8_000));
             all.push(tokio::spawn(async move {
                 tokio::time::sleep(later).await;
-                let (id, arrived) = (call_id(&format!("c0-{n}")), play.game.clock.now());
-                let call = Call {
-                    id,
-                    criteria,
-                    arrived,
-                    sequence: 0,
-                    unanswered: 0,
-                };
+                let call = play.call(&format!("c0-{n}"), wanted);
                 play.queue.match_call(&call).await.map(drop)
             }));
         }

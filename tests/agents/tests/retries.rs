@@ -11,7 +11,7 @@ use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::time::TokioClock;
 use agent_queue::transaction::{Change, Step};
-use agents::watched::{Watch, watched};
+use agents::watched::{Outcome, Watch, denied, watched};
 use agents::{NOW, agent, agent_id, call, profile, queued};
 use async_trait::async_trait;
 use tokio::time::{Instant, timeout};
@@ -33,19 +33,14 @@ impl Busy {
 
 #[async_trait]
 impl Watch for Busy {
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
+    async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
         let attempts = {
             let mut times = self.0.lock().unwrap();
             times.push(Instant::now());
             times.len()
         };
-        let operation = "TransactWriteItems";
         let throttled = StoreError::Throttled {
-            operation,
+            operation: "TransactWriteItems",
             source: "injected".into(),
         };
         let calls = change.steps.iter().find_map(|step| match step {
@@ -55,11 +50,7 @@ impl Watch for Busy {
         match calls {
             Some(id) if id.starts_with("contended") => Ok(Committed::Conflict),
             Some(id) if id.starts_with("failing") && attempts <= 3 => Ok(Committed::Conflict),
-            Some(id) if id.starts_with("failing") => Err(StoreError::Rejected {
-                operation,
-                code: "AccessDeniedException".to_owned(),
-                source: "injected".into(),
-            }),
+            Some(id) if id.starts_with("failing") => denied(),
             Some(id) if !id.starts_with("throttled") => store.commit(change).await,
             _ => Err(throttled),
         }

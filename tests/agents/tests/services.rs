@@ -4,12 +4,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agent_queue::agent::Ticket;
 use agent_queue::aws::AwsPublisher;
-use agent_queue::call::{Assignment, ExpiredCall, OutboxEvent};
+use agent_queue::call::OutboxEvent;
 use agent_queue::intake::sqs::SqsCallQueue;
 use agent_queue::intake::{CallQueue, Delivery};
-use agent_queue::publish::Publisher;
+use agent_queue::publish::{PublishError, Publisher};
 use agents::*;
 use aws_credential_types::Credentials;
 use aws_smithy_runtime_api::client::http::{SharedHttpClient, http_client_fn};
@@ -35,28 +34,23 @@ fn returning(response: impl Into<String>) -> (SharedHttpClient, Bodies) {
     (http_client_fn(move |_, _| connector.clone()), bodies)
 }
 
-fn credentials() -> Credentials {
-    Credentials::new("AKIDEXAMPLE", "hidden-key", None, None, "test")
+/// A client of a service, such as `aws_sdk_sqs`.
+macro_rules! client {
+    ($sdk:ident, $http:expr) => {{
+        use $sdk::config::{BehaviorVersion, Config, Region};
+        let hidden = Credentials::new("AKIDEXAMPLE", "hidden-key", None, None, "test");
+        let config = Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::from_static("eu-west-1"))
+            .credentials_provider(hidden)
+            .http_client($http);
+        $sdk::Client::from_conf(config.build())
+    }};
 }
 
-fn sqs(client: SharedHttpClient) -> aws_sdk_sqs::Client {
-    use aws_sdk_sqs::config::{BehaviorVersion, Config, Region};
-    let config = Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::from_static("eu-west-1"))
-        .credentials_provider(credentials())
-        .http_client(client);
-    aws_sdk_sqs::Client::from_conf(config.build())
-}
-
-fn sns(client: SharedHttpClient) -> aws_sdk_sns::Client {
-    use aws_sdk_sns::config::{BehaviorVersion, Config, Region};
-    let config = Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::from_static("eu-west-1"))
-        .credentials_provider(credentials())
-        .http_client(client);
-    aws_sdk_sns::Client::from_conf(config.build())
+fn publisher(http: SharedHttpClient) -> AwsPublisher {
+    let sns = client!(aws_sdk_sns, http.clone());
+    AwsPublisher::new(sns, client!(aws_sdk_sqs, http), TOPIC, DEAD)
 }
 
 /// SQS's response to the entries 0 to 9: entry 3 failed, and entry 4 is missing.
@@ -85,7 +79,7 @@ fn delivery(number: u32) -> Delivery {
 #[tokio::test]
 async fn calls_become_visible_ten_at_a_time_and_each_failure_is_reported() {
     let (client, made) = returning(but_two());
-    let queue = SqsCallQueue::new(sqs(client), CALLS);
+    let queue = SqsCallQueue::new(client!(aws_sdk_sqs, client), CALLS);
     let deliveries: Vec<_> = (0..11).map(delivery).collect();
     let messages: Vec<_> = deliveries.iter().collect();
 
@@ -94,19 +88,11 @@ async fn calls_become_visible_ten_at_a_time_and_each_failure_is_reported() {
     let error = failed.unwrap_err();
     assert_eq!(error, "2 of 10 messages: ReceiptHandleIsInvalid: because");
     let made = made.lock().unwrap();
-    let requests: Vec<Value> = made
-        .iter()
-        .map(|b| serde_json::from_str(b).unwrap())
-        .collect();
-    let entries: Vec<_> = requests
-        .iter()
-        .flat_map(|r| r["Entries"].as_array().unwrap())
-        .collect();
-    assert_eq!(
-        requests.len(),
-        2,
-        "an error does not keep the rest from being tried"
-    );
+    let requests = made.iter().map(|body| serde_json::from_str(body).unwrap());
+    let requests: Vec<Value> = requests.collect();
+    let entries = requests.iter().map(|request| &request["Entries"]);
+    let entries: Vec<_> = entries.flat_map(|all| all.as_array().unwrap()).collect();
+    assert_eq!(requests.len(), 2, "the rest is tried after an error");
     assert_eq!(entries.len(), 11);
     assert!(requests.iter().all(|request| request["QueueUrl"] == CALLS));
     assert!(entries.iter().all(|entry| entry["VisibilityTimeout"] == 7));
@@ -116,36 +102,23 @@ async fn calls_become_visible_ten_at_a_time_and_each_failure_is_reported() {
 #[tokio::test]
 async fn an_expired_call_that_the_response_does_not_mention_is_not_published() {
     let (client, made) = returning(but_two());
-    let publisher = AwsPublisher::new(sns(client.clone()), sqs(client), TOPIC, DEAD);
-    let expired = |number: u64| {
-        OutboxEvent::Expired(ExpiredCall {
-            call_id: call_id(&format!("c{number}")),
-            criteria: criteria("Spanish#M"),
-            arrived_at: at(number),
-        })
-    };
+    let publisher = publisher(client);
+    let expired =
+        |number: u64| OutboxEvent::Expired(expired(&format!("c{number}"), "Spanish#M", number));
     let events: Vec<_> = (0..10).map(expired).collect();
 
     let results = publisher.publish(&events).await;
 
-    let failed: Vec<_> = results
-        .iter()
-        .filter_map(|result| result.as_ref().err())
-        .collect();
-    let calls: Vec<_> = failed.iter().map(|error| error.call.as_str()).collect();
-    assert_eq!(calls, ["c3", "c4"]);
-    assert!(
-        failed[0]
-            .reason
-            .ends_with("ReceiptHandleIsInvalid: because"),
-        "{}",
-        failed[0]
-    );
-    assert!(
-        failed[1].reason.ends_with("NoResult: no reason given"),
-        "{}",
-        failed[1]
-    );
+    let failed = results.iter().filter_map(|result| result.as_ref().err());
+    let ends = [
+        ("c3", "ReceiptHandleIsInvalid: because"),
+        ("c4", "NoResult: no reason given"),
+    ];
+    assert_eq!(failed.clone().count(), 2);
+    for (error, (call, end)) in failed.zip(ends) {
+        assert_eq!(error.call, call);
+        assert!(error.reason.ends_with(end), "{error}");
+    }
     assert_eq!(made.lock().unwrap().len(), 1);
 }
 
@@ -156,32 +129,18 @@ async fn an_assignment_that_the_response_does_not_mention_is_not_published() {
         <Failed><member><Id>2</Id><Code>InternalError</Code><SenderFault>false</SenderFault></member></Failed>\
         </PublishBatchResult></PublishBatchResponse>";
     let (client, made) = returning(response);
-    let publisher = AwsPublisher::new(sns(client.clone()), sqs(client), TOPIC, DEAD);
+    let publisher = publisher(client);
     let assigned = |number: u64| {
-        OutboxEvent::Assigned(Assignment {
-            call_id: call_id(&format!("c{number}")),
-            number: 1,
-            criteria: criteria("Spanish#M"),
-            agent_id: agent_id("ana"),
-            agent_name: "Ana Ruiz".to_owned(),
-            ticket: Ticket::fresh(),
-            assigned_at: at(number),
-            lease_until: None,
-        })
+        OutboxEvent::Assigned(assignment(&format!("c{number}"), "Spanish#M", number, None))
     };
     let events: Vec<_> = (0..3).map(assigned).collect();
 
     let results = publisher.publish(&events).await;
 
-    let reasons: Vec<_> = results
-        .iter()
-        .map(|result| {
-            result
-                .as_ref()
-                .err()
-                .map(|e| e.reason.rsplit(": ").nth(1).unwrap())
-        })
-        .collect();
+    let failed = results.iter().map(|result| result.as_ref().err());
+    let code = |e: &PublishError| e.reason.rsplit(": ").nth(1).unwrap().to_owned();
+    let codes: Vec<_> = failed.map(|failed| failed.map(code)).collect();
+    let reasons: Vec<_> = codes.iter().map(Option::as_deref).collect();
     assert_eq!(reasons, [None, Some("NoResult"), Some("InternalError")]);
     assert_eq!(made.lock().unwrap().len(), 1);
 }

@@ -132,8 +132,7 @@ async fn sweep_returns_the_agent_of_an_unreadable_unanswered_call() {
     let world = world.with(|settings| settings.answer_within = Some(Duration::from_secs(10)));
     world.queued("ana", &["Spanish"], "F").await;
     let made = world.ask("c1", "Spanish#F").await.assignments;
-    let published = world.queue.publish_assignments(&*world.publisher, &made);
-    published.await.unwrap();
+    world.publish(&made).await;
     damage(&client, "Call#c1", "Call", "CallStatus").await;
     world.pass(Duration::from_secs(11)).await;
     let swept = world.sweep().await;

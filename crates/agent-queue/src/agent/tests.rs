@@ -32,7 +32,7 @@ fn states() -> [AgentState; 4] {
     ]
 }
 
-type Arrow = fn(&Agent) -> Result<AgentChange, InvalidTransition>;
+type Arrow = fn(&Agent) -> Transition;
 
 /// Checks the whole table of the module's documentation: the result of each transition from each
 /// state.

@@ -95,16 +95,8 @@ enum Fields {
         #[serde(default)]
         to: IdleStatus,
     },
-    Finish {
-        agent_id: AgentId,
-        call_id: CallId,
-        ticket: Ticket,
-    },
-    Extend {
-        agent_id: AgentId,
-        call_id: CallId,
-        ticket: Ticket,
-    },
+    Finish(InCall),
+    Extend(InCall),
     Match {
         call_id: Option<CallId>,
         criteria: BTreeMap<String, Json>,
@@ -125,6 +117,14 @@ enum Fields {
         #[serde(default = "default_page")]
         limit: u16,
     },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct InCall {
+    agent_id: AgentId,
+    call_id: CallId,
+    ticket: Ticket,
 }
 
 fn default_page() -> u16 {
@@ -186,6 +186,7 @@ impl Command {
                 Err(wrong(field, fault))
             }
         };
+        let attribute = |command| move |fault| CommandError::Attribute { command, fault };
         Ok(match fields {
             Fields::Register {
                 agent_id,
@@ -196,10 +197,7 @@ impl Command {
                     return Err(wrong("name", fault));
                 }
                 let profile = dimensions.profile(&attributes);
-                let profile = profile.map_err(|fault| CommandError::Attribute {
-                    command: "register",
-                    fault,
-                })?;
+                let profile = profile.map_err(attribute("register"))?;
                 Self::Register(agent_id.unwrap_or_else(AgentId::fresh), name, profile)
             }
             Fields::Seed { count } => {
@@ -210,22 +208,11 @@ impl Command {
             Fields::Enqueue { agent_id } => Self::Enqueue(agent_id),
             Fields::QueueAllAvailable {} => Self::QueueAllAvailable,
             Fields::Leave { agent_id, to } => Self::Leave(agent_id, to),
-            Fields::Finish {
-                agent_id,
-                call_id,
-                ticket,
-            } => Self::Finish(agent_id, call_id, ticket),
-            Fields::Extend {
-                agent_id,
-                call_id,
-                ticket,
-            } => Self::Extend(agent_id, call_id, ticket),
+            Fields::Finish(of) => Self::Finish(of.agent_id, of.call_id, of.ticket),
+            Fields::Extend(of) => Self::Extend(of.agent_id, of.call_id, of.ticket),
             Fields::Match { call_id, criteria } => {
                 let criteria = dimensions.criteria(&criteria);
-                let criteria = criteria.map_err(|fault| CommandError::Attribute {
-                    command: "match",
-                    fault,
-                })?;
+                let criteria = criteria.map_err(attribute("match"))?;
                 Self::Match(call_id.unwrap_or_else(CallId::fresh), criteria)
             }
             Fields::Call { call_id } => Self::Call(call_id),

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::agent::Ticket;
 use crate::call::Assignment;
 use crate::matcher::Matched;
-use crate::queue::QueueError;
+use crate::queue::Result;
 
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -32,10 +32,7 @@ impl Batch {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn passed_on(
-        &self,
-        matched: Result<Matched, QueueError>,
-    ) -> Result<Matched, QueueError> {
+    pub(super) fn passed_on(&self, matched: Result<Matched>) -> Result<Matched> {
         if let (Ok(matched), Some(made)) = (&matched, &self.made)
             && !matched.assignments.is_empty()
             && made.send(matched.assignments.clone()).is_err()

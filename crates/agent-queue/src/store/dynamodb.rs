@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::types::{CancellationReason, DeleteRequest, WriteRequest};
 
 use self::item::{Attributes, key};
 use self::transact::Composer;
-use super::{Committed, Rejection, StoreError, There};
+use super::{Committed, Rejection, Result, StoreError, There};
 use crate::call::{CallRecord, CallState, OutboxEntry};
 use crate::dimension::Dimensions;
 use crate::transaction::{Change, Step, outbox_key};
@@ -35,9 +35,9 @@ const TRANSACT: &str = "TransactWriteItems";
 const BATCH: &str = "BatchWriteItem";
 
 /// The error of a builder. It fails only if a required field is not set, and here all are.
-fn incomplete(source: BuildError) -> StoreError {
+fn incomplete(operation: &'static str, source: BuildError) -> StoreError {
     StoreError::Rejected {
-        operation: TRANSACT,
+        operation,
         code: "incomplete".to_owned(),
         source: Box::new(source),
     }
@@ -54,7 +54,7 @@ impl DynamoStore {
         }
     }
 
-    async fn transact(&self, change: &Change) -> Result<Committed, StoreError> {
+    async fn transact(&self, change: &Change) -> Result<Committed> {
         let composer = Composer {
             table: &self.table,
             dimensions: &self.dimensions,
@@ -65,7 +65,8 @@ impl DynamoStore {
             .client_request_token(change.token.to_string());
         for step in &change.steps {
             let operation = composer.operation(step);
-            request = request.transact_items(operation.map_err(incomplete)?);
+            let operation = operation.map_err(|e| incomplete(TRANSACT, e))?;
+            request = request.transact_items(operation);
         }
         let Err(error) = request.send().await else {
             return Ok(Committed::Done);
@@ -91,7 +92,7 @@ impl DynamoStore {
         &self,
         change: &Change,
         reasons: &[CancellationReason],
-    ) -> Result<Option<Committed>, StoreError> {
+    ) -> Result<Option<Committed>> {
         let mut rejected = vec![];
         let mut conflict = false;
         for (step, reason) in reasons.iter().enumerate() {
@@ -146,21 +147,15 @@ impl DynamoStore {
         }
     }
 
-    async fn forget(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
+    async fn forget(&self, outbox: &[OutboxEntry]) -> Result<()> {
         for outbox in outbox.chunks(MAX_BATCH) {
             let deletes = outbox.iter().map(|entry| {
                 let at = key(outbox_key(entry));
                 let delete = DeleteRequest::builder().set_key(Some(at)).build();
                 delete.map(|delete| WriteRequest::builder().delete_request(delete).build())
             });
-            let deletes: Vec<_> =
-                deletes
-                    .collect::<Result<_, _>>()
-                    .map_err(|source| StoreError::Rejected {
-                        operation: BATCH,
-                        code: "incomplete".to_owned(),
-                        source: Box::new(source),
-                    })?;
+            let deletes: Result<Vec<_>, _> = deletes.collect();
+            let deletes = deletes.map_err(|e| incomplete(BATCH, e))?;
             let request = self.client.batch_write_item();
             let request = request.request_items(&self.table, deletes);
             let response = request.send().await.map_err(|e| store_error(BATCH, e))?;

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use super::{AgentPage, AgentStore, Committed, Line, LineDepth, Order, QueueCounters, StoreError};
+use super::{AgentPage, AgentStore, Committed, Line, LineDepth, Order, QueueCounters, Result};
 use crate::agent::Agent;
 use crate::call::{Call, CallRecord, OutboxEntry};
 use crate::criteria::{Criteria, QueueName};
@@ -67,15 +67,15 @@ impl MemoryStore {
 
 #[async_trait]
 impl AgentStore for MemoryStore {
-    async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
+    async fn commit(&self, change: &Change) -> Result<Committed> {
         Ok(self.lock().commit(change))
     }
 
-    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
+    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>> {
         Ok(self.lock().agents.get(agent).cloned())
     }
 
-    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError> {
+    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage> {
         let state = self.lock();
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         let range = state.agents.range::<AgentId, _>((start, Bound::Unbounded));
@@ -88,7 +88,7 @@ impl AgentStore for MemoryStore {
         Ok(AgentPage { agents, next })
     }
 
-    async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError> {
+    async fn queues(&self) -> Result<Vec<QueueCounters>> {
         let state = self.lock();
         let counters = state.opened.iter().map(|queue| {
             let joins = state.joins.get(queue).copied().unwrap_or(0);
@@ -98,12 +98,7 @@ impl AgentStore for MemoryStore {
         Ok(counters.collect())
     }
 
-    async fn peek(
-        &self,
-        queue: &QueueName,
-        order: Order,
-        limit: u16,
-    ) -> Result<Vec<QueueEntry>, StoreError> {
+    async fn peek(&self, queue: &QueueName, order: Order, limit: u16) -> Result<Vec<QueueEntry>> {
         let state = self.lock();
         let entries = state.entries_of(queue).cloned();
         let limit = usize::from(limit);
@@ -113,11 +108,11 @@ impl AgentStore for MemoryStore {
         })
     }
 
-    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError> {
+    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>> {
         Ok(self.lock().calls.get(call).cloned())
     }
 
-    async fn lines(&self) -> Result<Vec<Line>, StoreError> {
+    async fn lines(&self) -> Result<Vec<Line>> {
         let state = self.lock();
         let lines = state.lines.iter().map(|(criteria, seen)| Line {
             criteria: criteria.clone(),
@@ -126,12 +121,12 @@ impl AgentStore for MemoryStore {
         Ok(lines.collect())
     }
 
-    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<(), StoreError> {
+    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<()> {
         self.lock().lines.insert(criteria.clone(), at);
         Ok(())
     }
 
-    async fn close_line(&self, line: &Line) -> Result<(), StoreError> {
+    async fn close_line(&self, line: &Line) -> Result<()> {
         let mut state = self.lock();
         if state.lines.get(&line.criteria).copied() == Some(line.seen) {
             state.lines.remove(&line.criteria);
@@ -139,7 +134,7 @@ impl AgentStore for MemoryStore {
         Ok(())
     }
 
-    async fn pending(&self) -> Result<Vec<LineDepth>, StoreError> {
+    async fn pending(&self) -> Result<Vec<LineDepth>> {
         let state = self.lock();
         let counts = state.lines.keys().map(|criteria| LineDepth {
             criteria: criteria.clone(),
@@ -148,11 +143,7 @@ impl AgentStore for MemoryStore {
         Ok(counts.collect())
     }
 
-    async fn calls_in_line(
-        &self,
-        criteria: &Criteria,
-        limit: u16,
-    ) -> Result<Vec<Call>, StoreError> {
+    async fn calls_in_line(&self, criteria: &Criteria, limit: u16) -> Result<Vec<Call>> {
         let state = self.lock();
         let calls = state.pending_for(criteria).take(limit.into());
         Ok(calls.cloned().collect())
@@ -163,7 +154,7 @@ impl AgentStore for MemoryStore {
         after: Option<&CallLease>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<CallLease>, StoreError> {
+    ) -> Result<Vec<CallLease>> {
         let state = self.lock();
         let range = state.leases.range(..(until, AgentId::from_stored("")));
         let after = after.map(|lease| (lease.until, lease.agent.clone()));
@@ -179,7 +170,7 @@ impl AgentStore for MemoryStore {
         after: Option<&OutboxEntry>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<OutboxEntry>, StoreError> {
+    ) -> Result<Vec<OutboxEntry>> {
         let state = self.lock();
         let range = state.outbox.range(..until.to_string());
         let after = after.map(OutboxEntry::sort_key);
@@ -190,7 +181,7 @@ impl AgentStore for MemoryStore {
             .collect())
     }
 
-    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
+    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<()> {
         let mut state = self.lock();
         for entry in outbox {
             state.outbox.remove(&entry.sort_key());

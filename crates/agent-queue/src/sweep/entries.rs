@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::{Agent, AgentState};
-use crate::queue::{AgentQueue, Outcome, QueueError};
+use crate::queue::{AgentQueue, Outcome, Result};
 use crate::store::Order;
 use crate::transaction::{Change, QueueEntry};
 
 impl AgentQueue {
     /// Writes missing entries, and returns their number. Each change depends on the agent's status
     /// and ticket, so it does nothing to an agent that was queued or left since `agents` were read.
-    pub(super) async fn restore_entries(&self, agents: &[Agent]) -> Result<u32, QueueError> {
+    pub(super) async fn restore_entries(&self, agents: &[Agent]) -> Result<u32> {
         // Only references: all entries of all agents would not fit into the function's memory.
         let mut expected: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for agent in agents {

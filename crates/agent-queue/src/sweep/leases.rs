@@ -2,18 +2,14 @@
 //! the assignment was published, and otherwise returns to its queues.
 
 use crate::call::{Assignment, Call, CallState, OutboxEntry};
-use crate::queue::{AgentQueue, Outcome, QueueError};
+use crate::queue::{AgentQueue, Outcome, Result};
 use crate::time::Micros;
 use crate::transaction::{CallLease, Change, Step};
 
 impl AgentQueue {
     /// Ends an expired call lease. The change depends on the lease as read, so it fails if the
     /// lease was extended since.
-    pub(super) async fn return_agent(
-        &self,
-        lease: &CallLease,
-        now: Micros,
-    ) -> Result<Returned, QueueError> {
+    pub(super) async fn return_agent(&self, lease: &CallLease, now: Micros) -> Result<Returned> {
         let assigned = match lease.answered {
             true => None,
             false => self.assigned_by(lease).await?,
@@ -58,7 +54,7 @@ impl AgentQueue {
         call: &Call,
         made: Assignment,
         now: Micros,
-    ) -> Result<Returned, QueueError> {
+    ) -> Result<Returned> {
         let place = lease.queued_at.unwrap_or(now);
         let dimensions = &self.settings.dimensions;
         let agent = self.store.agent(&lease.agent).await?;
@@ -86,10 +82,7 @@ impl AgentQueue {
     }
 
     /// The call of a lease and its assignment, if it is still assigned with the lease's ticket.
-    async fn assigned_by(
-        &self,
-        lease: &CallLease,
-    ) -> Result<Option<(Call, Assignment)>, QueueError> {
+    async fn assigned_by(&self, lease: &CallLease) -> Result<Option<(Call, Assignment)>> {
         let record = self.readable_call(&lease.call).await?;
         Ok(record.and_then(|record| match record.state {
             CallState::Assigned(made) if made.ticket == lease.ticket => Some((record.call, made)),

@@ -7,32 +7,27 @@ use agent_queue::name::{AgentId, CallId};
 use agent_queue::profile::Profile;
 use agent_queue::time::Micros;
 
-use super::{LEASE, Reference, Response, Rule, Served, queues_of};
+use super::{LEASE, Reference, Response, Rule, Ruled, Served, queues_of};
 use crate::rows;
 
-fn rejected(agent: &Agent, rule: Rule) -> (Response, Rule) {
+fn rejected(agent: &Agent, rule: Rule) -> Ruled {
     (
         Response::said("rejected").showing([rows::agent(agent)]),
         rule,
     )
 }
 
-fn done(agent: &Agent, rule: Rule) -> (Response, Rule) {
+fn done(agent: &Agent, rule: Rule) -> Ruled {
     (Response::said("done").showing([rows::agent(agent)]), rule)
 }
 
-fn unknown(rule: Rule) -> (Response, Rule) {
+fn unknown(rule: Rule) -> Ruled {
     (Response::said("unknown"), rule)
 }
 
 impl Reference {
     /// new → offline, or another profile, but not while queued. Creates the queues of the profile.
-    pub(super) fn register(
-        &mut self,
-        id: &AgentId,
-        name: &str,
-        profile: &Profile,
-    ) -> (Response, Rule) {
+    pub(super) fn register(&mut self, id: &AgentId, name: &str, profile: &Profile) -> Ruled {
         let (mut agent, rule) = match self.agents.get(id) {
             None => {
                 let agent = Agent::new(id.clone(), name.to_owned(), profile.clone());
@@ -59,7 +54,7 @@ impl Reference {
         done(&agent, rule)
     }
 
-    pub(super) fn available(&mut self, id: &AgentId, now: Micros) -> (Response, Rule) {
+    pub(super) fn available(&mut self, id: &AgentId, now: Micros) -> Ruled {
         let Some(agent) = self.agents.get_mut(id) else {
             return unknown(Rule::AvailableUnknown);
         };
@@ -97,7 +92,7 @@ impl Reference {
     /// Assigns the longest pending call that matches, unless a queued agent matches it too.
     /// Otherwise queues the agent in every queue of the profile, and serves the longest pending
     /// calls that match.
-    pub(super) fn enqueue(&mut self, id: &AgentId, now: Micros) -> (Response, Rule) {
+    pub(super) fn enqueue(&mut self, id: &AgentId, now: Micros) -> Ruled {
         let Some(agent) = self.agents.get(id).cloned() else {
             let (response, rule) = unknown(Rule::EnqueueUnknown);
             return (response.counting("expired", 0_u64), rule);
@@ -142,7 +137,7 @@ impl Reference {
     }
 
     /// Queues every available agent, the longest available first, and serves all lines.
-    pub(super) fn enqueue_all(&mut self, now: Micros) -> (Response, Rule) {
+    pub(super) fn enqueue_all(&mut self, now: Micros) -> Ruled {
         let mut available: Vec<_> = self.agents.values().filter_map(available_since).collect();
         available.sort();
         for (number, (_, id)) in (0..).zip(&available) {
@@ -157,7 +152,7 @@ impl Reference {
     }
 
     /// Queues an agent without reading the pending calls afterwards.
-    pub(super) fn die_enqueuing(&mut self, id: &AgentId, now: Micros) -> (Response, Rule) {
+    pub(super) fn die_enqueuing(&mut self, id: &AgentId, now: Micros) -> Ruled {
         let rule = match self.join(id, now) {
             Some(_) => Rule::DiedEnqueuing,
             None => Rule::DiedInVain,
@@ -174,7 +169,7 @@ impl Reference {
     }
 
     /// queued → available or offline; available → offline.
-    pub(super) fn leave(&mut self, id: &AgentId, rest: IdleStatus) -> (Response, Rule) {
+    pub(super) fn leave(&mut self, id: &AgentId, rest: IdleStatus) -> Ruled {
         let Some(mut agent) = self.agents.get(id).cloned() else {
             return unknown(Rule::LeaveUnknown);
         };
@@ -203,7 +198,7 @@ impl Reference {
         call: &CallId,
         ticket: Ticket,
         now: Micros,
-    ) -> (Response, Rule) {
+    ) -> Ruled {
         let Some(agent) = self.agents.get_mut(id) else {
             return unknown(Rule::FinishUnknown);
         };
@@ -218,9 +213,7 @@ impl Reference {
             _ => rejected(agent, Rule::FinishLate),
         }
     }
-}
 
-impl Reference {
     /// attendingCall → attendingCall, by call and ticket, with a new lease.
     pub(super) fn extend(
         &mut self,
@@ -228,7 +221,7 @@ impl Reference {
         call: &CallId,
         ticket: Ticket,
         now: Micros,
-    ) -> (Response, Rule) {
+    ) -> Ruled {
         let Some(agent) = self.agents.get_mut(id) else {
             return unknown(Rule::ExtendUnknown);
         };

@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 
 use agent_queue::agent::AgentState;
-use agent_queue::call::{
-    Assignment, Call, CallRecord, CallState, ExpiredCall, OutboxEntry, OutboxEvent,
-};
+use agent_queue::call::{Assignment, Call, CallRecord, CallState, OutboxEntry};
 use agent_queue::criteria::Criteria;
 use agent_queue::dimension::Dimensions;
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::store::Order;
 use agent_queue::time::Micros;
 
-use super::{ANSWER, LEASE, MAX_WAIT, Reference, Response, Rule, Served};
+use super::{ANSWER, LEASE, MAX_WAIT, Reference, Response, Rule, Ruled, Served};
 use crate::rows;
 
 pub(super) fn is_too_old(call: &Call, now: Micros) -> bool {
@@ -62,10 +60,7 @@ impl Reference {
             lease_until: Some(until),
         };
         self.end(call, CallState::Assigned(made.clone()), now);
-        self.outbox.push(OutboxEntry {
-            at: now,
-            event: OutboxEvent::Assigned(made.clone()),
-        });
+        self.outbox.push(OutboxEntry::assigned(made.clone()));
         Some(made)
     }
 
@@ -80,14 +75,7 @@ impl Reference {
 
     pub(super) fn expire(&mut self, call: &Call, now: Micros) {
         self.end(call, CallState::Expired, now);
-        self.outbox.push(OutboxEntry {
-            at: now,
-            event: OutboxEvent::Expired(ExpiredCall {
-                call_id: call.id.clone(),
-                criteria: call.criteria.clone(),
-                arrived_at: call.arrived,
-            }),
-        });
+        self.outbox.push(OutboxEntry::expired(call, now));
     }
 
     pub(super) fn wait(&mut self, call: &Call) {
@@ -102,7 +90,7 @@ impl Reference {
     /// A new call is assigned if an agent matches and no call of the same criteria is pending.
     /// Otherwise it becomes pending, and the pending calls are served. A call that ended gets its
     /// first response again.
-    pub(super) fn match_call(&mut self, call: &Call, now: Micros) -> (Response, Rule) {
+    pub(super) fn match_call(&mut self, call: &Call, now: Micros) -> Ruled {
         let known = self.calls.get(&call.id).cloned();
         if is_too_old(call, now) {
             return self.match_too_late(call, known, now);
@@ -121,12 +109,7 @@ impl Reference {
         }
     }
 
-    fn match_too_late(
-        &mut self,
-        call: &Call,
-        known: Option<CallRecord>,
-        now: Micros,
-    ) -> (Response, Rule) {
+    fn match_too_late(&mut self, call: &Call, known: Option<CallRecord>, now: Micros) -> Ruled {
         let (expired, rule) = match known {
             None => (Some(call.clone()), Rule::MatchTooLate),
             Some(record) if record.state == CallState::Pending => {
@@ -142,7 +125,7 @@ impl Reference {
         (self.matched(&call.id, &served, false), rule)
     }
 
-    fn match_new(&mut self, call: &Call, now: Micros) -> (Response, Rule) {
+    fn match_new(&mut self, call: &Call, now: Micros) -> Ruled {
         let behind = self.others_wait(&call.criteria);
         self.pending.entry(call.criteria.clone()).or_default();
         if !behind && let Some(agent) = self.first(&call.criteria) {
@@ -192,18 +175,12 @@ impl Reference {
 
     /// pending → cancelled; an unknown call is cancelled before it arrives, and an assigned one
     /// before its agent has answered.
-    pub(super) fn cancel(&mut self, id: &CallId, now: Micros) -> (Response, Rule) {
+    pub(super) fn cancel(&mut self, id: &CallId, now: Micros) -> Ruled {
         let rule = match self.calls.get(id).cloned() {
             None => {
-                let call = Call {
-                    id: id.clone(),
-                    criteria: Dimensions::default()
-                        .criteria(&BTreeMap::new())
-                        .unwrap_or_else(|error| unreachable!("{error}")),
-                    arrived: now,
-                    sequence: 0,
-                    unanswered: 0,
-                };
+                let any = Dimensions::default().criteria(&BTreeMap::new());
+                let any = any.unwrap_or_else(|error| unreachable!("{error}"));
+                let call = Call::new(id.clone(), any, now);
                 self.end(&call, CallState::Cancelled, now);
                 Rule::CancelEarly
             }
@@ -247,7 +224,7 @@ impl Reference {
     }
 
     /// Writes a call as pending, without reading the queues afterwards.
-    pub(super) fn die_pending(&mut self, call: &Call) -> (Response, Rule) {
+    pub(super) fn die_pending(&mut self, call: &Call) -> Ruled {
         let rule = match self.calls.contains_key(&call.id) {
             true => Rule::DiedInVain,
             false => {

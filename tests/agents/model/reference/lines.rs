@@ -14,15 +14,28 @@ impl Reference {
         self.calls.get(id).map(|record| record.call.clone())
     }
 
+    /// The call that `pick` finds. Expires those that it found and that are too old.
+    fn live(
+        &mut self,
+        now: Micros,
+        served: &mut Served,
+        pick: impl Fn(&Self) -> Option<Call>,
+    ) -> Option<Call> {
+        loop {
+            let call = pick(self)?;
+            if !is_too_old(&call, now) {
+                return Some(call);
+            }
+            self.expire(&call, now);
+            served.expired += 1;
+        }
+    }
+
     /// Serves the pending calls of the same criteria in order, as long as an agent matches.
     pub(super) fn serve(&mut self, criteria: &Criteria, now: Micros) -> Served {
         let mut served = Served::default();
-        while let Some(call) = self.first_pending(criteria) {
-            if is_too_old(&call, now) {
-                self.expire(&call, now);
-                served.expired += 1;
-                continue;
-            }
+        let first = |of: &Self| of.first_pending(criteria);
+        while let Some(call) = self.live(now, &mut served, first) {
             let Some(agent) = self.first(criteria) else {
                 break;
             };
@@ -36,50 +49,41 @@ impl Reference {
     pub(super) fn serve_lines(&mut self, now: Micros) -> Served {
         let mut served = Served::default();
         let mut lines: Vec<_> = self.pending.keys().cloned().collect();
-        loop {
-            let firsts = lines.iter().filter_map(|line| self.first_pending(line));
-            let Some(call) = firsts.min_by_key(|call| (call.arrived, call.id.clone())) else {
-                return served;
-            };
-            if is_too_old(&call, now) {
-                self.expire(&call, now);
-                served.expired += 1;
-            } else if let Some(agent) = self.first(&call.criteria) {
-                served.assignments.extend(self.assign(&call, &agent, now));
-            } else {
-                lines.retain(|line| *line != call.criteria);
+        while let Some(call) = self.live(now, &mut served, |of| of.longest(&lines)) {
+            match self.first(&call.criteria) {
+                Some(agent) => served.assignments.extend(self.assign(&call, &agent, now)),
+                None => lines.retain(|line| *line != call.criteria),
             }
         }
+        served
     }
 
     /// Assigns the longest pending call that matches an available agent, unless a queued agent
     /// matches it too.
     pub(super) fn take_pending(&mut self, agent: &Agent, now: Micros) -> Served {
         let mut served = Served::default();
-        while let Some(call) = self.longest_pending(agent) {
-            if is_too_old(&call, now) {
-                self.expire(&call, now);
-                served.expired += 1;
-                continue;
+        let longest = |of: &Self| of.longest_pending(agent);
+        if let Some(call) = self.live(now, &mut served, longest)
+            && self.first(&call.criteria).is_none()
+        {
+            let ticket = self.fresh_ticket();
+            if let Some(agent) = self.agents.get_mut(&agent.id) {
+                agent.ticket = ticket;
             }
-            if self.first(&call.criteria).is_none() {
-                let ticket = self.fresh_ticket();
-                if let Some(agent) = self.agents.get_mut(&agent.id) {
-                    agent.ticket = ticket;
-                }
-                served
-                    .assignments
-                    .extend(self.assign(&call, &agent.id, now));
-            }
-            break;
+            let made = self.assign(&call, &agent.id, now);
+            served.assignments.extend(made);
         }
         served
     }
 
     fn longest_pending(&self, agent: &Agent) -> Option<Call> {
         let fits = self.pending.keys();
-        let fits = fits.filter(|criteria| criteria.fits_profile(&agent.profile));
-        let firsts = fits.filter_map(|criteria| self.first_pending(criteria));
+        self.longest(fits.filter(|criteria| criteria.fits_profile(&agent.profile)))
+    }
+
+    fn longest<'a>(&self, lines: impl IntoIterator<Item = &'a Criteria>) -> Option<Call> {
+        let firsts = lines.into_iter();
+        let firsts = firsts.filter_map(|criteria| self.first_pending(criteria));
         firsts.min_by_key(|call| (call.arrived, call.id.clone()))
     }
 
@@ -87,22 +91,16 @@ impl Reference {
     /// agent has a call or no matching call is pending.
     pub(super) fn serve_agent(&mut self, agent: &Agent, now: Micros) -> Served {
         let mut served = Served::default();
-        loop {
-            let Some(call) = self.longest_pending(agent) else {
-                return served;
-            };
-            if is_too_old(&call, now) {
-                self.expire(&call, now);
-                served.expired += 1;
-                continue;
-            }
+        let longest = |of: &Self| of.longest_pending(agent);
+        while let Some(call) = self.live(now, &mut served, longest) {
             let Some(first) = self.first(&call.criteria) else {
-                return served;
+                break;
             };
             served.assignments.extend(self.assign(&call, &first, now));
             if first == agent.id {
-                return served;
+                break;
             }
         }
+        served
     }
 }

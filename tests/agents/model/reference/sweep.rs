@@ -5,7 +5,7 @@ use agent_queue::call::{Assignment, CallState, OutboxEntry, OutboxEvent};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::time::Micros;
 
-use super::{GRACE, Reference, Response, Rule};
+use super::{GRACE, Reference, Response, Rule, Ruled};
 use crate::rows;
 
 #[derive(Default)]
@@ -42,7 +42,7 @@ impl Reference {
         }
     }
 
-    pub(super) fn publish(&mut self, assignments: &[Assignment], heard: bool) -> (Response, Rule) {
+    pub(super) fn publish(&mut self, assignments: &[Assignment], heard: bool) -> Ruled {
         let mut published = Published::default();
         self.tell_all(&outbox_entries(assignments), heard, &mut published);
         let mut response = Response::said("done")
@@ -121,7 +121,7 @@ impl Reference {
         forgotten
     }
 
-    pub(super) fn sweep(&mut self, heard: bool, now: Micros) -> (Response, Rule) {
+    pub(super) fn sweep(&mut self, heard: bool, now: Micros) -> Ruled {
         let mut published = Published::default();
         let returned = self.return_unanswered(now);
         let first = self.forgotten(now);

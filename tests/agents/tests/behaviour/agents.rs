@@ -54,11 +54,8 @@ pub(crate) async fn an_agent_leaves_all_queues_at_once(world: World) {
         .queued("ana", &["English", "French", "Spanish"], "F")
         .await;
     world.queued("bea", &["English", "Spanish"], "F").await;
-    let left = world
-        .queue
-        .leave(&agent_id("ana"), IdleStatus::Available)
-        .await;
-    assert!(matches!(left.unwrap(), Changed::Done(_)));
+    let left = world.leave("ana", IdleStatus::Available).await;
+    assert!(matches!(left, Changed::Done(_)));
     let depths = [("English#F", 1), ("French#F", 0), ("Spanish#F", 1)];
     let depths = depths.map(|(queue, depth)| (queue.to_owned(), depth));
     assert_eq!(world.depths().await, depths);
@@ -67,11 +64,8 @@ pub(crate) async fn an_agent_leaves_all_queues_at_once(world: World) {
     assert_eq!(world.ask("c2", "French#F").await.state, CallState::Pending);
 
     world.queued("cleo", &["English"], "F").await;
-    let left = world
-        .queue
-        .leave(&agent_id("cleo"), IdleStatus::Offline)
-        .await;
-    assert!(matches!(left.unwrap(), Changed::Done(_)));
+    let left = world.leave("cleo", IdleStatus::Offline).await;
+    assert!(matches!(left, Changed::Done(_)));
     assert_eq!(world.status("cleo").await, AgentStatus::Offline);
     assert!(world.depths().await.iter().all(|(_, depth)| *depth == 0));
     // A returning agent has not kept its place in the queue.

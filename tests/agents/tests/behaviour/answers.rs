@@ -4,17 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use agent_queue::agent::{AgentState, AgentStatus, Ticket};
+use agent_queue::agent::{AgentStatus, Ticket};
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Assignment, CallState, OutboxEvent};
 use agent_queue::matcher::Cancel;
-use agent_queue::publish::Published;
 use agent_queue::queue::AgentQueue;
-use agent_queue::store::{AgentStore, Committed, StoreError};
+use agent_queue::store::{AgentStore, Committed};
 use agent_queue::transaction::{Change, Step};
-use agents::watched::{Watch, watched};
+use agents::watched::{Outcome, Watch, watched};
 use agents::world::{World, pairs};
-use agents::{agent_id, call_id};
+use agents::{agent_id, call_id, criteria};
 use async_trait::async_trait;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -40,22 +39,15 @@ async fn assignment(world: &World, call: &str) -> Assignment {
     }
 }
 
-async fn publish(world: &World, made: &[Assignment]) -> Published {
-    let published = world.queue.publish_assignments(&*world.publisher, made);
-    published.await.unwrap()
-}
-
-/// Matches a call for a Spanish-speaking woman, and publishes its assignment, if the topic works.
-async fn ask_and_publish(world: &World, id: &str) -> Assignment {
-    let mut made = world.ask(id, "Spanish#F").await.assignments;
-    publish(world, &made).await;
-    made.remove(0)
+/// Queues an agent, and matches a call with it.
+async fn meet(world: &World) -> Assignment {
+    world.queued("ana", &["Spanish"], "F").await;
+    world.ask("c1", "Spanish#F").await.assignments.remove(0)
 }
 
 pub(crate) async fn an_unanswered_call_returns_to_its_place_and_is_assigned_again(world: World) {
     let world = answering(world);
-    world.queued("ana", &["Spanish"], "F").await;
-    let first = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    let first = meet(&world).await;
     assert_eq!(first.number, 1);
     world.ask("c2", "Spanish#F").await;
     world.pass(9 * SECOND).await;
@@ -80,47 +72,12 @@ pub(crate) async fn an_unanswered_call_returns_to_its_place_and_is_assigned_agai
     assert_eq!(again.state, CallState::Assigned(second.clone()));
     let heard = world.publisher.heard();
     assert!(heard.contains(&OutboxEvent::Assigned(first)), "{heard:?}");
-    assert!(
-        heard
-            .iter()
-            .all(|event| *event != OutboxEvent::Assigned(second.clone()))
-    );
-}
-
-pub(crate) async fn an_answered_call_stays_with_its_agent(world: World) {
-    let world = answering(world);
-    world.queued("ana", &["Spanish"], "F").await;
-    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
-    for round in 0..4 {
-        world.pass(9 * SECOND).await;
-        let extended = extend(&world, "ana", "c1", made.ticket).await;
-        let Changed::Done(agent) = extended else {
-            panic!("{extended:?}");
-        };
-        let until = world.call("now", "*#*").arrived.plus(30 * SECOND);
-        let state = AgentState::AttendingCall {
-            call: call_id("c1"),
-            until: Some(until),
-            answered: true,
-        };
-        assert_eq!(agent.state, state, "round {round}");
-        assert_eq!(world.agent("ana").await, agent);
-        assert_eq!(world.sweep().await.returned, 0);
-    }
-    // When the extended lease expires, the agent becomes available and the call stays assigned.
-    world.pass(31 * SECOND).await;
-    let swept = world.sweep().await;
-    assert_eq!((swept.returned, swept.calls_returned), (1, 0));
-    assert_eq!(world.status("ana").await, AgentStatus::Available);
-    assert_eq!(assignment(&world, "c1").await, made);
-    let late = extend(&world, "ana", "c1", made.ticket).await;
-    assert!(matches!(late, Changed::Rejected { .. }), "{late:?}");
+    assert!(!heard.contains(&OutboxEvent::Assigned(second)));
 }
 
 /// Without a lease, an extension succeeds and changes nothing.
 pub(crate) async fn a_call_without_a_lease_may_be_extended(world: World) {
-    world.queued("ana", &["Spanish"], "F").await;
-    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    let made = meet(&world).await;
     let rows = world.rows(&["c1"]).await;
     let extended = extend(&world, "ana", "c1", made.ticket).await;
     assert!(matches!(extended, Changed::Done(_)), "{extended:?}");
@@ -129,8 +86,8 @@ pub(crate) async fn a_call_without_a_lease_may_be_extended(world: World) {
 
 pub(crate) async fn a_call_that_waited_too_long_before_its_answer_expires(world: World) {
     let world = answering(world).with(|settings| settings.max_wait = 5 * SECOND);
-    world.queued("ana", &["Spanish"], "F").await;
-    ask_and_publish(&world, "c1").await;
+    let made = meet(&world).await;
+    world.publish(&[made]).await;
     world.pass(11 * SECOND).await;
     let swept = world.sweep().await;
     assert_eq!((swept.calls_returned, swept.expired), (1, 1));
@@ -146,11 +103,7 @@ struct Overtaken {
 
 #[async_trait]
 impl Watch for Overtaken {
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
+    async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
         let ends = |step: &Step| matches!(step, Step::Unlease(_));
         if change.steps.iter().any(ends) && !self.done.swap(true, Ordering::SeqCst) {
             let call = self.made.call_id.as_str();
@@ -175,8 +128,7 @@ fn overtaken(world: &Arc<World>, made: &Assignment) -> AgentQueue {
 /// The agent answers after the sweep has read the expired lease and before the sweep's change.
 pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(world: World) {
     let world = Arc::new(answering(world));
-    world.queued("ana", &["Spanish"], "F").await;
-    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    let made = meet(&world).await;
     world.pass(11 * SECOND).await;
     let queue = overtaken(&world, &made);
     let swept = queue.sweep(&*world.publisher).await.unwrap();
@@ -192,8 +144,7 @@ pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(w
 /// The caller hangs up while the agent's phone rings.
 pub(crate) async fn cancelled_unanswered_call_makes_its_agent_available(world: World) {
     let world = answering(world);
-    world.queued("ana", &["Spanish"], "F").await;
-    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    let made = meet(&world).await;
     world.ask("c2", "Spanish#F").await;
     let cancelled = world.queue.cancel(&call_id("c1")).await.unwrap();
     assert_eq!(cancelled, Cancel::Done);
@@ -214,8 +165,7 @@ pub(crate) async fn cancelled_unanswered_call_makes_its_agent_available(world: W
 /// The agent answers after the cancellation has read the agent and before its change.
 pub(crate) async fn answer_before_the_cancellation_keeps_the_call(world: World) {
     let world = Arc::new(answering(world));
-    world.queued("ana", &["Spanish"], "F").await;
-    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    let made = meet(&world).await;
     let queue = overtaken(&world, &made);
     let cancelled = queue.cancel(&call_id("c1")).await.unwrap();
     assert_eq!(cancelled, Cancel::Is(CallState::Assigned(made)));
@@ -227,13 +177,10 @@ pub(crate) async fn answer_before_the_cancellation_keeps_the_call(world: World) 
 pub(crate) async fn outdated_line_entry_assigns_nothing(world: World) {
     let world = answering(world);
     world.ask("c1", "Spanish#F").await;
-    let outdated = world
-        .store
-        .calls_in_line(&agents::criteria("Spanish#F"), 1)
-        .await;
-    let outdated = outdated.unwrap().remove(0);
+    let line = criteria("Spanish#F");
+    let outdated = world.store.calls_in_line(&line, 1).await.unwrap().remove(0);
     let made = world.queued("ana", &["Spanish"], "F").await;
-    publish(&world, &made).await;
+    world.publish(&made).await;
     world.pass(11 * SECOND).await;
     assert_eq!(world.sweep().await.calls_returned, 1);
     let ana = world.agent("ana").await;

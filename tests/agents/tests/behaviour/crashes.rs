@@ -1,21 +1,21 @@
 //! Crashes between a write and its read, which other processes repair.
 
+use std::collections::BTreeSet;
+
 use agent_queue::agent::AgentStatus;
-use agent_queue::call::{Call, CallState};
+use agent_queue::call::{CallState, OutboxEvent};
 use agent_queue::transaction::Change;
 use agents::world::{World, pairs};
 use agents::{agent_id, done, wait};
 
-async fn written(world: &World, id: &str, wanted: &str) -> Call {
-    let call = world.call(id, wanted);
-    wait(&*world.store, &call).await;
+async fn written(world: &World, id: &str, wanted: &str) {
+    wait(&*world.store, &world.call(id, wanted)).await;
     world.tick().await;
-    call
 }
 
 /// Queues an agent, as a process does that crashes before its read.
-async fn queued(world: &World, id: &str, languages: &[&str], gender: &str) {
-    world.available(id, languages, gender).await;
+async fn queued(world: &World, id: &str) {
+    world.available(id, &["Spanish"], "F").await;
     let agent = world.agent(id).await;
     let now = world.call("now", "*#*").arrived;
     let dimensions = &world.queue.settings().dimensions;
@@ -38,8 +38,8 @@ pub(crate) async fn sweep_assigns_a_call_whose_matcher_crashed(world: World) {
 
 pub(crate) async fn sweep_assigns_an_agent_whose_desk_crashed(world: World) {
     world.ask("c1", "*#F").await;
-    queued(&world, "ana", &["Spanish"], "F").await;
-    queued(&world, "bea", &["Spanish"], "F").await;
+    queued(&world, "ana").await;
+    queued(&world, "bea").await;
     assert_eq!(world.state_of("c1").await, CallState::Pending);
     assert_eq!(world.sweep().await.assigned, 1);
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
@@ -60,7 +60,7 @@ pub(crate) async fn next_enqueue_assigns_the_call_of_a_crashed_matcher(world: Wo
 /// The request to queue an agent that is queued already serves it.
 pub(crate) async fn repeated_enqueue_assigns_a_call_after_a_desk_crash(world: World) {
     world.ask("c1", "Spanish#F").await;
-    queued(&world, "ana", &["Spanish"], "F").await;
+    queued(&world, "ana").await;
     let again = world.queue.enqueue(&agent_id("ana")).await.unwrap();
     assert_eq!(pairs(&again.assignments), "c1→ana");
     assert_eq!(world.status("ana").await, AgentStatus::AttendingCall);
@@ -71,7 +71,7 @@ pub(crate) async fn next_call_assigns_oldest_calls_to_agents_of_a_crashed_desk(w
         world.ask(call, "Spanish#F").await;
     }
     for agent in ["ana", "bea", "cleo", "dora"] {
-        queued(&world, agent, &["Spanish"], "F").await;
+        queued(&world, agent).await;
     }
     let matched = world.ask("c3", "Spanish#F").await;
     assert_eq!(pairs(&matched.assignments), "c1→ana c2→bea c3→cleo");
@@ -93,7 +93,7 @@ pub(crate) async fn two_sweeps_at_once_do_everything_once(world: World) {
     world.pass(20 * second).await;
     for n in 0..5 {
         written(&world, &format!("c{n}"), "Spanish#F").await;
-        queued(&world, &format!("a{n}"), &["Spanish"], "F").await;
+        queued(&world, &format!("a{n}")).await;
     }
     let (one, other) = tokio::join!(world.sweep(), world.sweep());
     assert_eq!(one.returned + other.returned, 1);
@@ -104,11 +104,7 @@ pub(crate) async fn two_sweeps_at_once_do_everything_once(world: World) {
         let call = format!("c{n}");
         assert_eq!(world.in_call(&format!("a{n}")).await, Some(call));
     }
-    let published: std::collections::BTreeSet<_> = world
-        .publisher
-        .heard()
-        .iter()
-        .map(|event| event.call_id().clone())
-        .collect();
+    let heard = world.publisher.heard();
+    let published: BTreeSet<_> = heard.iter().map(OutboxEvent::call_id).collect();
     assert_eq!(published.len(), 11, "at least once each: {published:?}");
 }

@@ -9,9 +9,9 @@ use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Call, CallState};
 use agent_queue::lane::Batch;
 use agent_queue::queue::{AgentQueue, Patience, QueueError};
-use agent_queue::store::{AgentStore, Committed, StoreError};
+use agent_queue::store::{AgentStore, Committed};
 use agent_queue::transaction::Change;
-use agents::watched::{Read, Watch, watched};
+use agents::watched::{Outcome, Read, Watch, watched};
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id, criteria, done, queue};
 use async_trait::async_trait;
@@ -27,11 +27,7 @@ struct Others {
 
 #[async_trait]
 impl Watch for Others {
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
+    async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
         self.tokens.lock().unwrap().push(change.token);
         let left = self.conflicts.load(Ordering::SeqCst);
         if left > 0 {
@@ -146,11 +142,7 @@ impl Watch for Log {
         self.reads.lock().unwrap().push(read.clone());
     }
 
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
+    async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
         self.commits.fetch_add(1, Ordering::SeqCst);
         store.commit(change).await
     }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use agent_queue::agent::{AgentStatus, IdleStatus, Ticket};
 use agent_queue::call::CallState;
 use agent_queue::lane::Batch;
-use agent_queue::store::{AgentStore, Committed, Order, StoreError};
+use agent_queue::store::{AgentStore, Order};
 use agent_queue::transaction::{Change, QueueEntry, Step};
-use agents::watched::{Watch, watched};
+use agents::watched::{Outcome, Watch, watched};
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id, criteria, done, entries, queue, wait};
 use async_trait::async_trait;
@@ -113,11 +113,7 @@ pub(crate) async fn an_agent_without_one_of_its_entries_is_matched(world: World)
         let leave = Step::Leave(english.unwrap());
         done(&*world.store, &Change::of(vec![leave])).await;
         if call.is_empty() {
-            let left = world
-                .queue
-                .leave(&agent_id(agent), IdleStatus::Available)
-                .await;
-            left.unwrap();
+            world.leave(agent, IdleStatus::Available).await;
             assert_eq!(world.status(agent).await, AgentStatus::Available);
         } else {
             assert_eq!(world.ask_whom("c1", call).await, agent);
@@ -128,10 +124,8 @@ pub(crate) async fn an_agent_without_one_of_its_entries_is_matched(world: World)
 pub(crate) async fn sweep_restores_missing_entries_of_a_queued_agent(world: World) {
     world.queued("ana", &["English", "Spanish"], "F").await;
     world.queued("bea", &["Spanish"], "F").await;
-    for entry in entries(&world.agent("ana").await) {
-        let leave = Step::Leave(entry);
-        done(&*world.store, &Change::of(vec![leave])).await;
-    }
+    let all = entries(&world.agent("ana").await).into_iter();
+    done(&*world.store, &Change::of(all.map(Step::Leave))).await;
     // A call that arrives meanwhile is pending until the sweep.
     world.ask("c1", "English#F").await;
     let swept = world.sweep().await;
@@ -141,27 +135,15 @@ pub(crate) async fn sweep_restores_missing_entries_of_a_queued_agent(world: Worl
     assert_eq!(world.sweep().await.restored, 0);
 }
 
-/// Makes an agent leave immediately before the first entry that is written.
-struct Leaves {
-    world: Arc<World>,
-    agent: &'static str,
-}
+/// Makes the agent leave immediately before the first entry that is written.
+struct Leaves(Arc<World>);
 
 #[async_trait]
 impl Watch for Leaves {
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
-        if change
-            .steps
-            .iter()
-            .any(|step| matches!(step, Step::Join(_)))
-        {
-            let agent = agent_id(self.agent);
-            let left = self.world.queue.leave(&agent, IdleStatus::Offline).await;
-            left.unwrap();
+    async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
+        let joins = |step: &Step| matches!(step, Step::Join(_));
+        if change.steps.iter().any(joins) {
+            self.0.leave("ana", IdleStatus::Offline).await;
         }
         store.commit(change).await
     }
@@ -170,15 +152,10 @@ impl Watch for Leaves {
 pub(crate) async fn sweep_restores_no_entry_of_an_agent_who_leaves(world: World) {
     let world = Arc::new(world);
     world.queued("ana", &["Spanish"], "F").await;
-    for entry in entries(&world.agent("ana").await) {
-        let leave = Step::Leave(entry);
-        done(&*world.store, &Change::of(vec![leave])).await;
-    }
-    let watch = Arc::new(Leaves {
-        world: world.clone(),
-        agent: "ana",
-    });
-    let store = watched(world.store.clone(), watch);
+    let all = entries(&world.agent("ana").await).into_iter();
+    done(&*world.store, &Change::of(all.map(Step::Leave))).await;
+    let watch = Leaves(world.clone());
+    let store = watched(world.store.clone(), Arc::new(watch));
     let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
     let swept = queue.sweep(&*world.publisher).await.unwrap();
     assert_eq!((swept.restored, swept.queued_agents), (0, 0));
@@ -222,11 +199,7 @@ pub(crate) async fn unanswered_call_returns_to_its_line_beyond_the_limit_of_line
     let results = world.queue.match_lane(&[call], &Batch::default()).await;
     let made = results.into_iter().flat_map(|is| is.unwrap().assignments);
     let made: Vec<_> = made.collect();
-    let published = world
-        .queue
-        .publish_assignments(&*world.publisher, &made)
-        .await;
-    assert_eq!(published.unwrap().published, 1);
+    assert_eq!(world.publish(&made).await.published, 1);
     for n in 0..1_000 {
         let line = criteria(&format!("l{n}#F"));
         world.store.open_line(&line, agents::NOW).await.unwrap();
@@ -264,11 +237,7 @@ struct Slow;
 
 #[async_trait]
 impl Watch for Slow {
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
+    async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
         tokio::time::advance(Duration::from_millis(10)).await;
         store.commit(change).await
     }
@@ -303,11 +272,7 @@ struct Late {
 
 #[async_trait]
 impl Watch for Late {
-    async fn commit(
-        &self,
-        store: &dyn AgentStore,
-        change: &Change,
-    ) -> Result<Committed, StoreError> {
+    async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
         let result = store.commit(change).await;
         if self.begun.fetch_add(1, Ordering::Relaxed) == 2 {
             tokio::time::advance(self.deadline - Instant::now()).await;

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use agent_queue::agent::{AgentState, AgentStatus};
 use agent_queue::agent_lifecycle::Changed;
-use agent_queue::call::{CallState, ExpiredCall, OutboxEntry, OutboxEvent};
+use agent_queue::call::{CallState, OutboxEntry, OutboxEvent};
+use agent_queue::sweep::SweepReport;
 use agent_queue::time::{Clock, Micros};
 use agent_queue::transaction::{Change, Step};
 use agents::watched::{Partly, watched};
 use agents::world::World;
-use agents::{call_id, criteria, done, wait};
+use agents::{done, wait};
 use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -85,11 +86,7 @@ pub(crate) async fn sweep_publishes_missed_assignments_after_the_grace_period(wo
 
     world.queued("bea", &["Spanish"], "F").await;
     let made = world.ask("c2", "Spanish#F").await.assignments;
-    let published = world
-        .queue
-        .publish_assignments(&*world.publisher, &made)
-        .await;
-    assert_eq!(published.unwrap().published, 1);
+    assert_eq!(world.publish(&made).await.published, 1);
     world.pass(MINUTE).await;
     assert_eq!(world.sweep().await.published, 0, "published at once");
 }
@@ -102,43 +99,24 @@ pub(crate) async fn sweep_retries_failed_publications(world: World) {
         world.queued(agent, &["Spanish"], "F").await;
         let made = world.ask(call, "Spanish#F").await.assignments;
         world.publisher.fail();
-        let published = world
-            .queue
-            .publish_assignments(&*world.publisher, &made)
-            .await;
-        let published = published.unwrap();
+        let published = world.publish(&made).await;
         assert_eq!((published.published, published.failed), (0, 1));
         assert_eq!(world.in_call(agent).await.as_deref(), Some(call), "stands");
     }
     world.pass(Duration::from_secs(20)).await;
+    let published = |swept: &SweepReport| (swept.published, swept.dead_lettered, swept.untold);
     let swept = world.sweep().await;
-    assert_eq!(
-        (swept.published, swept.dead_lettered, swept.untold),
-        (0, 0, 3)
-    );
-    assert_eq!(swept.expired, 1);
+    assert_eq!((swept.expired, published(&swept)), (1, (0, 0, 3)));
     // One of them is published, the others stay in the outbox.
     world.publisher.fail_for(&["c1", "late"]);
-    let swept = world.sweep().await;
-    assert_eq!(
-        (swept.published, swept.dead_lettered, swept.untold),
-        (1, 0, 2)
-    );
+    assert_eq!(published(&world.sweep().await), (1, 0, 2));
     world.publisher.fail_for(&[]);
-    let swept = world.sweep().await;
-    assert_eq!(
-        (swept.published, swept.dead_lettered, swept.untold),
-        (1, 1, 0)
-    );
+    assert_eq!(published(&world.sweep().await), (1, 1, 0));
     let heard: Vec<_> = world.publisher.heard();
     let heard = heard.iter().map(|event| event.call_id().to_string());
     assert_eq!(heard.collect::<Vec<_>>(), ["c2", "c1", "late"]);
-    let kept = world
-        .store
-        .outbox_entries(None, Micros(u64::MAX), 10)
-        .await
-        .unwrap();
-    assert_eq!(kept, []);
+    let kept = world.store.outbox_entries(None, Micros(u64::MAX), 10).await;
+    assert_eq!(kept.unwrap(), []);
 }
 
 /// One lease cannot be ended, and one line cannot be served. The sweep completes all other steps
@@ -185,15 +163,10 @@ pub(crate) async fn unpublishable_page_does_not_delay_other_pages(world: World) 
         let entry = |(number, id): &(u64, &String)| {
             Step::OutboxEntry(OutboxEntry {
                 at: agents::at(*number),
-                event: OutboxEvent::Expired(ExpiredCall {
-                    call_id: call_id(id),
-                    criteria: criteria("Spanish#F"),
-                    arrived_at: agents::NOW,
-                }),
+                event: OutboxEvent::Expired(agents::expired(id, "Spanish#F", 0)),
             })
         };
-        let outbox = some.iter().map(entry).collect();
-        done(&*world.store, &Change::of(outbox)).await;
+        done(&*world.store, &Change::of(some.iter().map(entry))).await;
     }
     world.tick().await;
     let deaf: Vec<_> = ids[..220].iter().map(String::as_str).collect();

@@ -72,20 +72,6 @@ pub(crate) async fn unpublished_assignment_of_an_available_agent_queues_it(world
     assert_eq!(at, made[0].assigned_at);
 }
 
-/// The sweep publishes the assignment before the time to answer is over.
-pub(crate) async fn published_assignment_without_an_answer_is_not_undone(world: World) {
-    let world = unheard(world);
-    world.publisher.fail_for(&[]);
-    world.queued("ana", &["Spanish"], "F").await;
-    world.ask("c1", "Spanish#F").await;
-    world.pass(9 * SECOND).await;
-    assert_eq!(world.sweep().await.published, 1);
-    world.pass(2 * SECOND).await;
-    let swept = world.sweep().await;
-    assert_eq!((swept.undone, swept.returned), (0, 1));
-    assert_eq!(world.status("ana").await, AgentStatus::Available);
-}
-
 /// The previous release wrote leases without the place of the agent.
 pub(crate) async fn unpublished_assignment_without_a_place_queues_its_agent_last(world: World) {
     let world = unheard(world);

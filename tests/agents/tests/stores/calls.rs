@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_queue::agent::Ticket;
-use agent_queue::call::{Assignment, Call, CallRecord, CallState};
+use agent_queue::call::{Call, CallRecord, CallState};
 use agent_queue::store::{AgentStore, Committed, Line, Rejection, There};
 use agent_queue::transaction::{Before, Change, Step};
 use agents::*;
@@ -17,16 +16,7 @@ fn record(state: CallState) -> CallRecord {
 }
 
 fn assigned(until: Option<u64>) -> CallState {
-    CallState::Assigned(Assignment {
-        call_id: call_id("c1"),
-        number: 1,
-        criteria: criteria("Spanish#*"),
-        agent_id: agent_id("ana"),
-        agent_name: "Ana Ruiz".to_owned(),
-        ticket: Ticket::fresh(),
-        assigned_at: at(6),
-        lease_until: until.map(at),
-    })
+    CallState::Assigned(assignment("c1", "Spanish#*", 6, until))
 }
 
 fn write(before: Before, record: &CallRecord) -> Change {

@@ -92,30 +92,6 @@ pub(crate) async fn an_assignment_is_one_change(store: Arc<dyn AgentStore>) {
     assert_eq!(store.call(&c1.id).await.unwrap(), Some(record));
 }
 
-pub(crate) async fn queueing_and_ending_a_call_are_one_change_each(store: Arc<dyn AgentStore>) {
-    let store = &*store;
-    let ends = [
-        |call: &_| Change::cancel(call, at(50)),
-        |call: &_| Change::expire(call, Before::Pending, at(50)),
-    ];
-    for (number, end) in (0..).zip(ends) {
-        let one = call(&format!("c{number}"), "Spanish#*", number);
-        let depth = async || store.pending().await.unwrap()[0].depth;
-        let first = async || store.calls_in_line(&one.criteria, 1).await.unwrap();
-        wait(store, &one).await;
-        assert_eq!((depth().await, first().await), (1, vec![one.clone()]));
-        let again = store.commit(&Change::wait(&one)).await.unwrap();
-        assert!(matches!(again, Committed::Rejected(_)), "{again:?}");
-        done(store, &end(&one)).await;
-        assert_eq!((depth().await, first().await), (0, vec![]));
-        let again = store.commit(&end(&one)).await.unwrap();
-        assert!(matches!(again, Committed::Rejected(_)), "{again:?}");
-    }
-    let events = store.outbox_entries(None, at(51), 5).await.unwrap();
-    assert_eq!(events.len(), 1, "the canceller knows it: {events:?}");
-    assert_eq!(events[0].event.call_id(), &call_id("c1"));
-}
-
 /// The change has as many items as one DynamoDB transaction allows.
 pub(crate) async fn the_largest_agent_is_matched_in_one_change(store: Arc<dyn AgentStore>) {
     let store = &*store;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_queue::agent::Ticket;
-use agent_queue::call::{Assignment, ExpiredCall, OutboxEntry, OutboxEvent};
+use agent_queue::call::{OutboxEntry, OutboxEvent};
 use agent_queue::store::AgentStore;
 use agent_queue::transaction::{CallLease, Change, Step};
 use agents::*;
@@ -53,27 +53,14 @@ pub(crate) async fn expired_leases_are_read_in_order_of_expiry(store: Arc<dyn Ag
 fn expired(call: &str, at_micros: u64) -> OutboxEntry {
     OutboxEntry {
         at: at(at_micros),
-        event: OutboxEvent::Expired(ExpiredCall {
-            call_id: call_id(call),
-            criteria: criteria("*#M"),
-            arrived_at: at(1),
-        }),
+        event: OutboxEvent::Expired(agents::expired(call, "*#M", 1)),
     }
 }
 
 fn assigned(call: &str, at_micros: u64, until: Option<u64>) -> OutboxEntry {
     OutboxEntry {
         at: at(at_micros),
-        event: OutboxEvent::Assigned(Assignment {
-            number: 1,
-            call_id: call_id(call),
-            criteria: criteria("Spanish#M"),
-            agent_id: agent_id("ana"),
-            agent_name: "Ana Ruiz".to_owned(),
-            ticket: Ticket::fresh(),
-            assigned_at: at(at_micros),
-            lease_until: until.map(at),
-        }),
+        event: OutboxEvent::Assigned(assignment(call, "Spanish#M", at_micros, until)),
     }
 }
 
@@ -119,7 +106,7 @@ pub(crate) async fn more_outbox_entries_than_a_batch_are_deleted_together(
 ) {
     let events: Vec<_> = (0..60).map(|n| expired(&format!("c{n}"), n)).collect();
     for some in events.chunks(20) {
-        let steps = some.iter().cloned().map(Step::OutboxEntry).collect();
+        let steps = some.iter().cloned().map(Step::OutboxEntry);
         done(&*store, &Change::of(steps)).await;
     }
     store.delete_published(&events[..53]).await.unwrap();

@@ -34,7 +34,6 @@ on_every_store!(
     every_agent_state_is_stored_completely,
     transition_requires_its_status_ticket_and_call,
     agents_are_listed_by_id_page_by_page,
-    opening_a_queue_again_changes_nothing,
     queue_version_counts_joins_and_departures,
     queue_version_keeps_the_joins_of_an_earlier_profile,
     entry_joins_and_leaves_a_queue_only_once,
@@ -55,7 +54,6 @@ on_every_store!(
     call_of_another_assignment_is_not_returned,
     every_rejection_names_its_step,
     an_assignment_is_one_change,
-    queueing_and_ending_a_call_are_one_change_each,
     the_largest_agent_is_matched_in_one_change,
     one_of_many_calls_wins_an_agent,
 );

@@ -21,15 +21,6 @@ fn rejected() -> Committed {
     }])
 }
 
-pub(crate) async fn opening_a_queue_again_changes_nothing(store: Arc<dyn AgentStore>) {
-    let open = || Change::of(vec![Step::OpenQueue(queue("Spanish#M"))]);
-    done(&*store, &open()).await;
-    assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 0, 0)]);
-    queued(&*store, agent("ana", &["Spanish"], "M"), 3).await;
-    done(&*store, &open()).await;
-    assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 1, 1)]);
-}
-
 pub(crate) async fn queue_version_counts_joins_and_departures(store: Arc<dyn AgentStore>) {
     let name = |version, depth| [("Q#Spanish#M".to_owned(), version, depth)];
     for number in 0..40 {

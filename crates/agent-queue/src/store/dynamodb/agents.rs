@@ -11,13 +11,13 @@ use super::read::{AT_ONCE, GET, QUERY, StartKey, readable};
 use crate::agent::Agent;
 use crate::name::AgentId;
 use crate::schema;
-use crate::store::{AgentPage, StoreError};
+use crate::store::{AgentPage, Result};
 use crate::transaction::{agent_key, striped};
 
 const PAGE: u16 = 200;
 
 impl DynamoStore {
-    pub(super) async fn one_agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
+    pub(super) async fn one_agent(&self, agent: &AgentId) -> Result<Option<Agent>> {
         let item = self.get(agent_key(agent)).await?;
         let read = |item| Attributes::of(item, GET).agent(&self.dimensions);
         item.as_ref().map(read).transpose()
@@ -28,7 +28,7 @@ impl DynamoStore {
         &self,
         after: Option<&AgentId>,
         limit: u16,
-    ) -> Result<AgentPage, StoreError> {
+    ) -> Result<AgentPage> {
         let read = |partition: String| async move {
             let start = after.map(|after| key((partition.clone(), agent_key(after).1)));
             let (agents, next) = self.agents_of(&partition, start, limit).await?;
@@ -46,7 +46,7 @@ impl DynamoStore {
         Ok(AgentPage { agents, next })
     }
 
-    pub(super) async fn agents_of_all_partitions(&self) -> Result<Vec<Agent>, StoreError> {
+    pub(super) async fn agents_of_all_partitions(&self) -> Result<Vec<Agent>> {
         let read = |partition: String| async move {
             let (mut all, mut start) = (vec![], None);
             loop {
@@ -62,7 +62,7 @@ impl DynamoStore {
     }
 
     /// The number of joins of each queue, as the agents' items count them.
-    pub(super) async fn joins_of_agents(&self) -> Result<HashMap<String, u64>, StoreError> {
+    pub(super) async fn joins_of_agents(&self) -> Result<HashMap<String, u64>> {
         let read = |partition: String| async move {
             let query = self.whole(&partition).limit(PAGE.into());
             let mut items = query.into_paginator().items().send();
@@ -86,19 +86,16 @@ impl DynamoStore {
         partition: &str,
         start: Option<StartKey>,
         limit: u16,
-    ) -> Result<(Vec<Agent>, Option<StartKey>), StoreError> {
+    ) -> Result<(Vec<Agent>, Option<StartKey>)> {
         let query = self.whole(partition).set_exclusive_start_key(start);
         let (items, next) = self.page(query, limit).await?;
         let agents = readable(&items, |attributes| attributes.agent(&self.dimensions));
         Ok((agents, next))
     }
 
-    async fn of_each_partition<T, F>(
-        &self,
-        read: impl Fn(String) -> F,
-    ) -> Result<Vec<T>, StoreError>
+    async fn of_each_partition<T, F>(&self, read: impl Fn(String) -> F) -> Result<Vec<T>>
     where
-        F: Future<Output = Result<T, StoreError>>,
+        F: Future<Output = Result<T>>,
     {
         let stripes = 0..schema::STRIPES;
         let stripes: Vec<_> = stripes

@@ -8,7 +8,7 @@ use super::item::{key, string};
 use super::read::readable;
 use crate::criteria::Criteria;
 use crate::schema;
-use crate::store::{Line, StoreError};
+use crate::store::{Line, Result};
 use crate::time::Micros;
 use crate::transaction::line_key;
 
@@ -16,7 +16,7 @@ const UPDATE: &str = "UpdateItem";
 const DELETE: &str = "DeleteItem";
 
 impl DynamoStore {
-    pub(super) async fn all_lines(&self) -> Result<Vec<Line>, StoreError> {
+    pub(super) async fn all_lines(&self) -> Result<Vec<Line>> {
         let items = self.all(schema::ALL_CRITERIA).await?;
         Ok(readable(&items, |attributes| {
             let sort = attributes.sort_key()?;
@@ -28,11 +28,7 @@ impl DynamoStore {
         }))
     }
 
-    pub(super) async fn note_line(
-        &self,
-        criteria: &Criteria,
-        at: Micros,
-    ) -> Result<(), StoreError> {
+    pub(super) async fn note_line(&self, criteria: &Criteria, at: Micros) -> Result<()> {
         let request = self
             .client
             .update_item()
@@ -44,7 +40,7 @@ impl DynamoStore {
         sent.map(drop).map_err(|error| store_error(UPDATE, error))
     }
 
-    pub(super) async fn delete_line(&self, line: &Line) -> Result<(), StoreError> {
+    pub(super) async fn delete_line(&self, line: &Line) -> Result<()> {
         let request = self
             .client
             .delete_item()

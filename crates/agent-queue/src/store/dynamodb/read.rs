@@ -16,7 +16,7 @@ use crate::criteria::{Criteria, QueueName};
 use crate::name::{AgentId, CallId};
 use crate::schema;
 use crate::store::{
-    AgentPage, AgentStore, Committed, Line, LineDepth, Order, QueueCounters, StoreError,
+    AgentPage, AgentStore, Committed, Line, LineDepth, Order, QueueCounters, Result,
 };
 use crate::time::Micros;
 use crate::transaction::{
@@ -29,7 +29,7 @@ pub(super) const QUERY: &str = "Query";
 pub(super) type StartKey = HashMap<String, AttributeValue>;
 
 impl DynamoStore {
-    pub(super) async fn get(&self, at: Key) -> Result<Option<Item>, StoreError> {
+    pub(super) async fn get(&self, at: Key) -> Result<Option<Item>> {
         let request = self
             .client
             .get_item()
@@ -64,7 +64,7 @@ impl DynamoStore {
         &self,
         query: QueryFluentBuilder,
         limit: u16,
-    ) -> Result<(Vec<Item>, Option<StartKey>), StoreError> {
+    ) -> Result<(Vec<Item>, Option<StartKey>)> {
         let query = query.limit(limit.into());
         let response = query.send().await.map_err(|e| store_error(QUERY, e))?;
         Ok((
@@ -79,8 +79,8 @@ impl DynamoStore {
         &self,
         query: QueryFluentBuilder,
         limit: u16,
-        read: impl Fn(Attributes<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
+        read: impl Fn(Attributes<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let limit = usize::from(limit);
         let mut first = vec![];
         let mut start = query.get_exclusive_start_key().clone();
@@ -96,14 +96,14 @@ impl DynamoStore {
         }
     }
 
-    async fn opened(&self) -> Result<Vec<QueueName>, StoreError> {
+    async fn opened(&self) -> Result<Vec<QueueName>> {
         let items = self.all(schema::ALL_QUEUES).await?;
         let name = |attributes: Attributes<'_>| attributes.sort_key().map(QueueName::from_stored);
         Ok(readable(&items, name))
     }
 
     /// The number of a partition's items: one read unit for each 4 KB.
-    async fn count(&self, partition: &str) -> Result<u64, StoreError> {
+    async fn count(&self, partition: &str) -> Result<u64> {
         let query = self.whole(partition).select(Select::Count);
         let mut pages = query.into_paginator().send();
         let mut count = 0;
@@ -120,8 +120,8 @@ impl DynamoStore {
         after: Option<String>,
         until: Micros,
         limit: u16,
-        read: fn(Attributes<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
+        read: fn(Attributes<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let stripes: Vec<_> = (0..schema::STRIPES)
             .map(|stripe| {
                 let partition = striped(partition, stripe);
@@ -134,7 +134,7 @@ impl DynamoStore {
     }
 
     /// All items of a partition that has one item for each queue or criteria.
-    pub(super) async fn all(&self, partition: &str) -> Result<Vec<Item>, StoreError> {
+    pub(super) async fn all(&self, partition: &str) -> Result<Vec<Item>> {
         let items = self.whole(partition).into_paginator().items().send();
         let items = items.try_collect().await;
         items.map_err(|error| store_error(QUERY, error))
@@ -145,10 +145,7 @@ pub(super) const AT_ONCE: usize = 16;
 
 /// Parses each item. An item that cannot be read is logged and left out, so that it blocks no
 /// other.
-pub(super) fn readable<T>(
-    items: &[Item],
-    read: impl Fn(Attributes<'_>) -> Result<T, StoreError>,
-) -> Vec<T> {
+pub(super) fn readable<T>(items: &[Item], read: impl Fn(Attributes<'_>) -> Result<T>) -> Vec<T> {
     let read = |item| match read(Attributes::of(item, QUERY)) {
         Ok(value) => Some(value),
         Err(error) => {
@@ -161,23 +158,23 @@ pub(super) fn readable<T>(
 
 #[async_trait]
 impl AgentStore for DynamoStore {
-    async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
+    async fn commit(&self, change: &Change) -> Result<Committed> {
         self.transact(change).await
     }
 
-    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
+    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>> {
         self.one_agent(agent).await
     }
 
-    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError> {
+    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage> {
         self.page_of_agents(after, limit).await
     }
 
-    async fn all_agents(&self) -> Result<Vec<Agent>, StoreError> {
+    async fn all_agents(&self) -> Result<Vec<Agent>> {
         self.agents_of_all_partitions().await
     }
 
-    async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError> {
+    async fn queues(&self) -> Result<Vec<QueueCounters>> {
         let (opened, joins) = tokio::try_join!(self.opened(), self.joins_of_agents())?;
         let counters = opened.into_iter().map(|queue| {
             let joins = joins.get(queue.as_str()).copied().unwrap_or(0);
@@ -190,41 +187,36 @@ impl AgentStore for DynamoStore {
         stream::iter(counters).buffered(AT_ONCE).try_collect().await
     }
 
-    async fn queue_names(&self) -> Result<Vec<QueueName>, StoreError> {
+    async fn queue_names(&self) -> Result<Vec<QueueName>> {
         self.opened().await
     }
 
-    async fn peek(
-        &self,
-        queue: &QueueName,
-        order: Order,
-        limit: u16,
-    ) -> Result<Vec<QueueEntry>, StoreError> {
+    async fn peek(&self, queue: &QueueName, order: Order, limit: u16) -> Result<Vec<QueueEntry>> {
         let query = self.whole(queue.as_str());
         let query = query.scan_index_forward(order == Order::Fifo);
         self.first(query, limit, |attributes| attributes.entry())
             .await
     }
 
-    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError> {
+    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>> {
         let item = self.get(call_key(call)).await?;
         let read = |item| Attributes::of(item, GET).record();
         item.as_ref().map(read).transpose()
     }
 
-    async fn lines(&self) -> Result<Vec<Line>, StoreError> {
+    async fn lines(&self) -> Result<Vec<Line>> {
         self.all_lines().await
     }
 
-    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<(), StoreError> {
+    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<()> {
         self.note_line(criteria, at).await
     }
 
-    async fn close_line(&self, line: &Line) -> Result<(), StoreError> {
+    async fn close_line(&self, line: &Line) -> Result<()> {
         self.delete_line(line).await
     }
 
-    async fn pending(&self) -> Result<Vec<LineDepth>, StoreError> {
+    async fn pending(&self) -> Result<Vec<LineDepth>> {
         let lines = self.all_lines().await?.into_iter();
         let counts: Vec<_> = lines
             .map(|Line { criteria, .. }| async move {
@@ -235,11 +227,7 @@ impl AgentStore for DynamoStore {
         stream::iter(counts).buffered(AT_ONCE).try_collect().await
     }
 
-    async fn calls_in_line(
-        &self,
-        criteria: &Criteria,
-        limit: u16,
-    ) -> Result<Vec<Call>, StoreError> {
+    async fn calls_in_line(&self, criteria: &Criteria, limit: u16) -> Result<Vec<Call>> {
         let query = self.whole(&pending_partition(criteria));
         self.first(query, limit, |attributes| attributes.call())
             .await
@@ -250,7 +238,7 @@ impl AgentStore for DynamoStore {
         after: Option<&CallLease>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<CallLease>, StoreError> {
+    ) -> Result<Vec<CallLease>> {
         let after = after.map(|lease| lease_key(lease).1);
         let mut leases = self
             .stripes(schema::LEASES, after, until, limit, |item| item.lease())
@@ -265,7 +253,7 @@ impl AgentStore for DynamoStore {
         after: Option<&OutboxEntry>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<OutboxEntry>, StoreError> {
+    ) -> Result<Vec<OutboxEntry>> {
         let after = after.map(OutboxEntry::sort_key);
         let mut outbox = self
             .stripes(schema::OUTBOX, after, until, limit, |item| {
@@ -277,7 +265,7 @@ impl AgentStore for DynamoStore {
         Ok(outbox)
     }
 
-    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
+    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<()> {
         self.forget(outbox).await
     }
 }

@@ -13,7 +13,7 @@ use crate::dimension::{Dimension, Dimensions};
 use crate::name::{AgentId, CallId, Value};
 use crate::profile::Profile;
 use crate::schema;
-use crate::store::StoreError;
+use crate::store::{Result, StoreError};
 use crate::time::Micros;
 use crate::transaction::{CallLease, QueueEntry};
 
@@ -42,30 +42,26 @@ impl<'a> Attributes<'a> {
         Some(value.as_str())
     }
 
-    fn read<T>(
-        &self,
-        attribute: &str,
-        parse: impl FnOnce(&'a str) -> Option<T>,
-    ) -> Result<T, StoreError> {
+    fn read<T>(&self, attribute: &str, parse: impl FnOnce(&'a str) -> Option<T>) -> Result<T> {
         let text = self.text(attribute);
         text.and_then(parse)
             .ok_or_else(|| self.undecodable(attribute))
     }
 
-    fn moment(&self, attribute: &str) -> Result<Micros, StoreError> {
+    fn moment(&self, attribute: &str) -> Result<Micros> {
         self.read(attribute, Micros::parse)
     }
 
-    fn moment_if_there(&self, attribute: &str) -> Result<Option<Micros>, StoreError> {
+    fn moment_if_there(&self, attribute: &str) -> Result<Option<Micros>> {
         let there = self.item.contains_key(attribute);
         there.then(|| self.moment(attribute)).transpose()
     }
 
-    fn until(&self) -> Result<Option<Micros>, StoreError> {
+    fn until(&self) -> Result<Option<Micros>> {
         self.moment_if_there(schema::LEASE_UNTIL)
     }
 
-    fn list(&self, attribute: &str) -> Result<&'a [String], StoreError> {
+    fn list(&self, attribute: &str) -> Result<&'a [String]> {
         let list = self
             .item
             .get(attribute)
@@ -74,7 +70,7 @@ impl<'a> Attributes<'a> {
         list.ok_or_else(|| self.undecodable(attribute))
     }
 
-    fn whole(&self, attribute: &str) -> Result<i64, StoreError> {
+    fn whole(&self, attribute: &str) -> Result<i64> {
         let value = self.item.get(attribute).and_then(|value| value.as_n().ok());
         value
             .and_then(|digits| digits.parse().ok())
@@ -82,7 +78,7 @@ impl<'a> Attributes<'a> {
     }
 
     /// Time at which a line was last opened.
-    pub(in crate::store::dynamodb) fn seen(&self) -> Result<Micros, StoreError> {
+    pub(in crate::store::dynamodb) fn seen(&self) -> Result<Micros> {
         self.moment(schema::SEEN_AT)
     }
 
@@ -95,11 +91,11 @@ impl<'a> Attributes<'a> {
         self.item.iter().filter_map(number)
     }
 
-    pub(in crate::store::dynamodb) fn sort_key(&self) -> Result<&'a str, StoreError> {
+    pub(in crate::store::dynamodb) fn sort_key(&self) -> Result<&'a str> {
         self.read(schema::SK, Some)
     }
 
-    fn assignments(&self) -> Result<Option<u32>, StoreError> {
+    fn assignments(&self) -> Result<Option<u32>> {
         let there = self.item.contains_key(schema::ASSIGNMENT);
         let number = there.then(|| self.whole(schema::ASSIGNMENT)).transpose()?;
         let number = number
@@ -112,33 +108,30 @@ impl<'a> Attributes<'a> {
         !self.item.contains_key(schema::ANSWER_BY)
     }
 
-    fn ticket(&self) -> Result<Ticket, StoreError> {
+    fn ticket(&self) -> Result<Ticket> {
         let parse = |text| Uuid::parse_str(text).ok().map(Ticket);
         self.read(schema::TICKET, parse)
     }
 
-    fn agent_id(&self) -> Result<AgentId, StoreError> {
+    fn agent_id(&self) -> Result<AgentId> {
         self.read(schema::AGENT_ID, |text| Some(AgentId::from_stored(text)))
     }
 
-    fn call_id(&self) -> Result<CallId, StoreError> {
+    fn call_id(&self) -> Result<CallId> {
         self.read(schema::CALL_ID, |text| Some(CallId::from_stored(text)))
     }
 
-    fn criteria(&self) -> Result<Criteria, StoreError> {
+    fn criteria(&self) -> Result<Criteria> {
         self.read(schema::CRITERIA, |text| Some(Criteria::from_stored(text)))
     }
 
-    fn queues(&self) -> Result<Vec<QueueName>, StoreError> {
+    fn queues(&self) -> Result<Vec<QueueName>> {
         let mut queues: Vec<_> = self.list(schema::QUEUES)?.to_vec();
         queues.sort_unstable();
         Ok(queues.into_iter().map(QueueName::from_stored).collect())
     }
 
-    pub(in crate::store::dynamodb) fn agent(
-        &self,
-        dimensions: &Dimensions,
-    ) -> Result<Agent, StoreError> {
+    pub(in crate::store::dynamodb) fn agent(&self, dimensions: &Dimensions) -> Result<Agent> {
         let values = dimensions
             .all()
             .iter()
@@ -155,7 +148,7 @@ impl<'a> Attributes<'a> {
 
     /// The values of a dimension: one text, or a set of texts if it is multi-valued. A dimension
     /// may become multi-valued while agents are registered, so one text is always accepted.
-    fn values(&self, dimension: &Dimension) -> Result<BTreeSet<Value>, StoreError> {
+    fn values(&self, dimension: &Dimension) -> Result<BTreeSet<Value>> {
         let attribute = &dimension.attribute;
         if let Some(one) = self.text(attribute) {
             return Ok(BTreeSet::from([Value::from_stored(one)]));
@@ -167,7 +160,7 @@ impl<'a> Attributes<'a> {
         Ok(values.iter().map(Value::from_stored).collect())
     }
 
-    fn agent_state(&self) -> Result<AgentState, StoreError> {
+    fn agent_state(&self) -> Result<AgentState> {
         let since = || self.moment(schema::AVAILABLE_SINCE);
         let status = self.read(schema::AGENT_STATUS, AgentStatus::parse)?;
         Ok(match status {
@@ -186,7 +179,7 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    pub(in crate::store::dynamodb) fn entry(&self) -> Result<QueueEntry, StoreError> {
+    pub(in crate::store::dynamodb) fn entry(&self) -> Result<QueueEntry> {
         Ok(QueueEntry {
             queue: self.read(schema::PK, |text| Some(QueueName::from_stored(text)))?,
             at: self.moment(schema::QUEUED_AT)?,
@@ -197,7 +190,7 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    pub(in crate::store::dynamodb) fn call(&self) -> Result<Call, StoreError> {
+    pub(in crate::store::dynamodb) fn call(&self) -> Result<Call> {
         Ok(Call {
             id: self.call_id()?,
             criteria: self.criteria()?,
@@ -207,7 +200,7 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    pub(in crate::store::dynamodb) fn record(&self) -> Result<CallRecord, StoreError> {
+    pub(in crate::store::dynamodb) fn record(&self) -> Result<CallRecord> {
         let state = match self.read(schema::CALL_STATUS, Some)? {
             schema::PENDING => CallState::Pending,
             "assigned" => CallState::Assigned(self.assignment()?),
@@ -228,7 +221,7 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    fn assignment(&self) -> Result<Assignment, StoreError> {
+    fn assignment(&self) -> Result<Assignment> {
         Ok(Assignment {
             call_id: self.call_id()?,
             number: self.assignments()?.unwrap_or(1),
@@ -241,7 +234,7 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    pub(in crate::store::dynamodb) fn lease(&self) -> Result<CallLease, StoreError> {
+    pub(in crate::store::dynamodb) fn lease(&self) -> Result<CallLease> {
         Ok(CallLease {
             until: self.moment(schema::LEASE_UNTIL)?,
             agent: self.agent_id()?,
@@ -252,7 +245,7 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    pub(in crate::store::dynamodb) fn outbox_entry(&self) -> Result<OutboxEntry, StoreError> {
+    pub(in crate::store::dynamodb) fn outbox_entry(&self) -> Result<OutboxEntry> {
         let at = self.read(schema::SK, |sk| Micros::parse(sk.split('#').next()?))?;
         let event = match self.read(schema::CALL_STATUS, Some)? {
             "assigned" => OutboxEvent::Assigned(self.assignment()?),
