@@ -22,6 +22,7 @@ use self::crowd::Crowd;
 use self::figures::{Figure, Report};
 use self::mode::Mode;
 use self::stage::{Conditions, Truth};
+use crate::runtime::in_virtual_time;
 use crate::{Arguments, Error};
 
 /// The latency of DynamoDB within its region, including the network.
@@ -107,15 +108,4 @@ fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure,
 fn mean(runs: u64, one: impl Fn(u64) -> Result<Figure, Error>) -> Result<Figure, Error> {
     let figures: Result<Vec<_>, _> = (0..runs.max(1)).map(one).collect();
     Ok(Figure::mean(&figures?))
-}
-
-/// Runs the work with tokio's clock paused.
-fn in_virtual_time<T>(seed: u64, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    // The seed of the jitter.
-    fastrand::seed(seed);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()?;
-    runtime.block_on(work)
 }

@@ -4,12 +4,10 @@
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use simulator::deployed::settings;
-
 use crate::Error;
+use crate::process::function;
 
 /// The environment of the function. The function sends no request to any address in it.
 const ENVIRONMENT: &str = include_str!("../cold-start.env");
@@ -17,19 +15,10 @@ const ENVIRONMENT: &str = include_str!("../cold-start.env");
 /// Starts the binary once against a Runtime API that only listens, and times its first request.
 pub(crate) fn measure(bootstrap: &Path) -> Result<Duration, Error> {
     let api = TcpListener::bind("127.0.0.1:0")?;
-    let variables = ENVIRONMENT.lines().filter_map(|line| line.split_once('='));
+    let mut function = function(bootstrap, "process-tasks", ENVIRONMENT);
+    function.env("AWS_LAMBDA_RUNTIME_API", api.local_addr()?.to_string());
     let started = Instant::now();
-    let mut child = Command::new(bootstrap)
-        .env_clear()
-        .envs(variables)
-        .env(
-            "SETTINGS_PROCESS_TASKS",
-            settings("process-tasks").to_string(),
-        )
-        .env("AWS_LAMBDA_RUNTIME_API", api.local_addr()?.to_string())
-        .stdout(Stdio::null())
-        .stdin(Stdio::null())
-        .spawn()?;
+    let mut child = function.spawn()?;
     let mut request = String::new();
     let accepted = accept_within(&api, Duration::from_secs(10))
         .and_then(|stream| Ok(BufReader::new(stream).read_line(&mut request)?));

@@ -12,7 +12,7 @@ mod runtime_api;
 use std::path::Path;
 
 use crate::process::{Figures, Server, run};
-use crate::table::{median, row, table};
+use crate::table::{Lines as _, median, table};
 use crate::{Arguments, Error};
 
 /// Sizes of a batch: from the default to the largest that Lambda delivers.
@@ -70,45 +70,22 @@ fn print(all: &[Measured]) {
         "through ingest-tasks, {} writes at once ({RUNS} runs, medians)",
         function::PARALLEL
     ));
-    for Measured {
-        batch,
-        messages,
-        ours,
-        limit,
-        event_bytes,
-    } in all
-    {
+    for of in all {
         let rate = |figures: &[Figures]| {
-            f64::from(*messages) / median(figures.iter().map(|figures| figures.seconds))
+            let seconds = median(figures.iter().map(|figures| figures.seconds));
+            format!("{:.0}", f64::from(of.messages) / seconds)
         };
-        let shares = ours.iter().zip(limit);
+        let shares = of.ours.iter().zip(&of.limit);
         let share = 100.0 * median(shares.map(|(ours, limit)| limit.seconds / ours.seconds));
-        let peak = ours.iter().map(|figures| figures.peak_memory_kib).max();
+        let peak = of.ours.iter().map(|figures| figures.peak_memory_kib).max();
         let peak = peak.unwrap_or_default() as f64 / 1_024.0;
-        let event = *event_bytes as f64 / 1_048_576.0;
-        row(
-            &mut table,
-            &format!(
-                "batch of {batch}, {} at once, messages/s",
-                function::invocations(*batch)
-            ),
-            format!("{:.0}", rate(ours)),
-            "",
-        );
-        row(
-            &mut table,
-            "  puts alone, messages/s",
-            format!("{:.0}", rate(limit)),
-            "",
-        );
-        row(
-            &mut table,
-            "  share of the limit",
-            format!("{share:.0} %"),
-            ">= 80 %",
-        );
-        row(
-            &mut table,
+        let event = of.event_bytes as f64 / 1_048_576.0;
+        let (batch, at_once) = (of.batch, function::invocations(of.batch));
+        let batch = format!("batch of {batch}, {at_once} at once, messages/s");
+        table.line(&batch, rate(&of.ours), "");
+        table.line("  puts alone, messages/s", rate(&of.limit), "");
+        table.line("  share of the limit", format!("{share:.0} %"), ">= 80 %");
+        table.line(
             &format!("  peak memory, for a batch of {event:.1} MiB"),
             format!("{peak:.1} MiB"),
             &format!("< {:.0} MiB", event + 64.0),

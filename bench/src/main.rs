@@ -22,6 +22,7 @@ mod cold_start;
 mod ingest;
 mod process;
 mod report;
+mod runtime;
 mod server;
 mod table;
 mod takes;

@@ -1,10 +1,12 @@
 //! The processes of the parts: their start and their output.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use simulator::deployed::settings;
 
 use crate::{Arguments, Error};
 
@@ -42,6 +44,20 @@ pub(crate) fn run<T: DeserializeOwned>(
         return Err(format!("{part} ended with {}", output.status).into());
     }
     Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// A command that starts the binary of a function, with these variables and its default settings.
+pub(crate) fn function(bootstrap: &Path, name: &str, environment: &str) -> Command {
+    let variables = environment.lines().filter_map(|line| line.split_once('='));
+    let settings_of = format!("SETTINGS_{}", name.replace('-', "_").to_uppercase());
+    let mut command = Command::new(bootstrap);
+    command
+        .env_clear()
+        .envs(variables)
+        .env(settings_of, settings(name).to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    command
 }
 
 /// A server in a separate process, which ends when this is dropped.

@@ -5,7 +5,8 @@ use std::time::Duration;
 use simulator::units;
 
 use crate::process::{Figures, Server, run};
-use crate::table::{median, row, table};
+use crate::runtime::in_virtual_time;
+use crate::table::{Lines as _, median, table};
 use crate::takes::{self, Downstream};
 use crate::{Arguments, Error, agents, cold_start, ingest};
 
@@ -35,11 +36,7 @@ fn print_turn(arguments: &Arguments, turns: &[Figures]) {
     let tasks = f64::from(arguments.tasks);
     let rate = tasks / median(turns.iter().map(|turn| turn.seconds));
     let calls: u32 = turns[0].calls.values().sum();
-    let peak = turns
-        .iter()
-        .map(|turn| turn.peak_memory_kib)
-        .max()
-        .unwrap_or(0);
+    let peak = turns.iter().map(|turn| turn.peak_memory_kib).max();
 
     let mut table = table(&format!(
         "one turn over {} tasks, {} slots, a runner that costs nothing ({} runs, medians)",
@@ -47,44 +44,26 @@ fn print_turn(arguments: &Arguments, turns: &[Figures]) {
         arguments.slots,
         turns.len()
     ));
-    row(&mut table, "tasks/s", format!("{rate:.0}"), "");
+    table.line("tasks/s", format!("{rate:.0}"), "");
     let a_task = f64::from(calls) / tasks;
-    row(&mut table, "calls a task", format!("{a_task:.3}"), "<= 2.2");
+    table.line("calls a task", format!("{a_task:.3}"), "<= 2.2");
     for (kind, count) in &turns[0].calls {
-        row(
-            &mut table,
-            &format!("  {kind}"),
-            format!("{:.3}", f64::from(*count) / tasks),
-            "",
-        );
+        let each = f64::from(*count) / tasks;
+        table.line(&format!("  {kind}"), format!("{each:.3}"), "");
     }
-    let mib = peak as f64 / 1024.0;
-    row(
-        &mut table,
-        "peak memory",
-        format!("{mib:.1} MiB"),
-        "< 40 MiB",
-    );
+    let mib = peak.unwrap_or(0) as f64 / 1024.0;
+    table.line("peak memory", format!("{mib:.1} MiB"), "< 40 MiB");
     println!("{table}");
 }
 
 /// The write units of the transitions of a task, by the size of its payload.
 fn print_units() -> Result<(), Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()?;
     let mut table = table("write units of a task: create, take, return, settle");
     for payload in [100, 4_000, 50_000, 300_000] {
-        let units = runtime.block_on(units::of_transitions(payload))?;
+        let units = in_virtual_time(0, units::of_transitions(payload))?;
         let measured = [units.create, units.take, units.return_task, units.settle];
         let measured = measured.map(|units| units.to_string()).join(", ");
-        row(
-            &mut table,
-            &format!("a payload of {payload} bytes"),
-            measured,
-            "",
-        );
+        table.line(&format!("a payload of {payload} bytes"), measured, "");
     }
     println!("{table}");
     Ok(())
@@ -107,12 +86,12 @@ fn print_takes(arguments: &Arguments) -> Result<(), Error> {
         let takes = takes::measure(arguments, downstream)?;
         let each = f64::from(takes.taken) / f64::from(takes.succeeded);
         let measured = format!("{each:.2} takes a completed task");
-        row(&mut table, what, measured, aim);
+        table.line(what, measured, aim);
         let ends = format!(
             "{} SUCCESS, {} FAILURE in {} turns",
             takes.succeeded, takes.failed, takes.turns
         );
-        row(&mut table, "", ends, "");
+        table.line("", ends, "");
     }
     println!("{table}");
     Ok(())
@@ -124,13 +103,9 @@ fn print_cold_start(starts: &[Duration]) {
         "cold start of the release binary ({} starts)",
         starts.len()
     ));
-    row(
-        &mut table,
-        "exec to first next, median",
-        format!("{:.1} ms", median(millis())),
-        "< 15 ms",
-    );
+    let usual = format!("{:.1} ms", median(millis()));
+    table.line("exec to first next, median", usual, "< 15 ms");
     let best = millis().fold(f64::INFINITY, f64::min);
-    row(&mut table, "the quickest", format!("{best:.1} ms"), "");
+    table.line("the quickest", format!("{best:.1} ms"), "");
     println!("{table}");
 }

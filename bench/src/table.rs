@@ -3,14 +3,24 @@
 use comfy_table::{Table, presets};
 
 pub(crate) fn table(title: &str) -> Table {
+    wide([title, "measured", "aim"])
+}
+
+pub(crate) fn wide<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
     *table.style_mut() = presets::ASCII_BORDERS_ONLY_CONDENSED;
-    table.set_header([title, "measured", "aim"]);
+    table.set_header(header);
     table
 }
 
-pub(crate) fn row(table: &mut Table, what: &str, measured: String, aim: &str) {
-    table.add_row([what, &measured, aim]);
+pub(crate) trait Lines {
+    fn line(&mut self, what: &str, measured: String, aim: &str);
+}
+
+impl Lines for Table {
+    fn line(&mut self, what: &str, measured: String, aim: &str) {
+        self.add_row([what, &measured, aim]);
+    }
 }
 
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {

@@ -14,6 +14,7 @@ use lifo_queue::task::Task;
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use simulator::topics::Topics;
 
+use crate::runtime::in_virtual_time;
 use crate::{Arguments, Error, turn};
 
 const RUN: Duration = Duration::from_millis(100);
@@ -72,12 +73,7 @@ impl Flawed {
 }
 
 pub(crate) fn measure(arguments: &Arguments, downstream: Downstream) -> Result<Takes, Error> {
-    fastrand::seed(0);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()?;
-    runtime.block_on(drain(arguments, downstream))
+    in_virtual_time(0, drain(arguments, downstream))
 }
 
 async fn drain(arguments: &Arguments, downstream: Downstream) -> Result<Takes, Error> {

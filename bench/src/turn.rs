@@ -1,7 +1,7 @@
 //! One turn over a backlog, with a runner that takes no time.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -14,6 +14,7 @@ use lifo_queue::task::{NewTask, Retention, Task, TaskId};
 use lifo_queue::time::{Clock, SystemClock};
 use simulator::dynamodb::{TABLE, client};
 use simulator::faulty::{Fault, FaultyStore};
+use simulator::sync::lock;
 use simulator::topics::Topics;
 use uuid::Uuid;
 
@@ -51,7 +52,7 @@ async fn turn(arguments: &Arguments, address: &str) -> Result<Figures, Error> {
     let counting = FaultyStore::new(store, {
         let counted = counted.clone();
         move |operation| {
-            let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut counted = lock(&counted);
             *counted.calls.entry(operation.to_owned()).or_default() += 1;
             if operation == "settle" {
                 counted.last_settle = Some(Instant::now());
@@ -75,7 +76,7 @@ async fn turn(arguments: &Arguments, address: &str) -> Result<Figures, Error> {
     if summary.succeeded != arguments.tasks || summary.exit != Exit::Empty {
         return Err(format!("the turn did not drain the queue: {summary:?}").into());
     }
-    let counted = std::mem::take(&mut *counted.lock().unwrap_or_else(PoisonError::into_inner));
+    let counted = std::mem::take(&mut *lock(&counted));
     let last = counted.last_settle.ok_or("nothing was settled")?;
     Ok(Figures {
         seconds: last.duration_since(started).as_secs_f64(),

@@ -1,7 +1,7 @@
 //! A process that matches calls, and the desk that queues agents.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent_queue::agent_lifecycle::Changed;
@@ -13,6 +13,7 @@ use agent_queue::queue::AgentQueue;
 use agent_queue::time::Clock;
 use async_trait::async_trait;
 use serde_json::json;
+use simulator::sync::lock;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
@@ -34,10 +35,6 @@ impl Published {
     pub(super) fn made(&self) -> Vec<(Instant, Duration)> {
         lock(&self.made).clone()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[async_trait]

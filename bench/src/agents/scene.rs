@@ -1,14 +1,16 @@
 //! The runs of the modes.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use agent_queue::call::Assignment;
 use agent_queue::intake::Delivery;
 use agent_queue::name::AgentId;
 use agent_queue::queue::AgentQueue;
 use futures::future::try_join_all;
 use simulator::conflicts::Figures;
+use simulator::sync::lock;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::Instant;
 
@@ -109,7 +111,7 @@ async fn batches(
 /// Matches calls without end. Agents are queued again soon after their assignment.
 async fn steady(stage: &Stage, matchers: usize, crowd: &Crowd) -> Result<Figure, Error> {
     enqueue_all(stage, crowd).await?;
-    let (onward, mut assignments) = unbounded_channel();
+    let (onward, mut assignments) = unbounded_channel::<Assignment>();
     let published = Arc::new(Published {
         onward: Some(onward.clone()),
         ..Published::default()
@@ -119,14 +121,11 @@ async fn steady(stage: &Stage, matchers: usize, crowd: &Crowd) -> Result<Figure,
     let desks = tokio::spawn(async move {
         while let Some(made) = assignments.recv().await {
             let (desk, onward) = (desk.clone(), onward.clone());
-            let made: agent_queue::call::Assignment = made;
             tokio::spawn(async move {
                 tokio::time::sleep(TALK).await;
-                let finished = desk
-                    .finish(&made.agent_id, &made.call_id, made.ticket)
-                    .await;
+                let (id, call) = (&made.agent_id, &made.call_id);
                 // An agent who is not queued again makes the rate lower, not higher.
-                if finished.is_ok()
+                if desk.finish(id, call, made.ticket).await.is_ok()
                     && let Ok(enqueued) = desk.enqueue(&made.agent_id).await
                 {
                     for next in enqueued.assignments {
@@ -193,11 +192,8 @@ async fn calls_wait(stage: &Stage, desks: usize, crowd: &Crowd) -> Result<Figure
     let began = Instant::now();
     let waits = try_join_all((0..desks).map(|_| work())).await?;
     let seconds = began.elapsed().as_secs_f64();
-    Ok(figure(
-        stage.conflicts.take_figures(),
-        seconds,
-        waits.concat(),
-    ))
+    let waits = waits.concat();
+    Ok(figure(stage.conflicts.take_figures(), seconds, waits))
 }
 
 /// Queues an agent, repeating the attempt until it succeeds. Returns the duration for each
@@ -240,8 +236,4 @@ fn figure(figures: Figures, seconds: f64, mut waits: Vec<Duration>) -> Figure {
         read_units: units.then(|| figures.read_units() / matches),
         p99_ms: p99.map_or(0.0, |wait| wait.as_secs_f64() * 1_000.0),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -31,10 +31,8 @@ impl Source {
     pub(super) fn routed(messages: Vec<Delivery>) -> Self {
         let mut groups: BTreeMap<_, VecDeque<_>> = BTreeMap::new();
         for message in messages {
-            groups
-                .entry(message.group.clone())
-                .or_default()
-                .push_back(message);
+            let group = groups.entry(message.group.clone()).or_default();
+            group.push_back(message);
         }
         let taken = BTreeSet::new();
         Self::Routed { groups, taken }

@@ -1,11 +1,9 @@
 //! The tables.
 
-use comfy_table::{Table, presets};
-
 use super::figures::{Figure, Report};
 use super::mode::Mode;
 use super::{LATENCY, MATCHERS, WRITE_LIMIT};
-use crate::table::{row, table};
+use crate::table::{Lines as _, table, wide};
 
 /// A decrease of the rate up to this share counts as chance, because conflicts are random.
 const NOISE: f64 = 0.03;
@@ -72,28 +70,17 @@ fn print_aims(report: &Report) {
     let mut table = table("matching: aims");
     let one = &report[&(Mode::Unchanged, 1)];
     let eight = &report[&(Mode::Unchanged, 8)];
-    row(
-        &mut table,
+    table.line(
         "8 matchers, unchanged",
         format!("{:.0}/s", eight.rate),
         ">= 500",
     );
     let large = format!("{:.0}/s", report[&(Mode::Large, 8)].rate);
-    row(&mut table, "8 matchers, large", large, ">= 900");
+    table.line("8 matchers, large", large, ">= 900");
     let calls = format!("{:.2}", one.calls_per_match);
-    row(&mut table, "calls a match at 1 matcher", calls, "<= 2.2");
-    row(
-        &mut table,
-        "write units a match",
-        some(one.write_units, 2),
-        "<= 11",
-    );
-    row(
-        &mut table,
-        "modes slower with more processes",
-        fewer(report),
-        "none",
-    );
+    table.line("calls a match at 1 matcher", calls, "<= 2.2");
+    table.line("write units a match", some(one.write_units, 2), "<= 11");
+    table.line("modes slower with more processes", fewer(report), "none");
     println!("{table}");
 }
 
@@ -101,24 +88,13 @@ fn print_aims(report: &Report) {
 fn fewer(report: &Report) -> String {
     let falls = |mode: &Mode| {
         let rates = MATCHERS.map(|matchers| report[&(*mode, matchers)].rate);
-        rates
-            .windows(2)
-            .any(|pair| pair[1] < pair[0] * (1.0 - NOISE))
+        let mut pairs = rates.windows(2);
+        pairs.any(|pair| pair[1] < pair[0] * (1.0 - NOISE))
     };
-    let falling: Vec<_> = Mode::ALL
-        .into_iter()
-        .filter(falls)
-        .map(Mode::name)
-        .collect();
+    let falling = Mode::ALL.into_iter().filter(falls);
+    let falling: Vec<_> = falling.map(Mode::name).collect();
     match falling.is_empty() {
         true => "none".to_owned(),
         false => falling.join(", "),
     }
-}
-
-fn wide<const N: usize>(header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    *table.style_mut() = presets::ASCII_BORDERS_ONLY_CONDENSED;
-    table.set_header(header);
-    table
 }

@@ -1,17 +1,16 @@
 //! Processes of the release binary that work on batches.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant, SystemTime};
 
 use futures::future::try_join_all;
 use serde_json::{Value, json};
-use simulator::deployed::settings;
 use tokio::time::timeout;
 
 use super::runtime_api::RuntimeApi;
 use crate::Error;
-use crate::process::{Figures, peak_memory_kib_of};
+use crate::process::{Figures, function, peak_memory_kib_of};
 
 /// Number of concurrent writes of one invocation, by the default settings.
 pub(crate) const PARALLEL: u16 = 32;
@@ -79,18 +78,9 @@ struct Function {
 impl Function {
     async fn start(bootstrap: &Path, dynamodb: &str) -> Result<Self, Error> {
         let api = RuntimeApi::start().await?;
-        let variables = ENVIRONMENT.lines().filter_map(|line| line.split_once('='));
-        let process = Command::new(bootstrap)
-            .env_clear()
-            .envs(variables)
-            .env(
-                "SETTINGS_INGEST_TASKS",
-                settings("ingest-tasks").to_string(),
-            )
+        let process = function(bootstrap, "ingest-tasks", ENVIRONMENT)
             .env("AWS_LAMBDA_RUNTIME_API", &api.address)
             .env("AWS_ENDPOINT_URL_DYNAMODB", format!("http://{dynamodb}"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
             .spawn()?;
         Ok(Self { process, api })
     }

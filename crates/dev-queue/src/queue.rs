@@ -5,6 +5,7 @@
 //! that is counted in the control item starts a turn after the current one. So a command of `freshq`
 //! in another process needs no notification.
 
+use std::error::Error;
 use std::future::IntoFuture;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -186,10 +187,7 @@ impl DevQueue {
             if has_new_task {
                 let event = Uuid::new_v4().to_string();
                 if let Err(error) = self.waker.request(&event, WakeReason::Insert).await {
-                    note(
-                        journal,
-                        &format!("no processor was woken: {}", chain(&error)),
-                    )?;
+                    note(journal, "no processor was woken", &error)?;
                 }
             }
         }
@@ -205,10 +203,7 @@ impl DevQueue {
                 deadline: None,
             };
             if let Err(failed) = self.processor.turn(invocation).await {
-                note(
-                    journal,
-                    &format!("the turn failed: {}", chain(&failed.error)),
-                )?;
+                note(journal, "the turn failed", &failed.error)?;
             }
         }
     }
@@ -217,7 +212,7 @@ impl DevQueue {
         loop {
             tokio::time::sleep(SWEEP_EVERY).await;
             if let Err(failed) = self.sweeper.sweep(&Uuid::new_v4().to_string()).await {
-                note(journal, &format!("the sweep failed: {}", chain(&failed)))?;
+                note(journal, "the sweep failed", &failed)?;
             }
         }
     }
@@ -225,10 +220,7 @@ impl DevQueue {
     async fn expire<W: Write>(&self, journal: &Mutex<&mut Journal<W>>) -> Result<(), ServeError> {
         loop {
             if let Err(failed) = self.table.expire(SystemClock.now().floor_seconds()) {
-                note(
-                    journal,
-                    &format!("expired tasks were not deleted: {}", chain(&failed)),
-                )?;
+                note(journal, "expired tasks were not deleted", &failed)?;
             }
             tokio::time::sleep(EXPIRE_EVERY).await;
         }
@@ -249,11 +241,8 @@ impl DevQueue {
                 limit: 1_000,
                 now,
             };
-            let page = self
-                .store
-                .taken_page(&query)
-                .await
-                .map_err(ServeError::Return)?;
+            let page = self.store.taken_page(&query).await;
+            let page = page.map_err(ServeError::Return)?;
             let back = Return {
                 not_before: now,
                 attempt_counts: false,
@@ -307,8 +296,13 @@ fn print<W: Write>(
     printed.map_err(ServeError::Output)
 }
 
-fn note<W: Write>(journal: &Mutex<&mut Journal<W>>, text: &str) -> Result<(), ServeError> {
-    let noted = lock(journal).note(SystemClock.now(), text);
+fn note<W: Write>(
+    journal: &Mutex<&mut Journal<W>>,
+    what: &str,
+    error: &dyn Error,
+) -> Result<(), ServeError> {
+    let text = format!("{what}: {}", chain(error));
+    let noted = lock(journal).note(SystemClock.now(), &text);
     noted.map_err(ServeError::Output)
 }
 

@@ -2,18 +2,19 @@
 //! wake-ups, so they spend no time on calls of a store.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lifo_queue::time::Millis;
 use simulator::cloud::{self, BEGIN, Deed};
+use simulator::sync::lock;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::arrivals::TICK;
 use crate::downstream::Downstream;
 use crate::figures::Played;
-use crate::queue::Experiment;
+use crate::queue::{EXPIRY, Experiment};
 
 /// Number of tasks on a page of the published algorithm.
 const PAGE: usize = 10;
@@ -53,7 +54,6 @@ pub(crate) fn play(actor: Actor, experiment: &Experiment) -> Played {
 async fn scene(actor: Actor, experiment: &Experiment, downstream: &Downstream) -> Vec<Millis> {
     let shared = Shared {
         begin: Instant::now(),
-        expiry: experiment.expiry,
         waiting: Waiting::default(),
         downstream: downstream.clone(),
     };
@@ -83,7 +83,6 @@ async fn scene(actor: Actor, experiment: &Experiment, downstream: &Downstream) -
 #[derive(Clone)]
 struct Shared {
     begin: Instant,
-    expiry: Duration,
     waiting: Waiting,
     downstream: Downstream,
 }
@@ -94,7 +93,7 @@ impl Shared {
     }
 
     fn with<T>(&self, use_it: impl FnOnce(&mut VecDeque<Millis>) -> T) -> T {
-        use_it(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+        use_it(&mut lock(&self.waiting))
     }
 
     async fn run(&self, created: Millis) {
@@ -113,10 +112,8 @@ impl Shared {
         loop {
             let now = self.now();
             let oldest = self.with(|waiting| {
-                while waiting
-                    .front()
-                    .is_some_and(|created| created.plus(self.expiry) <= now)
-                {
+                let expired = |created: &Millis| created.plus(EXPIRY) <= now;
+                while waiting.front().is_some_and(expired) {
                     waiting.pop_front();
                 }
                 waiting.pop_front()

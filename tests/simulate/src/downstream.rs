@@ -1,10 +1,11 @@
 //! The downstream behind the queue, with a fixed capacity and with outages.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lifo_queue::time::Millis;
 use simulator::cloud::Deed;
+use simulator::sync::lock;
 
 use crate::figures::Run;
 
@@ -70,6 +71,12 @@ pub(crate) struct Outage {
     pub(crate) kind: Kind,
 }
 
+impl Outage {
+    pub(crate) fn contains(self, at: Millis) -> bool {
+        self.from <= at && at < self.to
+    }
+}
+
 /// What the downstream does with more runs than it has capacity for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Model {
@@ -123,11 +130,8 @@ impl Downstream {
 
     /// Makes one call, and returns its duration and outcome. A poison task gets HTTP 500 at once.
     pub(crate) fn call(&self, created: Millis, poison: bool, now: Millis) -> (Duration, Deed) {
-        let mut state = self.lock();
-        let outage = state
-            .outage
-            .filter(|outage| outage.from <= now && now < outage.to);
-        let (takes, deed) = match outage {
+        let mut state = lock(&self.state);
+        let (takes, deed) = match state.outage.filter(|outage| outage.contains(now)) {
             Some(outage) => outage.kind.deed(),
             None if poison => (ERROR, Deed::InternalError),
             None => state.work(now),
@@ -144,11 +148,7 @@ impl Downstream {
 
     /// Every call so far, in the order in which they started.
     pub(crate) fn runs(&self) -> Vec<Run> {
-        self.lock().runs.clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state).runs.clone()
     }
 }
 

@@ -30,7 +30,6 @@ const OUTAGE_TASK_TIMEOUT: Duration = Duration::from_secs(2);
 const OUTAGE_LOAD: f64 = 0.8;
 /// Each figure of an outage is the worst of these seeds.
 const SEEDS: [u64; 3] = [1, 2, 3];
-const HOUR: Duration = Duration::from_secs(3_600);
 
 pub(crate) type Features = BTreeMap<String, OutageFigures>;
 
@@ -81,7 +80,6 @@ pub(crate) fn outages() -> Outages {
                 lasting: BEFORE + OUTAGE + AFTER,
             },
             rest: Duration::ZERO,
-            expiry: HOUR,
             model: Model::Rejecting(CAPACITY),
             outage: Some(outage),
             process,
@@ -126,36 +124,24 @@ pub(crate) fn poisoned() -> BTreeMap<String, BTreeMap<String, Poisoned>> {
                     poison: 30,
                 },
                 rest: Duration::from_secs(120),
-                expiry: HOUR,
                 model: Model::Rejecting(usize::from(slots)),
                 outage: None,
                 process,
             });
-            let healthy = played
-                .runs
-                .iter()
-                .filter(|run| run.success && !run.poison)
-                .map(|run| run.ended);
-            healthy
-                .max()
-                .map_or(f64::INFINITY, |at| at.since(BEGIN).as_secs_f64())
+            let runs = played.runs.iter();
+            let healthy = runs.filter(|run| run.success && !run.poison);
+            let last = healthy.map(|run| run.ended).max();
+            last.map_or(f64::INFINITY, |at| at.since(BEGIN).as_secs_f64())
         });
-        let worst = done.into_iter().fold(0.0, f64::max);
-        let healthy_done_seconds = rounded(worst);
-        (
-            slots,
-            feature,
-            Poisoned {
-                healthy_done_seconds,
-            },
-        )
+        let poisoned = Poisoned {
+            healthy_done_seconds: rounded(done.into_iter().fold(0.0, f64::max)),
+        };
+        (slots, feature, poisoned)
     });
     let mut poisoned: BTreeMap<String, BTreeMap<String, Poisoned>> = BTreeMap::new();
     for (slots, feature, figure) in figures {
-        poisoned
-            .entry(slots.to_string())
-            .or_default()
-            .insert(feature.to_owned(), figure);
+        let of_slots = poisoned.entry(slots.to_string()).or_default();
+        of_slots.insert(feature.to_owned(), figure);
     }
     poisoned
 }

@@ -91,7 +91,7 @@ pub(crate) struct OutageFigures {
 
 impl OutageFigures {
     pub(crate) fn of(played: &Played, outage: Outage) -> Self {
-        let during = |at: Millis| outage.from <= at && at < outage.to;
+        let during = |at| outage.contains(at);
         let first = played
             .runs
             .iter()

@@ -5,7 +5,7 @@
 //! more frequent than others. Each state expires after ten seconds.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -14,7 +14,8 @@ use lifo_queue::store::Order;
 use lifo_queue::time::Millis;
 use serde::Serialize;
 use serde_json::json;
-use simulator::cloud::{self, BEGIN, CloudSettings, Deed};
+use simulator::cloud::{self, BEGIN, Deed};
+use simulator::sync::lock;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -97,25 +98,18 @@ fn arrivals() -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// The states that the downstream received.
+/// End time of each run, its key, and the creation time of the state that it wrote.
 #[derive(Clone, Default)]
-struct Known(Arc<Mutex<Told>>);
-
-#[derive(Default)]
-struct Told {
-    /// End time of each run, its key, and the creation time of the state that it wrote.
-    writes: Vec<(Millis, usize, Millis)>,
-}
+struct Known(Arc<Mutex<Vec<(Millis, usize, Millis)>>>);
 
 impl Known {
     fn write(&self, ended: Millis, key: usize, created: Millis) {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.writes.push((ended, key, created));
+        lock(&self.0).push((ended, key, created));
     }
 
     fn ages(&self) -> Ages {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.writes.sort_unstable();
+        let mut writes = lock(&self.0);
+        writes.sort_unstable();
         let (from, to) = (BEGIN.plus(WARM), BEGIN.plus(LASTING));
         // Every key was known when the simulation began.
         let mut known = [(BEGIN, BEGIN); KEYS];
@@ -128,7 +122,7 @@ impl Known {
                 area += mean * until.since(since).as_secs_f64();
             }
         };
-        for (ended, key, created) in &told.writes {
+        for (ended, key, created) in &*writes {
             grow(known[*key], *ended);
             overwrites_newer += usize::from(*created < known[*key].1);
             known[*key] = (*ended, *created);
@@ -141,7 +135,7 @@ impl Known {
         Ages {
             mean_age_seconds: rounded(area / keys / to.since(from).as_secs_f64()),
             overwrites_newer,
-            runs: told.writes.len(),
+            runs: writes.len(),
         }
     }
 }
@@ -152,15 +146,12 @@ fn by_the_core(order: Order, keyed: bool) -> Known {
     cloud::play(SEED, async |builder| {
         let begin = Instant::now();
         let told = known.clone();
-        let settings = CloudSettings {
-            process: ProcessSettings {
-                order,
-                ..settings()
-            },
-            ..CloudSettings::default()
+        let process = ProcessSettings {
+            order,
+            ..settings()
         };
         let cloud = builder
-            .settings(settings)
+            .process(process)
             .script(move |task| {
                 let ended = BEGIN.plus(begin.elapsed() + SERVICE);
                 let key = task.payload["key"].as_u64().unwrap_or_default();
@@ -172,22 +163,14 @@ fn by_the_core(order: Order, keyed: bool) -> Known {
             let end = Instant::now() + TICK;
             let now = cloud.now();
             let spec = |key: &usize| {
-                let mut spec = json!({
-                    "taskCreated": now.0,
-                    "ttlSeconds": EXPIRY.as_secs(),
-                    "payload": {"key": key},
-                });
+                let mut spec = queue::spec(now, EXPIRY, &json!({ "key": key }));
                 if keyed {
                     spec["key"] = json!(format!("device-{key}"));
                 }
                 spec
             };
             let specs: Vec<_> = batch.iter().map(spec).collect();
-            if !specs.is_empty() {
-                let report = cloud.invoke_create(&specs).await;
-                let failed = report.map(|report| report.failed);
-                assert_eq!(failed, Some(Vec::new()), "states were not created");
-            }
+            queue::create(&cloud, &specs).await;
             sleep_until(end).await;
         }
         queue::finish(cloud);
@@ -195,12 +178,15 @@ fn by_the_core(order: Order, keyed: bool) -> Known {
     known
 }
 
+/// The creation time and the key of each pending state, oldest first.
+type Waiting = Arc<Mutex<VecDeque<(Millis, usize)>>>;
+
 /// Workers that take the oldest state, one for each run that the downstream serves at once.
 fn in_arrival_order() -> Known {
     let known = Known::default();
     cloud::play(SEED, async |_| {
         let begin = Instant::now();
-        let waiting = Arc::new(Mutex::new(VecDeque::new()));
+        let waiting = Waiting::default();
         let mut workers = JoinSet::new();
         for _ in 0..CAPACITY {
             workers.spawn(oldest_first(begin, waiting.clone(), known.clone()));
@@ -209,25 +195,18 @@ fn in_arrival_order() -> Known {
             let end = Instant::now() + TICK;
             let now = BEGIN.plus(begin.elapsed());
             let states = batch.into_iter().map(|key| (now, key));
-            waiting
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .extend(states);
+            lock(&waiting).extend(states);
             sleep_until(end).await;
         }
     });
     known
 }
 
-async fn oldest_first(
-    begin: Instant,
-    waiting: Arc<Mutex<VecDeque<(Millis, usize)>>>,
-    known: Known,
-) {
+async fn oldest_first(begin: Instant, waiting: Waiting, known: Known) {
     let now = || BEGIN.plus(begin.elapsed());
     loop {
         let oldest = {
-            let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = lock(&waiting);
             let expired = |(created, _): &(Millis, usize)| created.plus(EXPIRY) <= now();
             while waiting.front().is_some_and(expired) {
                 waiting.pop_front();

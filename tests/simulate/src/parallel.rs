@@ -2,7 +2,9 @@
 //! their order does not change the figures.
 
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use simulator::sync::lock;
 
 /// Applies `work` to every item; the results are in the items' order.
 pub(crate) fn map<I: Send, O: Send>(items: Vec<I>, work: impl Fn(I) -> O + Sync) -> Vec<O> {
@@ -13,7 +15,7 @@ pub(crate) fn map<I: Send, O: Send>(items: Vec<I>, work: impl Fn(I) -> O + Sync)
         for _ in 0..threads {
             scope.spawn(|| {
                 loop {
-                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let next = lock(&queue).next();
                     let Some((item, result)) = next else { break };
                     *result = Some(work(item));
                 }

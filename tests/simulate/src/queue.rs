@@ -12,13 +12,15 @@ use crate::arrivals::{Arrivals, TICK};
 use crate::downstream::{CAPACITY, Downstream, Model, Outage};
 use crate::figures::Played;
 
+/// Time from the creation of a task to its expiry.
+pub(crate) const EXPIRY: Duration = Duration::from_secs(3_600);
+
 #[derive(Clone)]
 pub(crate) struct Experiment {
     pub(crate) seed: u64,
     pub(crate) arrivals: Arrivals,
     /// Simulated time after the last arrival.
     pub(crate) rest: Duration,
-    pub(crate) expiry: Duration,
     pub(crate) model: Model,
     pub(crate) outage: Option<Outage>,
     pub(crate) process: ProcessSettings,
@@ -50,10 +52,7 @@ pub(crate) fn play(experiment: &Experiment) -> Played {
         let called = downstream.clone();
         let begin = tokio::time::Instant::now();
         let cloud = builder
-            .settings(CloudSettings {
-                process: experiment.process,
-                ..CloudSettings::default()
-            })
+            .process(experiment.process)
             .script(move |task| {
                 let now = BEGIN.plus(begin.elapsed());
                 let poison = task.payload["poison"] == true;
@@ -61,14 +60,18 @@ pub(crate) fn play(experiment: &Experiment) -> Played {
             })
             .start();
         for batch in experiment.arrivals.batches(experiment.seed) {
-            created.extend(create(&cloud, &batch, experiment.expiry).await);
+            let end = tokio::time::Instant::now() + TICK;
+            let now = cloud.now();
+            let spec = |poison| spec(now, EXPIRY, &json!({ "poison": poison }));
+            let specs: Vec<_> = batch.iter().map(spec).collect();
+            create(&cloud, &specs).await;
+            tokio::time::sleep_until(end).await;
+            created.resize(created.len() + batch.len(), now);
         }
         cloud.run_for(experiment.rest).await;
-        let tasks = cloud.tasks();
-        let failed = tasks
-            .iter()
-            .filter(|(_, record)| record.status == TaskStatus::Failure)
-            .count();
+        let tasks = cloud.tasks().into_iter();
+        let failed = tasks.filter(|(_, record)| record.status == TaskStatus::Failure);
+        let failed = failed.count();
         finish(cloud);
         failed
     });
@@ -93,27 +96,16 @@ pub(crate) fn finish(cloud: Cloud) -> Report {
     report
 }
 
-/// Creates the tasks of one tick, and lets the rest of the tick pass.
-async fn create(cloud: &Cloud, batch: &[bool], expiry: Duration) -> Vec<Millis> {
-    let end = tokio::time::Instant::now() + TICK;
-    let now = cloud.now();
-    let specs: Vec<Value> = batch
-        .iter()
-        .map(|poison| {
-            json!({
-                "taskCreated": now.0,
-                "ttlSeconds": expiry.as_secs(),
-                "payload": {"poison": poison},
-            })
-        })
-        .collect();
+/// The description of a task.
+pub(crate) fn spec(created: Millis, expiry: Duration, payload: &Value) -> Value {
+    json!({"taskCreated": created.0, "ttlSeconds": expiry.as_secs(), "payload": payload})
+}
+
+/// Creates these tasks, if any, in one invocation.
+pub(crate) async fn create(cloud: &Cloud, specs: &[Value]) {
     if !specs.is_empty() {
-        let report = cloud.invoke_create(&specs).await;
-        assert!(
-            report.is_some_and(|report| report.failed.is_empty()),
-            "tasks were not created"
-        );
+        let report = cloud.invoke_create(specs).await;
+        let failed = report.map(|report| report.failed);
+        assert_eq!(failed, Some(Vec::new()), "tasks were not created");
     }
-    tokio::time::sleep_until(end).await;
-    vec![now; batch.len()]
 }

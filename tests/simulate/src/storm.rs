@@ -88,11 +88,8 @@ pub(crate) fn storms() -> Storm {
         .flat_map(|rate| Variant::ALL.map(|variant| (*rate, variant)));
     let played = parallel::map(cells.collect(), |(rate, (name, variant))| {
         let load = Load::sustained(rate);
-        (
-            rate.0,
-            name.to_owned(),
-            Sustained::of(&play(variant, &load), &load),
-        )
+        let figures = Sustained::of(&play(variant, &load), &load);
+        (rate.0, name.to_owned(), figures)
     });
     let mut sustained: BTreeMap<_, BTreeMap<_, Variants<Sustained>>> = BTreeMap::new();
     for (rate, name, figures) in played {

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use lifo_queue::process::ProcessSettings;
 
-use super::HOUR;
 use crate::actors::{self, Actor};
 use crate::arrivals::Arrivals;
 use crate::downstream::Model;
@@ -26,7 +25,6 @@ pub(crate) fn burst() -> (Played, Played) {
             tasks: 18,
         },
         rest: Duration::ZERO,
-        expiry: HOUR,
         model: Model::Rejecting(usize::from(SLOTS)),
         outage: None,
         process: ProcessSettings {

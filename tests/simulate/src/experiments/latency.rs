@@ -7,7 +7,6 @@ use lifo_queue::process::ProcessSettings;
 use serde::Serialize;
 use simulator::cloud::BEGIN;
 
-use super::HOUR;
 use crate::arrivals::Arrivals;
 use crate::downstream::{CAPACITY, Model, SERVICE, capacity_per_second};
 use crate::figures::{Load, rounded};
@@ -50,7 +49,6 @@ pub(crate) fn halved() -> BTreeMap<String, Halved> {
                 lasting: LASTS,
             },
             rest: Duration::ZERO,
-            expiry: HOUR,
             model: Model::Queueing {
                 servers: CAPACITY,
                 halved: BEGIN.plus(HALVED),
@@ -60,9 +58,8 @@ pub(crate) fn halved() -> BTreeMap<String, Halved> {
         });
         let load = Load::of(&played, BEGIN.plus(HALVED), BEGIN.plus(LASTS));
         let possible = (capacity_per_second() / 2.0).min(per_second);
-        let in_time_of_possible = rounded(load.in_time * per_second / possible);
         let halved = Halved {
-            in_time_of_possible,
+            in_time_of_possible: rounded(load.in_time * per_second / possible),
             load,
         };
         (name.to_owned(), halved)

@@ -6,7 +6,6 @@ use std::time::Duration;
 use lifo_queue::process::{CodelSettings, ProcessSettings};
 use simulator::cloud::BEGIN;
 
-use super::HOUR;
 use crate::actors::{self, Actor};
 use crate::arrivals::Arrivals;
 use crate::downstream::{CAPACITY, Model, capacity_per_second};
@@ -72,7 +71,6 @@ pub(crate) fn loads() -> Loads {
                 lasting: LASTS,
             },
             rest: Duration::ZERO,
-            expiry: HOUR,
             model: Model::Rejecting(CAPACITY),
             outage: None,
             process: discipline.settings(),

@@ -49,8 +49,8 @@ pub(super) fn of_one() -> OutageOfOne {
         }),
     });
     let (from, to) = (BEGIN.plus(BEFORE), BEGIN.plus(BEFORE + OUTAGE));
-    let shares: Vec<_> = played
-        .iter()
+    let shares = played.iter();
+    let shares: Vec<_> = shares
         .map(|played| played.in_time("other", from, to))
         .collect();
     let down = &played[0];

@@ -1,6 +1,6 @@
 //! Tenants that create tasks of one queue, and the starts of these tasks.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -9,7 +9,8 @@ use lifo_queue::process::ProcessSettings;
 use lifo_queue::task::{Task, TaskStatus};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
-use simulator::cloud::{self, BEGIN, Cloud, CloudSettings, Deed};
+use simulator::cloud::{self, BEGIN, Cloud, Deed};
+use simulator::sync::lock;
 use tokio::time::{Instant, sleep_until};
 
 use super::IN_TIME;
@@ -65,16 +66,11 @@ impl Played {
     pub(super) fn in_time(&self, kind: &str, from: Millis, to: Millis) -> f64 {
         let within = |at: Millis| from <= at && at < to;
         let created = self.created.iter();
-        let created = created
-            .filter(|(of, at)| *of == kind && within(*at))
-            .count();
-        let in_time = self
-            .starts
-            .iter()
-            .filter(|task| task.kind == kind && within(task.created))
-            .filter(|task| task.at <= task.created.plus(IN_TIME))
-            .count();
-        rounded(in_time as f64 / created as f64)
+        let created = created.filter(|(of, at)| *of == kind && within(*at));
+        let starts = self.starts.iter();
+        let starts = starts.filter(|task| task.kind == kind && within(task.created));
+        let in_time = starts.filter(|task| task.at <= task.created.plus(IN_TIME));
+        rounded(in_time.count() as f64 / created.count() as f64)
     }
 }
 
@@ -86,20 +82,13 @@ where
     let starts: Arc<Mutex<Vec<Started>>> = Arc::default();
     let mut played = cloud::play(SEED, async |builder| {
         let (begin, log, downstream) = (Instant::now(), starts.clone(), scene.downstream);
-        let settings = CloudSettings {
-            process: scene.process,
-            ..CloudSettings::default()
-        };
         let cloud = builder
-            .settings(settings)
+            .process(scene.process)
             .script(move |task| {
                 let (kind, at) = (kind(task).to_owned(), BEGIN.plus(begin.elapsed()));
                 let run = downstream(&kind, at);
                 let created = task.task_created;
-                let started = Started { kind, created, at };
-                log.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(started);
+                lock(&log).push(Started { kind, created, at });
                 run
             })
             .start();
@@ -119,7 +108,7 @@ where
             read: (report.census.pages, report.census.entries),
         }
     });
-    played.starts = std::mem::take(&mut starts.lock().unwrap_or_else(PoisonError::into_inner));
+    played.starts = std::mem::take(&mut *lock(&starts));
     played
 }
 
@@ -156,30 +145,17 @@ async fn create_all<D>(cloud: &Cloud, scene: &Scene<'_, D>) -> Vec<(&'static str
             }
         }
         rng.shuffle(&mut specs);
-        create(cloud, &specs).await;
+        let calls = specs.chunks(TASKS_PER_CALL);
+        join_all(calls.map(|specs| queue::create(cloud, specs))).await;
         sleep_until(end).await;
     }
     all
 }
 
 fn spec(kind: &str, group: Option<String>, created: Millis, expiry: Duration) -> Value {
-    let mut spec = json!({
-        "taskCreated": created.0,
-        "ttlSeconds": expiry.as_secs(),
-        "payload": kind,
-    });
+    let mut spec = queue::spec(created, expiry, &json!(kind));
     if let Some(group) = group {
         spec["group"] = json!(group);
     }
     spec
-}
-
-async fn create(cloud: &Cloud, specs: &[Value]) {
-    let calls = specs
-        .chunks(TASKS_PER_CALL)
-        .map(|specs| cloud.invoke_create(specs));
-    for report in join_all(calls).await {
-        let failed = report.map(|report| report.failed);
-        assert_eq!(failed, Some(Vec::new()), "tasks were not created");
-    }
 }

@@ -34,11 +34,8 @@ impl Burst {
         let mut ages = ages(played, |run| run.created >= begin);
         // Tasks that never started are older than any that did. The last two seconds may yet start.
         let recent = end.minus(Duration::from_secs(2));
-        let new = played
-            .created
-            .iter()
-            .filter(|at| **at >= begin && **at < recent);
-        let new = new.count();
+        let created = played.created.iter();
+        let new = created.filter(|at| (begin..recent).contains(at)).count();
         ages.resize(ages.len().max(new), end.since(begin).as_secs_f64());
         let possible = f64::from(load.runs) * load.lasts().as_secs_f64();
         Self {

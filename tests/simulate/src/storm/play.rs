@@ -1,7 +1,7 @@
 //! Plays a storm: messages through an SQS queue, the real ingest and the real processor.
 
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lifo_queue::control::Pause;
@@ -12,9 +12,10 @@ use lifo_queue::store::QueueStore;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::time::{Millis, TokioClock};
 use simulator::admission::SharedMeter;
-use simulator::cloud::{self, BEGIN, Builder, Cloud, CloudSettings, Deed};
+use simulator::cloud::{self, BEGIN, Builder, Cloud, Deed};
 use simulator::deployed::INGEST;
 use simulator::faulty::{Fault, FaultyStore};
+use simulator::sync::lock;
 use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep};
 
@@ -56,7 +57,7 @@ struct Partition(Arc<Mutex<(f64, Instant)>>);
 impl Partition {
     /// Takes a unit, if there is one. With `anyway` the partition may owe it.
     fn take(&self, anyway: bool) -> bool {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0);
         let (units, at) = *state;
         let now = Instant::now();
         let units = (units + now.duration_since(at).as_secs_f64() * UNITS).min(SAVED_UNITS);
@@ -69,9 +70,8 @@ impl Partition {
 /// Plays a storm.
 pub(super) fn play(variant: Variant, load: &Load) -> Stormed {
     cloud::play(1, async |builder| {
-        LocalSet::new()
-            .run_until(scene(builder, variant, load))
-            .await
+        let scene = scene(builder, variant, load);
+        LocalSet::new().run_until(scene).await
     })
 }
 
@@ -97,7 +97,7 @@ async fn scene(builder: Builder, variant: Variant, load: &Load) -> Stormed {
         let ingest = ingest.admitting_by(meter.clone());
         let tally = tally.clone();
         let note = move |report: &IngestReport| {
-            let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tally = lock(&tally);
             tally.shed += u64::from(report.shed.not_admitted);
             if Instant::now() >= half {
                 tally.inserts += report.created;
@@ -107,8 +107,8 @@ async fn scene(builder: Builder, variant: Variant, load: &Load) -> Stormed {
         tokio::task::spawn_local(poll(ingest, queue.clone(), variant, note));
     }
     let created = send(&cloud, &queue, load).await;
-    let runs = runs.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let mut tally = *tally.lock().unwrap_or_else(PoisonError::into_inner);
+    let runs = lock(&runs).clone();
+    let mut tally = *lock(&tally);
     tally.receives = queue.receives();
     // Each invocation's process updates the meter once a second.
     tally.meter_updates = match variant {
@@ -133,32 +133,27 @@ fn start(
 ) -> Cloud {
     let (takes, begin, downstream) = (partition.clone(), Instant::now(), load.downstream);
     builder
-        .settings(CloudSettings {
-            process: ProcessSettings {
-                slots: load.slots,
-                rate: Some(RateLimit {
-                    interval: Duration::from_secs(1) / load.runs,
-                    burst: BURST_OF_RUNS,
-                }),
-                publish_capacity: variant == Variant::Admission,
-                ..processing::settings()
-            },
-            ..CloudSettings::default()
+        .process(ProcessSettings {
+            slots: load.slots,
+            rate: Some(RateLimit {
+                interval: Duration::from_secs(1) / load.runs,
+                burst: BURST_OF_RUNS,
+            }),
+            publish_capacity: variant == Variant::Admission,
+            ..processing::settings()
         })
         .script(move |task| {
             takes.take(true);
             let started = BEGIN.plus(begin.elapsed());
             let (lasts, deed) = downstream.run(begin.elapsed());
             if deed == Deed::Succeed {
-                runs.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(Run {
-                        created: task.task_created,
-                        started,
-                        ended: started.plus(lasts),
-                        success: true,
-                        poison: false,
-                    });
+                lock(&runs).push(Run {
+                    created: task.task_created,
+                    started,
+                    ended: started.plus(lasts),
+                    success: true,
+                    poison: false,
+                });
             }
             (lasts, deed)
         })

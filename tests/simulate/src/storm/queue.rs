@@ -5,13 +5,14 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use lifo_queue::ingest::{DeadLetter, Delivery, IngestQueue, Postponed};
 use lifo_queue::store::Source;
 use lifo_queue::time::{Clock, Millis, TokioClock};
+use simulator::sync::lock;
 
 /// The limit of messages in flight of a standard queue.
 const MAX_IN_FLIGHT: usize = 120_000;
@@ -62,13 +63,13 @@ impl Queue {
             first_received: None,
             receives: 0,
         });
-        self.lock().visible.extend(messages);
+        lock(&self.state).visible.extend(messages);
     }
 
     /// Receives up to `most` messages.
     pub(super) fn receive(&self, most: usize) -> Vec<Delivery> {
         let now = self.clock.now();
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         while let Some(Reverse((at, number))) = state.hidden.peek().copied()
             && at <= now
         {
@@ -87,26 +88,24 @@ impl Queue {
         state.receives += received.len() as u64;
         let numbered = received.iter().map(|message| (message.number, *message));
         state.in_flight.extend(numbered);
-        received
-            .iter()
+        let deliveries = received.iter();
+        deliveries
             .map(|message| self.delivery(message, now))
             .collect()
     }
 
     /// Deletes messages that were processed.
     pub(super) fn delete(&self, batch: &[Delivery], returned: &[String]) {
-        let mut state = self.lock();
-        for message in batch
-            .iter()
-            .filter(|message| !returned.contains(&message.id))
-        {
+        let mut state = lock(&self.state);
+        let done = |message: &&Delivery| !returned.contains(&message.id);
+        for message in batch.iter().filter(done) {
             state.in_flight.remove(&number(&message.id));
         }
     }
 
     /// How often messages were received.
     pub(super) fn receives(&self) -> u64 {
-        self.lock().receives
+        lock(&self.state).receives
     }
 
     fn delivery(&self, message: &Message, now: Millis) -> Delivery {
@@ -125,10 +124,6 @@ impl Queue {
             first_received: message.first_received.unwrap_or(now),
             receives: message.receives,
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -150,7 +145,7 @@ impl IngestQueue for Queue {
         }
         let now = self.clock.now();
         let second = Duration::from_secs(1);
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         for message in messages {
             let seconds = message.by.as_secs_f64().ceil();
             let until = now.plus(second.mul_f64(seconds));
