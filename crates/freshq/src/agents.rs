@@ -13,7 +13,7 @@ pub(crate) use self::command::{AgentVerb, Agents, Call, Calls, Match, Queues};
 pub(crate) use self::response::{PENDING, agent, call, pending_calls, readable, report};
 use crate::account::Caller;
 use crate::aws::{self, AwsArguments};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::function::{Function, LambdaFunction};
 use crate::queue::StackName;
 use crate::report::{Format, Report};
@@ -31,6 +31,14 @@ const READS: [&str; 4] = ["agents", "queues", "calls", "call"];
 /// The name of an environment's stack.
 pub(crate) fn stack_of(env: &str) -> String {
     format!("{PREFIX}{env}")
+}
+
+/// How an environment's stack is named: that of the agents' queue, or that of the task queue.
+pub(crate) fn naming(agents: bool) -> fn(&str) -> String {
+    match agents {
+        true => stack_of,
+        false => stack::name_of,
+    }
 }
 
 /// Which agents' queue, and the output format.
@@ -66,7 +74,7 @@ impl<V: Args + Serialize> AtDesk<V> {
 }
 
 /// Sends a command to the desk.
-pub(crate) async fn run(command: &Value, on: &DeskArguments) -> Result<Report, Failure> {
+pub(crate) async fn run(command: &Value, on: &DeskArguments) -> Result<Report> {
     let stack = StackName::of(on.env.as_ref(), on.stack.as_ref())?.in_full(stack_of);
     let aws = aws::sdk_config(&on.aws).await?;
     let desk = desk(&stack, &aws).await?;
@@ -81,7 +89,7 @@ pub(crate) async fn run(command: &Value, on: &DeskArguments) -> Result<Report, F
 }
 
 /// The desk of a stack.
-pub(crate) async fn desk(stack: &str, aws: &SdkConfig) -> Result<LambdaFunction, Failure> {
+pub(crate) async fn desk(stack: &str, aws: &SdkConfig) -> Result<LambdaFunction> {
     let outputs = stack::outputs(stack, aws).await?;
     let desk = stack::value(stack, &outputs, AGENT_DESK_FUNCTION_NAME)?;
     Ok(LambdaFunction::new(aws, desk))

@@ -14,7 +14,7 @@ use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_types::os_shim_internal::{Env, Fs};
 use clap::Args;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Where AWS is, as the AWS CLI names it.
 #[derive(Debug, Default, Args)]
@@ -34,7 +34,7 @@ pub(crate) struct AwsArguments {
 /// `credential_process`, and `AWS_ENDPOINT_URL`
 /// (<https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html>). The operator
 /// may be far from the region, so the timeouts are longer than those of the functions.
-pub(crate) async fn sdk_config(arguments: &AwsArguments) -> Result<SdkConfig, Failure> {
+pub(crate) async fn sdk_config(arguments: &AwsArguments) -> Result<SdkConfig> {
     let https = Builder::new()
         .tls_provider(Provider::Rustls(CryptoMode::Ring))
         .build_https();
@@ -90,7 +90,7 @@ pub(crate) fn dev_config(url: &str) -> SdkConfig {
         .build()
 }
 
-async fn check_profile(profile: &str) -> Result<(), Failure> {
+async fn check_profile(profile: &str) -> Result<()> {
     let (files, environment) = (Fs::real(), Env::real());
     let profiles = aws_config::profile::load(&files, &environment, &Default::default(), None).await;
     match profiles.map_err(Failure::Profiles)?.get_profile(profile) {

@@ -2,25 +2,25 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 pub(crate) trait Prompt: Send {
     /// Asks, and waits for the answer: `y` or `yes` confirms, any other answer declines. `option`
     /// is the option that confirms without a terminal.
-    fn confirms(&mut self, question: &str, option: &'static str) -> Result<bool, Failure> {
+    fn confirms(&mut self, question: &str, option: &'static str) -> Result<bool> {
         Ok(is_yes(&self.answer(&format!("{question} [y/N] "), option)?))
     }
 
     /// Asks, and returns the line that was typed. `option` is the option that answers without a
     /// terminal.
-    fn answer(&mut self, question: &str, option: &'static str) -> Result<String, Failure>;
+    fn answer(&mut self, question: &str, option: &'static str) -> Result<String>;
 }
 
 /// The terminal this command runs in.
 pub(crate) struct Terminal;
 
 impl Prompt for Terminal {
-    fn answer(&mut self, question: &str, option: &'static str) -> Result<String, Failure> {
+    fn answer(&mut self, question: &str, option: &'static str) -> Result<String> {
         if !io::stdin().is_terminal() {
             return Err(Failure::NoTerminal(option));
         }
@@ -40,7 +40,7 @@ impl Prompt for Terminal {
 pub(crate) struct NoTerminal;
 
 impl Prompt for NoTerminal {
-    fn answer(&mut self, _: &str, option: &'static str) -> Result<String, Failure> {
+    fn answer(&mut self, _: &str, option: &'static str) -> Result<String> {
         Err(Failure::NoTerminal(option))
     }
 }

@@ -40,7 +40,7 @@ use self::site::Site;
 use crate::agents::{desk, stack_of};
 use crate::aws::{self, AwsArguments};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::function::Function;
 use crate::queue::{Queue, QueueArguments, StackName};
 use crate::report::Format;
@@ -80,7 +80,7 @@ impl Console {
         queue: &QueueArguments,
         aws: &AwsArguments,
         format: Format,
-    ) -> Result<Exit, Failure> {
+    ) -> Result<Exit> {
         let desk = self.desk(queue, aws).await?;
         let queue = Queue::connect(queue, aws).await?;
         let account = queue.caller.account().await.clone();
@@ -109,7 +109,7 @@ impl Console {
         &self,
         queue: &QueueArguments,
         aws: &AwsArguments,
-    ) -> Result<Result<Arc<dyn Function>, String>, Failure> {
+    ) -> Result<Result<Arc<dyn Function>, String>> {
         let stack = match (&self.agents_stack, queue.stack()?) {
             (Some(stack), _) => stack.clone(),
             (None, Some(StackName::Env(env))) => stack_of(&env),

@@ -24,7 +24,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::console;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::queue::{DEV_PORT, Queue};
 use crate::time_format::parse_duration;
 
@@ -86,7 +86,7 @@ impl Dev {
     ///
     /// # Errors
     /// [`Failure`]: an argument is invalid, the port or the folder is in use, or the queue failed.
-    pub(crate) async fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) async fn run(&self) -> Result<Exit> {
         let (settings, config) = self.configuration()?;
         let runner = build(config.clone(), settings.process.task_timeout)?;
         // Before the first line, so that the signal of a reader of that line is not lost.
@@ -129,7 +129,7 @@ impl Dev {
         Ok(Exit::Done)
     }
 
-    fn configuration(&self) -> Result<(Settings, RunnerConfig), Failure> {
+    fn configuration(&self) -> Result<(Settings, RunnerConfig)> {
         let mut source = match &self.template {
             None => Source::defaults(),
             Some(path) => {
@@ -213,7 +213,7 @@ fn shown(runner: &RunnerConfig) -> String {
     }
 }
 
-fn build(config: RunnerConfig, timeout: Duration) -> Result<Arc<dyn TaskRunner>, Failure> {
+fn build(config: RunnerConfig, timeout: Duration) -> Result<Arc<dyn TaskRunner>> {
     let aws = SdkConfig::builder().build();
     let runner = config.build(&aws, timeout);
     runner.map_err(|error| input("--runner or --template", &error))

@@ -13,6 +13,8 @@ use lifo_queue::wake::WakeError;
 use crate::account::Account;
 use crate::exit::Exit;
 
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(
@@ -171,6 +173,8 @@ fn is_caused_by<E: Error + 'static>(error: &(dyn Error + 'static)) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use simulator::texts::has;
+
     use super::*;
 
     fn rejected(code: &str) -> Failure {
@@ -189,16 +193,9 @@ mod tests {
         let expected = "DynamoDB request failed: Query: rejected by DynamoDB (ResourceNotFoundException): what AWS said \
              (check the name of the table, the account and the region)";
         assert_eq!(line, expected);
-        assert!(
-            rejected("ExpiredTokenException")
-                .line()
-                .contains("aws sso login")
-        );
-        assert!(
-            rejected("AccessDeniedException")
-                .line()
-                .contains("docs/how-to/operate.md, \"Permissions\"")
-        );
+        has(&rejected("ExpiredTokenException").line(), "aws sso login");
+        let remedy = "docs/how-to/operate.md, \"Permissions\"";
+        has(&rejected("AccessDeniedException").line(), remedy);
         assert!(
             rejected("Other").line().ends_with("what AWS said"),
             "no remedy is made up"

@@ -8,7 +8,7 @@ use aws_sdk_lambda::primitives::Blob;
 use serde_json::Value;
 use std::time::Duration;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Timeout of one attempt to invoke: longer than the timeouts of `create-tasks` and `agent-desk`.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -19,7 +19,7 @@ pub(crate) trait Function: Send + Sync {
     ///
     /// # Errors
     /// [`Failure::Function`]: the invocation failed; the event may be carried out or not.
-    async fn send(&self, event: &Value) -> Result<Value, Failure>;
+    async fn send(&self, event: &Value) -> Result<Value>;
 }
 
 pub(crate) struct LambdaFunction {
@@ -49,7 +49,7 @@ impl LambdaFunction {
 
 #[async_trait]
 impl Function for LambdaFunction {
-    async fn send(&self, event: &Value) -> Result<Value, Failure> {
+    async fn send(&self, event: &Value) -> Result<Value> {
         let invoke = self.client.invoke().function_name(&self.name);
         let payload = Blob::new(event.to_string());
         let response = invoke.payload(payload).send().await;

@@ -54,7 +54,7 @@ use clap::{CommandFactory, Parser};
 use crate::arguments::{Arguments, Job};
 use crate::confirm::Terminal;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::queue::Queue;
 
 #[tokio::main(flavor = "current_thread")]
@@ -71,7 +71,7 @@ async fn main() -> ExitCode {
     exit.into()
 }
 
-async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+async fn run(arguments: &Arguments) -> Result<Exit> {
     match arguments.verb.job() {
         Job::Read(verb, on) => {
             let queue = Queue::connect(&on.queue, &on.aws).await?;

@@ -20,7 +20,7 @@ use lifo_queue::wake::Waker;
 use crate::account::Caller;
 use crate::aws::{self, AwsArguments};
 use crate::deployed::{AwsStack, Deployed};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::function::{Function, LambdaFunction};
 use crate::stack::{self, Place};
 
@@ -90,7 +90,7 @@ pub(crate) struct QueueArguments {
 impl QueueArguments {
     /// The stack that the arguments or the environment variables name; `None` for a table and for
     /// `freshq dev`.
-    pub(crate) fn stack(&self) -> Result<Option<StackName>, Failure> {
+    pub(crate) fn stack(&self) -> Result<Option<StackName>> {
         match (&self.table, self.dev()) {
             (None, None) => StackName::of(self.env.as_ref(), self.stack.as_ref()).map(Some),
             _ => Ok(None),
@@ -113,14 +113,14 @@ impl QueueArguments {
         &self,
         aws: &AwsArguments,
         of: fn(&str) -> String,
-    ) -> Result<(String, AwsStack), Failure> {
+    ) -> Result<(String, AwsStack)> {
         let name = self.stack()?.ok_or(Failure::NoTemplate)?.in_full(of);
         let aws = aws::sdk_config(aws).await?;
         Ok((name.clone(), AwsStack::new(name, &aws)))
     }
 
     /// The table, the topic and the function of the queue.
-    async fn place(&self, aws: &SdkConfig) -> Result<Place, Failure> {
+    async fn place(&self, aws: &SdkConfig) -> Result<Place> {
         match (self.stack()?, &self.table, &self.process_tasks_topic) {
             (Some(stack), ..) => stack::find(stack.in_full(stack::name_of), aws).await,
             (None, Some(table), Some(topic)) => Ok(Place {
@@ -144,7 +144,7 @@ pub(crate) enum StackName {
 impl StackName {
     /// The stack of the options `--env` and `--stack`. Without them, that of the environment
     /// variables FRESHQ_STACK and FRESHQ_ENV; the first of these takes precedence.
-    pub(crate) fn of(env: Option<&String>, stack: Option<&String>) -> Result<Self, Failure> {
+    pub(crate) fn of(env: Option<&String>, stack: Option<&String>) -> Result<Self> {
         let option = stack.cloned().map(Self::Full);
         let option = option.or_else(|| env.cloned().map(Self::Env));
         let option = option.or_else(|| variable("FRESHQ_STACK").map(Self::Full));
@@ -188,10 +188,7 @@ impl Queue {
     }
 
     /// The queue that the command line names.
-    pub(crate) async fn connect(
-        arguments: &QueueArguments,
-        aws: &AwsArguments,
-    ) -> Result<Self, Failure> {
+    pub(crate) async fn connect(arguments: &QueueArguments, aws: &AwsArguments) -> Result<Self> {
         if let Some(url) = arguments.dev() {
             return Self::dev(&url);
         }
@@ -214,14 +211,11 @@ impl Queue {
     }
 
     /// The queue of `freshq dev` at this address.
-    pub(crate) fn dev(url: &str) -> Result<Self, Failure> {
+    pub(crate) fn dev(url: &str) -> Result<Self> {
         if !url.starts_with("http://") {
-            return Err(Failure::Input {
-                place: "--dev or FRESHQ_DEV".to_owned(),
-                fault: format!(
-                    "{url:?} is not the address that freshq dev printed, like {DEV_URL}"
-                ),
-            });
+            let fault =
+                format!("{url:?} is not the address that freshq dev printed, like {DEV_URL}");
+            return Err(Failure::input("--dev or FRESHQ_DEV", fault));
         }
         let aws = aws::dev_config(url);
         let store = DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), TABLE);

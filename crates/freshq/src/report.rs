@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::account::Account;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// How a report is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -59,7 +59,7 @@ impl Report {
 /// # Errors
 /// [`Failure::Terminal`]: the report could not be written. A reader that stops early, such as
 /// `head`, is not an error.
-pub(crate) fn print(report: &Report, format: Format) -> Result<Exit, Failure> {
+pub(crate) fn print(report: &Report, format: Format) -> Result<Exit> {
     let text = match format {
         Format::Table => &report.text,
         Format::Json => &format!("{:#}", report.json),

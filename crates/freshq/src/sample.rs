@@ -11,7 +11,7 @@ use lifo_queue::task::TaskStatus;
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::overrides::Unusual;
 use crate::queue::Queue;
 use crate::time_format::{exact, rate};
@@ -196,7 +196,7 @@ impl History {
 }
 
 /// Takes a sample of a queue.
-pub(crate) async fn take(queue: &Queue) -> Result<Sample, Failure> {
+pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
     let status = queue.operator.glance().await?;
     let now = status.now;
     let (recent, more) = recent(queue, now).await?;
@@ -220,7 +220,7 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample, Failure> {
 }
 
 /// Counts the tasks that were created in the last minute.
-pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created, Failure> {
+pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created> {
     let (recent, more) = recent(queue, now).await?;
     let count = u32::try_from(recent.iter().sum::<usize>()).unwrap_or(u32::MAX);
     Ok(Created { count, more })
@@ -228,7 +228,7 @@ pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created, Failu
 
 /// When the first of the newest pending tasks may start; `None` if one may start now, or none is
 /// pending.
-pub(crate) async fn next_start(queue: &Queue, now: Millis) -> Result<Option<Millis>, Failure> {
+pub(crate) async fn next_start(queue: &Queue, now: Millis) -> Result<Option<Millis>> {
     let (pending, order) = (TaskStatus::Pending, Order::NewestFirst);
     let (tasks, _) = page(queue, pending, order, None, RECENT, now).await?;
     let starts = tasks.iter().map(|task| task.not_before.unwrap_or(now));
@@ -236,7 +236,7 @@ pub(crate) async fn next_start(queue: &Queue, now: Millis) -> Result<Option<Mill
 }
 
 /// The tasks created within the window per status, and whether there are more than were read.
-async fn recent(queue: &Queue, now: Millis) -> Result<([usize; 4], bool), Failure> {
+async fn recent(queue: &Queue, now: Millis) -> Result<([usize; 4], bool)> {
     let mut recent = [0; 4];
     let mut more = false;
     for (count, status) in recent.iter_mut().zip(TaskStatus::ALL) {
@@ -255,7 +255,7 @@ async fn page(
     created_from: Option<Millis>,
     limit: u16,
     now: Millis,
-) -> Result<(Vec<Candidate>, bool), Failure> {
+) -> Result<(Vec<Candidate>, bool)> {
     let query = PageQuery {
         status: status.into(),
         order,
@@ -268,7 +268,7 @@ async fn page(
     Ok((page.candidates, page.next.is_some()))
 }
 
-async fn found(queue: &Queue, status: TaskStatus, limit: usize) -> Result<Vec<FoundTask>, Failure> {
+async fn found(queue: &Queue, status: TaskStatus, limit: usize) -> Result<Vec<FoundTask>> {
     let find = Find::newest(status, limit);
     Ok(queue.operator.find(&find).await?.tasks)
 }

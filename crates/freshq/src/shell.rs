@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Generates shell completions.
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ pub(crate) struct Man {
 }
 
 impl Completions {
-    pub(crate) fn print(&self, command: &mut Command) -> Result<(), Failure> {
+    pub(crate) fn print(&self, command: &mut Command) -> Result<()> {
         // The generator panics if a write fails, so it writes to memory.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, command, "freshq", &mut script);
@@ -35,7 +35,7 @@ impl Completions {
 }
 
 impl Man {
-    pub(crate) fn write(&self, command: Command) -> Result<(), Failure> {
+    pub(crate) fn write(&self, command: Command) -> Result<()> {
         write_pages(command, &self.folder).map_err(|source| Failure::File {
             path: self.folder.display().to_string(),
             source,

@@ -6,7 +6,7 @@ use aws_sdk_cloudformation::error::ProvideErrorMetadata;
 use aws_sdk_cloudformation::types::Output;
 
 use crate::account::Caller;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// The name of a stack is this prefix and the environment.
 const PREFIX: &str = "LifoQueue-";
@@ -35,13 +35,13 @@ pub(crate) fn name_of(env: &str) -> String {
 
 /// Reads the place of a queue from the outputs of its stack
 /// (<https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html>).
-pub(crate) async fn find(stack: String, aws: &SdkConfig) -> Result<Place, Failure> {
+pub(crate) async fn find(stack: String, aws: &SdkConfig) -> Result<Place> {
     let outputs = outputs(&stack, aws).await?;
     place(stack, &outputs)
 }
 
 /// The outputs of a stack.
-pub(crate) async fn outputs(stack: &str, aws: &SdkConfig) -> Result<Vec<Output>, Failure> {
+pub(crate) async fn outputs(stack: &str, aws: &SdkConfig) -> Result<Vec<Output>> {
     let described = Client::new(aws)
         .describe_stacks()
         .stack_name(stack)
@@ -80,11 +80,7 @@ async fn missing(stack: &str, aws: &SdkConfig) -> Failure {
 }
 
 /// The value of an output.
-pub(crate) fn value(
-    stack: &str,
-    outputs: &[Output],
-    output: &'static str,
-) -> Result<String, Failure> {
+pub(crate) fn value(stack: &str, outputs: &[Output], output: &'static str) -> Result<String> {
     outputs
         .iter()
         .find(|there| there.output_key() == Some(output))
@@ -96,7 +92,7 @@ pub(crate) fn value(
         })
 }
 
-fn place(stack: String, outputs: &[Output]) -> Result<Place, Failure> {
+fn place(stack: String, outputs: &[Output]) -> Result<Place> {
     let value = |output| value(&stack, outputs, output);
     Ok(Place {
         table: value(QUEUE_TABLE_NAME)?,

@@ -57,6 +57,11 @@ pub(crate) fn relative(at: Millis, now: Millis) -> String {
     }
 }
 
+/// A time for people: exact, and relative to now.
+pub(crate) fn moment(at: Millis, now: Millis) -> String {
+    format!("{}, {}", exact(at), relative(at, now))
+}
+
 /// The age of something created at `created`: "5m", or "in 5m" if that is in the future. A clock
 /// that is less than a second ahead does not make it a time in the future.
 pub(crate) fn age(created: Millis, now: Millis) -> String {

@@ -65,17 +65,17 @@ pub(crate) enum AgentVerb {
     /// Create sample agents, all available; not in production
     Seed(AtDesk<Seed>),
     /// Start the agent's work
-    Available(AtDesk<Available>),
+    Available(AtDesk<OfAgent>),
     /// Let the agent join its queues
-    Enqueue(AtDesk<Enqueue>),
+    Enqueue(AtDesk<OfAgent>),
     /// Let every available agent join its queues
     QueueAllAvailable(AtDesk<QueueAllAvailable>),
     /// Let the agent leave its queues, or end its work
     Leave(AtDesk<Leave>),
     /// End the agent's call
-    Finish(AtDesk<Finish>),
+    Finish(AtDesk<OfCall>),
     /// Answer an assignment, or continue a call
-    Extend(AtDesk<Extend>),
+    Extend(AtDesk<OfCall>),
 }
 
 /// Registers an agent, or changes its profile.
@@ -97,7 +97,6 @@ pub(crate) struct Register {
 
 /// Creates sample agents.
 #[derive(Debug, Args, Serialize)]
-#[serde(tag = "command", rename = "seed")]
 pub(crate) struct Seed {
     /// The number of agents
     count: u32,
@@ -105,21 +104,12 @@ pub(crate) struct Seed {
 
 /// Lets every available agent join its queues, the longest available first.
 #[derive(Debug, Args, Serialize)]
-#[serde(tag = "command", rename = "queue-all-available")]
 pub(crate) struct QueueAllAvailable {}
 
-/// Starts the agent's work.
+/// One agent.
 #[derive(Debug, Args, Serialize)]
-#[serde(tag = "command", rename = "available", rename_all = "camelCase")]
-pub(crate) struct Available {
-    /// The agent
-    agent_id: String,
-}
-
-/// Lets the agent join its queues; a pending call is assigned at once.
-#[derive(Debug, Args, Serialize)]
-#[serde(tag = "command", rename = "enqueue", rename_all = "camelCase")]
-pub(crate) struct Enqueue {
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OfAgent {
     /// The agent
     agent_id: String,
 }
@@ -134,7 +124,7 @@ enum IdleStatus {
 
 /// Lets the agent leave its queues, or ends its work.
 #[derive(Debug, Args, Serialize)]
-#[serde(tag = "command", rename = "leave", rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Leave {
     /// The agent
     agent_id: String,
@@ -143,9 +133,10 @@ pub(crate) struct Leave {
     to: IdleStatus,
 }
 
+/// The call that an agent attends.
 #[derive(Debug, Args, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct OfCall {
+pub(crate) struct OfCall {
     /// The agent
     agent_id: String,
     /// The call
@@ -156,36 +147,21 @@ struct OfCall {
     ticket: String,
 }
 
-/// Ends the agent's call.
-#[derive(Debug, Args, Serialize)]
-#[serde(tag = "command", rename = "finish")]
-pub(crate) struct Finish {
-    #[command(flatten)]
-    #[serde(flatten)]
-    of: OfCall,
-}
-
-/// Answers an assignment, or continues a call.
-#[derive(Debug, Args, Serialize)]
-#[serde(tag = "command", rename = "extend")]
-pub(crate) struct Extend {
-    #[command(flatten)]
-    #[serde(flatten)]
-    of: OfCall,
-}
-
 impl AgentVerb {
+    /// The command to the desk, and which desk.
     pub(crate) fn parts(&self) -> (Value, &DeskArguments) {
-        match self {
-            Self::Register(at) => at.parts(),
-            Self::Seed(at) => at.parts(),
-            Self::Available(at) => at.parts(),
-            Self::Enqueue(at) => at.parts(),
-            Self::QueueAllAvailable(at) => at.parts(),
-            Self::Leave(at) => at.parts(),
-            Self::Finish(at) => at.parts(),
-            Self::Extend(at) => at.parts(),
-        }
+        let (name, (mut command, desk)) = match self {
+            Self::Register(at) => ("register", at.parts()),
+            Self::Seed(at) => ("seed", at.parts()),
+            Self::Available(at) => ("available", at.parts()),
+            Self::Enqueue(at) => ("enqueue", at.parts()),
+            Self::QueueAllAvailable(at) => ("queue-all-available", at.parts()),
+            Self::Leave(at) => ("leave", at.parts()),
+            Self::Finish(at) => ("finish", at.parts()),
+            Self::Extend(at) => ("extend", at.parts()),
+        };
+        command["command"] = json!(name);
+        (command, desk)
     }
 }
 
@@ -203,8 +179,7 @@ impl Serialize for Register {
         let several = self.attributes.iter();
         let several = several.map(|(name, values)| (name.clone(), values.split(',').collect()));
         let attributes: Map<String, Value> = one.chain(several).collect();
-        let mut command =
-            json!({ "command": "register", "name": self.name, "attributes": attributes });
+        let mut command = json!({ "name": self.name, "attributes": attributes });
         if let Some(id) = &self.id {
             command["agentId"] = json!(id);
         }

@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use serde_json::{Value, json};
+use simulator::texts::begins;
 
 use super::{Arguments, Job};
 use crate::agents::{self, AGENT_DESK_FUNCTION_NAME};
@@ -97,11 +98,8 @@ fn list_responses_are_printed_as_tables() {
     let rejected =
         json!({ "changed": false, "rejected": "the agent is attendingCall", "agent": {} });
     let response = agents::report(rejected);
-    assert!(
-        response
-            .text
-            .starts_with("not changed: the agent is attendingCall\n")
-    );
+    let line = "not changed: the agent is attendingCall\n";
+    begins(&response.text, line);
     assert_eq!(response.exit, Exit::NotAll);
 }
 

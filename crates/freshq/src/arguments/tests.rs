@@ -22,11 +22,6 @@ fn common(verb: &Verb) -> &Common {
 }
 
 #[test]
-fn argument_definitions_are_consistent() {
-    Arguments::command().debug_assert();
-}
-
-#[test]
 fn a_queue_is_named_by_its_environment_its_table_and_topic_or_its_address() {
     let on_env = verb("status --env dev");
     assert_eq!(common(&on_env).queue.env.as_deref(), Some("dev"));

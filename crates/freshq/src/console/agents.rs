@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::page::{Asked, Fields, link, page, problem, table};
 use super::site::Site;
 use crate::agents::{Agents, Calls, PENDING, Queues, agent, call, pending_calls, readable};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::function::Function;
 
 /// Maximum number of agents on a page.
@@ -27,7 +27,7 @@ pub(super) async fn agents(State(site): State<Arc<Site>>, Query(fields): Asked) 
     page(&site, &fields, ("agents", "Agents"), content)
 }
 
-async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup, Failure> {
+async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup> {
     let queues = desk.send(&json!(Queues {})).await?;
     let after = fields.get("after").cloned();
     let limit = LISTED;

@@ -22,7 +22,7 @@ use super::access::Rejected;
 use super::page::{Asked, Fields, OUTCOME, link, page, task_of};
 use super::site::Site;
 use crate::confirm::Prompt;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::overrides;
 use crate::verbs::{Cancel, Close, Limit, Open, Pause, Redrive, Resume, VerbOnQueue, limit, pause};
 
@@ -43,7 +43,7 @@ enum Change {
 struct Confirmed;
 
 impl Prompt for Confirmed {
-    fn answer(&mut self, _: &str, _: &'static str) -> Result<String, Failure> {
+    fn answer(&mut self, _: &str, _: &'static str) -> Result<String> {
         Ok("yes".to_owned())
     }
 }
@@ -123,7 +123,7 @@ impl Change {
         }
     }
 
-    fn verb(self, fields: &Fields) -> Result<Box<dyn VerbOnQueue>, Failure> {
+    fn verb(self, fields: &Fields) -> Result<Box<dyn VerbOnQueue>> {
         Ok(match self {
             Self::Pause => Box::new(Pause {
                 time: time(fields, "for")?,
@@ -133,12 +133,9 @@ impl Change {
             }),
             Self::Limit => Box::new(limit_of(fields)?),
             Self::Unlimit => Box::new(Limit {
-                rate: None,
-                concurrency: None,
-                time: None,
-                reason: None,
                 group: group(fields)?,
                 off: true,
+                ..Limit::default()
             }),
             Self::Open => Box::new(Open {
                 time: time(fields, "for")?,
@@ -157,7 +154,7 @@ impl Change {
     }
 
     /// The text of the confirmation, and a form that makes the change.
-    async fn question(self, site: &Site, fields: &Fields) -> Result<Markup, Failure> {
+    async fn question(self, site: &Site, fields: &Fields) -> Result<Markup> {
         let group = group(fields)?;
         let queue = match &group {
             None => site.queue.place().await,
@@ -248,7 +245,7 @@ async fn standing(
     group: Option<GroupName>,
     of_queue: fn(&Control, Millis) -> Option<String>,
     of_group: fn(&GroupOverride, Millis) -> Option<String>,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>> {
     let (store, now) = (&site.queue.store, site.queue.clock.now());
     let Some(group) = group else {
         return Ok(of_queue(&store.control().await?, now));
@@ -284,7 +281,7 @@ fn form(action: String, question: &str, inputs: Markup, yes: &str, back: &str) -
 }
 
 /// The question before a redrive. Unless it is for one task, a dry run lists the tasks.
-async fn question_of_redrive(site: &Site, fields: &Fields) -> Result<String, Failure> {
+async fn question_of_redrive(site: &Site, fields: &Fields) -> Result<String> {
     let queue = site.queue.place().await;
     if fields.contains_key("task") {
         let task = task_of(fields, "task")?;

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::page::{Asked, age, change, link, page, payload_and_timeline, shown, task_link};
 use super::site::Site;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::verbs::{Errors, Group};
 
 /// Maximum number of tasks that are read per status.
@@ -20,7 +20,7 @@ pub(super) async fn failures(State(site): State<Arc<Site>>, Query(fields): Asked
     page(&site, &fields, ("failures", "Failures"), content)
 }
 
-async fn groups(site: &Site) -> Result<Markup, Failure> {
+async fn groups(site: &Site) -> Result<Markup> {
     let errors = Errors {
         max_reads: MOST_READ,
         newer_than: None,

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::page::{Asked, age, change, link, page, table};
 use super::site::Site;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::overrides::shown;
 use crate::verbs::groups::{GroupsReport, Row};
 
@@ -24,7 +24,7 @@ pub(super) async fn groups(State(site): State<Arc<Site>>, Query(fields): Asked) 
     page(&site, &fields, ("groups", "Groups"), content)
 }
 
-async fn list(site: &Site) -> Result<Markup, Failure> {
+async fn list(site: &Site) -> Result<Markup> {
     let report = GroupsReport::read_from(&site.queue, MOST_READ, LISTED).await?;
     let (rows, all) = report.rows();
     let hidden = all - rows.len();

@@ -19,25 +19,17 @@ use crate::sample::{Figures, History, Sample, WINDOW, started};
 use crate::time_format::{exact, rate, relative, rough, tenths};
 use crate::verbs::{StatusReport, pause};
 
-/// The facts of `freshq status` that the page shows.
-const FACTS: [&str; 17] = [
-    "as of",
-    "paused",
-    "limited",
-    "groups",
-    "processor",
-    "circuit breaker",
-    "PENDING",
-    "oldest PENDING",
-    "TAKEN",
-    "FAILURE",
-    "created",
-    "ended",
-    "run time",
-    "last response",
-    "suspects",
-    "superseded states",
-    "overloaded",
+/// The facts of `freshq status` that the page does not show.
+const HIDDEN: [&str; 9] = [
+    "queue",
+    "account",
+    "region",
+    "wake-ups requested",
+    "last notification",
+    "idle turns in a row",
+    "busy pauses in a row",
+    "rate limit's bucket",
+    "redriven tasks",
 ];
 
 pub(super) async fn overview(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
@@ -99,7 +91,7 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     let paused = control.is_paused(now);
     let open = control.breaker.is_some() || control.held_breaker(now).is_some();
     let facts = report.rows().into_iter();
-    let facts = facts.filter(|(name, _)| FACTS.contains(name));
+    let facts = facts.filter(|(name, _)| !HIDDEN.contains(name));
     let facts = facts.map(|(name, value)| match (name, control.paused_until) {
         // The owner is an id that only logs have.
         ("processor", _) => (name, report.lease()),

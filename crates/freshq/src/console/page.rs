@@ -14,7 +14,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::site::Site;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::time_format::{self, exact, relative};
 use crate::verbs::{Shown, task_id};
 
@@ -40,7 +40,7 @@ pub(super) fn page(
     site: &Site,
     fields: &Fields,
     (menu, title): (&str, &str),
-    content: Result<Markup, Failure>,
+    content: Result<Markup>,
 ) -> Response {
     let (status, content) = match content {
         Ok(content) => (StatusCode::OK, content),
@@ -123,7 +123,7 @@ pub(super) fn task_link(id: &TaskId) -> Markup {
     html! { a href=(link("task", &[("id", id.as_str())])) { (id) } }
 }
 
-pub(super) fn task_of(fields: &Fields, name: &'static str) -> Result<TaskId, Failure> {
+pub(super) fn task_of(fields: &Fields, name: &'static str) -> Result<TaskId> {
     let text = fields.get(name).map_or("", String::as_str);
     task_id(text).map_err(|fault| Failure::input(name, fault))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::access::Access;
 use crate::account::Account;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::function::Function;
 use crate::queue::Queue;
 use crate::report::Report;
@@ -115,7 +115,7 @@ impl Site {
     }
 
     /// Keeps the outcome of a change and returns its number. The next page takes a new sample.
-    pub(super) fn note(&self, outcome: Result<Report, Failure>) -> usize {
+    pub(super) fn note(&self, outcome: Result<Report>) -> usize {
         self.is_stale.store(true, Ordering::Relaxed);
         let outcome = match outcome {
             Ok(report) => Outcome {

@@ -17,7 +17,7 @@ use super::page::{
     task_of,
 };
 use super::site::Site;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::verbs::{Shown, StatusName, group_name, missing, payload_preview};
 
 /// Maximum number of tasks on a page.
@@ -42,7 +42,7 @@ pub(super) async fn task(State(site): State<Arc<Site>>, Query(fields): Asked) ->
     page(&site, &fields, ("tasks", "Task"), content)
 }
 
-async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
+async fn list(site: &Site, fields: &Fields) -> Result<Markup> {
     let wanted = fields.get("status").map_or("pending", String::as_str);
     let status = StatusName::from_str(wanted, true).ok();
     let status = status.map(StatusName::statuses).unwrap_or_default();
@@ -107,7 +107,7 @@ fn of_group<'a>(fields: &[(&'a str, &'a str)], group: &'a str) -> Vec<(&'a str, 
     fields.iter().copied().chain(group).collect()
 }
 
-fn cursor(place: &str) -> Result<Cursor, Failure> {
+fn cursor(place: &str) -> Result<Cursor> {
     place.parse().map_err(|error| {
         let fault = format!("{place:?} is not a place in the list: {error}");
         Failure::input("after", fault)
@@ -124,7 +124,7 @@ pub(super) fn row(task: &FoundTask, now: Millis) -> [Markup; 5] {
     ]
 }
 
-async fn one(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
+async fn one(site: &Site, fields: &Fields) -> Result<Markup> {
     let id = task_of(fields, "id")?;
     let Some(attributes) = site.queue.operator.show(&id).await? else {
         return Ok(problem(&missing(&id)));

@@ -35,7 +35,7 @@ struct Desk;
 
 #[async_trait]
 impl Function for Desk {
-    async fn send(&self, event: &Value) -> Result<Value, Failure> {
+    async fn send(&self, event: &Value) -> Result<Value> {
         Ok(match event["command"].as_str() {
             Some("queues") => json!({
                 "queues": [{ "queue": "Q#Spanish#M", "depth": 2, "version": 7 }],
@@ -135,6 +135,25 @@ impl World {
             self.host()
         );
         self.send(&head, "").await
+    }
+
+    /// A page, which has these texts.
+    async fn page(&self, page: &str, texts: &[&str]) -> Answer {
+        let answer = self.get(page).await;
+        answer.expect(200, texts);
+        answer
+    }
+
+    /// Expects an error page with this text.
+    async fn rejects(&self, page: &str, status: u16, says: &str) {
+        self.get(page).await.expect(status, &[says]);
+    }
+
+    /// Sends a form that is carried out, and after which the browser shows another page.
+    async fn done(&self, page: &str, form: &str) -> Answer {
+        let answer = self.post(page, form).await;
+        answer.expect(303, &[]);
+        answer
     }
 
     /// Sends a form, as a page of the console does.

@@ -11,7 +11,7 @@ use lifo_queue::store::Source;
 use serde_json::Value;
 
 use super::{Deployed, Kind, Message, Stack};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Error codes of the services for a resource that does not exist.
 const MISSING: [&str; 5] = [
@@ -53,7 +53,7 @@ impl AwsStack {
     }
 
     /// The physical ids of the resources, by their logical ids.
-    async fn ids(&self) -> Result<BTreeMap<String, String>, Failure> {
+    async fn ids(&self) -> Result<BTreeMap<String, String>> {
         let resources = self.cloudformation.list_stack_resources();
         let mut pages = resources.stack_name(&self.name).into_paginator().send();
         let mut ids = BTreeMap::new();
@@ -68,7 +68,7 @@ impl AwsStack {
         Ok(ids)
     }
 
-    async fn template(&self) -> Result<Value, Failure> {
+    async fn template(&self) -> Result<Value> {
         let read = self.cloudformation.get_template().stack_name(&self.name);
         let read = read
             .send()
@@ -79,7 +79,7 @@ impl AwsStack {
     }
 
     /// The status and the ARN.
-    async fn status(&self) -> Result<(String, String), Failure> {
+    async fn status(&self) -> Result<(String, String)> {
         let read = self.cloudformation.describe_stacks().stack_name(&self.name);
         let read = read
             .send()
@@ -94,7 +94,7 @@ impl AwsStack {
 
     /// Reads settings with the Cloud Control API, which names them as templates do. It replaces the
     /// clients of three services, which would take minutes to compile.
-    async fn by_cloud_control(&self, kind: &str, id: &str) -> Result<Option<Value>, Failure> {
+    async fn by_cloud_control(&self, kind: &str, id: &str) -> Result<Option<Value>> {
         let read = self
             .cloudcontrol
             .get_resource()
@@ -121,7 +121,7 @@ impl AwsStack {
 
 #[async_trait]
 impl Deployed for AwsStack {
-    async fn stack(&self) -> Result<Stack, Failure> {
+    async fn stack(&self) -> Result<Stack> {
         let template = self.template().await?;
         let (status, arn) = self.status().await?;
         let stack = Stack::new(status, &template, self.ids().await?).at(arn);
@@ -131,7 +131,7 @@ impl Deployed for AwsStack {
         })
     }
 
-    async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure> {
+    async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>> {
         match kind {
             Kind::Table => self.table(id).await,
             Kind::Function => self.function(id).await,
@@ -149,26 +149,26 @@ impl Deployed for AwsStack {
         }
     }
 
-    async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure> {
+    async fn messages(&self, queue: &str) -> Result<Vec<Message>> {
         self.receive(queue, 0).await
     }
 
-    async fn message(&self, queue: &str, id: &str) -> Result<Option<Message>, Failure> {
+    async fn message(&self, queue: &str, id: &str) -> Result<Option<Message>> {
         self.one(queue, id).await
     }
 
-    async fn delete_message(&self, queue: &str, message: &Message) -> Result<(), Failure> {
+    async fn delete_message(&self, queue: &str, message: &Message) -> Result<()> {
         let delete = self.sqs.delete_message().queue_url(queue);
         let deleted = delete.receipt_handle(&message.receipt).send().await;
         deleted.map_err(|error| failed("DeleteMessage", error))?;
         Ok(())
     }
 
-    async fn send_message(&self, queue: &str, message: &Message) -> Result<(), Failure> {
+    async fn send_message(&self, queue: &str, message: &Message) -> Result<()> {
         self.send(queue, message).await
     }
 
-    async fn invoke(&self, function: &str, event: &Value) -> Result<(), Failure> {
+    async fn invoke(&self, function: &str, event: &Value) -> Result<()> {
         let invoke = self.lambda.invoke().function_name(function);
         let invoke = invoke.invocation_type(InvocationType::Event);
         let invoked = invoke.payload(Blob::new(event.to_string())).send().await;
@@ -178,10 +178,7 @@ impl Deployed for AwsStack {
 }
 
 /// The response, or `None` if the service reports that the resource does not exist.
-pub(super) fn found<T, E>(
-    operation: &'static str,
-    result: Result<T, E>,
-) -> Result<Option<T>, Failure>
+pub(super) fn found<T, E>(operation: &'static str, result: Result<T, E>) -> Result<Option<T>>
 where
     E: ProvideErrorMetadata + Into<Source>,
 {

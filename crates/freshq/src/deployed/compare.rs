@@ -159,36 +159,31 @@ mod tests {
         Stack::new("CREATE_COMPLETE".to_owned(), &template, ids.into())
     }
 
+    fn attribute(of: &str, name: &str) -> Value {
+        json!({ "Fn::GetAtt": [of, name] })
+    }
+
     #[test]
     fn values_are_evaluated_with_the_account_and_the_region_of_the_stack() {
         let at = "arn:aws:cloudformation:eu-west-1:111122223333:stack/LifoQueue-dev/1";
         let (unknown, stack) = (stack(), stack().at(at.to_owned()));
-        let arn = json!({ "Fn::GetAtt": ["table1", "Arn"] });
+        let arn = attribute("table1", "Arn");
         let index = json!({ "Fn::Join": ["", [arn, "/index/by-age"]] });
+        let table = "arn:aws:dynamodb:eu-west-1:111122223333:table/tasks";
+        let resource = format!("{table}/index/by-age");
+        let stream = format!("{table}/stream/*");
+        let queue = "arn:aws:sqs:eu-west-1:111122223333:failures";
         for (wanted, value) in [
-            (
-                arn.clone(),
-                "arn:aws:dynamodb:eu-west-1:111122223333:table/tasks",
-            ),
-            (
-                index.clone(),
-                "arn:aws:dynamodb:eu-west-1:111122223333:table/tasks/index/by-age",
-            ),
-            (
-                json!({ "Fn::GetAtt": ["table1", "StreamArn"] }),
-                "arn:aws:dynamodb:eu-west-1:111122223333:table/tasks/stream/*",
-            ),
-            (
-                json!({ "Fn::GetAtt": ["queue1", "Arn"] }),
-                "arn:aws:sqs:eu-west-1:111122223333:failures",
-            ),
-            (json!({ "Ref": "fn1" }), "the-function"),
-            (json!({ "Ref": "AWS::Region" }), "eu-west-1"),
+            (&arn, table),
+            (&index, resource.as_str()),
+            (&attribute("table1", "StreamArn"), stream.as_str()),
+            (&attribute("queue1", "Arn"), queue),
+            (&json!({ "Ref": "fn1" }), "the-function"),
+            (&json!({ "Ref": "AWS::Region" }), "eu-west-1"),
         ] {
-            assert_eq!(stack.value(&wanted), Some(json!(value)), "{wanted}");
+            assert_eq!(stack.value(wanted), Some(json!(value)), "{wanted}");
         }
         let statement = json!({ "Action": "dynamodb:Query", "Resource": index });
-        let resource = "arn:aws:dynamodb:eu-west-1:111122223333:table/tasks/index/by-age";
         let evaluated = json!({ "Action": "dynamodb:Query", "Resource": resource });
         assert_eq!(stack.value(&statement), Some(evaluated.clone()));
         assert!(stack.agrees(&statement, &evaluated));
@@ -201,6 +196,8 @@ mod tests {
     #[test]
     fn setting_comparison_ignores_representation() {
         let stack = stack();
+        let arn = || attribute("queue1", "Arn");
+        let ends_with = |end: &str| json!({ "Fn::Join": ["", ["a", { "Ref": end }]] });
         for (wanted, now, agree) in [
             (json!(30), json!("30"), true),
             (json!(0), json!(0.0), true),
@@ -213,31 +210,11 @@ mod tests {
             (json!(null), json!(5), false),
             (json!({ "Ref": "fn1" }), json!("the-function"), true),
             (json!({ "Ref": "fn1" }), json!("another"), false),
-            (
-                json!({ "Fn::GetAtt": ["queue1", "Arn"] }),
-                json!("arn:aws:sqs:eu:1:failures"),
-                true,
-            ),
-            (
-                json!({ "Fn::GetAtt": ["queue1", "Arn"] }),
-                json!(null),
-                false,
-            ),
-            (
-                json!({ "Fn::Join": ["", ["a", { "Ref": "another" }]] }),
-                json!("anything"),
-                true,
-            ),
-            (
-                json!({ "Fn::Join": ["", ["a", { "Ref": "fn1" }]] }),
-                json!("athe-function"),
-                true,
-            ),
-            (
-                json!({ "Fn::Join": ["", ["a", { "Ref": "fn1" }]] }),
-                json!("another"),
-                false,
-            ),
+            (arn(), json!("arn:aws:sqs:eu:1:failures"), true),
+            (arn(), json!(null), false),
+            (ends_with("another"), json!("anything"), true),
+            (ends_with("fn1"), json!("athe-function"), true),
+            (ends_with("fn1"), json!("another"), false),
             (
                 json!({ "a": 1, "b": { "c": "x" } }),
                 json!({ "a": "1", "b": { "c": "x" }, "d": 1 }),

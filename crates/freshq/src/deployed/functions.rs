@@ -4,10 +4,10 @@ use aws_sdk_lambda::types::{DestinationConfig, FilterCriteria, State};
 use serde_json::{Value, json};
 
 use super::aws::{AwsStack, found};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 impl AwsStack {
-    pub(super) async fn function(&self, name: &str) -> Result<Option<Value>, Failure> {
+    pub(super) async fn function(&self, name: &str) -> Result<Option<Value>> {
         let read = self.lambda.get_function_configuration().function_name(name);
         let Some(function) = found("GetFunctionConfiguration", read.send().await)? else {
             return Ok(None);
@@ -39,7 +39,7 @@ impl AwsStack {
         })))
     }
 
-    pub(super) async fn event_source(&self, id: &str) -> Result<Option<Value>, Failure> {
+    pub(super) async fn event_source(&self, id: &str) -> Result<Option<Value>> {
         let read = self.lambda.get_event_source_mapping().uuid(id).send().await;
         let Some(source) = found("GetEventSourceMapping", read)? else {
             return Ok(None);
@@ -63,7 +63,7 @@ impl AwsStack {
         })))
     }
 
-    pub(super) async fn invocation(&self, function: &str) -> Result<Option<Value>, Failure> {
+    pub(super) async fn invocation(&self, function: &str) -> Result<Option<Value>> {
         let read = self
             .lambda
             .get_function_event_invoke_config()

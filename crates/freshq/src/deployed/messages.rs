@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::Message;
 use super::aws::{AwsStack, failed, found};
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// Seconds for which messages are invisible while one of them is looked for.
 const HIDDEN: i32 = 20;
@@ -14,20 +14,20 @@ const HIDDEN: i32 = 20;
 const ROUNDS: usize = 20;
 
 impl AwsStack {
-    pub(super) async fn topic(&self, arn: &str) -> Result<Option<Value>, Failure> {
+    pub(super) async fn topic(&self, arn: &str) -> Result<Option<Value>> {
         let read = self.sns.get_topic_attributes().topic_arn(arn).send().await;
         let read = found("GetTopicAttributes", read)?;
         Ok(read.map(|read| attributes(read.attributes().into_iter().flatten())))
     }
 
-    pub(super) async fn subscription(&self, arn: &str) -> Result<Option<Value>, Failure> {
+    pub(super) async fn subscription(&self, arn: &str) -> Result<Option<Value>> {
         let read = self.sns.get_subscription_attributes().subscription_arn(arn);
         let read = found("GetSubscriptionAttributes", read.send().await)?;
         Ok(read.map(|read| attributes(read.attributes().into_iter().flatten())))
     }
 
     /// The attributes of a queue by their SQS names, among them the number of messages.
-    pub(super) async fn queue(&self, url: &str) -> Result<Option<Value>, Failure> {
+    pub(super) async fn queue(&self, url: &str) -> Result<Option<Value>> {
         let read = self.sqs.get_queue_attributes().queue_url(url);
         let read = read.attribute_names(QueueAttributeName::All).send().await;
         let read = found("GetQueueAttributes", read)?;
@@ -39,7 +39,7 @@ impl AwsStack {
 
     /// Receives messages until the wanted one is among them, because SQS has no operation by message
     /// id. The others are invisible for [`HIDDEN`] seconds.
-    pub(super) async fn one(&self, queue: &str, id: &str) -> Result<Option<Message>, Failure> {
+    pub(super) async fn one(&self, queue: &str, id: &str) -> Result<Option<Message>> {
         for _ in 0..ROUNDS {
             let messages = self.receive(queue, HIDDEN).await?;
             if messages.is_empty() {
@@ -54,7 +54,7 @@ impl AwsStack {
     }
 
     /// Receives messages and hides them for this number of seconds.
-    pub(super) async fn receive(&self, queue: &str, hidden: i32) -> Result<Vec<Message>, Failure> {
+    pub(super) async fn receive(&self, queue: &str, hidden: i32) -> Result<Vec<Message>> {
         let read = self.sqs.receive_message().queue_url(queue);
         let read = read
             .max_number_of_messages(Message::MOST)
@@ -68,7 +68,7 @@ impl AwsStack {
         Ok(messages.into_iter().map(Message::from).collect())
     }
 
-    pub(super) async fn send(&self, queue: &str, message: &Message) -> Result<(), Failure> {
+    pub(super) async fn send(&self, queue: &str, message: &Message) -> Result<()> {
         let mut send = self.sqs.send_message().queue_url(queue);
         send = send.message_body(&message.body);
         for (name, value) in &message.attributes {

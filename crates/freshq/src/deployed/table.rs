@@ -5,13 +5,13 @@ use lifo_queue::schema;
 use serde_json::{Map, Value, json};
 
 use super::aws::{AwsStack, failed, found};
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// The field with one task per misspelled status, which no list and no count shows.
 pub(crate) const MISSPELLED: &str = "Misspelled";
 
 impl AwsStack {
-    pub(super) async fn table(&self, name: &str) -> Result<Option<Value>, Failure> {
+    pub(super) async fn table(&self, name: &str) -> Result<Option<Value>> {
         let read = self.dynamodb.describe_table().table_name(name).send().await;
         let Some(read) = found("DescribeTable", read)? else {
             return Ok(None);
@@ -59,7 +59,7 @@ impl AwsStack {
     }
 
     /// The id of one task per misspelled status.
-    async fn misspelled(&self, table: &str) -> Result<Map<String, Value>, Failure> {
+    async fn misspelled(&self, table: &str) -> Result<Map<String, Value>> {
         let mut found = Map::new();
         for status in ["pending", "Pending"] {
             let query = self
@@ -83,7 +83,7 @@ impl AwsStack {
         Ok(found)
     }
 
-    async fn time_to_live(&self, name: &str) -> Result<Value, Failure> {
+    async fn time_to_live(&self, name: &str) -> Result<Value> {
         let read = self
             .dynamodb
             .describe_time_to_live()
@@ -103,7 +103,7 @@ impl AwsStack {
         Ok(json!({ "Enabled": enabled, "AttributeName": attribute }))
     }
 
-    async fn point_in_time_recovery(&self, name: &str) -> Result<Value, Failure> {
+    async fn point_in_time_recovery(&self, name: &str) -> Result<Value> {
         let read = self
             .dynamodb
             .describe_continuous_backups()

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{VerbOnQueue, wake};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::{exact, parse_duration, rough};
@@ -37,7 +37,7 @@ pub(crate) struct Close {}
 
 #[async_trait]
 impl VerbOnQueue for Open {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         queue.operator.open_breaker(self.time, &self.reason).await?;
         // Reports the stored hold, because operators and processors act on it.
         let control = queue.store.control().await?;
@@ -66,7 +66,7 @@ impl VerbOnQueue for Open {
 
 #[async_trait]
 impl VerbOnQueue for Close {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         let wake = queue.operator.close_breaker().await?;
         let then = match wake {
             Wake::Paused => "the queue is still paused, and freshq resume ends the pause",

@@ -16,7 +16,7 @@ use super::task_outcomes::{Outcome, TaskOutcomes};
 use super::{VerbOnQueue, task_id};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::parse_duration;
@@ -51,7 +51,7 @@ pub(crate) struct Cancel {
 
 #[async_trait]
 impl VerbOnQueue for Cancel {
-    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report> {
         if !self.tasks.is_empty() {
             return Ok(self.cancel_each(queue).await.report());
         }
@@ -95,7 +95,7 @@ impl Cancel {
     }
 
     /// Cancels a task. With `--wait`, repeats it while the task is running.
-    async fn cancel(&self, queue: &Queue, task: &TaskId) -> Result<Cancelled, Failure> {
+    async fn cancel(&self, queue: &Queue, task: &TaskId) -> Result<Cancelled> {
         let end = queue.clock.now().plus(self.wait.unwrap_or_default());
         loop {
             let cancelled = queue.operator.cancel(task).await?;
@@ -108,7 +108,7 @@ impl Cancel {
     }
 }
 
-async fn cancel_all(queue: &Queue, tasks: Vec<TaskId>) -> Result<Report, Failure> {
+async fn cancel_all(queue: &Queue, tasks: Vec<TaskId>) -> Result<Report> {
     let progress = ProgressBar::new(tasks.len() as u64);
     let mut results = stream::iter(tasks)
         .map(|task| async move { queue.operator.cancel(&task).await })

@@ -15,7 +15,7 @@ use self::input::Line;
 use super::{VerbOnQueue, group_name};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::function::Function;
 use crate::queue::Queue;
 use crate::report::Report;
@@ -33,7 +33,7 @@ const SHOWN: usize = 10;
 /// Creates tasks by the function create-tasks: one task from the arguments, those of a file of JSON
 /// lines, or simulated ones. A task of a file without taskId or key gets an id from the file's hash
 /// and its line, so that a repetition creates only what is missing.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(group = ArgGroup::new("source").required(true).multiple(true).args(["payload", "id", "key", "file", "simulate"]))]
 pub(crate) struct Create {
     /// The payload of one task, any JSON
@@ -67,7 +67,7 @@ pub(crate) struct Create {
 
 #[async_trait]
 impl VerbOnQueue for Create {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         let creates = queue.creates.as_deref().ok_or(Failure::NoCreateTasks)?;
         let mut report = Created::default();
         match (&self.file, self.simulate) {
@@ -81,11 +81,11 @@ impl VerbOnQueue for Create {
 
 impl Create {
     /// The task that the arguments describe.
-    fn task(&self) -> Result<Line, Failure> {
+    fn task(&self) -> Result<Line> {
         let payload = self.payload.as_deref().map(serde_json::from_str::<Value>);
-        let payload = payload.transpose().map_err(|error| Failure::Input {
-            place: "--payload".to_owned(),
-            fault: format!("{error}; give JSON, for example '{{\"a\": 1}}'"),
+        let payload = payload.transpose().map_err(|error| {
+            let fault = format!("{error}; give JSON, for example '{{\"a\": 1}}'");
+            Failure::input("--payload", fault)
         })?;
         let mut task = json!({});
         let mut give = |name: &str, value: Option<Value>| {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::VerbOnQueue;
 use super::list::read_cost;
 use crate::confirm::Prompt;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::queue::Queue;
 use crate::report::{Report, columns};
 use crate::time_format::{age, exact, parse_duration};
@@ -36,7 +36,7 @@ pub(crate) struct Errors {
 
 #[async_trait]
 impl VerbOnQueue for Errors {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         let grouped = self.read(queue).await?;
         Ok(Report::done(grouped.text(), grouped.json()))
     }
@@ -46,8 +46,8 @@ impl Errors {
     /// Reads and groups the tasks.
     ///
     /// # Errors
-    /// [`Failure`]: the table could not be read.
-    pub(crate) async fn read(&self, queue: &Queue) -> Result<Grouped, Failure> {
+    /// [`Failure`](crate::failure::Failure): the table could not be read.
+    pub(crate) async fn read(&self, queue: &Queue) -> Result<Grouped> {
         let now = queue.clock.now();
         let mut grouped = Grouped {
             now,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::list::{Filter, StatusName, read_cost};
 use super::{VerbOnQueue, matches};
 use crate::confirm::Prompt;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::queue::Queue;
 use crate::report::Report;
 
@@ -28,7 +28,7 @@ pub(crate) struct Export {
 
 #[async_trait]
 impl VerbOnQueue for Export {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         let (mut tasks, mut read, mut pages) = (0, 0, 0);
         let mut output = BufWriter::new(io::stdout());
         for status in self.status.iter().flat_map(|name| name.statuses()) {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 pub(super) use self::change::change;
 use super::VerbOnQueue;
 use crate::confirm::Prompt;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::overrides;
 use crate::queue::Queue;
 use crate::report::{Report, columns};
@@ -38,7 +38,7 @@ pub(crate) struct Groups {
 
 #[async_trait]
 impl VerbOnQueue for Groups {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         let (reads, limit) = (self.max_reads as usize, self.limit as usize);
         let groups = GroupsReport::read_from(queue, reads, limit).await?;
         Ok(Report::done(groups.text(), groups.json()))
@@ -72,11 +72,7 @@ pub(crate) struct Row<'a> {
 
 impl GroupsReport {
     /// Reads the groups: at most `most` entries of the index per status.
-    pub(crate) async fn read_from(
-        queue: &Queue,
-        most: usize,
-        limit: usize,
-    ) -> Result<Self, Failure> {
+    pub(crate) async fn read_from(queue: &Queue, most: usize, limit: usize) -> Result<Self> {
         Ok(Self {
             depths: queue.operator.group_depths(most).await?,
             states: queue.store.groups().await?,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{VerbOnQueue, group_name, groups};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::overrides;
 use crate::queue::Queue;
 use crate::report::Report;
@@ -27,7 +27,7 @@ const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 /// finish. A processor applies it with its next heartbeat, within 5 s by default. A limit only
 /// lowers: a value above the deployed setting has no effect. Replaces an earlier limit. With
 /// --group, limits one group of a queue with groups, instead of the limits of its settings.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(group(
     ArgGroup::new("limits").args(["rate", "concurrency", "off"]).required(true).multiple(true)
 ))]
@@ -77,7 +77,7 @@ pub(crate) fn parse_concurrency(text: &str) -> Result<NonZeroU16, String> {
 
 #[async_trait]
 impl VerbOnQueue for Limit {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         let limit = match (self.time, &self.reason) {
             (Some(time), Some(reason)) => {
                 let name = queue.caller.principal().await.to_owned();

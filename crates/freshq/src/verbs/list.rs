@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::{VerbOnQueue, group_name};
 use crate::confirm::Prompt;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::queue::Queue;
 use crate::report::{Report, columns};
 use crate::time_format::{age, exact, parse_duration, relative};
@@ -118,7 +118,7 @@ impl Filter {
     ///
     /// # Errors
     /// [`Failure::Input`]: no task can match, because `older_than` is not shorter than `newer_than`.
-    pub(super) fn checked(&self, status: TaskStatus, now: Millis) -> Result<Find, Failure> {
+    pub(super) fn checked(&self, status: TaskStatus, now: Millis) -> Result<Find> {
         match (self.older_than, self.newer_than) {
             (Some(older), Some(newer)) if older >= newer => Err(Failure::input(
                 "--older-than",
@@ -131,7 +131,7 @@ impl Filter {
 
 #[async_trait]
 impl VerbOnQueue for List {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         let now = queue.clock.now();
         if self.status == StatusName::Any && self.after.is_some() {
             let fault = "it needs one --status, not any";

@@ -8,13 +8,13 @@ use clap::builder::NonEmptyStringValueParser;
 use lifo_queue::task::TaskId;
 
 use super::task_id;
+use crate::agents;
 use crate::aws::AwsArguments;
 use crate::deployed::{Deployed, Kind, Stack};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::queue::QueueArguments;
 use crate::time_format::parse_duration;
-use crate::{agents, stack};
 
 /// Shows the log of a function of the stack. Finds the log group, and runs aws logs tail, so version
 /// 2 of the AWS CLI must be installed. Without it, prints the command.
@@ -42,30 +42,21 @@ impl Logs {
     ///
     /// # Errors
     /// [`Failure`]: no such log group, the AWS CLI is not installed, or a service did not respond.
-    pub(crate) async fn show(
-        &self,
-        queue: &QueueArguments,
-        aws: &AwsArguments,
-    ) -> Result<Exit, Failure> {
-        let of = if self.agents {
-            agents::stack_of
-        } else {
-            stack::name_of
-        };
+    pub(crate) async fn show(&self, queue: &QueueArguments, aws: &AwsArguments) -> Result<Exit> {
+        let of = agents::naming(self.agents);
         let (name, deployed) = queue.deployed(aws, of).await?;
-        let group =
-            group(&deployed.stack().await?, &self.function).ok_or_else(|| Failure::Input {
-                place: self.function.clone(),
-                fault: format!("the stack {name} has no log group of a function with this name"),
-            })?;
+        let group = group(&deployed.stack().await?, &self.function).ok_or_else(|| {
+            let fault = format!("the stack {name} has no log group of a function with this name");
+            Failure::input(&self.function, fault)
+        })?;
         let arguments = self.arguments(&group, aws);
         match Command::new("aws").args(&arguments).status() {
             Ok(status) if status.success() => Ok(Exit::Done),
             // Version 1 exits with 2 for an unknown command, and version 2 with 252.
-            Ok(status) if status.code() == Some(2) => Err(Failure::Input {
-                place: "aws logs tail".to_owned(),
-                fault: "it needs version 2 of the AWS CLI; aws --version shows yours".to_owned(),
-            }),
+            Ok(status) if status.code() == Some(2) => Err(Failure::input(
+                "aws logs tail",
+                "it needs version 2 of the AWS CLI; aws --version shows yours",
+            )),
             Ok(_) => Ok(Exit::Failed),
             Err(source) => Err(Failure::NoAwsCli {
                 command: format!("aws {}", arguments.join(" ")),

@@ -10,13 +10,13 @@ use lifo_queue::time::{Clock, Millis, SystemClock};
 use serde_json::{Value, json};
 
 use crate::account::Caller;
+use crate::agents;
 use crate::aws::{self, AwsArguments};
 use crate::deployed::{Deployed, Kind, Message, Resource, Stack};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::queue::QueueArguments;
 use crate::report::{Report, two_columns};
-use crate::time_format::{exact, relative};
-use crate::{agents, stack};
+use crate::time_format::{exact, moment};
 
 /// Queues that are read concurrently.
 const READS_AT_ONCE: usize = 8;
@@ -43,17 +43,9 @@ impl Messages {
     /// Reads the queues of the stack that the command line names.
     ///
     /// # Errors
-    /// [`Failure`]: no stack is named, or a service did not respond.
-    pub(crate) async fn read(
-        &self,
-        queue: &QueueArguments,
-        aws: &AwsArguments,
-    ) -> Result<Report, Failure> {
-        let of = if self.agents {
-            agents::stack_of
-        } else {
-            stack::name_of
-        };
+    /// [`Failure`](crate::failure::Failure): no stack is named, or a service did not respond.
+    pub(crate) async fn read(&self, queue: &QueueArguments, aws: &AwsArguments) -> Result<Report> {
+        let of = agents::naming(self.agents);
         let (name, deployed) = queue.deployed(aws, of).await?;
         let now = SystemClock.now();
         let changed = match (&self.delete, &self.retry) {
@@ -73,7 +65,7 @@ fn failure_queues(stack: &Stack) -> Vec<&Resource> {
     stack.resources.iter().filter(takes).collect()
 }
 
-async fn received(name: String, deployed: &dyn Deployed, now: Millis) -> Result<Report, Failure> {
+async fn received(name: String, deployed: &dyn Deployed, now: Millis) -> Result<Report> {
     let stack = deployed.stack().await?;
     let queues = failure_queues(&stack).into_iter();
     let reads: Vec<_> = queues.map(|queue| one(deployed, &queue.id)).collect();
@@ -83,7 +75,7 @@ async fn received(name: String, deployed: &dyn Deployed, now: Millis) -> Result<
     Ok(Report::done(received.text(), received.json()))
 }
 
-async fn one(deployed: &dyn Deployed, url: &str) -> Result<(String, Vec<Message>), Failure> {
+async fn one(deployed: &dyn Deployed, url: &str) -> Result<(String, Vec<Message>)> {
     let mut messages = deployed.messages(url).await?;
     messages.sort_by_key(|message| message.sent);
     Ok((url.to_owned(), messages))
@@ -111,9 +103,8 @@ impl Received {
     }
 
     fn rows(&self, message: &Message) -> Vec<(String, String)> {
-        let sent = message.sent.map_or("-".to_owned(), |at| {
-            format!("{}, {}", exact(at), relative(at, self.now))
-        });
+        let sent = message.sent;
+        let sent = sent.map_or("-".to_owned(), |at| moment(at, self.now));
         let row = |name: &str, value: String| (name.to_owned(), value);
         let mut rows = vec![row("sent", sent), row("id", message.id.clone())];
         rows.extend(message.attributes.clone());

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::{VerbOnQueue, group_name, groups};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::{exact, parse_duration, rough};
@@ -46,7 +46,7 @@ pub(crate) struct Pause {
 
 impl Pause {
     /// Asks about a long pause. Returns whether the operator declined.
-    async fn declines(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<bool, Failure> {
+    async fn declines(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<bool> {
         if self.yes || self.time <= UNASKED {
             return Ok(false);
         }
@@ -71,7 +71,7 @@ impl Pause {
 
 #[async_trait]
 impl VerbOnQueue for Pause {
-    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report> {
         if self.declines(queue, prompt).await? {
             let json = json!({ "paused": false, "declined": true });
             return Ok(Report::new(Exit::Declined, "not paused", json));

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{VerbOnQueue, failed_changes, pause};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::queue::Queue;
 use crate::report::Report;
 
@@ -33,7 +33,7 @@ pub(crate) struct Purge {
 
 #[async_trait]
 impl VerbOnQueue for Purge {
-    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report> {
         let name = match &self.confirm {
             Some(name) => name.clone(),
             None => prompt.answer(&self.question(queue).await?, "--confirm TABLE")?,
@@ -61,7 +61,7 @@ impl VerbOnQueue for Purge {
 }
 
 impl Purge {
-    async fn question(&self, queue: &Queue) -> Result<String, Failure> {
+    async fn question(&self, queue: &Queue) -> Result<String> {
         let now = queue.clock.now();
         let depth = async |status| depth::measure(&*queue.store, status, None, now).await;
         let pending = depth(TaskStatus::Pending).await?;

@@ -16,7 +16,7 @@ use super::task_outcomes::{Outcome, TaskOutcomes};
 use super::{VerbOnQueue, failed_changes, task_id, wake};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format;
@@ -48,7 +48,7 @@ pub(crate) struct Redrive {
 
 #[async_trait]
 impl VerbOnQueue for Redrive {
-    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report> {
         match (self.all || self.error.is_some(), self.dry_run) {
             (false, _) => Ok(self.redrive_each(queue).await.report()),
             (true, true) => {
@@ -84,7 +84,7 @@ impl Redrive {
         report
     }
 
-    async fn redrive_all(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn redrive_all(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report> {
         if !self.yes {
             let now = queue.clock.now();
             let failed = depth::measure(&*queue.store, TaskStatus::Failure, None, now).await?;

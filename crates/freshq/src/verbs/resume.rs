@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{VerbOnQueue, group_name, groups, pause, wake};
 use crate::confirm::Prompt;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::queue::Queue;
 use crate::report::Report;
 
@@ -22,7 +22,7 @@ pub(crate) struct Resume {
 
 #[async_trait]
 impl VerbOnQueue for Resume {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         if let Some(group) = &self.group {
             return groups::change(queue, group, GroupChange::Pause(None)).await;
         }

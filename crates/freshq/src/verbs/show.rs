@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{VerbOnQueue, task_id};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::queue::Queue;
 use crate::report::{Report, columns, two_columns};
 use crate::time_format::{exact, relative};
@@ -25,7 +25,7 @@ pub(crate) struct Show {
 
 #[async_trait]
 impl VerbOnQueue for Show {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         let attributes = queue.operator.show(&self.task).await?;
         Ok(match attributes {
             None => Report::new(Exit::NotAll, missing(&self.task), json!({ "task": null })),

@@ -5,18 +5,18 @@ use std::time::Duration;
 use async_trait::async_trait;
 use clap::Args;
 use lifo_queue::control::ProcessorLease;
-use lifo_queue::operate::{self, Keys};
+use lifo_queue::operate::{self, Keys, Suspect};
 use lifo_queue::time::Millis;
 
 use super::{VerbOnQueue, breaker, limit, pause};
 use crate::account::Account;
 use crate::confirm::Prompt;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::overrides::Unusual;
 use crate::queue::Queue;
 use crate::report::{Report, two_columns};
 use crate::sample::{self, Created};
-use crate::time_format::{FIRST_MILLIS, exact, rate, relative, rough, tenths};
+use crate::time_format::{FIRST_MILLIS, exact, moment, rate, relative, rough, tenths};
 
 /// Shows pending, running and failed tasks, the processor, a pause, a limit and the circuit breaker.
 ///
@@ -33,7 +33,7 @@ pub(crate) struct Status {}
 
 #[async_trait]
 impl VerbOnQueue for Status {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         let (status, account) = tokio::join!(queue.operator.status(), queue.caller.account());
         let status = status?;
         let report = StatusReport {
@@ -81,11 +81,7 @@ impl StatusReport {
         let operate::Status { pending, now, .. } = &self.status;
         match self.next_start {
             None => pending.to_string(),
-            Some(at) => format!(
-                "{pending}; none may start before {}, {}",
-                exact(at),
-                relative(at, *now)
-            ),
+            Some(at) => format!("{pending}; none may start before {}", moment(at, *now)),
         }
     }
 
@@ -101,12 +97,7 @@ impl StatusReport {
         let now = self.status.now;
         match &self.status.control.lease {
             None => "none".to_owned(),
-            Some(lease) => format!(
-                "{} {}, {}",
-                holder(lease, now),
-                exact(lease.until),
-                relative(lease.until, now),
-            ),
+            Some(lease) => format!("{} {}", holder(lease, now), moment(lease.until, now)),
         }
     }
 
@@ -144,25 +135,15 @@ impl StatusReport {
         let operate::Status { control, now, .. } = &self.status;
         match control.notified_until.filter(|until| until > now) {
             None => "none".to_owned(),
-            Some(until) => {
-                format!(
-                    "suppresses others until {}, {}",
-                    exact(until),
-                    relative(until, *now)
-                )
-            }
+            Some(until) => format!("suppresses others until {}", moment(until, *now)),
         }
     }
 
     fn breaker(&self) -> String {
         let operate::Status { control, now, .. } = &self.status;
         let open = control.breaker.map(|open| {
-            format!(
-                "open since {}, {}; failed probes: {}",
-                exact(open.since),
-                relative(open.since, *now),
-                open.probes
-            )
+            let since = moment(open.since, *now);
+            format!("open since {since}; failed probes: {}", open.probes)
         });
         let last = control.observed.last_response.as_ref();
         let last = last.filter(|_| open.is_some()).map(pause::response);
@@ -182,11 +163,10 @@ impl StatusReport {
                 "not measured; compare created and ended".to_owned()
             }
             None => "no".to_owned(),
-            Some(since) => format!(
-                "since {}, {}; only new tasks start",
-                exact(since),
-                relative(since, self.status.now)
-            ),
+            Some(since) => {
+                let since = moment(since, self.status.now);
+                format!("since {since}; only new tasks start")
+            }
         }
     }
 
@@ -195,7 +175,7 @@ impl StatusReport {
         match self.status.control.rate_full_at {
             None => "no limit was applied yet".to_owned(),
             Some(at) if at <= now => "full".to_owned(),
-            Some(at) => format!("full again at {}, {}", exact(at), relative(at, now)),
+            Some(at) => format!("full again at {}", moment(at, now)),
         }
     }
 
@@ -209,21 +189,23 @@ impl StatusReport {
     fn run_time(&self) -> String {
         match self.status.control.observed.median_run_ms {
             None => "not measured yet".to_owned(),
-            Some(ms) => format!(
-                "median {} of the last runs",
-                tenths(Duration::from_millis(ms))
-            ),
+            Some(ms) => {
+                let median = tenths(Duration::from_millis(ms));
+                format!("median {median} of the last runs")
+            }
         }
     }
 
     fn suspects(&self) -> String {
         let suspects = &self.status.suspects;
         let named = suspects.iter().take(SUSPECTS);
-        let named = named.map(|there| {
-            format!(
-                "{} ({}, attempts {})",
-                there.task, there.status, there.attempts
-            )
+        let named = named.map(|suspect| {
+            let Suspect {
+                task,
+                status,
+                attempts,
+            } = suspect;
+            format!("{task} ({status}, attempts {attempts})")
         });
         let named = named.collect::<Vec<_>>().join(", ");
         match suspects.len() {

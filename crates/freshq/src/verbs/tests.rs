@@ -14,11 +14,14 @@ use lifo_queue::store::QueueStore;
 use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis, TokioClock};
+use simulator::texts::{begins, has};
 use simulator::topics::Topics;
 
+use super::list::{Filter, StatusName};
 use super::*;
 use crate::account::Caller;
 use crate::exit::Exit;
+use crate::failure::Result;
 use crate::function::Function;
 
 const NOW: Millis = Millis(1_800_000_000_000);
@@ -32,7 +35,7 @@ struct Answering {
 }
 
 impl Prompt for Answering {
-    fn answer(&mut self, question: &str, option: &'static str) -> Result<String, Failure> {
+    fn answer(&mut self, question: &str, option: &'static str) -> Result<String> {
         self.asked.push(question.to_owned());
         let answer = self.answer.as_ref();
         let answer = answer.ok_or(Failure::NoTerminal(option))?;
@@ -81,8 +84,13 @@ impl World {
     }
 
     /// Runs a verb on this world's store.
-    async fn run(&mut self, verb: &impl VerbOnQueue) -> Result<Report, Failure> {
+    async fn run(&mut self, verb: &impl VerbOnQueue) -> Result<Report> {
         self.run_on(self.store.clone(), verb).await
+    }
+
+    /// The report of a verb that does not fail.
+    async fn report(&mut self, verb: &impl VerbOnQueue) -> Report {
+        self.run(verb).await.unwrap()
     }
 
     /// Runs a verb on another store.
@@ -90,7 +98,7 @@ impl World {
         &mut self,
         store: Arc<dyn QueueStore>,
         verb: &impl VerbOnQueue,
-    ) -> Result<Report, Failure> {
+    ) -> Result<Report> {
         let (topics, clock) = (self.topics.clone(), self.clock.clone());
         let (name, caller) = ("LifoQueue-dev".to_owned(), Caller::example());
         let mut queue = Queue::new(name, caller, store, topics, clock);
@@ -98,11 +106,42 @@ impl World {
         verb.run(&queue, &mut self.prompt).await
     }
 
+    /// Changes a task in the store.
+    fn edit(&self, id: &str, change: impl FnOnce(&mut Record)) {
+        let mut record = self.task(id).unwrap();
+        change(&mut record);
+        self.store.put(TaskId::from_stored(id), record);
+    }
+
+    /// Runs a verb that succeeds, and expects its first line.
+    async fn done(&mut self, verb: &impl VerbOnQueue, line: &str) {
+        self.expect(verb, line, Exit::Done).await;
+    }
+
     /// Runs a verb, and expects its first line and its exit code.
     async fn expect(&mut self, verb: &impl VerbOnQueue, line: &str, exit: Exit) {
         let report = self.run(verb).await.unwrap();
         let text = report.text;
         assert_eq!((text.lines().next(), report.exit), (Some(line), exit));
+    }
+}
+
+fn list(status: StatusName) -> List {
+    List {
+        status,
+        filter: Filter::default(),
+        limit: 20,
+        max_reads: 1_000,
+        after: None,
+    }
+}
+
+fn pause(time: Duration) -> Pause {
+    Pause {
+        time,
+        reason: "maintenance".to_owned(),
+        group: None,
+        yes: false,
     }
 }
 

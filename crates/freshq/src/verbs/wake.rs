@@ -8,7 +8,7 @@ use serde_json::json;
 use super::VerbOnQueue;
 use crate::confirm::Prompt;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::queue::Queue;
 use crate::report::Report;
 
@@ -18,7 +18,7 @@ pub(crate) struct Wake {}
 
 #[async_trait]
 impl VerbOnQueue for Wake {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         let wake = queue.operator.wake().await?;
         let json = json!({ "wake": name(wake) });
         Ok(Report::new(exit(wake), text(wake), json))

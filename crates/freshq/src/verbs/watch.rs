@@ -16,7 +16,7 @@ use serde_json::json;
 use self::keys::{Action, Keys, Mode};
 use super::{Pause, Resume, Show, VerbOnQueue};
 use crate::confirm::{NoTerminal, Prompt};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::queue::Queue;
 use crate::report::Report;
 use crate::sample::{self, History, Sample};
@@ -40,7 +40,7 @@ pub(crate) struct Watch {
 
 #[async_trait]
 impl VerbOnQueue for Watch {
-    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         let mut history = History::default();
         if self.once {
             history.add(sample::take(queue).await?);
@@ -69,7 +69,7 @@ impl Watch {
         queue: &Queue,
         history: &mut History,
         terminal: &mut ratatui::DefaultTerminal,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let mut keys = Keys::default();
         loop {
             // The view shows the failure of a sample, and the next sample may succeed.
@@ -117,7 +117,7 @@ async fn carry_out(queue: &Queue, action: Action) -> String {
 }
 
 /// Waits for a key until this time; `None` if the view must be drawn again.
-async fn key_until(end: Instant) -> Result<Option<KeyEvent>, Failure> {
+async fn key_until(end: Instant) -> Result<Option<KeyEvent>> {
     let waited = tokio::task::spawn_blocking(move || {
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -141,7 +141,7 @@ fn printed(
     history: &History,
     (columns, rows): (u16, u16),
     keys: &Keys,
-) -> Result<String, Failure> {
+) -> Result<String> {
     let failed = |error: std::convert::Infallible| match error {};
     let Ok(mut terminal) = Terminal::new(TestBackend::new(columns, rows)).map_err(failed);
     let Ok(_) = terminal

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use simulator::dynamodb::{EmbeddedDynamo, TABLE};
+use simulator::texts::has;
 
 use crate::aws::{Aws, DEV, PROD};
 use crate::{Run, code, failed, put_failed, stderr, stdout};
@@ -44,10 +45,7 @@ async fn a_profile_of_the_command_line_takes_precedence_over_keys_in_the_environ
     run.environment.push(("AWS_REGION", ""));
     let missing = run.freshq("status --env staging --profile prod");
     let line = failed(&missing, 3);
-    assert!(
-        line.contains("in account 222222222222, eu-west-1"),
-        "{line}"
-    );
+    has(&line, "in account 222222222222, eu-west-1");
 }
 
 #[tokio::test(flavor = "multi_thread")]

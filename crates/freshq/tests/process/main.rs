@@ -14,6 +14,7 @@ use lifo_queue::schema;
 use lifo_queue::time::{Clock, SystemClock};
 use serde_json::Value;
 use simulator::dynamodb::{EmbeddedDynamo, TABLE};
+use simulator::texts::{begins, has};
 
 use crate::aws::Aws;
 
@@ -121,11 +122,7 @@ async fn a_queue_is_found_by_its_environment_paused_and_resumed() {
     let run = Run::new(&dynamodb, &aws);
     let paused = run.freshq("pause --env dev --for 30m --reason maintenance");
     assert_eq!(code(&paused), 0, "{}", stderr(&paused));
-    assert!(
-        stdout(&paused).starts_with("paused until 20"),
-        "{}",
-        stdout(&paused)
-    );
+    begins(&stdout(&paused), "paused until 20");
     let shorter = run.freshq("pause --env dev --for 10m --reason other");
     assert_eq!(code(&shorter), 1);
     assert!(stdout(&shorter).contains("a longer pause exists"));
@@ -151,11 +148,7 @@ async fn a_queue_is_found_by_its_environment_paused_and_resumed() {
     );
     let named = format!("status --table {TABLE} --process-tasks-topic arn:aws:sns:us-east-1:0:t");
     let status = run.freshq(&named);
-    assert!(
-        stdout(&status).contains("paused                no\n"),
-        "{}",
-        stdout(&status)
-    );
+    has(&stdout(&status), "paused                no\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -163,12 +156,9 @@ async fn errors_are_one_line_with_a_remedy_and_an_exit_code() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
     let mut run = Run::new(&dynamodb, &aws);
     let line = failed(&run.freshq("status --env staging"), 3);
-    assert!(
-        line.contains(
-            "there is no stack LifoQueue-staging in account 111111111111, us-east-1 (is it deployed"
-        ),
-        "{line}"
-    );
+    let text =
+        "there is no stack LifoQueue-staging in account 111111111111, us-east-1 (is it deployed";
+    has(&line, text);
     aws.deploy("LifoQueue-dev", "no-such-table");
     let line = failed(&run.freshq("status --env dev"), 3);
     assert!(line.contains("ResourceNotFoundException"), "{line}");
@@ -196,11 +186,7 @@ async fn stack_option_works_for_list_show_export_and_purge() {
     assert_eq!(listed["tasks"][0]["taskId"], "a", "{listed}");
     assert_eq!(listed["after"], Value::Null);
     let shown = run.freshq("show a --stack MyQueue");
-    assert!(
-        stdout(&shown).contains("taskStatus   FAILURE"),
-        "{}",
-        stdout(&shown)
-    );
+    has(&stdout(&shown), "taskStatus   FAILURE");
     assert_eq!(code(&run.freshq("show b --stack MyQueue")), 1);
     let exported = run.freshq("export --stack MyQueue");
     let line: Value = serde_json::from_str(&stdout(&exported)).unwrap();
@@ -209,17 +195,11 @@ async fn stack_option_works_for_list_show_export_and_purge() {
     let declined = run.freshq("purge --confirm tasks-of-another --stack MyQueue");
     assert_eq!(code(&declined), 4);
     let purged = run.freshq(&format!("purge --confirm {TABLE} --stack MyQueue"));
-    assert!(
-        stdout(&purged).starts_with("deleted: 1\n"),
-        "{}",
-        stdout(&purged)
-    );
+    begins(&stdout(&purged), "deleted: 1\n");
     // The region of the command line takes precedence over that of the environment.
     let elsewhere = run.freshq("status --region eu-west-1 --stack Missing");
-    assert!(
-        failed(&elsewhere, 3)
-            .contains("there is no stack Missing in account 111111111111, eu-west-1")
-    );
+    let text = "there is no stack Missing in account 111111111111, eu-west-1";
+    has(&failed(&elsewhere, 3), text);
     run.credentials = false;
     let completions = run.freshq("completions bash");
     assert!(stdout(&completions).contains("_freshq()"));

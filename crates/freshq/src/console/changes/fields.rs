@@ -5,12 +5,12 @@ use std::time::Duration;
 use lifo_queue::task::GroupName;
 
 use crate::console::page::{Fields, task_of};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::time_format::parse_duration;
 use crate::verbs::limit::{parse_concurrency, parse_rate};
 use crate::verbs::{Limit, Redrive, group_name};
 
-pub(super) fn redrive(fields: &Fields, ttl: Duration) -> Result<Redrive, Failure> {
+pub(super) fn redrive(fields: &Fields, ttl: Duration) -> Result<Redrive> {
     let task = fields.contains_key("task");
     let all = fields.contains_key("all");
     let (task, error) = match (task, all) {
@@ -28,14 +28,14 @@ pub(super) fn redrive(fields: &Fields, ttl: Duration) -> Result<Redrive, Failure
     })
 }
 
-pub(super) fn text(fields: &Fields, name: &str) -> Result<String, Failure> {
+pub(super) fn text(fields: &Fields, name: &str) -> Result<String> {
     let text = fields.get(name).filter(|text| !text.trim().is_empty());
     text.cloned()
         .ok_or_else(|| Failure::input(name, "it must not be empty"))
 }
 
 /// The limit in the fields.
-pub(super) fn limit_of(fields: &Fields) -> Result<Limit, Failure> {
+pub(super) fn limit_of(fields: &Fields) -> Result<Limit> {
     let limit = Limit {
         rate: optional(fields, "rate", parse_rate)?,
         concurrency: optional(fields, "concurrency", parse_concurrency)?,
@@ -55,7 +55,7 @@ fn optional<T>(
     fields: &Fields,
     name: &str,
     parse: fn(&str) -> Result<T, String>,
-) -> Result<Option<T>, Failure> {
+) -> Result<Option<T>> {
     let text = fields.get(name).map(|text| text.trim());
     let value = text.filter(|text| !text.is_empty()).map(parse);
     value
@@ -63,11 +63,11 @@ fn optional<T>(
         .map_err(|fault| Failure::input(name, fault))
 }
 
-pub(super) fn time(fields: &Fields, name: &str) -> Result<Duration, Failure> {
+pub(super) fn time(fields: &Fields, name: &str) -> Result<Duration> {
     parse_duration(&text(fields, name)?).map_err(|fault| Failure::input(name, fault))
 }
 
 /// The group that is to be changed; `None` for the whole queue.
-pub(super) fn group(fields: &Fields) -> Result<Option<GroupName>, Failure> {
+pub(super) fn group(fields: &Fields) -> Result<Option<GroupName>> {
     optional(fields, "group", group_name)
 }

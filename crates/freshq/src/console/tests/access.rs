@@ -6,7 +6,7 @@ use super::*;
 async fn a_page_needs_the_token_of_this_console() {
     let world = World::start(true).await;
     let host = world.host();
-    world.get("").await.expect(200, &["LifoQueue-dev"]);
+    world.page("", &["LifoQueue-dev"]).await;
     let other = World::start(true).await.token;
     assert_eq!((world.token.len(), world.token == other), (32, false));
     let short = &world.token[..31];
@@ -111,8 +111,7 @@ async fn read_only_console_offers_and_makes_no_changes() {
         "task?id=p",
         "task?id=f",
     ] {
-        let answer = world.get(page).await;
-        answer.expect(200, &["read-only"]);
+        let answer = world.page(page, &["read-only"]).await;
         for change in ["Pause…", "Redrive", "Cancel…", "method=\"post\""] {
             assert!(!answer.text.contains(change), "{change} on {page}");
         }
@@ -140,15 +139,10 @@ async fn other_methods_and_unknown_pages_are_rejected() {
         let head = format!("{method} /{token}/ HTTP/1.1\r\nhost: {host}\r\norigin: http://{host}");
         world.send(&head, "").await.expect(405, &[]);
     }
-    world
-        .get("purge")
-        .await
-        .expect(404, &["there is no page purge"]);
-    world
-        .post("purge", "")
-        .await
-        .expect(404, &["there is no page purge"]);
-    world.get("a/b").await.expect(404, &[]);
+    let says = "there is no page purge";
+    world.rejects("purge", 404, says).await;
+    world.post("purge", "").await.expect(404, &[says]);
+    world.rejects("a/b", 404, "").await;
 }
 
 #[tokio::test]

@@ -13,26 +13,23 @@ async fn the_first_page_shows_state_charts_running_and_pending_tasks() {
     }
     world.put("runs", TaskStatus::Taken, 20, None);
     world.put("failed", TaskStatus::Failure, 20, Some("HTTP 500"));
-    let page = world.get("").await;
-    page.expect(
-        200,
-        &[
-            "<title>Queue – LifoQueue-dev – freshq</title>",
-            "<span>LifoQueue-dev in account 111122223333, eu-central-1</span>",
-            "<dt>PENDING</dt><dd>12</dd>",
-            "<dt>circuit breaker</dt><dd>closed</dd>",
-            "<dt>oldest PENDING</dt><dd>33s, created 2027-01-15T07:59:27.000Z</dd>",
-            "<a href=\"task?id=runs\">runs</a>",
-            "order-00",
-            "order-11",
-            "Created per second: <strong>0.2</strong>",
-            "Succeeded per second: <strong>0.0</strong>",
-            "Median run time in seconds: <strong>not measured yet</strong>",
-            "changes allowed",
-            "<a class=\"button\" href=\"pause\">Pause…</a>",
-            "<td>HTTP 500</td><td><code>{&quot;order&quot;:&quot;failed&quot;}</code></td>",
-        ],
-    );
+    let shows = [
+        "<title>Queue – LifoQueue-dev – freshq</title>",
+        "<span>LifoQueue-dev in account 111122223333, eu-central-1</span>",
+        "<dt>PENDING</dt><dd>12</dd>",
+        "<dt>circuit breaker</dt><dd>closed</dd>",
+        "<dt>oldest PENDING</dt><dd>33s, created 2027-01-15T07:59:27.000Z</dd>",
+        "<a href=\"task?id=runs\">runs</a>",
+        "order-00",
+        "order-11",
+        "Created per second: <strong>0.2</strong>",
+        "Succeeded per second: <strong>0.0</strong>",
+        "Median run time in seconds: <strong>not measured yet</strong>",
+        "changes allowed",
+        "<a class=\"button\" href=\"pause\">Pause…</a>",
+        "<td>HTTP 500</td><td><code>{&quot;order&quot;:&quot;failed&quot;}</code></td>",
+    ];
+    let page = world.page("", &shows).await;
     assert_eq!(page.text.matches("<svg").count(), 6);
     assert!(!page.text.contains("Resume…"), "the queue is not paused");
 }
@@ -43,15 +40,15 @@ async fn console_escapes_task_text() {
     let (id, error) = ("<b>&\"x", "<script>alert('x')</script>");
     world.put(id, TaskStatus::Failure, 1, Some(error));
     for page in ["failures", "tasks?status=failure", "task?id=%3Cb%3E%26%22x"] {
-        let answer = world.get(page).await;
-        answer.expect(200, &["&lt;script&gt;alert('x')", "&lt;b&gt;&amp;"]);
+        let shows = ["&lt;script&gt;alert('x')", "&lt;b&gt;&amp;"];
+        let answer = world.page(page, &shows).await;
         assert!(
             !answer.text.contains("<script>") && !answer.text.contains("<b>"),
             "{page}"
         );
     }
-    let listed = world.get("tasks?status=failure").await;
-    listed.expect(200, &["href=\"task?id=%3Cb%3E%26%22x\""]);
+    let shows = ["href=\"task?id=%3Cb%3E%26%22x\""];
+    world.page("tasks?status=failure", &shows).await;
 }
 
 #[tokio::test]
@@ -87,18 +84,16 @@ async fn the_doctor_page_shows_the_findings_of_the_command() {
     let mut site = site(store.clone(), false);
     site.queue.deployed = Some(Arc::new(broken));
     let world = World::serve(store, site).await;
-    world.get("doctor").await.expect(
-        200,
-        &[
-            "findings: <strong>1</strong>, not checked: 1.",
-            "<h2>queue the-failures (failures)</h2><p><strong>it holds 3 messages</strong></p>",
-            "<h3>Remedy</h3><pre tabindex=\"0\">freshq messages",
-            "Not checked: the messages of queue the-failures (failures): ",
-        ],
-    );
+    let shows = [
+        "findings: <strong>1</strong>, not checked: 1.",
+        "<h2>queue the-failures (failures)</h2><p><strong>it holds 3 messages</strong></p>",
+        "<h3>Remedy</h3><pre tabindex=\"0\">freshq messages",
+        "Not checked: the messages of queue the-failures (failures): ",
+    ];
+    world.page("doctor", &shows).await;
     let without = World::start(false).await;
     let says = "the stack of the queue is unknown";
-    without.get("doctor").await.expect(400, &[says]);
+    without.rejects("doctor", 400, says).await;
 }
 
 #[tokio::test]
@@ -112,20 +107,17 @@ async fn failures_are_grouped_and_redriven_after_confirmation() {
     ] {
         world.put(id, TaskStatus::Failure, age, Some(error));
     }
-    let page = world.get("failures").await;
-    page.expect(
-        200,
-        &[
-            "running tasks read: 4, different last errors: 3.",
-            "<h2>No error was recorded</h2>",
-            "Tasks: <strong>2</strong>",
-            "&quot;order&quot;: &quot;a&quot;",
-            "deleted by DynamoDB",
-            "href=\"redrive?error=HTTP%20502%3A%20job%20%3Cn%3E%20is%20lost\"",
-            "<h2>HTTP 502: job &lt;n&gt; is lost</h2>",
-            "(FAILURE 2)",
-        ],
-    );
+    let shows = [
+        "running tasks read: 4, different last errors: 3.",
+        "<h2>No error was recorded</h2>",
+        "Tasks: <strong>2</strong>",
+        "&quot;order&quot;: &quot;a&quot;",
+        "deleted by DynamoDB",
+        "href=\"redrive?error=HTTP%20502%3A%20job%20%3Cn%3E%20is%20lost\"",
+        "<h2>HTTP 502: job &lt;n&gt; is lost</h2>",
+        "(FAILURE 2)",
+    ];
+    let page = world.page("failures", &shows).await;
     let place = |text| page.text.find(text).unwrap();
     assert!(
         place("<h2>HTTP 502") < place("<h2>HTTP 400"),
@@ -133,35 +125,25 @@ async fn failures_are_grouped_and_redriven_after_confirmation() {
     );
 
     let pattern = "redrive?error=HTTP%20502%3A%20job%20%3Cn%3E%20is%20lost";
-    let question = world.get(pattern).await;
-    question.expect(
-        200,
-        &[
-            "all failed tasks with &quot;HTTP 502: job &lt;n&gt; is lost&quot;",
-            "tasks to redrive: 2",
-        ],
-    );
+    let shows = [
+        "all failed tasks with &quot;HTTP 502: job &lt;n&gt; is lost&quot;",
+        "tasks to redrive: 2",
+    ];
+    let question = world.page(pattern, &shows).await;
     question.expect(200, &[&format!("action=\"{pattern}\"")]);
     assert_eq!(world.status("a"), Some(TaskStatus::Failure), "only asked");
-    let done = world.post(pattern, "ttl=2h").await;
-    done.expect(303, &[]);
+    let done = world.done(pattern, "ttl=2h").await;
     assert_eq!(done.header("location"), Some("failures?outcome=0"));
-    let page = world.get("failures?outcome=0").await;
-    page.expect(
-        200,
-        &[
-            "redriven: 2; a processor was notified",
-            "running tasks read: 4",
-        ],
-    );
+    let shows = [
+        "redriven: 2; a processor was notified",
+        "running tasks read: 4",
+    ];
+    world.page("failures?outcome=0", &shows).await;
     let states = ["a", "b", "c"].map(|id| world.status(id).unwrap());
     let (pending, failure) = (TaskStatus::Pending, TaskStatus::Failure);
     assert_eq!(states, [pending, failure, pending]);
-    world
-        .get("redrive?all=1")
-        .await
-        .expect(200, &["tasks to redrive: 2"]);
-    world.post("redrive", "all=1&ttl=1h").await.expect(303, &[]);
+    world.page("redrive?all=1", &["tasks to redrive: 2"]).await;
+    world.done("redrive", "all=1&ttl=1h").await;
     assert_eq!(world.status("d"), Some(pending));
 }
 
@@ -169,15 +151,14 @@ async fn failures_are_grouped_and_redriven_after_confirmation() {
 async fn redrive_by_error_matches_multiline_errors() {
     let world = World::start(true).await;
     world.put("a", TaskStatus::Failure, 1, Some("no answer\nafter 1 s"));
-    let page = world.get("failures").await;
-    page.expect(200, &["redrive?error=no%20answer%0Aafter%20%3Cn%3E%20s"]);
-    let question = world.get("redrive?error=no%20answer%0Aafter%201%20s").await;
+    let shows = ["redrive?error=no%20answer%0Aafter%20%3Cn%3E%20s"];
+    world.page("failures", &shows).await;
     let action = "redrive?error=no%20answer%0Aafter%201%20s";
-    question.expect(
-        200,
-        &["tasks to redrive: 1", &format!("action=\"{action}\"")],
-    );
-    world.post(action, "ttl=1h").await.expect(303, &[]);
+    let shows = ["tasks to redrive: 1", &format!("action=\"{action}\"")];
+    world
+        .page("redrive?error=no%20answer%0Aafter%201%20s", &shows)
+        .await;
+    world.done(action, "ttl=1h").await;
     assert_eq!(world.status("a"), Some(TaskStatus::Pending));
 }
 
@@ -186,36 +167,27 @@ async fn task_page_offers_cancel_or_redrive_by_status() {
     let world = World::start(true).await;
     world.put("p", TaskStatus::Pending, 90, None);
     world.put("f", TaskStatus::Failure, 90, Some("HTTP 500"));
-    let page = world.get("task?id=p").await;
     let shows = [
         "<dt>taskStatus</dt><dd>PENDING</dd>",
         "1m 30s ago): created",
         "cancel?task=p",
     ];
-    page.expect(200, &shows);
+    let page = world.page("task?id=p", &shows).await;
     assert!(!page.text.contains("Redrive…"));
     let cancelled = world.post("cancel", "task=p").await;
     assert_eq!(cancelled.header("location"), Some("./?outcome=0"));
-    world.get("?outcome=0").await.expect(200, &["p  cancelled"]);
-    world
-        .get("task?id=p")
-        .await
-        .expect(200, &["task p does not exist"]);
-    world
-        .get("task?id=f")
-        .await
-        .expect(200, &["redrive?task=f"]);
-    world.get("redrive?task=f").await.expect(
-        200,
-        &["Retry task f of LifoQueue-dev (account 111122223333, eu-central-1)"],
-    );
+    world.page("?outcome=0", &["p  cancelled"]).await;
+    world.page("task?id=p", &["task p does not exist"]).await;
+    world.page("task?id=f", &["redrive?task=f"]).await;
+    let shows = ["Retry task f of LifoQueue-dev (account 111122223333, eu-central-1)"];
+    world.page("redrive?task=f", &shows).await;
     let redriven = world.post("redrive", "task=f&ttl=1h").await;
     assert_eq!(redriven.header("location"), Some("task?outcome=1&id=f"));
     assert_eq!(world.status("f"), Some(TaskStatus::Pending));
     let again = world.post("redrive", "task=f&ttl=1h").await;
     assert_eq!(again.header("location"), Some("task?outcome=2&id=f"));
-    let page = world.get("task?outcome=2&id=f").await;
-    page.expect(200, &["outcome problem", "f  not redriven: it is PENDING"]);
+    let shows = ["outcome problem", "f  not redriven: it is PENDING"];
+    world.page("task?outcome=2&id=f", &shows).await;
 }
 
 #[tokio::test]
@@ -224,28 +196,23 @@ async fn next_page_continues_after_the_last_task() {
     for n in 0..60 {
         world.put(&format!("t{n:02}"), TaskStatus::Pending, n, None);
     }
-    let first = world.get("tasks").await;
-    first.expect(
-        200,
-        &[
-            "t00",
-            "t49",
-            "Older tasks",
-            "<label for=\"id\">Task id</label>",
-        ],
-    );
+    let shows = [
+        "t00",
+        "t49",
+        "Older tasks",
+        "<label for=\"id\">Task id</label>",
+    ];
+    let first = world.page("tasks", &shows).await;
     assert!(!first.text.contains("t50"));
     let (_, next) = first.text.split_once("<p><a href=\"tasks").unwrap();
     let next = next.split_once('"').unwrap().0.replace("&amp;", "&");
-    let second = world.get(&format!("tasks{next}")).await;
-    second.expect(200, &["t50", "t59"]);
+    let second = world.page(&format!("tasks{next}"), &["t50", "t59"]).await;
     assert!(!second.text.contains("t49") && !second.text.contains("Older tasks"));
 }
 
 #[tokio::test]
 async fn the_agents_page_shows_queues_pending_calls_and_agents() {
     let world = World::start(false).await;
-    let page = world.get("agents").await;
     let shows = [
         "<td>Spanish, M</td><td>2</td>",
         "<td>Basque, F</td><td>3</td><td>no agent with these attributes was ever queued</td>",
@@ -253,15 +220,13 @@ async fn the_agents_page_shows_queues_pending_calls_and_agents() {
         "Ana Ruiz",
         "agents?after=ana",
     ];
-    page.expect(200, &shows);
+    world.page("agents", &shows).await;
     let store = Arc::<MemoryStore>::default();
     let mut without = site(store.clone(), false);
     without.desk = Err("there is no stack AgentQueue-dev".to_owned());
     let world = World::serve(store, without).await;
-    world
-        .get("agents")
-        .await
-        .expect(200, &["there is no stack AgentQueue-dev"]);
+    let shows = ["there is no stack AgentQueue-dev"];
+    world.page("agents", &shows).await;
 }
 
 #[tokio::test]
@@ -287,17 +252,13 @@ async fn console_shows_table_errors() {
     let broken = FaultyStore::new(store.clone(), |_| Fault::LostRequest);
     let world = World::serve(store, site(Arc::new(broken), true)).await;
     let says = "The last sample failed: DynamoDB request failed";
-    world.get("").await.expect(200, &[says]);
+    world.page("", &[says]).await;
     world
-        .get("failures")
-        .await
-        .expect(502, &["DynamoDB request failed"]);
-    world
-        .post("pause", "for=1h&reason=x")
-        .await
-        .expect(303, &[]);
+        .rejects("failures", 502, "DynamoDB request failed")
+        .await;
+    world.done("pause", "for=1h&reason=x").await;
     let says = ["class=\"outcome problem\"", "DynamoDB request failed"];
-    world.get("?outcome=0").await.expect(200, &says);
+    world.page("?outcome=0", &says).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Characters of the hash in an id: enough to tell files apart.
 const HASH_LENGTH: usize = 16;
@@ -20,7 +20,7 @@ pub(super) struct Line {
 }
 
 /// The tasks of a file, or of standard input for `-`.
-pub(super) fn read(path: &Path) -> Result<Vec<Line>, Failure> {
+pub(super) fn read(path: &Path) -> Result<Vec<Line>> {
     let is_stdin = path.as_os_str() == "-";
     let text = match is_stdin {
         true => {
@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Line>, Failure> {
 }
 
 /// Parses one task from each line that is not empty. If a line is malformed, no task is sent.
-fn parse(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
+fn parse(name: &str, text: &str) -> Result<Vec<Line>> {
     let hash = format!("{:x}", Sha256::digest(text.as_bytes()));
     let hash = &hash[..HASH_LENGTH];
     let lines = text.lines().zip(1..);

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::*;
 use crate::confirm::NoTerminal;
 use crate::deployed::{Kind, Message, Stack};
+use crate::failure::Result;
 use fake::Fake;
 
 mod drift;
@@ -176,7 +177,7 @@ async fn pending_calls_without_a_queued_agent_are_a_finding() {
     struct Desk;
     #[async_trait]
     impl Function for Desk {
-        async fn send(&self, _: &Value) -> Result<Value, Failure> {
+        async fn send(&self, _: &Value) -> Result<Value> {
             Ok(json!({
                 "queues": [{ "queue": "Q#Spanish#M", "depth": 2 }, { "queue": "Q#Basque#F", "depth": 0 }],
                 "pending": [

@@ -8,7 +8,7 @@ use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::Millis;
 
 use super::Finding;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::queue::Queue;
 use crate::time_format::{FIRST_MILLIS, relative};
 
@@ -20,10 +20,7 @@ const FIND: &str =
     "names its payload, and so its writer; let it write the current time in milliseconds";
 
 /// Checks the newest pending task, and the newest whose creation time is in seconds.
-pub(super) async fn check(
-    queue: &Queue,
-    status: &Status,
-) -> Result<(usize, Vec<Finding>), Failure> {
+pub(super) async fn check(queue: &Queue, status: &Status) -> Result<(usize, Vec<Finding>)> {
     let newest = Find::newest(TaskStatus::Pending, 1);
     let mut findings = Vec::new();
     if status.oldest_pending.is_some_and(|at| at < FIRST_MILLIS) {

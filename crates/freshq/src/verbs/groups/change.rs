@@ -8,7 +8,7 @@ use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::overrides::{self, limit_of, pause_of};
 use crate::queue::Queue;
 use crate::report::Report;
@@ -18,7 +18,7 @@ pub(in crate::verbs) async fn change(
     queue: &Queue,
     group: &GroupName,
     change: GroupChange,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let changed = queue.operator.change_group(group, &change).await?;
     // Reports the stored state, because operators and processors act on it.
     let states = queue.store.groups().await?;

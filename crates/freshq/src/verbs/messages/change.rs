@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::failure_queues;
 use crate::deployed::{Deployed, Message, Resource, Stack};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::report::Report;
 
 /// Time for which SQS drops a second message with the same deduplication id
@@ -37,7 +37,7 @@ pub(super) struct Changed {
 }
 
 /// Deletes the message with this id from the queue that holds it.
-pub(super) async fn delete(deployed: &dyn Deployed, id: &str) -> Result<Changed, Failure> {
+pub(super) async fn delete(deployed: &dyn Deployed, id: &str) -> Result<Changed> {
     let stack = deployed.stack().await?;
     let found = find(deployed, &stack, id).await?;
     if let Some((queue, message)) = &found {
@@ -52,11 +52,7 @@ pub(super) async fn delete(deployed: &dyn Deployed, id: &str) -> Result<Changed,
 
 /// Sends the message with this id again, then deletes it. If the deletion fails, the message is in
 /// both places.
-pub(super) async fn retry(
-    deployed: &dyn Deployed,
-    id: &str,
-    now: Millis,
-) -> Result<Changed, Failure> {
+pub(super) async fn retry(deployed: &dyn Deployed, id: &str, now: Millis) -> Result<Changed> {
     let stack = deployed.stack().await?;
     let mut changed = Changed {
         id: id.to_owned(),
@@ -85,7 +81,7 @@ async fn find<'a>(
     deployed: &dyn Deployed,
     stack: &'a Stack,
     id: &str,
-) -> Result<Option<(&'a Resource, Message)>, Failure> {
+) -> Result<Option<(&'a Resource, Message)>> {
     for queue in failure_queues(stack) {
         if let Some(message) = deployed.message(&queue.id, id).await? {
             return Ok(Some((queue, message)));
@@ -99,7 +95,7 @@ pub(super) fn target<'a>(
     queue: &Resource,
     message: &Message,
     now: Millis,
-) -> Result<Target<'a>, Failure> {
+) -> Result<Target<'a>> {
     let fault = |fault: String| Failure::input(format!("message {}", message.id), fault);
     if let Some(reason) = message.attributes.get(REASON) {
         let fix = "send a corrected message, then delete this one with --delete";

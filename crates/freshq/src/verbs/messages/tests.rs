@@ -23,7 +23,7 @@ impl Fake {
 
 #[async_trait]
 impl Deployed for Fake {
-    async fn stack(&self) -> Result<Stack, Failure> {
+    async fn stack(&self) -> Result<Stack> {
         let dead = json!({ "Fn::GetAtt": ["dead", "Arn"] });
         let failed = json!({ "Fn::GetAtt": ["failed", "Arn"] });
         let template = json!({ "Resources": {
@@ -39,31 +39,31 @@ impl Deployed for Fake {
         Ok(Stack::new(String::new(), &template, ids.into()))
     }
 
-    async fn now(&self, _: Kind, _: &str) -> Result<Option<Value>, Failure> {
+    async fn now(&self, _: Kind, _: &str) -> Result<Option<Value>> {
         Ok(None)
     }
 
-    async fn message(&self, queue: &str, id: &str) -> Result<Option<Message>, Failure> {
+    async fn message(&self, queue: &str, id: &str) -> Result<Option<Message>> {
         let messages = self.messages(queue).await?.into_iter();
         Ok(messages.into_iter().find(|message| message.id == id))
     }
 
-    async fn delete_message(&self, queue: &str, message: &Message) -> Result<(), Failure> {
+    async fn delete_message(&self, queue: &str, message: &Message) -> Result<()> {
         self.note(format!("delete {} from {queue}", message.id));
         Ok(())
     }
 
-    async fn send_message(&self, queue: &str, message: &Message) -> Result<(), Failure> {
+    async fn send_message(&self, queue: &str, message: &Message) -> Result<()> {
         self.note(format!("send {} to {queue}", message.body));
         Ok(())
     }
 
-    async fn invoke(&self, function: &str, event: &Value) -> Result<(), Failure> {
+    async fn invoke(&self, function: &str, event: &Value) -> Result<()> {
         self.note(format!("invoke {function} with {event}"));
         Ok(())
     }
 
-    async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure> {
+    async fn messages(&self, queue: &str) -> Result<Vec<Message>> {
         Ok(match queue.rsplit_once('/').unwrap().1 {
             "the-dead" => self.0.clone(),
             "the-failed" => vec![],

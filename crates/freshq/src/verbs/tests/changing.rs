@@ -3,7 +3,6 @@
 use lifo_queue::store::ControlStore;
 use serde_json::json;
 
-use super::super::list::Filter;
 use super::*;
 
 #[tokio::test(start_paused = true)]
@@ -28,11 +27,7 @@ async fn redrive_by_error_redrives_matches_and_dry_run_changes_nothing() {
     assert_eq!(world.status("a"), Some(TaskStatus::Failure));
     redrive.dry_run = false;
     world
-        .expect(
-            &redrive,
-            "redriven: 2; a processor was notified",
-            Exit::Done,
-        )
+        .done(&redrive, "redriven: 2; a processor was notified")
         .await;
     let states = ["a", "b", "c"].map(|id| world.status(id).unwrap());
     let (pending, failure) = (TaskStatus::Pending, TaskStatus::Failure);
@@ -70,7 +65,7 @@ async fn purge_requires_table_name_pauses_and_keeps_running_tasks() {
     assert_eq!(world.store.control().await.unwrap().paused_until, None);
     assert_eq!(world.store.records().len(), 4);
     world.prompt.answer = Some("LifoQueue-dev".to_owned());
-    world.expect(&purge(None), "deleted: 3", Exit::Done).await;
+    world.done(&purge(None), "deleted: 3").await;
     let left: Vec<_> = world
         .store
         .records()
@@ -88,9 +83,9 @@ async fn tasks_are_cancelled_by_payload_after_a_dry_run_and_a_confirmation() {
     let mut world = World::start();
     for (id, producer) in [("a", "shop"), ("b", "import"), ("c", "import")] {
         world.put(id, TaskStatus::Pending, 60);
-        let mut record = world.task(id).unwrap();
-        record.payload = Some(json!({ "producer": producer }));
-        world.store.put(TaskId::from_stored(id), record);
+        world.edit(id, |record| {
+            record.payload = Some(json!({ "producer": producer }));
+        });
     }
     let mut cancel = Cancel {
         filter: Filter {
@@ -102,7 +97,7 @@ async fn tasks_are_cancelled_by_payload_after_a_dry_run_and_a_confirmation() {
         ..Cancel::default()
     };
     let line = "tasks to cancel: 2; tasks read: 3; pages of the index: 1";
-    world.expect(&cancel, line, Exit::Done).await;
+    world.done(&cancel, line).await;
     cancel.dry_run = false;
     world.prompt.answer = Some("no".to_owned());
     world
@@ -111,7 +106,7 @@ async fn tasks_are_cancelled_by_payload_after_a_dry_run_and_a_confirmation() {
     assert!(world.prompt.asked[0].starts_with("Delete 2 pending tasks of LifoQueue-dev (account"));
     assert_eq!(world.store.records().len(), 3);
     cancel.yes = true;
-    world.expect(&cancel, "cancelled: 2", Exit::Done).await;
+    world.done(&cancel, "cancelled: 2").await;
     assert_eq!(world.status("a"), Some(TaskStatus::Pending));
     assert_eq!(world.store.records().len(), 1);
 }

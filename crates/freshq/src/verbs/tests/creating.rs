@@ -17,7 +17,7 @@ struct Creates {
 
 #[async_trait]
 impl Function for Creates {
-    async fn send(&self, event: &Value) -> Result<Value, Failure> {
+    async fn send(&self, event: &Value) -> Result<Value> {
         let mut events = self.events.lock().unwrap();
         if self.fails_at.is_some_and(|at| events.len() >= at) {
             return Err(Failure::Function {
@@ -29,35 +29,14 @@ impl Function for Creates {
         let count = event["simulate"]["count"].as_u64().unwrap_or(0);
         let tasks = event["tasks"].as_array().cloned().unwrap_or_default();
         let simulated = (0..count).map(|n| json!({ "index": n, "taskId": format!("fresh-{n}") }));
-        let (bad, good): (Vec<_>, Vec<_>) = tasks
-            .into_iter()
-            .enumerate()
-            .partition(|(_, task)| task["ttlSeconds"] == json!(-1));
-        let good = good
-            .into_iter()
-            .map(|(index, task)| json!({ "index": index, "taskId": task["taskId"] }));
-        let bad = bad
-            .into_iter()
-            .map(|(index, _)| json!({ "index": index, "error": "field ttlSeconds is -1" }));
-        Ok(json!({
-            "created": good.chain(simulated).collect::<Vec<_>>(),
-            "duplicates": [],
-            "failed": bad.collect::<Vec<_>>(),
-        }))
-    }
-}
-
-fn create() -> Create {
-    Create {
-        payload: None,
-        id: None,
-        group: None,
-        key: None,
-        sequence: None,
-        ttl: None,
-        delay: None,
-        file: None,
-        simulate: None,
+        let (mut created, mut failed) = (simulated.collect::<Vec<_>>(), vec![]);
+        for (index, task) in tasks.iter().enumerate() {
+            match task["ttlSeconds"] == json!(-1) {
+                true => failed.push(json!({ "index": index, "error": "field ttlSeconds is -1" })),
+                false => created.push(json!({ "index": index, "taskId": task["taskId"] })),
+            }
+        }
+        Ok(json!({ "created": created, "duplicates": [], "failed": failed }))
     }
 }
 
@@ -79,9 +58,9 @@ async fn one_task_is_created_from_the_arguments() {
         id: Some("order-1".to_owned()),
         ttl: Some(HOUR),
         delay: Some(Duration::from_secs(60)),
-        ..create()
+        ..Create::default()
     };
-    world.expect(&one, "created: 1 (order-1)", Exit::Done).await;
+    world.done(&one, "created: 1 (order-1)").await;
     let task = json!({ "payload": { "a": 1 }, "taskId": "order-1", "ttlSeconds": 3_600, "delaySeconds": 60 });
     assert_eq!(
         *function.events.lock().unwrap(),
@@ -90,7 +69,7 @@ async fn one_task_is_created_from_the_arguments() {
     let of_tenant = Create {
         payload: Some("1".to_owned()),
         group: Some(GroupName::new("acme").unwrap()),
-        ..create()
+        ..Create::default()
     };
     world.run(&of_tenant).await.unwrap();
     let sent = function.events.lock().unwrap().pop().unwrap();
@@ -98,14 +77,10 @@ async fn one_task_is_created_from_the_arguments() {
     assert!(sent["tasks"][0]["taskId"].is_string(), "{sent}");
     let malformed = Create {
         payload: Some("{a}".to_owned()),
-        ..create()
+        ..Create::default()
     };
     let failure = world.run(&malformed).await.unwrap_err();
-    assert!(
-        failure.line().starts_with("--payload: "),
-        "{}",
-        failure.line()
-    );
+    begins(&failure.line(), "--payload: ");
     assert_eq!(failure.exit(), Exit::Usage);
 }
 
@@ -122,7 +97,7 @@ async fn a_file_is_sent_in_batches_and_a_failed_task_is_named_by_its_line() {
     std::fs::write(&file, lines.join("\n")).unwrap();
     let from_file = Create {
         file: Some(file.clone()),
-        ..create()
+        ..Create::default()
     };
     let report = world.run(&from_file).await.unwrap();
     let text = "created: 1199; not created: 1\nline 700: field ttlSeconds is -1";
@@ -145,20 +120,13 @@ async fn simulated_tasks_are_counted_and_failures_reported() {
     let (mut world, _) = world(Some(2));
     let simulate = |count| Create {
         simulate: Some(count),
-        ..create()
+        ..Create::default()
     };
-    world
-        .expect(&simulate(700), "created: 700", Exit::Done)
-        .await;
+    world.done(&simulate(700), "created: 700").await;
     let report = world.run(&simulate(10)).await.unwrap();
     assert_eq!(report.exit, Exit::Failed);
-    assert!(
-        report
-            .text
-            .contains("stopped: the invocation of create-tasks failed"),
-        "{}",
-        report.text
-    );
+    let stopped = "stopped: the invocation of create-tasks failed";
+    has(&report.text, stopped);
     world.creates = None;
     let failure = world.run(&simulate(1)).await.unwrap_err();
     assert_eq!(failure.exit(), Exit::Usage);

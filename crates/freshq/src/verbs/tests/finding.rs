@@ -3,16 +3,12 @@
 use lifo_queue::store::Cursor;
 use serde_json::{Value, json};
 
-use super::super::list::{Filter, StatusName};
 use super::*;
 
-fn list(status: StatusName) -> List {
-    List {
-        status,
-        filter: Filter::default(),
-        limit: 20,
-        max_reads: 1_000,
-        after: None,
+fn with_error(text: &str) -> Filter {
+    Filter {
+        error: Some(text.to_owned()),
+        ..Filter::default()
     }
 }
 
@@ -20,13 +16,13 @@ impl World {
     /// A failed task that was created `age` seconds ago.
     pub(super) fn put_failed(&self, id: &str, age: u64, error: &str) {
         self.put(id, TaskStatus::Failure, age);
-        let mut record = self.task(id).unwrap();
-        record.last_error = Some(error.to_owned());
-        record.payload = Some(json!({ "order": 1 }));
-        self.store.put(TaskId::from_stored(id), record);
+        self.edit(id, |record| {
+            record.last_error = Some(error.to_owned());
+            record.payload = Some(json!({ "order": 1 }));
+        });
     }
 
-    async fn listed(&mut self, list: &List) -> (Vec<String>, Value) {
+    pub(super) async fn listed(&mut self, list: &List) -> (Vec<String>, Value) {
         let json = self.run(list).await.unwrap().json;
         let tasks = json["tasks"].as_array().unwrap().iter();
         let ids = tasks.map(|task| task["taskId"].as_str().unwrap().to_owned());
@@ -62,12 +58,9 @@ async fn empty_list_names_the_status_and_how_to_list_all() {
     let mut world = World::start();
     world.put("done", TaskStatus::Success, 10);
     let pending = world.run(&list(StatusName::Pending)).await.unwrap().text;
-    assert!(
-        pending.starts_with("no task is PENDING; --status any lists"),
-        "{pending}"
-    );
+    begins(&pending, "no task is PENDING; --status any lists");
     let any = world.run(&list(StatusName::Any)).await.unwrap().text;
-    assert!(any.contains("done"), "{any}");
+    has(&any, "done");
 }
 
 #[tokio::test(start_paused = true)]
@@ -84,20 +77,16 @@ async fn a_list_is_filtered_by_age_and_error_and_its_reads_are_bounded() {
     let minutes = |n: u64| Some(Duration::from_secs(60 * n));
     let (ids, _) = world
         .listed(&filtered(Filter {
-            error: Some("502".to_owned()),
             older_than: minutes(3),
             newer_than: minutes(6),
-            ..Filter::default()
+            ..with_error("502")
         }))
         .await;
     assert_eq!(ids, ["t4", "t6"]);
     // Three tasks are read, and one of them matches.
     let bounded = List {
         max_reads: 3,
-        ..filtered(Filter {
-            error: Some("400".to_owned()),
-            ..Filter::default()
-        })
+        ..filtered(with_error("400"))
     };
     let (ids, json) = world.listed(&bounded).await;
     assert_eq!(ids, ["t1"]);
@@ -148,10 +137,8 @@ async fn tasks_of_all_statuses_are_listed_with_status_and_payload() {
     assert_eq!(ids, ["done", "failed", "runs", "waits"]);
     assert_eq!(json["tasks"][1]["payload"], json!({ "order": 1 }));
     let text = world.run(&list(StatusName::Any)).await.unwrap().text;
-    assert!(
-        text.contains("failed  FAILURE  10s") && text.contains(r#"{"order":1}"#),
-        "{text}"
-    );
+    has(&text, "failed  FAILURE  10s");
+    has(&text, r#"{"order":1}"#);
     let few = List {
         limit: 1,
         ..list(StatusName::Any)
@@ -173,10 +160,7 @@ async fn a_filter_reads_whole_pages_and_continues_after_the_last_match() {
         world.put_failed(&format!("t{n:02}"), n, error);
     }
     let mut list = List {
-        filter: Filter {
-            error: Some("503".to_owned()),
-            ..Filter::default()
-        },
+        filter: with_error("503"),
         limit: 2,
         ..list(StatusName::Failure)
     };
@@ -216,9 +200,7 @@ async fn errors_are_grouped_by_pattern_over_all_statuses() {
         10,
         "HTTP 502: job 3 of 2192a1c3-7d5e-7f00-8a1b-3c4d5e6f7a8b",
     );
-    let mut pending = world.task("d").unwrap();
-    pending.status = TaskStatus::Pending;
-    world.store.put(TaskId::from_stored("d"), pending);
+    world.edit("d", |record| record.status = TaskStatus::Pending);
     world.put("e", TaskStatus::Pending, 5);
     let errors = Errors {
         max_reads: 100,
@@ -238,12 +220,8 @@ tasks read: 5; pages of the index: 3";
     );
     assert_eq!(json["errors"][0]["example"].as_str().unwrap().len(), 55);
     // The pattern is accepted as a filter.
-    let filter = Filter {
-        error: Some("job <n> of <uuid>".to_owned()),
-        ..Filter::default()
-    };
     let found = List {
-        filter,
+        filter: with_error("job <n> of <uuid>"),
         ..list(StatusName::Failure)
     };
     assert_eq!(world.listed(&found).await.0, ["b", "a"]);

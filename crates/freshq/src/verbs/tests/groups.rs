@@ -8,7 +8,6 @@ use lifo_queue::task::GroupName;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::super::list::{Filter, StatusName};
 use super::*;
 
 fn of(name: &str) -> Option<GroupName> {
@@ -17,21 +16,18 @@ fn of(name: &str) -> Option<GroupName> {
 
 fn limit(group: &str) -> Limit {
     Limit {
-        rate: None,
         concurrency: NonZeroU16::new(2),
         group: of(group),
         time: Some(HOUR),
         reason: Some("they asked".to_owned()),
-        off: false,
+        ..Limit::default()
     }
 }
 
-fn pause(group: &str) -> Pause {
+fn pause_of(group: &str) -> Pause {
     Pause {
-        time: HOUR / 2,
-        reason: "maintenance".to_owned(),
         group: of(group),
-        yes: false,
+        ..pause(HOUR / 2)
     }
 }
 
@@ -59,7 +55,7 @@ fn world() -> World {
 #[tokio::test(start_paused = true)]
 async fn groups_are_shown_with_their_tasks_limits_and_pauses() {
     let mut world = world();
-    world.run(&pause("globex")).await.unwrap();
+    world.run(&pause_of("globex")).await.unwrap();
     world.run(&limit("initech")).await.unwrap();
     let learned = LearnedGroups {
         groups: vec![LearnedGroup {
@@ -88,13 +84,7 @@ acme        3        1        5s      5m      not paused or limited
 (no group)  1        0        20s     20s     not paused or limited
 entries of the index read: 6, all pending and running tasks"
     );
-    let list = List {
-        status: StatusName::Pending,
-        filter: Filter::default(),
-        limit: 20,
-        max_reads: 1_000,
-        after: None,
-    };
+    let list = list(StatusName::Pending);
     let next = |text: &str, task| {
         let line = text.lines().find(|line| line.starts_with(task)).unwrap();
         line.split("  ")
@@ -106,13 +96,7 @@ entries of the index read: 6, all pending and running tasks"
     let listed = world.run(&list).await.unwrap().text;
     assert_eq!(next(&listed, "globex/1").unwrap(), "group opens in 30m");
     assert_eq!(next(&listed, "acme/1").unwrap(), "due");
-    world
-        .run(&Pause {
-            group: None,
-            ..pause("globex")
-        })
-        .await
-        .unwrap();
+    world.run(&pause(HOUR / 2)).await.unwrap();
     let listed = world.run(&list).await.unwrap().text;
     assert_eq!(next(&listed, "acme/1").unwrap(), "queue resumes in 30m");
     let few = Groups {
@@ -133,9 +117,9 @@ entries of the index read: 6, all pending and running tasks"
 async fn group_is_limited_and_paused_until_an_operator_ends_it() {
     let mut world = World::start();
     let line = "group acme is limited to 2 tasks at once until 2027-01-15T09:00:00.000Z, 1h left: they asked (by user/ana at 2027-01-15T08:00:00.000Z)";
-    world.expect(&limit("acme"), line, Exit::Done).await;
+    world.done(&limit("acme"), line).await;
     let line = "group acme is paused until 2027-01-15T08:30:00.000Z, 30m left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
-    world.expect(&pause("acme"), line, Exit::Done).await;
+    world.done(&pause_of("acme"), line).await;
     let off = Limit {
         concurrency: None,
         time: None,
@@ -144,13 +128,13 @@ async fn group_is_limited_and_paused_until_an_operator_ends_it() {
         ..limit("acme")
     };
     let line = "the limit of group acme is ended; an active processor applies the limits of the settings with its next heartbeat";
-    world.expect(&off, line, Exit::Done).await;
+    world.done(&off, line).await;
     let states = world.store.groups().await.unwrap();
     let acme = &states.overrides["acme"];
     assert!(acme.limit.is_none() && acme.pause.is_some(), "{acme:?}");
     let line = "the pause of group acme is ended";
     let resume = Resume { group: of("acme") };
-    world.expect(&resume, line, Exit::Done).await;
+    world.done(&resume, line).await;
     assert!(world.store.groups().await.unwrap().overrides.is_empty());
     let control = world.store.control().await.unwrap();
     assert!(control.limit(NOW).is_none() && !control.is_paused(NOW));
@@ -178,23 +162,16 @@ async fn tasks_of_a_group_are_listed_and_cancelled_without_reading_others() {
         ..Filter::default()
     };
     let list = List {
-        status: StatusName::Pending,
         filter: filter(),
         limit: 2,
-        max_reads: 1_000,
-        after: None,
+        ..list(StatusName::Pending)
     };
-    let json = world.run(&list).await.unwrap().json;
-    let ids = |json: &serde_json::Value| {
-        let tasks = json["tasks"].as_array().unwrap().iter();
-        let ids = tasks.map(|task| task["taskId"].as_str().unwrap().to_owned());
-        ids.collect::<Vec<_>>()
-    };
-    assert_eq!(ids(&json), ["acme/3", "acme/2"]);
+    let (ids, json) = world.listed(&list).await;
+    assert_eq!(ids, ["acme/3", "acme/2"]);
     assert_eq!(json["read"], json!({ "tasks": 2, "pages": 1 }));
     let after = json["after"].as_str().map(|place| place.parse().unwrap());
-    let json = world.run(&List { after, ..list }).await.unwrap().json;
-    assert_eq!(ids(&json), ["acme/1"]);
+    let (ids, _) = world.listed(&List { after, ..list }).await;
+    assert_eq!(ids, ["acme/1"]);
 
     let mut cancel = Cancel {
         filter: filter(),
@@ -203,9 +180,9 @@ async fn tasks_of_a_group_are_listed_and_cancelled_without_reading_others() {
         ..Cancel::default()
     };
     let line = "tasks to cancel: 3; tasks read: 3; pages of the index: 1";
-    world.expect(&cancel, line, Exit::Done).await;
+    world.done(&cancel, line).await;
     cancel.dry_run = false;
-    world.expect(&cancel, "cancelled: 3", Exit::Done).await;
+    world.done(&cancel, "cancelled: 3").await;
     assert_eq!(world.status("globex/1"), Some(TaskStatus::Pending));
     assert_eq!(world.status("acme/4"), Some(TaskStatus::Taken));
     assert_eq!(world.store.records().len(), 3);

@@ -9,17 +9,6 @@ use uuid::Uuid;
 
 use super::*;
 
-fn pause(time: Duration) -> Pause {
-    let reason = "maintenance".to_owned();
-    let yes = false;
-    Pause {
-        time,
-        reason,
-        group: None,
-        yes,
-    }
-}
-
 async fn hold(world: &World, seconds: u64) {
     let now = world.clock.now();
     let claim = Claim {
@@ -36,20 +25,14 @@ async fn pause_can_be_extended_but_not_shortened() {
     let mut world = World::start();
     let half = pause(HOUR / 2);
     let line = "paused until 2027-01-15T08:30:00.000Z, 30m left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
-    world.expect(&half, line, Exit::Done).await;
-    assert!(
-        world
-            .store
-            .control()
-            .await
-            .unwrap()
-            .is_paused(NOW.plus(HOUR / 3))
-    );
+    world.done(&half, line).await;
+    let control = world.store.control().await.unwrap();
+    assert!(control.is_paused(NOW.plus(HOUR / 3)));
     // The same pause again, as if the client repeats a pause whose response was lost. The store
     // rejects it, but the stored pause is the requested one.
-    world.expect(&half, line, Exit::Done).await;
+    world.done(&half, line).await;
     let line = "paused until 2027-01-15T09:00:00.000Z, 1h left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
-    world.expect(&pause(HOUR), line, Exit::Done).await;
+    world.done(&pause(HOUR), line).await;
     let line = "not changed: a longer pause exists, until 2027-01-15T09:00:00.000Z, 1h left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
     world.expect(&half, line, Exit::NotAll).await;
     let report = world.run(&half).await.unwrap().json;
@@ -63,13 +46,8 @@ async fn pause_can_be_extended_but_not_shortened() {
 async fn resume_ends_a_pause_and_notifies_a_processor() {
     let mut world = World::start();
     world.run(&pause(HOUR)).await.unwrap();
-    world
-        .expect(
-            &Resume::default(),
-            "resumed: a processor was notified",
-            Exit::Done,
-        )
-        .await;
+    let line = "resumed: a processor was notified";
+    world.done(&Resume::default(), line).await;
     assert_eq!(world.store.control().await.unwrap().paused_until, None);
     let published = world.topics.process_tasks();
     assert_eq!(published.len(), 1);
@@ -89,30 +67,20 @@ async fn resume_without_notification_ends_the_pause_and_reports_an_error() {
         "{failure:?}"
     );
     let line = failure.line();
-    assert!(
-        line.starts_with("the command is done, but no processor was woken"),
-        "{line}"
-    );
-    assert!(line.contains("the topic is broken"), "{line}");
+    begins(&line, "the command is done, but no processor was woken");
+    has(&line, "the topic is broken");
     assert_eq!(world.store.control().await.unwrap().paused_until, None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn wake_reports_its_outcome() {
     let mut world = World::start();
-    world
-        .expect(&Wake {}, "a processor was notified", Exit::Done)
-        .await;
-    world
-        .expect(
-            &Wake {},
-            "another event has just notified a processor, and none is active yet; if no task starts, freshq doctor names a setting that stops it; then run freshq wake after 10 s",
-            Exit::Done,
-        )
-        .await;
+    world.done(&Wake {}, "a processor was notified").await;
+    let line = "another event has just notified a processor, and none is active yet; if no task starts, freshq doctor names a setting that stops it; then run freshq wake after 10 s";
+    world.done(&Wake {}, line).await;
     hold(&world, 20).await;
     let line = "an active processor checks the queue again before it ends";
-    world.expect(&Wake {}, line, Exit::Done).await;
+    world.done(&Wake {}, line).await;
     tokio::time::sleep(Duration::from_secs(20)).await;
     world.run(&pause(HOUR)).await.unwrap();
     let line = "no processor was woken, because the queue is paused";
@@ -129,7 +97,7 @@ async fn the_breaker_is_held_open_until_its_time_or_until_it_is_closed() {
         reason: reason.to_owned(),
     };
     let line = "the circuit breaker is held open until 2027-01-15T09:00:00.000Z, 1h left: release";
-    world.expect(&open(HOUR, "release"), line, Exit::Done).await;
+    world.done(&open(HOUR, "release"), line).await;
     let status = world.run(&Status {}).await.unwrap().json;
     let held = json!({
         "since": null, "failedProbes": null,
@@ -138,11 +106,9 @@ async fn the_breaker_is_held_open_until_its_time_or_until_it_is_closed() {
     assert_eq!(status["breaker"], held);
     // A later command replaces the earlier one, even with a shorter time.
     let line = "the circuit breaker is held open until 2027-01-15T08:30:00.000Z, 30m left: other";
-    world
-        .expect(&open(HOUR / 2, "other"), line, Exit::Done)
-        .await;
+    world.done(&open(HOUR / 2, "other"), line).await;
     let line = "the circuit breaker is closed; a processor was notified";
-    world.expect(&Close {}, line, Exit::Done).await;
+    world.done(&Close {}, line).await;
     assert_eq!(world.topics.process_tasks().len(), 1);
     let status = world.run(&Status {}).await.unwrap().json;
     assert_eq!(status["breaker"], json!(null));
@@ -164,44 +130,36 @@ async fn a_long_pause_needs_a_confirmation_that_names_the_pending_tasks() {
     world.put("a", TaskStatus::Pending, 60);
     let long = pause(2 * HOUR);
     let failure = world.run(&long).await.unwrap_err();
-    assert!(
-        matches!(failure, Failure::NoTerminal("--yes")),
-        "{failure:?}"
-    );
+    has(&failure.line(), ": use --yes");
     let asked = &world.prompt.asked[0];
-    assert!(
-        asked.contains("pause of 2h") && asked.contains("1 are pending"),
-        "{asked}"
-    );
+    has(asked, "pause of 2h");
+    has(asked, "1 are pending");
     world.prompt.answer = Some("no".to_owned());
     world.expect(&long, "not paused", Exit::Declined).await;
     assert_eq!(world.store.control().await.unwrap().paused_until, None);
     let yes = Pause { yes: true, ..long };
     let line = "paused until 2027-01-15T10:00:00.000Z, 2h left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
-    world.expect(&yes, line, Exit::Done).await;
+    world.done(&yes, line).await;
     let ended = world.run(&Resume::default()).await.unwrap().text;
-    assert!(
-        ended.contains("the ended pause: until 2027-01-15T10"),
-        "{ended}"
-    );
+    has(&ended, "the ended pause: until 2027-01-15T10");
 }
 
 #[tokio::test(start_paused = true)]
 async fn status_names_tasks_that_may_have_crashed_their_process() {
     let mut world = World::start();
     world.put("fine", TaskStatus::Pending, 60);
-    let mut record = world.task("fine").unwrap();
-    record.attempts = 0;
-    world.store.put(TaskId::from_stored("fine"), record);
+    world.edit("fine", |record| {
+        record.attempts = 0;
+    });
     world.put("marked", TaskStatus::Pending, 50);
-    let mut record = world.task("marked").unwrap();
-    record.lease_expired = true;
-    world.store.put(TaskId::from_stored("marked"), record);
+    world.edit("marked", |record| {
+        record.lease_expired = true;
+    });
     world.put("runs", TaskStatus::Taken, 40);
-    let mut record = world.task("runs").unwrap();
-    record.lease_token = Some(lifo_queue::task::LeaseToken(Uuid::from_u128(9)));
-    record.lease_until = Some(NOW.plus(HOUR));
-    world.store.put(TaskId::from_stored("runs"), record);
+    world.edit("runs", |record| {
+        record.lease_token = Some(lifo_queue::task::LeaseToken(Uuid::from_u128(9)));
+        record.lease_until = Some(NOW.plus(HOUR));
+    });
     let suspects = |report: &Report| -> Vec<String> {
         let suspects = report.json["suspects"].as_array().unwrap().iter();
         suspects

@@ -11,6 +11,7 @@ use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::store::{ControlStore, OperatorStore};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
+use simulator::texts::{begins, has};
 use uuid::Uuid;
 
 use super::*;
@@ -89,7 +90,7 @@ async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
         "breaker    held open, 10m left: a new release",
         "the last sample failed: DynamoDB request failed",
     ] {
-        assert!(text.contains(line), "{line} in\n{text}");
+        has(&text, line);
     }
 }
 
@@ -116,7 +117,7 @@ async fn a_pause_by_a_processor_and_a_long_id_fit_eighty_columns() {
         "left: the downstream rejected 12 tasks in a row  ",
         "5s  long-long-long-long-long-lo…│",
     ] {
-        assert!(text.contains(line), "{line} in\n{text}");
+        has(&text, line);
     }
 }
 
@@ -152,7 +153,7 @@ async fn paused_groups_and_replaced_tasks_are_in_the_first_lines() {
         "groups     paused: acme; see freshq groups",
         "keys       571 tasks were replaced by newer ones with the keys that run",
     ] {
-        assert!(text.contains(line), "{line} in\n{text}");
+        has(&text, line);
     }
 }
 
@@ -162,31 +163,20 @@ async fn a_queue_without_pending_tasks_has_no_empty_lists() {
     let mut history = History::default();
     history.add(sample::take(&queue(&store)).await.unwrap());
     let text = on((80, 20), &history);
-    assert!(
-        text.contains("no task is pending") && !text.contains("oldest"),
-        "{text}"
-    );
+    has(&text, "no task is pending");
+    assert!(!text.contains("oldest"), "{text}");
     assert!(!text.contains("newest failed"), "{text}");
     put(&store, "f", TaskStatus::Failure, 20);
     history.add(sample::take(&queue(&store)).await.unwrap());
     let text = on((80, 20), &history);
-    assert!(
-        text.contains("20s  f: HTTP 500: no such order at far"),
-        "{text}"
-    );
+    has(&text, "20s  f: HTTP 500: no such order at far");
     let keys = Keys {
         mode: keys::Mode::Help,
         ..Keys::default()
     };
     let help = printed("LifoQueue-dev", &history, (80, 20), &keys).unwrap();
-    assert!(
-        help.contains("p      pause the queue for 15 minutes"),
-        "{help}"
-    );
-    assert!(
-        help.contains("paused     no"),
-        "the state stays visible: {help}"
-    );
+    has(&help, "p      pause the queue for 15 minutes");
+    has(&help, "paused     no");
 }
 
 #[tokio::test(start_paused = true)]
@@ -195,17 +185,11 @@ async fn keys_pause_resume_and_show_a_task() {
     put(&store, "order-1", TaskStatus::Pending, 5);
     let queue = queue(&store);
     let paused = carry_out(&queue, Action::Pause("maintenance".to_owned())).await;
-    assert!(
-        paused.contains("15m left: maintenance (by user/ana"),
-        "{paused}"
-    );
+    has(&paused, "15m left: maintenance (by user/ana");
     let resumed = carry_out(&queue, Action::Resume).await;
-    assert!(
-        resumed.starts_with("resumed: a processor was notified"),
-        "{resumed}"
-    );
+    begins(&resumed, "resumed: a processor was notified");
     let shown = carry_out(&queue, Action::Show(TaskId::from_stored("order-1"))).await;
-    assert!(shown.contains("taskStatus     PENDING"), "{shown}");
+    has(&shown, "taskStatus     PENDING");
 }
 
 #[tokio::test(start_paused = true)]
@@ -216,11 +200,7 @@ async fn watch_once_prints_and_live_view_requires_a_terminal() {
         once: true,
     };
     let report = once.run(&queue(&store), &mut NoTerminal).await.unwrap();
-    assert!(
-        report.text.contains("age at start: no task runs"),
-        "{}",
-        report.text
-    );
+    has(&report.text, "age at start: no task runs");
     assert_eq!(report.json["pending"]["count"], json!(0));
     assert_eq!(report.json["medianRunMs"], json!(null));
     assert_eq!(report.json["newestFailed"], json!([]));

@@ -171,11 +171,10 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
     let control = &status.control;
     let processor = match &control.lease {
         Some(lease) if lease.until > now => Line::from("processor  active"),
-        Some(lease) => Line::from(format!(
-            "processor  lease expired {}",
-            relative(lease.until, now)
-        ))
-        .yellow(),
+        Some(lease) => {
+            let expired = relative(lease.until, now);
+            Line::from(format!("processor  lease expired {expired}")).yellow()
+        }
         None => Line::from("processor  none"),
     };
     let paused = match control.paused_until.filter(|_| control.is_paused(now)) {
@@ -191,18 +190,13 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
     };
     let breaker = match (control.held_breaker(now), control.breaker) {
         (Some(hold), _) => {
-            let left = rough(hold.until.since(now));
-            Line::from(format!(
-                "breaker    held open, {left} left: {}",
-                hold.reason
-            ))
-            .red()
+            let (left, reason) = (rough(hold.until.since(now)), &hold.reason);
+            Line::from(format!("breaker    held open, {left} left: {reason}")).red()
         }
         (None, Some(open)) => {
-            let time = rough(now.since(open.since));
+            let (time, probes) = (rough(now.since(open.since)), open.probes);
             Line::from(format!(
-                "breaker    open for {time}; failed probes: {}",
-                open.probes
+                "breaker    open for {time}; failed probes: {probes}"
             ))
             .red()
         }
@@ -234,11 +228,9 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
         },
     ];
     if let Some(limit) = control.limit(now) {
-        let (values, left) = (
-            overrides::limit_values(limit),
-            rough(limit.until.since(now)),
-        );
-        let text = format!("limited    {values}, {left} left: {}", limit.reason);
+        let left = rough(limit.until.since(now));
+        let (values, reason) = (overrides::limit_values(limit), &limit.reason);
+        let text = format!("limited    {values}, {left} left: {reason}");
         lines.insert(1, Line::from(text).yellow());
     }
     if let Some(groups) = sample.groups.text() {

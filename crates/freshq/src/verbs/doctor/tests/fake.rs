@@ -117,33 +117,33 @@ impl Fake {
 
 #[async_trait]
 impl Deployed for Fake {
-    async fn stack(&self) -> Result<Stack, Failure> {
+    async fn stack(&self) -> Result<Stack> {
         Ok(self.stack.clone())
     }
 
-    async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure> {
+    async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>> {
         let is_it = |there: &&Resource| there.kind == kind && there.id == id;
         let resource = self.stack.resources.iter().find(is_it).unwrap();
         Ok(self.now[&resource.logical].clone())
     }
 
-    async fn message(&self, _: &str, _: &str) -> Result<Option<Message>, Failure> {
+    async fn message(&self, _: &str, _: &str) -> Result<Option<Message>> {
         panic!("doctor receives no message")
     }
 
-    async fn delete_message(&self, _: &str, _: &Message) -> Result<(), Failure> {
+    async fn delete_message(&self, _: &str, _: &Message) -> Result<()> {
         panic!("doctor changes nothing")
     }
 
-    async fn send_message(&self, _: &str, _: &Message) -> Result<(), Failure> {
+    async fn send_message(&self, _: &str, _: &Message) -> Result<()> {
         panic!("doctor changes nothing")
     }
 
-    async fn invoke(&self, _: &str, _: &Value) -> Result<(), Failure> {
+    async fn invoke(&self, _: &str, _: &Value) -> Result<()> {
         panic!("doctor changes nothing")
     }
 
-    async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure> {
+    async fn messages(&self, queue: &str) -> Result<Vec<Message>> {
         assert_eq!(queue, "the-failures", "only failure queues are read");
         self.messages.clone().ok_or(Failure::NoRegion)
     }
