@@ -1,5 +1,7 @@
 //! The stores under test, and helpers that the suites share.
 
+mod queue;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +20,8 @@ use lifo_queue::time::{EpochSeconds, Millis};
 use lifo_queue::trace::TraceHeader;
 use simulator::dynamodb::{EmbeddedDynamo, TABLE};
 use uuid::Uuid;
+
+pub use self::queue::{MARKER, Queue};
 
 /// The time at which the suites start.
 pub const NOW: Millis = Millis(1_800_000_000_000);
@@ -84,14 +88,19 @@ pub fn trace(letter: char) -> TraceHeader {
 
 /// Inserts tasks created one millisecond apart, in this order.
 #[allow(clippy::expect_used, reason = "a test without its tasks cannot go on")]
-pub async fn insert(store: &dyn QueueStore, ids: &[&str]) {
+pub async fn insert(store: &dyn QueueStore, ids: &[impl AsRef<str>]) {
     for (created, id) in (0..).zip(ids) {
         let inserted = store
-            .insert(&new_task(id, created))
+            .insert(&new_task(id.as_ref(), created))
             .await
             .expect("inserted");
         assert_eq!(inserted, Inserted::Created);
     }
+}
+
+/// The ids t0000, t0001 and so on.
+pub fn numbered(count: usize) -> Vec<String> {
+    (0..count).map(|n| format!("t{n:04}")).collect()
 }
 
 pub fn first_page(limit: u16) -> PageQuery {

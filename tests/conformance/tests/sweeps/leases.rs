@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use conformance::{NOW, insert, new_task, take};
+use conformance::{NOW, insert, new_task, numbered, take};
 use lifo_queue::notify::WakeReason;
 use lifo_queue::store::{TaskStore, Written};
-use lifo_queue::task::{Place, TaskId, TaskStatus, Ttl};
+use lifo_queue::task::{Place, TaskStatus, Ttl};
 use lifo_queue::time::Clock;
 use simulator::faulty::Fault;
 
@@ -54,7 +54,7 @@ async fn expired_lease_of_the_last_attempt_fails_the_task() {
         );
         tokio::time::sleep(Duration::from_secs(60)).await;
     }
-    let record = world.store.record(&TaskId::from_stored("killer")).unwrap();
+    let record = world.record("killer");
     assert_eq!(record.status, TaskStatus::Failure);
     assert!(record.last_error.unwrap().contains("last attempt"));
     let kept = world
@@ -82,7 +82,7 @@ async fn key_that_kills_its_process_fails_although_newer_states_arrive() {
         assert_eq!(counts, (1 - last, last, 1));
         tokio::time::sleep(Duration::from_secs(60)).await;
     }
-    assert_eq!(world.status("killer"), TaskStatus::Failure);
+    assert_eq!(world.record("killer").status, TaskStatus::Failure);
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,8 +105,7 @@ async fn task_with_expired_leases_gets_one_extra_attempt_alone() {
 #[tokio::test(start_paused = true)]
 async fn concurrent_sweeps_return_a_task_once() {
     let world = World::start();
-    let ids: Vec<String> = (0..250).map(|n| format!("t{n}")).collect();
-    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let ids = numbered(250);
     insert(&*world.store, &ids).await;
     for id in &ids {
         take(&*world.store, id).await;
@@ -114,14 +113,14 @@ async fn concurrent_sweeps_return_a_task_once() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     let (one, two) = tokio::join!(world.sweep(), world.sweep());
     assert_eq!(one.returned + two.returned, 250);
-    assert!(ids.iter().all(|id| world.status(id) == TaskStatus::Pending));
+    assert_eq!(world.count(TaskStatus::Pending), 250);
 }
 
 #[tokio::test(start_paused = true)]
 async fn failed_reclaim_does_not_end_the_sweep() {
     for fault in [Fault::Throttled, Fault::Invalid, Fault::Denied] {
         let world = World::start().with_stranded(5).await;
-        let store = world.failing(move |step, before| match (step, before) {
+        let store = world.faulty(move |step, before| match (step, before) {
             ("reclaim", 0 | 2) => fault,
             _ => Fault::None,
         });
@@ -140,10 +139,7 @@ async fn failed_reclaim_does_not_end_the_sweep() {
 #[tokio::test(start_paused = true)]
 async fn throttled_sweep_stops_returning_tasks_but_wakes_and_measures() {
     let world = World::start().with_stranded(500).await;
-    let store = world.failing(|step, _| match step {
-        "reclaim" => Fault::Throttled,
-        _ => Fault::None,
-    });
+    let store = world.failing("reclaim", Fault::Throttled);
     let report = world.sweep_on(store).await.unwrap();
     assert!(report.errors < 50 && report.errors == report.transient_errors);
     assert_eq!((report.due, report.woke), (true, true), "{report:?}");

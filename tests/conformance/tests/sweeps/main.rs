@@ -81,11 +81,11 @@ async fn sweep_wakes_only_if_a_task_is_due_and_no_processor_is_active() {
         .acquire(&claim("holder", NOW), NOW)
         .await
         .unwrap();
-    let before = world.store.control().await.unwrap();
+    let before = world.control().await;
     let report = world.sweep().await;
     assert_eq!((report.due, report.woke), (true, false));
     // An active processor gets no request.
-    assert_eq!(world.store.control().await.unwrap(), before);
+    assert_eq!(world.control().await, before);
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert!(world.sweep().await.woke);
     let until = world.clock.now().plus(Duration::from_secs(300));
@@ -136,10 +136,7 @@ async fn sweep_sends_no_wake_up_for_tasks_of_closed_groups_until_they_open() {
     tokio::time::sleep(minute).await;
     let report = world.sweep_with_groups().await;
     assert_eq!((report.due, report.woke), (true, true), "{report:?}");
-    let store = world.failing(|step, _| match step {
-        "groups" => Fault::Throttled,
-        _ => Fault::None,
-    });
+    let store = world.failing("groups", Fault::Throttled);
     assert!(world.sweep_of(store, true).await.is_err());
 }
 
@@ -151,7 +148,7 @@ async fn sweep_wakes_if_it_cannot_read_all_pending_tasks() {
     for n in 0..11_000 {
         let id = format!("later{n}");
         world.store.insert(&new_task(&id, n)).await.unwrap();
-        let mut record = world.store.record(&TaskId::from_stored(&id)).unwrap();
+        let mut record = world.record(&id);
         record.not_before = Some(later);
         world.store.put(TaskId::from_stored(&id), record);
     }
@@ -165,17 +162,11 @@ async fn sweep_wakes_if_it_cannot_read_all_pending_tasks() {
 #[tokio::test(start_paused = true)]
 async fn an_index_that_cannot_be_read_fails_the_sweep_after_its_other_steps() {
     let world = World::start().with_stranded(1).await;
-    let store = world.failing(|step, _| match step {
-        "taken_page" => Fault::Throttled,
-        _ => Fault::None,
-    });
+    let store = world.failing("taken_page", Fault::Throttled);
     let failed = world.sweep_on(store).await.unwrap_err();
     assert!(failed.report.woke && !failed.report.complete, "{failed:?}");
     assert_eq!(failed.report.pending.count, 1);
-    let store = world.failing(|step, _| match step {
-        "pending_page" => Fault::Throttled,
-        _ => Fault::None,
-    });
+    let store = world.failing("pending_page", Fault::Throttled);
     let failed = world.sweep_on(store).await.unwrap_err();
     assert_eq!((failed.report.returned, failed.report.woke), (1, true));
 }

@@ -1,19 +1,15 @@
 //! A queue that sweeps run on.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
-use conformance::{NOW, candidate, insert, new_task, take, take_by, wish};
+use conformance::{Queue, candidate, insert, new_task, take, take_by, wish};
 use lifo_queue::backoff::Backoff;
-use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{QueueStore, TakeRequest, TaskStore};
 use lifo_queue::sweep::{FailedSweep, SweepReport, SweepSettings, Sweeper};
-use lifo_queue::task::{TakenTask, TaskId, TaskStatus};
-use lifo_queue::time::{Clock, TokioClock};
-use lifo_queue::wake::Waker;
-use simulator::faulty::{Fault, FaultyStore};
-use simulator::topics::Topics;
+use lifo_queue::task::TakenTask;
+use lifo_queue::time::Clock;
 
 pub(crate) const SETTINGS: SweepSettings = SweepSettings {
     default_ttl: Duration::from_secs(3_600),
@@ -32,20 +28,19 @@ pub(crate) const SETTINGS: SweepSettings = SweepSettings {
 /// The duration of a lease of `conformance::wish`.
 pub(crate) const LEASE: Duration = Duration::from_secs(40);
 
-pub(crate) struct World {
-    pub(crate) store: Arc<MemoryStore>,
-    pub(crate) topics: Arc<Topics>,
-    pub(crate) clock: Arc<TokioClock>,
+pub(crate) struct World(Queue);
+
+impl Deref for World {
+    type Target = Queue;
+
+    fn deref(&self) -> &Queue {
+        &self.0
+    }
 }
 
 impl World {
     pub(crate) fn start() -> Self {
-        let clock = Arc::new(TokioClock::starting_at(NOW));
-        Self {
-            store: Arc::default(),
-            topics: Arc::default(),
-            clock,
-        }
+        Self(Queue::start())
     }
 
     pub(crate) async fn sweep(&self) -> SweepReport {
@@ -69,29 +64,12 @@ impl World {
         store: Arc<dyn QueueStore>,
         groups: bool,
     ) -> Result<SweepReport, FailedSweep> {
-        let marker = Duration::from_secs(10);
-        let (topics, clock) = (self.topics.clone(), self.clock.clone());
-        let waker = Waker::new(store.clone(), topics, clock.clone(), marker);
+        let (waker, clock) = (self.waker_on(store.clone()), self.clock.clone());
         let event = self.clock.now().0.to_string();
         let settings = SweepSettings { groups, ..SETTINGS };
         Sweeper::new(store, waker, clock, settings)
             .sweep(&event)
             .await
-    }
-
-    /// The world's store with faults. The script gets the name of the operation and the number of
-    /// its earlier calls.
-    pub(crate) fn failing(
-        &self,
-        script: impl Fn(&'static str, u32) -> Fault + Send + Sync + 'static,
-    ) -> Arc<FaultyStore> {
-        let calls = Mutex::new(BTreeMap::<&str, u32>::new());
-        Arc::new(FaultyStore::new(self.store.clone(), move |step| {
-            let mut calls = calls.lock().unwrap();
-            let before = calls.entry(step).or_default();
-            *before += 1;
-            script(step, *before - 1)
-        }))
     }
 
     /// Adds taken tasks whose leases expired, and one due task.
@@ -116,9 +94,5 @@ impl World {
             ..wish(candidate(id))
         };
         take_by(&*self.store, &request).await
-    }
-
-    pub(crate) fn status(&self, id: &str) -> TaskStatus {
-        self.store.record(&TaskId::from_stored(id)).unwrap().status
     }
 }

@@ -7,25 +7,37 @@ use conformance::new_task;
 use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
 use lifo_queue::store::TaskStore;
-use lifo_queue::task::TaskStatus;
+use lifo_queue::task::{Task, TaskStatus};
 use lifo_queue::time::{Clock, Millis, TokioClock};
 
 use super::world::*;
 
 /// A run: its task, its start and its end.
 type Span = (String, Millis, Millis);
+type Spans = Arc<Mutex<Vec<Span>>>;
 
-/// A world in which a run takes `run`, with a record of all runs. Its one task lost two leases.
-async fn with_suspect(run: Duration) -> (World, Arc<Mutex<Vec<Span>>>) {
-    let spans: Arc<Mutex<Vec<Span>>> = Arc::default();
-    let clock = TokioClock::starting_at(conformance::NOW);
+/// A world whose runs succeed after the time that `run` gives, with a record of all runs.
+fn recorded(run: impl Fn(&Task) -> Duration + Send + Sync + 'static) -> (World, Spans) {
+    let (clock, spans) = (TokioClock::starting_at(conformance::NOW), Spans::default());
     let record = spans.clone();
     let world = World::new(move |task| {
-        let now = clock.now();
+        let (now, run) = (clock.now(), run(task));
         let span = (task.task_id.to_string(), now, now.plus(run));
         record.lock().unwrap().push(span);
         (run, Outcome::Success)
     });
+    (world, spans)
+}
+
+/// Whether another task ran beside this run.
+fn crowded(spans: &[Span], (id, from, until): &Span) -> bool {
+    let mut others = spans.iter().filter(|(other, ..)| other != id);
+    others.any(|(_, start, end)| start < until && from < end)
+}
+
+/// A world in which a run takes `run`, with a record of all runs. Its one task lost two leases.
+async fn with_suspect(run: Duration) -> (World, Spans) {
+    let (world, spans) = recorded(move |_| run);
     let world = world.with_tasks(1).await;
     world.suspect("t0000");
     (world, spans)
@@ -34,11 +46,9 @@ async fn with_suspect(run: Duration) -> (World, Arc<Mutex<Vec<Span>>>) {
 /// The start and the end of the suspect's run, beside which no other ran.
 fn suspects_run(spans: &Mutex<Vec<Span>>) -> (Millis, Millis) {
     let spans = spans.lock().unwrap();
-    let (_, from, until) = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
-    let mut others = spans.iter().filter(|(id, ..)| id != "t0000");
-    let beside = others.find(|(_, start, end)| start < until && from < end);
-    assert_eq!(beside, None);
-    (*from, *until)
+    let run = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
+    assert!(!crowded(&spans, run), "{spans:?}");
+    (run.1, run.2)
 }
 
 /// Runs one turn after another, while a task arrives at each interval, the first at once.
@@ -67,6 +77,24 @@ fn waits(spans: &[Span], every: Duration) -> Vec<(Millis, Duration)> {
         Some((arrived, from.since(arrived)))
     };
     spans.iter().filter_map(wait).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn task_with_two_expired_leases_runs_alone() {
+    let (world, spans) = recorded(|task| Duration::from_millis(100 + 37 * u64::from(task.attempt)));
+    let world = world.with_tasks(60).await;
+    let suspects = ["t0020", "t0040", "t0041"];
+    for id in suspects {
+        world.suspect(id);
+    }
+    let summary = world.turn().await;
+    assert_eq!(summary.succeeded, 60);
+    let spans = spans.lock().unwrap();
+    for run in spans.iter() {
+        let suspect = suspects.contains(&run.0.as_str());
+        assert_eq!(suspect, !crowded(&spans, run), "{run:?}");
+    }
+    assert!(world.record("t0020").alone && !world.record("t0021").alone);
 }
 
 #[tokio::test(start_paused = true)]
@@ -152,13 +180,9 @@ async fn task_created_at_the_end_of_a_turn_waits_at_most_one_task_timeout() {
     let arrive = async {
         // The turn's last run starts just before the turn stops taking tasks.
         tokio::time::sleep(Duration::from_millis(59_700)).await;
-        world
-            .store
-            .insert(&new_task("t0009", 59_700))
-            .await
-            .unwrap();
+        world.add("t0009", 59_700).await;
         tokio::time::sleep(Duration::from_millis(600)).await;
-        world.store.insert(&new_task("late", 60_300)).await.unwrap();
+        world.add("late", 60_300).await;
         world.clock.now()
     };
     let stay = async {

@@ -12,7 +12,7 @@ use lifo_queue::runner::Outcome;
 use lifo_queue::store::ControlStore;
 use lifo_queue::task::{Task, TaskStatus};
 use lifo_queue::time::{Clock, Millis, TokioClock};
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::faulty::Fault;
 
 use super::world::*;
 
@@ -33,7 +33,7 @@ pub(super) fn outage(lasting: Duration) -> impl Fn(&Task) -> (Duration, Outcome)
 
 impl World {
     pub(super) async fn breaker(&self) -> Option<OpenBreaker> {
-        self.store.control().await.unwrap().breaker
+        self.control().await.breaker
     }
 
     /// Runs turns for as long as each publishes a tail call.
@@ -46,27 +46,16 @@ impl World {
             }
         }
     }
-
-    fn most_attempts(&self) -> u32 {
-        let records = self.store.records();
-        let attempts = records.iter().map(|(_, record)| record.attempts);
-        attempts.max().unwrap_or(0)
-    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn outage_fails_no_task_and_causes_few_calls() {
-    let world = World::with_breaker(outage(Duration::from_secs(40)))
-        .with_tasks(100)
-        .await;
+    let world = World::breaking(100, outage(40 * SECOND)).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 100));
     assert_eq!((summary.failed, summary.breaker_open), (0, false));
-    assert_eq!(
-        world.most_attempts(),
-        2,
-        "one try before the breaker opened"
-    );
+    // One try before the breaker opened.
+    assert_eq!(world.most_attempts(), 2);
     // With ten slots, twelve tasks open it. Then one probe follows after 1 s, 2 s, 4 s, 4 s and so
     // on.
     assert_eq!(world.started().len(), 100 + 12 + 11, "{summary:?}");
@@ -75,16 +64,14 @@ async fn outage_fails_no_task_and_causes_few_calls() {
     // The next probe succeeds, and all slots continue with the newest tasks.
     let after = &world.started()[12 + 12..];
     assert!(after.is_sorted_by(|one, next| one > next), "{after:?}");
-    let most = Duration::from_secs(40) + LONGEST_PROBE + Duration::from_secs(7);
+    let most = 40 * SECOND + LONGEST_PROBE + 7 * SECOND;
     assert!(world.clock.now() <= NOW.plus(most), "{summary:?}");
     assert_eq!(world.breaker().await, None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn tasks_too_few_to_open_the_breaker_lose_one_attempt_each() {
-    let world = World::with_breaker(outage(Duration::from_secs(40)))
-        .with_tasks(3)
-        .await;
+    let world = World::breaking(3, outage(40 * SECOND)).await;
     let summary = world.turn().await;
     assert_eq!((summary.succeeded, summary.probes), (3, 0), "{summary:?}");
     // One attempt was lost, and one succeeded.
@@ -93,9 +80,7 @@ async fn tasks_too_few_to_open_the_breaker_lose_one_attempt_each() {
 
 #[tokio::test(start_paused = true)]
 async fn two_tasks_without_a_result_do_not_open_the_breaker() {
-    let world = World::with_breaker(outage(Duration::from_secs(3_600)))
-        .with_tasks(2)
-        .await;
+    let world = World::breaking(2, outage(HOUR)).await;
     let summary = world.turn().await;
     assert_eq!(summary.failed, 2, "{summary:?}");
     assert_eq!(world.most_attempts(), 5);
@@ -103,7 +88,7 @@ async fn two_tasks_without_a_result_do_not_open_the_breaker() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_breaker_an_outage_costs_attempts() {
-    let mut world = World::with_breaker(outage(Duration::from_secs(40)));
+    let mut world = World::with_breaker(outage(40 * SECOND));
     world.settings.breaker = None;
     let world = world.with_tasks(100).await;
     let summary = world.turn().await;
@@ -112,15 +97,13 @@ async fn without_a_breaker_an_outage_costs_attempts() {
 
 #[tokio::test(start_paused = true)]
 async fn next_turn_continues_an_open_breaker_with_one_probe() {
-    let world = World::with_breaker(outage(Duration::from_secs(90)))
-        .with_tasks(50)
-        .await;
+    let world = World::breaking(50, outage(90 * SECOND)).await;
     let first = world.turn().await;
     assert_eq!((first.exit, first.tail_call), (Exit::TimeUp, true));
     assert!(first.breaker_open);
     assert_eq!(first.idle_turns, 1, "an open breaker is not progress");
     let open = world.breaker().await.unwrap();
-    assert!(open.since < NOW.plus(Duration::from_secs(1)), "{open:?}");
+    assert!(open.since < NOW.plus(SECOND), "{open:?}");
     assert_eq!(open.probes, first.probes);
     let before = world.started().len();
     let second = world.turn().await;
@@ -132,25 +115,21 @@ async fn next_turn_continues_an_open_breaker_with_one_probe() {
 
 #[tokio::test(start_paused = true)]
 async fn crashed_processor_leaves_the_breaker_of_its_last_renewal() {
-    let world = World::with_breaker(outage(Duration::from_secs(3_600)))
-        .with_tasks(50)
-        .await;
-    let dies = tokio::time::timeout(Duration::from_secs(12), world.turn()).await;
+    let world = World::breaking(50, outage(HOUR)).await;
+    let dies = tokio::time::timeout(12 * SECOND, world.turn()).await;
     assert!(dies.is_err());
     let open = world.breaker().await.unwrap();
-    assert!(open.since < NOW.plus(Duration::from_secs(1)), "{open:?}");
+    assert!(open.since < NOW.plus(SECOND), "{open:?}");
     assert!(open.probes > 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_long_outage_pauses_the_queue_and_three_failed_probes_pause_it_again() {
-    let world = World::with_breaker(outage(Duration::from_secs(3_600)))
-        .with_tasks(50)
-        .await;
+    let world = World::breaking(50, outage(HOUR)).await;
     let turns = world.turns().await;
     assert_eq!(turns.len(), 3, "150 s of turns of 60 s");
     assert_eq!(turns[2].exit, Exit::Paused);
-    let control = world.store.control().await.unwrap();
+    let control = world.control().await;
     let reason = control.pause_reason.unwrap();
     assert!(reason.contains("unavailable for 15"), "{reason}");
     let left = control.paused_until.unwrap().since(world.clock.now());
@@ -164,16 +143,11 @@ async fn a_long_outage_pauses_the_queue_and_three_failed_probes_pause_it_again()
 
 #[tokio::test(start_paused = true)]
 async fn operators_pause_and_resume_leave_the_breaker_open() {
-    let world = World::with_breaker(outage(Duration::from_secs(100)))
-        .with_tasks(50)
-        .await;
+    let world = World::breaking(50, outage(100 * SECOND)).await;
     let operator = world.operator();
     let pause = async {
-        tokio::time::sleep(Duration::from_secs(20)).await;
-        operator
-            .pause(Duration::from_secs(3_600), "look", "ana")
-            .await
-            .unwrap();
+        tokio::time::sleep(20 * SECOND).await;
+        operator.pause(HOUR, "look", "ana").await.unwrap();
     };
     let (paused, ()) = tokio::join!(world.turn(), pause);
     assert_eq!(paused.exit, Exit::Paused);
@@ -188,14 +162,14 @@ async fn operators_pause_and_resume_leave_the_breaker_open() {
 #[tokio::test(start_paused = true)]
 async fn pause_for_a_rejecting_downstream_leaves_the_breaker_open() {
     let clock = TokioClock::starting_at(NOW);
-    let world = World::with_breaker(move |_| {
-        let outcome = match clock.now() < NOW.plus(Duration::from_secs(5)) {
+    let world = World::breaking(50, move |_| {
+        let outcome = match clock.now() < NOW.plus(5 * SECOND) {
             true => unavailable(),
             false => rejecting(),
         };
         (Duration::from_millis(5), outcome)
-    });
-    let world = world.with_tasks(50).await;
+    })
+    .await;
     assert_eq!(world.turn().await.exit, Exit::Paused);
     assert!(world.breaker().await.is_some());
     assert_eq!(world.count(TaskStatus::Failure), 0);
@@ -203,9 +177,9 @@ async fn pause_for_a_rejecting_downstream_leaves_the_breaker_open() {
 
 #[tokio::test(start_paused = true)]
 async fn probes_keep_to_the_rate_limit() {
-    let mut world = World::with_breaker(outage(Duration::from_secs(3_600)));
+    let mut world = World::with_breaker(outage(HOUR));
     world.settings.rate = Some(RateLimit {
-        interval: Duration::from_secs(20),
+        interval: 20 * SECOND,
         burst: NonZeroU32::MIN,
     });
     let left = OpenBreaker {
@@ -224,26 +198,24 @@ async fn poison_tasks_at_the_head_do_not_keep_the_breaker_open() {
     let clock = TokioClock::starting_at(NOW);
     let served = Arc::new(Mutex::new(NOW));
     let last = served.clone();
-    let world = World::with_breaker(move |task| {
+    let world = World::breaking(100, move |task| {
         if poison(task) {
             return (Duration::from_millis(5), unavailable());
         }
         *last.lock().unwrap() = clock.now();
         (Duration::from_millis(100), Outcome::Success)
-    });
-    let world = world.with_tasks(100).await;
+    })
+    .await;
     let summary = world.turn().await;
     assert_eq!(world.count(TaskStatus::Success), 70, "{summary:?}");
     // Without poison tasks, 70 runs of 100 ms in ten slots take less than a second.
     let took = served.lock().unwrap().since(NOW);
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < 5 * SECOND, "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_must_run_alone_probes_when_nothing_else_runs() {
-    let world = World::with_breaker(outage(Duration::from_secs(20)))
-        .with_tasks(2)
-        .await;
+    let world = World::breaking(2, outage(20 * SECOND)).await;
     world.suspect("t0001");
     world.leave(Some(JUST_OPEN), None).await;
     let summary = world.turn().await;
@@ -253,14 +225,14 @@ async fn a_task_that_must_run_alone_probes_when_nothing_else_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn returns_by_an_open_breaker_are_bounded() {
-    let mut world = World::with_breaker(outage(Duration::from_secs(3_600)));
+    let mut world = World::with_breaker(outage(HOUR));
     world.settings.breaker = Some(BreakerSettings {
         max_returns: 3,
         ..BREAKER
     });
     world.settings.max_busy_returns = 1;
     world.settings.max_attempts = 2;
-    world.settings.backoff.max = Duration::from_secs(1);
+    world.settings.backoff.max = SECOND;
     let world = world.with_tasks(1).await;
     world.leave(Some(JUST_OPEN), None).await;
     let summary = world.turn().await;
@@ -272,12 +244,12 @@ async fn returns_by_an_open_breaker_are_bounded() {
 #[tokio::test(start_paused = true)]
 async fn busy_downstream_without_a_retry_after_is_probed_and_not_paused() {
     let clock = TokioClock::starting_at(NOW);
-    let busy_until = NOW.plus(Duration::from_secs(60));
-    let world = World::with_breaker(move |_| match clock.now() < busy_until {
+    let busy_until = NOW.plus(60 * SECOND);
+    let world = World::breaking(60, move |_| match clock.now() < busy_until {
         true => (Duration::from_millis(5), BUSY),
         false => (Duration::from_millis(100), Outcome::Success),
-    });
-    let world = world.with_tasks(60).await;
+    })
+    .await;
     let turns = world.turns().await;
     let exits: Vec<Exit> = turns.iter().map(|turn| turn.exit).collect();
     assert_eq!(exits, [Exit::TimeUp, Exit::Empty]);
@@ -288,8 +260,8 @@ async fn busy_downstream_without_a_retry_after_is_probed_and_not_paused() {
 
 #[tokio::test(start_paused = true)]
 async fn task_timeouts_open_the_breaker() {
-    let mut world = World::with_breaker(|_| (Duration::from_secs(9_999), Outcome::Success));
-    world.settings.task_timeout = Duration::from_secs(2);
+    let mut world = World::with_breaker(|_| (9_999 * SECOND, Outcome::Success));
+    world.settings.task_timeout = 2 * SECOND;
     let world = world.with_tasks(50).await;
     let summary = world.turn().await;
     assert!(summary.breaker_open, "{summary:?}");
@@ -298,37 +270,29 @@ async fn task_timeouts_open_the_breaker() {
 
 #[tokio::test(start_paused = true)]
 async fn probe_whose_take_fails_is_followed_by_the_next() {
-    let world = World::with_breaker(outage(Duration::from_secs(2)))
-        .with_tasks(20)
-        .await;
+    let world = World::breaking(20, outage(2 * SECOND)).await;
     world.leave(Some(JUST_OPEN), None).await;
-    let lost = std::sync::atomic::AtomicU32::new(0);
-    let store = FaultyStore::new(world.store.clone(), move |operation| {
-        let first =
-            operation == "take" && lost.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 8;
-        if first {
-            Fault::LostRequest
-        } else {
-            Fault::None
-        }
+    let store = world.faulty(|operation, before| match (operation, before) {
+        ("take", 0..8) => Fault::LostRequest,
+        _ => Fault::None,
     });
-    let summary = world.turn_on(Arc::new(store)).await.unwrap();
+    let summary = world.turn_on(store).await.unwrap();
     assert_eq!(summary.succeeded, 20, "{summary:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn turn_during_a_pause_does_not_change_the_breaker() {
-    let world = World::with_breaker(|_| at_once()).with_tasks(1).await;
+    let world = World::breaking(1, |_| at_once()).await;
     let open = OpenBreaker {
         since: Millis(NOW.0 - 1_000),
         probes: 4,
     };
     world.leave(Some(open), None).await;
-    let pause = pause(NOW.plus(Duration::from_secs(60)));
+    let pause = pause(NOW.plus(60 * SECOND));
     world.store.pause(&pause).await.unwrap();
     assert_eq!(world.turn().await.exit, Exit::Paused);
     assert_eq!(world.breaker().await, Some(open));
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(60 * SECOND).await;
     assert_eq!(world.turn().await.succeeded, 1);
     assert_eq!(world.breaker().await, None);
 }

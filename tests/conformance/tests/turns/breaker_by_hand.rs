@@ -6,7 +6,6 @@ use conformance::NOW;
 use lifo_queue::control::OpenBreaker;
 use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::ControlStore;
 use lifo_queue::task::{Task, TaskStatus};
 use lifo_queue::time::Clock;
 use lifo_queue::wake::Wake;
@@ -24,11 +23,11 @@ async fn open(world: &World, time: Duration) {
 
 #[tokio::test(start_paused = true)]
 async fn held_open_breaker_allows_only_probes_and_the_next_result_closes_it() {
-    let world = World::with_breaker(a_second).with_tasks(100).await;
+    let world = World::breaking(100, a_second).await;
     open(&world, 20 * SECOND).await;
     let until = async {
         tokio::time::sleep(20 * SECOND).await;
-        let control = world.store.control().await.unwrap();
+        let control = world.control().await;
         (world.started().len(), control.breaker)
     };
     let (summary, (started, breaker)) = tokio::join!(world.turn(), until);
@@ -43,10 +42,10 @@ async fn held_open_breaker_allows_only_probes_and_the_next_result_closes_it() {
 
 #[tokio::test(start_paused = true)]
 async fn running_turn_obeys_breaker_commands_within_a_heartbeat() {
-    let world = World::with_breaker(a_second).with_tasks(600).await;
+    let world = World::breaking(600, a_second).await;
     let operate = async {
         tokio::time::sleep(10 * SECOND).await;
-        open(&world, Duration::from_secs(3_600)).await;
+        open(&world, HOUR).await;
         // The processor learns of it within a heartbeat of 5 s. Then the running tasks end.
         tokio::time::sleep(7 * SECOND).await;
         let before = world.started().len();
@@ -66,12 +65,12 @@ async fn running_turn_obeys_breaker_commands_within_a_heartbeat() {
         world.count(TaskStatus::Pending),
         600 - summary.succeeded as usize
     );
-    assert_eq!(world.store.control().await.unwrap().breaker, None);
+    assert_eq!(world.control().await.breaker, None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn closing_an_open_breaker_by_hand_starts_every_slot_at_once() {
-    let world = World::with_breaker(down).with_tasks(100).await;
+    let world = World::breaking(100, down).await;
     let operate = async {
         tokio::time::sleep(30 * SECOND).await;
         let before = world.started().len();
@@ -91,22 +90,17 @@ async fn closing_an_open_breaker_by_hand_starts_every_slot_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn hold_protects_the_attempts_of_tasks_too_few_to_open_the_breaker() {
-    let world = World::with_breaker(down).with_tasks(2).await;
-    open(&world, Duration::from_secs(3_600)).await;
+    let world = World::breaking(2, down).await;
+    open(&world, HOUR).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.failed), (Exit::TimeUp, 0));
     assert_eq!(world.count(TaskStatus::Pending), 2);
-    let attempts = world
-        .store
-        .records()
-        .into_iter()
-        .map(|(_, task)| task.attempts);
-    assert_eq!(attempts.max(), Some(0));
+    assert_eq!(world.most_attempts(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn hold_works_with_a_breaker_that_the_settings_disable() {
-    let world = World::new(a_second).with_tasks(50).await;
+    let world = World::of(50, a_second).await;
     assert_eq!(world.settings.breaker, None);
     open(&world, 10 * SECOND).await;
     let early = tokio::time::timeout(9 * SECOND, world.turn()).await;
@@ -120,7 +114,7 @@ async fn hold_works_with_a_breaker_that_the_settings_disable() {
 
 #[tokio::test(start_paused = true)]
 async fn breaker_closed_at_the_end_of_a_turn_costs_the_next_at_most_one_probe() {
-    let world = World::with_breaker(a_second).with_tasks(20).await;
+    let world = World::breaking(20, a_second).await;
     let operator = world.operator();
     operator.close_breaker().await.unwrap();
     // The previous turn had not learned of the close, and wrote its own state at its release.

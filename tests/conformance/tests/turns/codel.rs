@@ -64,7 +64,7 @@ async fn overloaded(
 
 /// The largest age at a start between 6 and 15.5 s.
 fn oldest(starts: &[(Duration, Duration)]) -> Duration {
-    let during = Duration::from_secs(6)..Duration::from_millis(15_500);
+    let during = 6 * SECOND..Duration::from_millis(15_500);
     let ages = starts.iter().filter(|(at, _)| during.contains(at));
     ages.map(|(_, age)| *age).max().unwrap()
 }
@@ -82,7 +82,7 @@ async fn under_overload_only_new_tasks_start_and_afterwards_all_do() {
         (10_000..15_000).contains(&summary.overloaded_ms),
         "{summary:?}"
     );
-    let control = world.store.control().await.unwrap();
+    let control = world.control().await;
     assert_eq!(control.overloaded_since, None);
 }
 
@@ -114,25 +114,22 @@ async fn next_processor_continues_the_overload_and_then_empties_the_queue() {
     let (world, starts) = world();
     let world = world.with_tasks(1).await;
     world.leave(None, Some(NOW)).await;
-    tokio::time::sleep(Duration::from_secs(30)).await;
+    tokio::time::sleep(30 * SECOND).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));
     // The slots were free for the target time first.
     let (at, _) = starts.lock().unwrap()[0];
-    assert!(
-        (Duration::from_secs(31)..Duration::from_secs(32)).contains(&at),
-        "{at:?}"
-    );
-    assert_eq!(world.store.control().await.unwrap().overloaded_since, None);
+    assert!((31 * SECOND..32 * SECOND).contains(&at), "{at:?}");
+    assert_eq!(world.control().await.overloaded_since, None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn turn_at_its_time_limit_keeps_the_overload_for_the_next_turn() {
     let (mut world, _) = world();
-    world.settings.turn = Duration::from_secs(8);
+    world.settings.turn = 8 * SECOND;
     let (summary, ()) = tokio::join!(world.turn(), overload(&world));
     assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
-    let since = world.store.control().await.unwrap().overloaded_since;
+    let since = world.control().await.overloaded_since;
     let from = since.unwrap().since(NOW);
     assert!((5_000..6_000).contains(&from.as_millis()), "{from:?}");
 }
@@ -142,7 +139,7 @@ async fn redriven_task_of_any_age_starts_under_overload() {
     let (world, starts) = world();
     let world = world.with_tasks(2).await;
     world.fail("t0000");
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(60 * SECOND).await;
     let id = TaskId::from_stored("t0000");
     let redriven = world.operator().redrive(&id, 60 * SECOND).await;
     assert_eq!(redriven.unwrap(), Redriven::Done);
@@ -161,7 +158,7 @@ async fn an_open_circuit_breaker_ends_the_overload() {
         probes: 3,
     };
     world.leave(Some(open), Some(NOW)).await;
-    tokio::time::sleep(Duration::from_secs(30)).await;
+    tokio::time::sleep(30 * SECOND).await;
     let _stopped = tokio::time::timeout(Duration::from_millis(500), world.turn()).await;
     assert_eq!(world.started(), ["t0000"], "an old task probes at once");
 }
@@ -170,36 +167,36 @@ async fn an_open_circuit_breaker_ends_the_overload() {
 async fn a_pause_ends_the_overload() {
     let (world, _) = world();
     let pause = async {
-        tokio::time::sleep(Duration::from_secs(9)).await;
+        tokio::time::sleep(9 * SECOND).await;
         let paused = world.operator().pause(HOUR, "look", "ana").await;
         assert_eq!(paused.unwrap(), Written::Done);
     };
     let (summary, (), ()) = tokio::join!(world.turn(), overload(&world), pause);
     assert_eq!(summary.exit, Exit::Paused);
     assert!(summary.overloaded_ms > 1_000, "{summary:?}");
-    assert_eq!(world.store.control().await.unwrap().overloaded_since, None);
+    assert_eq!(world.control().await.overloaded_since, None);
     assert!(world.count(TaskStatus::Pending) > 100);
 }
 
 #[tokio::test(start_paused = true)]
 async fn sweep_under_overload_counts_new_tasks_and_wakes_for_old_ones() {
     let (world, _) = world();
-    world.store.insert(&new_task("old", 0)).await.unwrap();
-    world.store.insert(&new_task("new", 59_000)).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    world.add("old", 0).await;
+    world.add("new", 59_000).await;
+    tokio::time::sleep(60 * SECOND).await;
     let now = world.clock.now();
     world.leave(None, Some(NOW)).await;
     let claim = conformance::claim("active", now);
     world.store.acquire(&claim, now).await.unwrap();
-    let report = super::neighbours::sweep(&world).await;
+    let report = world.sweep().await;
     assert_eq!((report.pending.count, report.pending.exact), (1, true));
     assert_eq!(
         (report.oldest_pending_ms, report.woke),
         (Some(1_000), false)
     );
     // The processor crashes, and the new task becomes too old to start.
-    tokio::time::sleep(Duration::from_secs(30)).await;
-    let report = super::neighbours::sweep(&world).await;
+    tokio::time::sleep(30 * SECOND).await;
+    let report = world.sweep().await;
     assert_eq!((report.pending.count, report.due), (0, false));
     assert!(report.woke, "a processor must end the overload: {report:?}");
     let summary = world.turn().await;
@@ -213,8 +210,8 @@ async fn foreign_task_of_any_age_gets_an_expiry_under_overload() {
     let mut foreign = world.record("t0000");
     foreign.ttl = Ttl::Missing;
     world.store.put(TaskId::from_stored("t0000"), foreign);
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(60 * SECOND).await;
     world.leave(None, Some(Millis(NOW.0))).await;
-    let report = super::neighbours::sweep(&world).await;
+    let report = world.sweep().await;
     assert_eq!((report.adopted, report.pending.count), (1, 0));
 }

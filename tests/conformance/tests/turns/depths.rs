@@ -15,9 +15,9 @@ use super::world::*;
 async fn backoff(world: &World, count: i64) {
     for n in 0..count {
         let id = format!("later{n}");
-        world.store.insert(&new_task(&id, n)).await.unwrap();
+        world.add(&id, n).await;
         let mut record = world.record(&id);
-        record.not_before = Some(NOW.plus(Duration::from_secs(3_000)));
+        record.not_before = Some(NOW.plus(3_000 * SECOND));
         world.store.put(TaskId::from_stored(id), record);
     }
 }
@@ -27,7 +27,7 @@ async fn tasks_in_backoff_delay_an_older_one_by_at_most_the_stated_time() {
     let count = 4_500;
     let world = World::new(|_| at_once());
     backoff(&world, count).await;
-    world.store.insert(&new_task("old", -1)).await.unwrap();
+    world.add("old", -1).await;
     let began = world.clock.now();
     let turn = world.turn();
     let seen = async {
@@ -66,11 +66,7 @@ async fn depth_is_exact_up_to_the_count_limit() {
     let counted = depth().await;
     assert_eq!((counted.count, counted.exact), (depth::MAX_COUNT, true));
 
-    world
-        .store
-        .insert(&new_task("one more", most))
-        .await
-        .unwrap();
+    world.add("one more", most).await;
     let counted = depth().await;
     assert_eq!((counted.count, counted.exact), (depth::MAX_COUNT, false));
 }
@@ -78,7 +74,7 @@ async fn depth_is_exact_up_to_the_count_limit() {
 #[tokio::test(start_paused = true)]
 async fn expiry_bound_avoids_reads_of_an_expired_backlog() {
     let mut queries = Vec::new();
-    for bound in [None, Some(Duration::from_secs(600))] {
+    for bound in [None, Some(600 * SECOND)] {
         let mut world = World::new(|_| at_once());
         world.settings.expiry_bound = bound;
         for n in 0..20_000 {
@@ -86,11 +82,7 @@ async fn expiry_bound_avoids_reads_of_an_expired_backlog() {
             task.expires_at = NOW.floor_seconds();
             world.store.insert(&task).await.unwrap();
         }
-        world
-            .store
-            .insert(&new_task("fresh", -599_000))
-            .await
-            .unwrap();
+        world.add("fresh", -599_000).await;
         let summary = world.turn().await;
         assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));
         queries.push(summary.queries);
@@ -104,7 +96,7 @@ async fn expiry_bound_avoids_reads_of_an_expired_backlog() {
 #[tokio::test(start_paused = true)]
 async fn bound_that_passes_the_current_page_ends_the_pass_not_the_turn() {
     let mut world = World::new(|_| at_once());
-    world.settings.expiry_bound = Some(Duration::from_secs(600));
+    world.settings.expiry_bound = Some(600 * SECOND);
     // The bound is three seconds before the expiry. It passes these tasks within 50 ms, between two
     // reads of further pages.
     for n in 0..1_500 {
@@ -112,7 +104,7 @@ async fn bound_that_passes_the_current_page_ends_the_pass_not_the_turn() {
         let task = new_task(&id, -602_950 - n / 100);
         world.store.insert(&task).await.unwrap();
         let mut record = world.record(&id);
-        record.not_before = Some(NOW.plus(Duration::from_secs(3_000)));
+        record.not_before = Some(NOW.plus(3_000 * SECOND));
         world.store.put(task.id, record);
     }
     let summary = world.turn().await;
@@ -122,13 +114,13 @@ async fn bound_that_passes_the_current_page_ends_the_pass_not_the_turn() {
 #[tokio::test(start_paused = true)]
 async fn processor_about_to_end_finds_a_redriven_task_below_the_bound() {
     let mut world = World::new(|_| at_once());
-    world.settings.expiry_bound = Some(Duration::from_secs(600));
+    world.settings.expiry_bound = Some(600 * SECOND);
     let mut old = new_task("old", -10_000_000);
     old.expires_at = NOW.floor_seconds();
     world.store.insert(&old).await.unwrap();
     let mut record = world.record("old");
     record.status = TaskStatus::Failure;
-    record.ttl = Ttl::Seconds(NOW.floor_seconds().plus(Duration::from_secs(9_000)));
+    record.ttl = Ttl::Seconds(NOW.floor_seconds().plus(9_000 * SECOND));
     world.store.put(TaskId::from_stored("old"), record);
     let redrive = async {
         // Shortly before the wait of an empty queue ends, and before the next heartbeat.

@@ -58,7 +58,7 @@ impl World {
                 let control = self.store.control().await;
                 let paused = control.unwrap().paused_until.unwrap_or_default();
                 let now = self.clock.now();
-                tokio::time::sleep(paused.since(now).max(Duration::from_secs(30))).await;
+                tokio::time::sleep(paused.since(now).max(30 * SECOND)).await;
             } else if turn.exit == Exit::Empty {
                 break;
             }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU16, NonZeroU32};
-use std::sync::Arc;
 use std::time::Duration;
 
 use conformance::new_task;
@@ -15,7 +14,7 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::store::{GroupStore, TaskStore};
 use lifo_queue::task::{GroupName, Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Clock;
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::faulty::Fault;
 
 use super::world::*;
 
@@ -172,11 +171,9 @@ async fn busy_response_with_a_time_closes_only_its_group() {
     let (_, started) = tokio::join!(world.turn(), starts_in(&world, 19 * SECOND));
     assert_eq!(started["a"], 1, "{started:?}");
     assert!((18..=20).contains(&started["b"]), "{started:?}");
-    let control = world.store.record(&TaskId::from_stored("a/0")).unwrap();
-    assert_eq!(
-        control.attempts,
-        u32::from(control.status == TaskStatus::Success)
-    );
+    let control = world.record("a/0");
+    let succeeded = control.status == TaskStatus::Success;
+    assert_eq!(control.attempts, u32::from(succeeded));
     assert!(starts(&world)["a"] > 1, "the group opened again");
 }
 
@@ -254,10 +251,7 @@ async fn lease_is_not_released_if_what_was_learned_cannot_be_written() {
     let store = world.failing("learn_groups", Fault::LostRequest);
     let failed = world.turn_on(store).await;
     assert!(failed.is_err());
-    let control = lifo_queue::store::ControlStore::control(&*world.store)
-        .await
-        .unwrap();
-    assert!(control.lease.is_some());
+    assert!(world.control().await.lease.is_some());
     tokio::time::sleep(world.settings.processor_lease).await;
     // The bucket starts empty.
     assert_eq!(world.turn().await.taken, 0);
@@ -283,12 +277,11 @@ async fn task_that_must_run_alone_in_a_closed_group_does_not_hold_the_gap() {
 
 #[tokio::test(start_paused = true)]
 async fn queue_without_groups_reads_no_item_of_groups() {
-    let world = World::new(|_| at_once()).with_tasks(20).await;
-    let script = |step: &'static str| match step {
+    let world = World::of(20, |_| at_once()).await;
+    let store = world.faulty(|step, _| match step {
         "groups" | "learn_groups" => Fault::Denied,
         _ => Fault::None,
-    };
-    let store = Arc::new(FaultyStore::new(world.store.clone(), script));
+    });
     let summary = world.turn_on(store).await.unwrap();
     assert_eq!((summary.succeeded, summary.store_errors), (20, 0));
 }

@@ -43,7 +43,7 @@ async fn queue_without_groups_does_not_read_them_from_ids() {
 
 #[tokio::test(start_paused = true)]
 async fn quiet_task_that_is_buried_while_no_slot_is_free_starts_next() {
-    let second = Duration::from_secs(1);
+    let second = SECOND;
     let mut world = World::new(move |_| (10 * second, Outcome::Success));
     world.settings.slots = 1;
     world.settings.groups = Some(GroupSettings::default());

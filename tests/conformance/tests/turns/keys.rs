@@ -10,7 +10,7 @@ use lifo_queue::store::{Order, TaskStore};
 use lifo_queue::task::{Place, Task, TaskStatus, Version};
 use tokio::time::sleep;
 
-use super::world::{World, at_once, retry};
+use super::world::{SECOND, World, at_once, retry};
 
 async fn put(store: &MemoryStore, key: &str, sequence: u64) {
     store
@@ -25,7 +25,7 @@ fn remembering(outcome: impl Fn(&Task) -> Outcome + Send + Sync + 'static) -> (W
     let remembers = ran.clone();
     let world = World::new(move |task| {
         remembers.lock().unwrap().push(task.idempotency_key());
-        (Duration::from_secs(1), outcome(task))
+        (SECOND, outcome(task))
     });
     (world, ran)
 }
@@ -94,7 +94,7 @@ async fn the_key_that_has_waited_longest_runs_first_with_its_newest_state() {
 /// The queue has more keys than a page of the index. A pass from the oldest end skips none of them.
 #[tokio::test(start_paused = true)]
 async fn oldest_first_works_through_many_pages_in_order() {
-    let mut world = World::new(|_| at_once()).with_tasks(1_500).await;
+    let mut world = World::of(1_500, |_| at_once()).await;
     world.settings.order = Order::OldestFirst;
     world.settings.slots = 1;
     let summary = world.turn().await;

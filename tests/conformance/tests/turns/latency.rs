@@ -33,7 +33,7 @@ impl TaskRunner for Shared {
             false => (1, 50),
         };
         // The turn has ten seconds to adapt.
-        if elapsed > FASTER * phase + Duration::from_secs(10) {
+        if elapsed > FASTER * phase + 10 * SECOND {
             self.most[phase as usize].fetch_max(running, Ordering::Relaxed);
         }
         tokio::time::sleep(Duration::from_millis(each) * u32::try_from(running).unwrap()).await;

@@ -7,25 +7,27 @@ use std::time::Duration;
 use conformance::NOW;
 use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
+use lifo_queue::store::QueueStore;
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, Millis, TokioClock};
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::faulty::Fault;
 
 use super::world::*;
 
-fn throttled(world: &World, operation: &'static str, until: Millis) -> Arc<FaultyStore> {
+fn throttled(world: &World, operation: &'static str, until: Millis) -> Arc<dyn QueueStore> {
     let clock = world.clock.clone();
-    let script = move |step| match step == operation && clock.now() < until {
-        true => Fault::Throttled,
-        false => Fault::None,
-    };
-    Arc::new(FaultyStore::new(world.store.clone(), script))
+    world.faulty(
+        move |step, _| match step == operation && clock.now() < until {
+            true => Fault::Throttled,
+            false => Fault::None,
+        },
+    )
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_settlement_is_retried_while_the_lease_lasts() {
-    let world = World::new(|_| at_once()).with_tasks(1).await;
-    let store = throttled(&world, "settle", NOW.plus(Duration::from_secs(35)));
+    let world = World::of(1, |_| at_once()).await;
+    let store = throttled(&world, "settle", NOW.plus(35 * SECOND));
     let summary = world.turn_on(store).await.unwrap();
     assert_eq!((summary.succeeded, summary.store_errors), (1, 0));
     assert_eq!(world.started().len(), 1);
@@ -33,12 +35,12 @@ async fn a_settlement_is_retried_while_the_lease_lasts() {
 
 #[tokio::test(start_paused = true)]
 async fn return_is_retried_while_the_lease_lasts() {
-    let world = World::new(|task| match task.attempt {
+    let world = World::of(1, |task| match task.attempt {
         1 => (Duration::ZERO, retry()),
         _ => at_once(),
-    });
-    let world = world.with_tasks(1).await;
-    let store = throttled(&world, "return_task", NOW.plus(Duration::from_secs(35)));
+    })
+    .await;
+    let store = throttled(&world, "return_task", NOW.plus(35 * SECOND));
     let summary = world.turn_on(store).await.unwrap();
     assert_eq!(
         (summary.retried, summary.succeeded, summary.store_errors),
@@ -48,22 +50,19 @@ async fn return_is_retried_while_the_lease_lasts() {
 
 #[tokio::test(start_paused = true)]
 async fn settlement_retries_end_before_the_deadline_of_the_turn() {
-    let mut world = World::new(|_| (Duration::from_secs(15), Outcome::Success));
-    world.settings.task_timeout = Duration::from_secs(20);
+    let mut world = World::new(|_| (15 * SECOND, Outcome::Success));
+    world.settings.task_timeout = 20 * SECOND;
     let world = world.with_tasks(1).await;
     let store = world.failing("settle", Fault::Throttled);
     // The deadline is before the end of the lease.
-    let deadline = NOW.plus(Duration::from_secs(32));
+    let deadline = NOW.plus(32 * SECOND);
     let summary = world.turn_until(store, Some(deadline)).await.unwrap();
     assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
     assert_eq!(summary.store_errors, 1);
     let margin = deadline.since(world.clock.now());
     assert!(margin >= SETTINGS.deadline_margin / 4, "{margin:?} left");
     let retried = world.clock.now().since(NOW);
-    assert!(
-        retried >= Duration::from_secs(26),
-        "stopped after {retried:?}"
-    );
+    assert!(retried >= 26 * SECOND, "stopped after {retried:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -73,16 +72,11 @@ async fn task_whose_lease_is_too_short_is_returned_unstarted() {
     world.settings.deadline_margin = Duration::from_millis(500);
     world.settings.clock_skew = Duration::ZERO;
     let world = world.with_tasks(1).await;
-    let takes = Mutex::new(0);
-    let store = FaultyStore::new(world.store.clone(), move |step| {
-        let mut takes = takes.lock().unwrap();
-        *takes += u32::from(step == "take");
-        match step == "take" && *takes <= 4 {
-            true => Fault::LostAck,
-            false => Fault::None,
-        }
+    let store = world.faulty(|step, before| match (step, before) {
+        ("take", 0..4) => Fault::LostAck,
+        _ => Fault::None,
     });
-    let summary = world.turn_on(Arc::new(store)).await.unwrap();
+    let summary = world.turn_on(store).await.unwrap();
     assert_eq!(
         (summary.taken, summary.cut_off, summary.succeeded),
         (1, 1, 1),
@@ -97,7 +91,7 @@ async fn suspect_runs_alone_until_a_run_settles_it() {
     let running = Arc::<Mutex<Vec<(String, Millis)>>>::default();
     let crowded = Arc::<Mutex<BTreeSet<String>>>::default();
     let (clock, met) = (TokioClock::starting_at(NOW), crowded.clone());
-    let world = World::new(move |task| {
+    let world = World::of(200, move |task| {
         let now = clock.now();
         let mut running = running.lock().unwrap();
         running.retain(|(_, until)| *until > now);
@@ -113,8 +107,8 @@ async fn suspect_runs_alone_until_a_run_settles_it() {
             _ => Outcome::Success,
         };
         (Duration::from_millis(300), outcome)
-    });
-    let world = world.with_tasks(200).await;
+    })
+    .await;
     world.suspect("t0020");
     for _ in 0..3 {
         world.turn().await;
@@ -132,11 +126,11 @@ async fn suspect_runs_alone_until_a_run_settles_it() {
 async fn retry_after_of_zero_waits_and_does_not_use_up_the_busy_returns() {
     let last_run = Arc::new(Mutex::new(NOW));
     let (clock, run) = (TokioClock::starting_at(NOW), last_run.clone());
-    let world = World::new(move |_| {
+    let world = World::of(1, move |_| {
         *run.lock().unwrap() = clock.now();
         (Duration::ZERO, busy_for(Duration::ZERO))
-    });
-    let world = world.with_tasks(1).await;
+    })
+    .await;
     let summary = world.turn().await;
     assert_eq!(world.count(TaskStatus::Failure), 0, "{summary:?}");
     assert!(summary.busy < SETTINGS.max_busy_returns, "{summary:?}");
@@ -149,7 +143,7 @@ async fn retry_after_of_zero_waits_and_does_not_use_up_the_busy_returns() {
 async fn a_retry_after_is_honoured_beyond_the_longest_backoff() {
     for (asked, honoured) in [(600, 600), (86_400, 900)] {
         let mut world = World::new(move |_| (Duration::ZERO, busy_for(asked * SECOND)));
-        world.settings.backoff.max = Duration::from_secs(10);
+        world.settings.backoff.max = 10 * SECOND;
         let world = world.with_tasks(1).await;
         world.turn().await;
         let waits = world.record("t0000").not_before.unwrap().since(NOW);

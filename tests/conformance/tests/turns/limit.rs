@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use lifo_queue::control::{Author, OperatorLimit, OperatorRate};
 use lifo_queue::process::{Exit, RateLimit};
-use lifo_queue::store::ControlStore;
 use lifo_queue::time::Clock;
 
 use super::world::*;
@@ -38,7 +37,7 @@ async fn starts_in(world: &World, time: Duration) -> usize {
 #[tokio::test(start_paused = true)]
 async fn limit_applies_within_a_heartbeat_and_off_ends_it() {
     for (rate, concurrency, allowed) in [(2, 0, 38..=42), (0, 3, 57..=63), (2, 1, 19..=21)] {
-        let world = World::with_breaker(a_second).with_tasks(1_000).await;
+        let world = World::breaking(1_000, a_second).await;
         let heartbeat = world.settings.heartbeat;
         let operate = async {
             tokio::time::sleep(7 * SECOND).await;
@@ -90,13 +89,13 @@ async fn limit_ends_by_itself_at_its_time() {
 
 #[tokio::test(start_paused = true)]
 async fn worst_case_of_a_limit_is_stored_before_the_first_start() {
-    let world = World::new(a_second).with_tasks(100).await;
+    let world = World::of(100, a_second).await;
     limit(&world, 5, 0, HOUR).await;
     let began = world.clock.now();
     let died = tokio::time::timeout(Duration::from_millis(1), world.turn()).await;
     assert!(died.is_err());
     assert_eq!(world.started().len(), 5);
-    let full_at = world.store.control().await.unwrap().rate_full_at;
+    let full_at = world.control().await.rate_full_at;
     assert!(full_at >= Some(began.plus(world.settings.turn)));
     // The next processor starts with an empty bucket.
     tokio::time::sleep(world.settings.processor_lease).await;

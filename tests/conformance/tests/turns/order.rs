@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use conformance::{NOW, new_task};
+use conformance::NOW;
 use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::{ControlStore, TaskStore};
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::{Clock, TokioClock};
 
@@ -21,18 +20,18 @@ async fn a_turn_drains_the_queue_newest_first_and_releases_the_lease() {
     assert_eq!((summary.taken, summary.succeeded), (40, 40));
     let newest_first: Vec<_> = (0..40).rev().map(|n| format!("t{n:04}")).collect();
     assert_eq!(world.started(), newest_first);
-    assert_eq!(world.store.control().await.unwrap().lease, None);
+    assert_eq!(world.control().await.lease, None);
     assert!(world.topics.trigger().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_newer_task_overtakes_the_backlog_at_the_next_free_slot() {
-    let mut world = World::new(|_| (Duration::from_secs(1), Outcome::Success));
+    let mut world = World::new(|_| (SECOND, Outcome::Success));
     world.settings.slots = 1;
     let world = world.with_tasks(10).await;
     let late = async {
         tokio::time::sleep(Duration::from_millis(2_500)).await;
-        world.store.insert(&new_task("late", 2_500)).await.unwrap();
+        world.add("late", 2_500).await;
     };
     let (summary, ()) = tokio::join!(world.turn(), late);
     assert_eq!(summary.succeeded, 11);
@@ -42,13 +41,13 @@ async fn a_newer_task_overtakes_the_backlog_at_the_next_free_slot() {
 #[tokio::test(start_paused = true)]
 async fn turn_waits_only_for_tasks_that_are_due_within_it() {
     let clock = TokioClock::starting_at(NOW);
-    let world = World::new(move |_| match clock.now() {
+    let world = World::of(2, move |_| match clock.now() {
         now if now < NOW.plus(Duration::from_millis(1)) => (Duration::ZERO, retry()),
         _ => at_once(),
-    });
-    let world = world.with_tasks(2).await;
+    })
+    .await;
     let mut later = world.record("t0000");
-    later.not_before = Some(NOW.plus(Duration::from_secs(600)));
+    later.not_before = Some(NOW.plus(600 * SECOND));
     world.store.put(TaskId::from_stored("later"), later);
     let summary = world.turn().await;
     assert_eq!(

@@ -11,18 +11,18 @@ use lifo_queue::runner::Outcome;
 use lifo_queue::task::{Task, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use lifo_queue::wake::Wake;
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::faulty::Fault;
 
 use super::world::*;
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_and_a_time_out_cost_one_task_one_attempt() {
-    let world = World::new(|task| match task.task_id.as_str() {
+    let world = World::of(4, |task| match task.task_id.as_str() {
         "t0002" => panic!("boom"),
-        "t0001" => (Duration::from_secs(99), Outcome::Success),
+        "t0001" => (99 * SECOND, Outcome::Success),
         _ => at_once(),
-    });
-    let world = world.with_tasks(4).await;
+    })
+    .await;
     let turn = world.turn().await;
     assert_eq!((turn.succeeded, world.count(TaskStatus::Success)), (2, 2));
     for (id, error) in [("t0002", "boom"), ("t0001", "task timeout")] {
@@ -38,7 +38,7 @@ async fn a_poison_task_ends_as_failure_after_its_attempts() {
         "t0000" => (Duration::ZERO, retry()),
         _ => at_once(),
     });
-    world.settings.backoff.max = Duration::from_secs(2);
+    world.settings.backoff.max = 2 * SECOND;
     let world = world.with_tasks(5).await;
     let summary = world.turn().await;
     assert_eq!(
@@ -53,18 +53,12 @@ async fn a_poison_task_ends_as_failure_after_its_attempts() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failure_is_final() {
-    let failure = Outcome::Failure {
-        reason: "HTTP 400".into(),
-    };
-    let world = World::new(move |_| (Duration::ZERO, failure.clone()))
-        .with_tasks(1)
-        .await;
+    let reason = "HTTP 400".to_owned();
+    let failure = Outcome::Failure { reason };
+    let world = World::of(1, move |_| (Duration::ZERO, failure.clone())).await;
     let summary = world.turn().await;
     assert_eq!((summary.failed, summary.retried), (1, 0));
-    assert_eq!(
-        world.record("t0000").last_error.as_deref(),
-        Some("HTTP 400")
-    );
+    assert_eq!(world.record("t0000").last_error.unwrap(), "HTTP 400");
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,53 +72,40 @@ async fn a_busy_downstream_slows_the_processor_and_costs_no_attempts() {
         if running.len() >= 3 {
             return (Duration::ZERO, BUSY);
         }
-        running.insert(
-            task.task_id.to_string(),
-            now.plus(Duration::from_millis(900)),
-        );
-        (Duration::from_millis(900), Outcome::Success)
+        let run = Duration::from_millis(900);
+        running.insert(task.task_id.to_string(), now.plus(run));
+        (run, Outcome::Success)
     };
-    let world = World::new(capacity).with_tasks(60).await;
+    let world = World::of(60, capacity).await;
     let summary = world.turn().await;
     assert_eq!(world.count(TaskStatus::Failure), 0, "{summary:?}");
     assert!(summary.succeeded >= 40, "{summary:?}");
     // The published sample takes each task 2.8 times.
     assert!(summary.taken <= 2 * summary.succeeded, "{summary:?}");
-    assert!(
-        world
-            .store
-            .records()
-            .iter()
-            .all(|(_, record)| record.attempts <= 1)
-    );
+    assert!(world.most_attempts() <= 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn downstream_that_rejects_several_tasks_pauses_the_queue() {
-    let world = World::new(|_| (SECOND, rejecting()));
-    let world = world.with_tasks(50).await;
+    let world = World::of(50, |_| (SECOND, rejecting())).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
     assert!(summary.taken <= 10, "{summary:?}");
     assert_eq!(world.count(TaskStatus::Pending), 50);
     assert_eq!(world.turn().await.exit, Exit::Paused);
-    let wake = world
-        .waker()
-        .request("event", WakeReason::Insert)
-        .await
-        .unwrap();
-    assert_eq!(wake, Wake::Paused);
+    let wake = world.waker().request("event", WakeReason::Insert).await;
+    assert_eq!(wake.unwrap(), Wake::Paused);
     tokio::time::sleep(SETTINGS.pause).await;
     assert!(world.turn().await.taken > 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_rejected_task_does_not_pause_the_queue() {
-    let world = World::new(|task| match task.task_id.as_str() {
+    let world = World::of(20, |task| match task.task_id.as_str() {
         "t0003" => (Duration::ZERO, rejecting()),
         _ => at_once(),
-    });
-    let world = world.with_tasks(20).await;
+    })
+    .await;
     let summary = world.turn().await;
     assert_eq!(summary.succeeded, 19);
     assert_ne!(summary.exit, Exit::Paused);
@@ -133,10 +114,10 @@ async fn one_rejected_task_does_not_pause_the_queue() {
 #[tokio::test(start_paused = true)]
 async fn tasks_running_at_the_deadline_are_returned() {
     // The deadline is earlier than the settings guarantee, as on a local runtime.
-    let mut world = World::new(|_| (Duration::from_secs(500), Outcome::Success));
-    world.settings.task_timeout = Duration::from_secs(1_000);
+    let mut world = World::new(|_| (500 * SECOND, Outcome::Success));
+    world.settings.task_timeout = 1_000 * SECOND;
     world.settings.deadline_margin = Duration::ZERO;
-    world.settings.turn = Duration::from_secs(5);
+    world.settings.turn = 5 * SECOND;
     let world = world.with_tasks(3).await;
     let store = world.store.clone();
     let summary = world.turn_until(store, None).await.unwrap();
@@ -145,36 +126,27 @@ async fn tasks_running_at_the_deadline_are_returned() {
         "without a deadline every run is awaited: {summary:?}"
     );
 
-    let mut world = World::new(|_| (Duration::from_secs(500), Outcome::Success));
-    world.settings.task_timeout = Duration::from_secs(80);
+    let mut world = World::new(|_| (500 * SECOND, Outcome::Success));
+    world.settings.task_timeout = 80 * SECOND;
     let world = world.with_tasks(3).await;
-    let (store, deadline) = (world.store.clone(), NOW.plus(Duration::from_secs(91)));
+    let (store, deadline) = (world.store.clone(), NOW.plus(91 * SECOND));
     let summary = world.turn_until(store, Some(deadline)).await.unwrap();
     assert_eq!((summary.taken, summary.retried), (3, 3), "{summary:?}");
     assert_eq!(world.count(TaskStatus::Pending), 3);
-    assert!(world.clock.now() <= NOW.plus(Duration::from_secs(81)));
+    assert!(world.clock.now() <= NOW.plus(81 * SECOND));
 }
 
 #[tokio::test(start_paused = true)]
 async fn lost_acknowledgements_cause_no_second_run() {
-    let world = World::new(|_| at_once()).with_tasks(30).await;
-    let calls = Mutex::new((0_u32, 0_u32));
-    let flaky = FaultyStore::new(world.store.clone(), move |operation| {
-        let (takes, settles) = &mut *calls.lock().unwrap();
-        // A take is tried five times, a settlement until the lease ends. With four lost
-        // acknowledgements in all, no take fails for good.
-        let (calls, most) = match operation {
-            "take" => (takes, 12),
-            "settle" => (settles, u32::MAX),
-            _ => return Fault::None,
-        };
-        *calls += 1;
-        match calls.is_multiple_of(3) && *calls <= most {
-            true => Fault::LostAck,
-            false => Fault::None,
-        }
+    let world = World::of(30, |_| at_once()).await;
+    // A take is tried five times, a settlement until the lease ends. With four lost acknowledgements
+    // in all, no take fails for good.
+    let flaky = world.faulty(|operation, before| match (operation, before % 3) {
+        ("take", 2) if before < 12 => Fault::LostAck,
+        ("settle", 2) => Fault::LostAck,
+        _ => Fault::None,
     });
-    let summary = world.turn_on(Arc::new(flaky)).await.unwrap();
+    let summary = world.turn_on(flaky).await.unwrap();
     assert_eq!(
         (summary.succeeded, summary.lost_races, summary.store_errors),
         (30, 0, 0)
@@ -184,7 +156,7 @@ async fn lost_acknowledgements_cause_no_second_run() {
 
 #[tokio::test(start_paused = true)]
 async fn failed_settlement_is_counted_as_a_store_error() {
-    let world = World::new(|_| at_once()).with_tasks(1).await;
+    let world = World::of(1, |_| at_once()).await;
     let deaf = world.failing("settle", Fault::LostRequest);
     let summary = world.turn_on(deaf).await.unwrap();
     assert_eq!(

@@ -13,22 +13,20 @@ use lifo_queue::store::{ControlStore, Written};
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, TokioClock};
 use lifo_queue::wake::Wake;
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::faulty::Fault;
 
 use super::world::*;
 
 impl World {
     async fn paused_for(&self) -> Duration {
-        let control = self.store.control().await.unwrap();
+        let control = self.control().await;
         control.paused_until.unwrap().since(self.clock.now())
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn busy_downstream_pauses_the_queue_with_backoff() {
-    let world = World::new(|_| (Duration::from_millis(20), BUSY))
-        .with_tasks(50)
-        .await;
+    let world = World::of(50, |_| (Duration::from_millis(20), BUSY)).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
     // It slows down first: about ten seconds of ever slower probes.
@@ -36,15 +34,9 @@ async fn busy_downstream_pauses_the_queue_with_backoff() {
         (5_000..30_000).contains(&summary.duration_ms),
         "{summary:?}"
     );
-    assert!(
-        world
-            .store
-            .records()
-            .iter()
-            .all(|(_, record)| record.attempts == 0)
-    );
+    assert_eq!(world.most_attempts(), 0);
     for (pauses, seconds) in [(1, 30), (2, 60), (3, 120), (4, 240), (5, 300), (6, 300)] {
-        assert_eq!(world.store.control().await.unwrap().busy_pauses, pauses);
+        assert_eq!(world.control().await.busy_pauses, pauses);
         let left = world.paused_for().await;
         assert!(left <= Duration::from_secs(seconds), "{left:?}");
         assert!(left >= Duration::from_secs(seconds - 1), "{left:?}");
@@ -61,52 +53,45 @@ async fn busy_downstream_pauses_the_queue_with_backoff() {
 #[tokio::test(start_paused = true)]
 async fn recovered_downstream_gets_full_concurrency() {
     let clock = TokioClock::starting_at(NOW);
-    let world = World::new(move |_| match clock.now() {
-        now if now < NOW.plus(Duration::from_secs(40)) => (Duration::ZERO, BUSY),
+    let world = World::of(200, move |_| match clock.now() {
+        now if now < NOW.plus(40 * SECOND) => (Duration::ZERO, BUSY),
         _ => (Duration::from_millis(100), Outcome::Success),
-    });
-    let world = world.with_tasks(200).await;
+    })
+    .await;
     assert_eq!(world.turn().await.exit, Exit::Paused);
     tokio::time::sleep(world.paused_for().await).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 200));
     assert!(summary.duration_ms < 20_000, "{summary:?}");
-    assert_eq!(world.store.control().await.unwrap().busy_pauses, 0);
+    assert_eq!(world.control().await.busy_pauses, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn pause_lasts_for_the_retry_after_of_a_busy_downstream() {
-    let world = World::new(|_| (Duration::ZERO, busy_for(120 * SECOND)))
-        .with_tasks(50)
-        .await;
+    let world = World::of(50, |_| (Duration::ZERO, busy_for(120 * SECOND))).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.taken), (Exit::Paused, 10));
-    assert!(world.paused_for().await > Duration::from_secs(119));
+    assert!(world.paused_for().await > 119 * SECOND);
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_task_that_is_always_busy_does_not_pause_the_queue() {
-    let world = World::new(|task| match task.task_id.as_str() {
+    let world = World::of(50, |task| match task.task_id.as_str() {
         "t0049" => (Duration::ZERO, BUSY),
         _ => at_once(),
-    });
-    let world = world.with_tasks(50).await;
+    })
+    .await;
     let summary = world.turn().await;
     assert_eq!(world.count(TaskStatus::Success), 49, "{summary:?}");
-    assert_eq!(world.store.control().await.unwrap().paused_until, None);
+    assert_eq!(world.control().await.paused_until, None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_operators_pause_ends_the_turn_within_a_heartbeat_and_resume_wakes() {
-    let world = World::new(|_| (Duration::from_secs(1), Outcome::Success))
-        .with_tasks(600)
-        .await;
+    let world = World::of(600, |_| (SECOND, Outcome::Success)).await;
     let pause = async {
         tokio::time::sleep(Duration::from_millis(11_900)).await;
-        let operator = world.operator();
-        let paused = operator
-            .pause(Duration::from_secs(3_600), "deployment", "ana")
-            .await;
+        let paused = world.operator().pause(HOUR, "deployment", "ana").await;
         assert_eq!(paused.unwrap(), Written::Done);
     };
     let (summary, ()) = tokio::join!(world.turn(), pause);
@@ -116,7 +101,7 @@ async fn an_operators_pause_ends_the_turn_within_a_heartbeat_and_resume_wakes() 
     assert_eq!(world.count(TaskStatus::Taken), 0);
     assert!(world.topics.process_tasks().is_empty());
     world.operator().resume().await.unwrap();
-    assert_eq!(world.topics.process_tasks().len(), 1);
+    assert_eq!(world.notifications(), 1);
     let summary = world.turn().await;
     assert_eq!(summary.exit, Exit::Empty);
     assert_eq!(world.count(TaskStatus::Success), 600);
@@ -124,31 +109,23 @@ async fn an_operators_pause_ends_the_turn_within_a_heartbeat_and_resume_wakes() 
 
 #[tokio::test(start_paused = true)]
 async fn resume_during_the_end_of_a_paused_turn_wakes_the_queue() {
-    let world = World::new(|task| {
-        let seconds = if task.task_id.as_str() == "t0019" {
-            6
-        } else {
-            25
-        };
-        (Duration::from_secs(seconds), Outcome::Success)
-    });
-    let world = world.with_tasks(20).await;
+    let world = World::of(20, |task| {
+        let last = task.task_id.as_str() == "t0019";
+        (if last { 6 } else { 25 } * SECOND, Outcome::Success)
+    })
+    .await;
     let operate = async {
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        tokio::time::sleep(SECOND).await;
         let operator = world.operator();
-        let hour = Duration::from_secs(3_600);
-        operator.pause(hour, "deployment", "ana").await.unwrap();
+        operator.pause(HOUR, "deployment", "ana").await.unwrap();
         // The slot that became free after six seconds stays free, and the other tasks still run.
-        tokio::time::sleep(Duration::from_secs(9)).await;
+        tokio::time::sleep(9 * SECOND).await;
         assert_eq!(operator.resume().await.unwrap(), Wake::AlreadyAwake);
     };
     let (summary, ()) = tokio::join!(world.turn(), operate);
     assert_eq!((summary.exit, summary.succeeded), (Exit::Paused, 10));
-    assert_eq!(
-        world.topics.process_tasks().len(),
-        1,
-        "the turn publishes the wake-up of the resume"
-    );
+    // The turn publishes the wake-up of the resume.
+    assert_eq!(world.notifications(), 1);
     assert_eq!(world.turn().await.exit, Exit::Empty);
     assert_eq!(world.count(TaskStatus::Success), 20);
 }
@@ -161,20 +138,18 @@ async fn turn_without_a_settled_task_keeps_the_busy_pause_count() {
         ..pause(NOW.plus(30 * SECOND))
     };
     world.store.pause(&pause).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(30)).await;
+    tokio::time::sleep(30 * SECOND).await;
     assert_eq!(world.turn().await.exit, Exit::Empty);
-    assert_eq!(world.store.control().await.unwrap().busy_pauses, 1);
+    assert_eq!(world.control().await.busy_pauses, 1);
     let world = world.with_tasks(1).await;
     assert_eq!(world.turn().await.succeeded, 1);
-    assert_eq!(world.store.control().await.unwrap().busy_pauses, 0);
+    assert_eq!(world.control().await.busy_pauses, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn three_distinct_tasks_are_enough_to_pause_and_two_are_not() {
     for (tasks, exit) in [(2, Exit::TimeUp), (3, Exit::Paused)] {
-        let world = World::new(|_| (Duration::from_millis(20), BUSY))
-            .with_tasks(tasks)
-            .await;
+        let world = World::of(tasks, |_| (Duration::from_millis(20), BUSY)).await;
         let summary = world.turn().await;
         assert_eq!(summary.exit, exit, "{tasks} tasks");
         assert_eq!(summary.busy as usize, world.started().len());
@@ -186,7 +161,7 @@ async fn three_rejected_tasks_do_not_pause_a_queue_whose_others_succeed() {
     for slots in [4, 10, 50] {
         let mut world = World::new(|task| match task.task_id.as_str() {
             "t0097" | "t0098" | "t0099" => (Duration::from_millis(50), rejecting()),
-            _ => (Duration::from_secs(1), Outcome::Success),
+            _ => (SECOND, Outcome::Success),
         });
         world.settings.slots = slots;
         let world = world.with_tasks(100).await;
@@ -202,7 +177,7 @@ async fn success_at_the_time_of_three_rejections_prevents_a_pause() {
     let mut world = World::new(|task| match task.task_id.as_str() {
         "t0006" | "t0007" | "t0008" => (Duration::from_millis(50), rejecting()),
         "t0009" => (Duration::from_millis(50), Outcome::Success),
-        _ => (Duration::from_secs(1), Outcome::Success),
+        _ => (SECOND, Outcome::Success),
     });
     world.settings.slots = 4;
     let world = world.with_tasks(10).await;
@@ -215,30 +190,29 @@ async fn tasks_start_while_a_success_beside_three_rejections_is_settled() {
     let mut world = World::new(|task| match task.task_id.as_str() {
         "t0006" | "t0007" | "t0008" => (Duration::from_millis(50), rejecting()),
         "t0009" => (Duration::from_millis(50), Outcome::Success),
-        _ => (Duration::from_secs(10), Outcome::Success),
+        _ => (10 * SECOND, Outcome::Success),
     });
     world.settings.slots = 4;
     let world = world.with_tasks(10).await;
     // DynamoDB throttles the settlement of the success three times.
-    let (throttled, at_the_last) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let at_the_last = Arc::new(AtomicUsize::new(0));
     let (runner, started) = (world.runner.clone(), at_the_last.clone());
-    let store = FaultyStore::new(world.store.clone(), move |operation| {
-        if operation != "settle" || throttled.load(Relaxed) == 3 {
-            return Fault::None;
+    let store = world.faulty(move |operation, before| match (operation, before) {
+        ("settle", 0..3) => {
+            started.store(runner.started.lock().unwrap().len(), Relaxed);
+            Fault::Throttled
         }
-        throttled.fetch_add(1, Relaxed);
-        started.store(runner.started.lock().unwrap().len(), Relaxed);
-        Fault::Throttled
+        _ => Fault::None,
     });
-    let summary = world.turn_on(Arc::new(store)).await.unwrap();
+    let summary = world.turn_on(store).await.unwrap();
     assert_eq!(at_the_last.load(Relaxed), 7, "{summary:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn rejections_in_the_last_runs_of_a_turn_pause_the_queue() {
     // The three runs last longer than the time in which the turn takes tasks.
-    let mut world = World::new(|_| (Duration::from_secs(29), rejecting()));
-    world.settings.turn = Duration::from_secs(10);
+    let mut world = World::new(|_| (29 * SECOND, rejecting()));
+    world.settings.turn = 10 * SECOND;
     let world = world.with_tasks(3).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
@@ -247,12 +221,12 @@ async fn rejections_in_the_last_runs_of_a_turn_pause_the_queue() {
 #[tokio::test(start_paused = true)]
 async fn one_slot_probes_after_a_pause_for_rejections() {
     let clock = TokioClock::starting_at(NOW);
-    let outage = NOW.plus(Duration::from_secs(400));
-    let world = World::new(move |_| match clock.now() {
+    let outage = NOW.plus(400 * SECOND);
+    let world = World::of(60, move |_| match clock.now() {
         now if now < outage => (Duration::from_millis(500), rejecting()),
         _ => (Duration::from_millis(500), Outcome::Success),
-    });
-    let world = world.with_tasks(60).await;
+    })
+    .await;
     assert_eq!(world.turn().await.exit, Exit::Paused);
     tokio::time::sleep(world.paused_for().await).await;
     let probe = world.turn().await;
@@ -267,5 +241,5 @@ async fn one_slot_probes_after_a_pause_for_rejections() {
         summary.duration_ms < 15_000,
         "every slot is used: {summary:?}"
     );
-    assert_eq!(world.store.control().await.unwrap().busy_pauses, 0);
+    assert_eq!(world.control().await.busy_pauses, 0);
 }

@@ -16,9 +16,7 @@ use super::world::*;
 
 #[tokio::test(start_paused = true)]
 async fn open_breaker_closes_behind_pages_of_tasks_that_may_not_start() {
-    let world = World::with_breaker(outage(Duration::from_secs(20)))
-        .with_tasks(30)
-        .await;
+    let world = World::breaking(30, outage(20 * SECOND)).await;
     world.put_resting(3_500);
     let summary = world.turn().await;
     assert_eq!(world.count(TaskStatus::Success), 30, "{summary:?}");
@@ -32,11 +30,10 @@ async fn open_breaker_closes_behind_pages_of_tasks_that_may_not_start() {
 
 #[tokio::test(start_paused = true)]
 async fn tried_poison_tasks_do_not_hide_an_untried_task_pages_below() {
-    let world = World::with_breaker(|task| match task.task_id.as_str() {
+    let world = World::breaking(20, |task| match task.task_id.as_str() {
         id if id.starts_with("poison") => (Duration::from_millis(5), unavailable()),
         _ => at_once(),
     })
-    .with_tasks(20)
     .await;
     world.put_resting(1_500);
     for n in 0..12 {
@@ -51,7 +48,7 @@ async fn tried_poison_tasks_do_not_hide_an_untried_task_pages_below() {
     };
     let (summary, healthy_by) = tokio::join!(world.turn(), healthy_by);
     assert!(summary.probes > 0, "{summary:?}");
-    assert!(healthy_by < Duration::from_secs(3), "{healthy_by:?}");
+    assert!(healthy_by < 3 * SECOND, "{healthy_by:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -66,11 +63,9 @@ async fn search_for_a_probe_finds_an_empty_queue() {
 
 #[tokio::test(start_paused = true)]
 async fn breaker_of_an_empty_queue_closes() {
-    let world = World::with_breaker(outage(Duration::from_secs(3_600)))
-        .with_tasks(12)
-        .await;
+    let world = World::breaking(12, outage(HOUR)).await;
     let cancelled = async {
-        tokio::time::sleep(Duration::from_secs(6)).await;
+        tokio::time::sleep(6 * SECOND).await;
         assert!(world.breaker().await.is_some());
         for (id, _) in world.store.records() {
             world.store.remove(&id);
@@ -93,11 +88,11 @@ async fn breaker_stays_open_while_tasks_are_delayed() {
 #[tokio::test(start_paused = true)]
 async fn one_failed_probe_hours_after_the_opening_does_not_pause_the_queue() {
     let calls = AtomicU32::new(0);
-    let world = World::with_breaker(move |_| match calls.fetch_add(1, Ordering::Relaxed) {
+    let world = World::breaking(5, move |_| match calls.fetch_add(1, Ordering::Relaxed) {
         0 | 1 => (Duration::from_millis(5), unavailable()),
         _ => at_once(),
-    });
-    let world = world.with_tasks(5).await;
+    })
+    .await;
     let left = OpenBreaker {
         since: Millis(NOW.0 - 4 * 3_600_000),
         probes: 57,
@@ -112,21 +107,21 @@ async fn one_failed_probe_hours_after_the_opening_does_not_pause_the_queue() {
 async fn probes_wait_as_long_as_a_busy_downstream_asks() {
     let starts = Arc::new(Mutex::new(Vec::new()));
     let (clock, seen) = (TokioClock::starting_at(NOW), starts.clone());
-    let world = World::with_breaker(move |_| {
+    let world = World::breaking(30, move |_| {
         let now = clock.now();
         seen.lock().unwrap().push(now);
-        match now < NOW.plus(Duration::from_secs(22)) {
+        match now < NOW.plus(22 * SECOND) {
             true => (Duration::ZERO, busy_for(5 * SECOND)),
             false => at_once(),
         }
-    });
-    let world = world.with_tasks(30).await;
+    })
+    .await;
     world.leave(Some(JUST_OPEN), None).await;
     let summary = world.turn().await;
     assert_eq!((summary.succeeded, summary.probes), (30, 6), "{summary:?}");
     let starts = starts.lock().unwrap();
     for pair in starts[..6].windows(2) {
         let wait = pair[1].since(pair[0]);
-        assert!(wait >= Duration::from_secs(5), "{wait:?}");
+        assert!(wait >= 5 * SECOND, "{wait:?}");
     }
 }

@@ -1,23 +1,21 @@
 //! A queue in memory, a scripted runner and a clock.
 
+use std::ops::Deref;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use conformance::{NOW, RETENTION, new_task};
+use conformance::{NOW, Queue, RETENTION};
 use lifo_queue::control::{IdleTurns, OpenBreaker};
-use lifo_queue::operate::Operator;
 use lifo_queue::process::{
     BreakerSettings, FailedTurn, Invocation, ProcessSettings, Processor, TurnSummary,
 };
 use lifo_queue::runner::{Outcome, TaskRunner};
-use lifo_queue::store::memory::{MemoryStore, Record};
-use lifo_queue::store::{ControlStore, QueueStore, TaskStore};
+use lifo_queue::store::memory::Record;
+use lifo_queue::store::{ControlStore, QueueStore};
+use lifo_queue::sweep::{SweepReport, Sweeper};
 use lifo_queue::task::{Task, TaskId, TaskStatus, Ttl};
-use lifo_queue::time::{Clock, Millis, TokioClock};
-use lifo_queue::wake::Waker;
-use simulator::faulty::{Fault, FaultyStore};
-use simulator::topics::Topics;
+use lifo_queue::time::{Clock, Millis};
 
 /// The deployed defaults, except for settings that would make the tests long. The circuit breaker
 /// is off unless a test switches it on.
@@ -85,11 +83,17 @@ pub(crate) fn unavailable() -> Outcome {
 }
 
 pub(crate) struct World {
-    pub(crate) store: Arc<MemoryStore>,
-    pub(crate) topics: Arc<Topics>,
-    pub(crate) clock: Arc<TokioClock>,
+    queue: Queue,
     pub(crate) runner: Arc<Scripted>,
     pub(crate) settings: ProcessSettings,
+}
+
+impl Deref for World {
+    type Target = Queue;
+
+    fn deref(&self) -> &Queue {
+        &self.queue
+    }
 }
 
 impl World {
@@ -102,9 +106,7 @@ impl World {
             started: Mutex::default(),
         };
         Self {
-            store: Arc::new(MemoryStore::new()),
-            topics: Arc::new(Topics::default()),
-            clock: Arc::new(TokioClock::starting_at(NOW)),
+            queue: Queue::start(),
             runner: Arc::new(runner),
             settings: *SETTINGS,
         }
@@ -118,12 +120,27 @@ impl World {
         world
     }
 
+    /// A world with this number of tasks.
+    pub(crate) async fn of(
+        count: i64,
+        script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(script).with_tasks(count).await
+    }
+
+    /// A world with a circuit breaker and this number of tasks.
+    pub(crate) async fn breaking(
+        count: i64,
+        script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static,
+    ) -> Self {
+        Self::with_breaker(script).with_tasks(count).await
+    }
+
+    /// Adds this number of tasks, whose ids follow those of the tasks so far.
     pub(crate) async fn with_tasks(self, count: i64) -> Self {
-        for n in 0..count {
-            self.store
-                .insert(&new_task(&format!("t{n:04}"), n - count))
-                .await
-                .unwrap();
+        let before = self.store.records().len();
+        for (number, n) in (before..).zip(0..count) {
+            self.add(&format!("t{number:04}"), n - count).await;
         }
         self
     }
@@ -136,7 +153,7 @@ impl World {
             let mut resting = Record::pending(Millis(NOW.0 + n), expired);
             if n % 2 == 0 {
                 resting.ttl = Ttl::Missing;
-                resting.not_before = Some(NOW.plus(Duration::from_secs(3_000)));
+                resting.not_before = Some(NOW.plus(3_000 * SECOND));
             }
             let id = TaskId::from_stored(format!("resting{n}"));
             self.store.put(id, resting);
@@ -150,20 +167,11 @@ impl World {
         self.store.put(TaskId::from_stored(id), suspect);
     }
 
-    /// The store, on which each call of this operation has this fault.
-    pub(crate) fn failing(&self, operation: &'static str, fault: Fault) -> Arc<FaultyStore> {
-        let script = move |step| match step == operation {
-            true => fault,
-            false => Fault::None,
-        };
-        Arc::new(FaultyStore::new(self.store.clone(), script))
-    }
-
     pub(crate) async fn turn_on(
         &self,
         store: Arc<dyn QueueStore>,
     ) -> Result<TurnSummary, FailedTurn> {
-        let deadline = self.clock.now().plus(Duration::from_secs(120));
+        let deadline = self.clock.now().plus(120 * SECOND);
         self.turn_until(store, Some(deadline)).await
     }
 
@@ -195,16 +203,17 @@ impl World {
         self.runner.started.lock().unwrap().clone()
     }
 
-    pub(crate) fn count(&self, status: TaskStatus) -> usize {
-        self.store
-            .records()
-            .iter()
-            .filter(|(_, record)| record.status == status)
-            .count()
+    pub(crate) fn most_attempts(&self) -> u32 {
+        let records = self.store.records();
+        let attempts = records.iter().map(|(_, record)| record.attempts);
+        attempts.max().unwrap_or(0)
     }
 
-    pub(crate) fn record(&self, id: &str) -> Record {
-        self.store.record(&TaskId::from_stored(id)).unwrap()
+    pub(crate) async fn sweep(&self) -> SweepReport {
+        let settings = simulator::deployed::sweep(&self.settings);
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let sweeper = Sweeper::new(store, self.waker(), clock, settings);
+        sweeper.sweep("sweep").await.unwrap()
     }
 
     /// Replaces the task by a task in FAILURE.
@@ -227,20 +236,6 @@ impl World {
         release.breaker = breaker;
         release.overloaded_since = overloaded_since;
         self.store.release(&release).await.unwrap();
-    }
-
-    pub(crate) fn operator(&self) -> Operator {
-        Operator::new(self.store.clone(), self.waker(), self.clock.clone())
-    }
-
-    pub(crate) fn waker(&self) -> Waker {
-        let marker = SETTINGS.notification_marker;
-        Waker::new(
-            self.store.clone(),
-            self.topics.clone(),
-            self.clock.clone(),
-            marker,
-        )
     }
 }
 
