@@ -1,6 +1,6 @@
 //! Compares a store with the reference, sequence by sequence.
 
-use sequences::{Figures, Plan, Rule as _, Sequence, counterexample};
+use sequences::{Figures, Plan, Rule as _, Sequence};
 use tokio::runtime::Runtime;
 
 use crate::ledger::Ledger;
@@ -19,14 +19,6 @@ pub fn hold<S: Subject>(
         let store = fresh().await.map_err(|failure| failure.to_string())?;
         run(&store, sequence, figures).await
     })
-}
-
-/// Performs these operations on a fresh store. After each, the answer and everything stored must
-/// equal the reference's.
-pub async fn replay(store: &impl Subject, operations: &[Operation]) -> Result<(), String> {
-    let sequence = Sequence::new(Machine::start(), operations);
-    let held = run(store, sequence, &mut Figures::default()).await;
-    held.map_err(|reason| counterexample(&reason, operations))
 }
 
 async fn run(

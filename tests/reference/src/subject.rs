@@ -85,24 +85,15 @@ async fn waiting(
     pass: &Pass,
     before: &Snapshot,
 ) -> Result<Vec<Candidate>, Failure> {
-    let (mut found, mut after) = (Vec::<Candidate>::new(), None);
-    for page in 0..MOST_PAGES {
-        let query = query(pass, page, after);
-        let read = store.pending_page(&query).await?;
-        if read.candidates.len() > usize::from(query.limit) {
-            return Err("a page is longer than was asked for".into());
+    let read = async |query: &PageQuery| {
+        let mut page = store.pending_page(query).await?;
+        for candidate in &mut page.candidates {
+            // Only PENDING entries have it: no caller needs it of others.
+            candidate.lease_expired &= pass.status == TaskStatus::Pending;
         }
-        found.extend(read.candidates);
-        after = read.next;
-        if after.is_none() {
-            for candidate in &mut found {
-                // Only PENDING entries have it: no caller needs it of others.
-                candidate.lease_expired &= pass.status == TaskStatus::Pending;
-            }
-            return in_order(found, |candidate| &candidate.id, pass.order, before);
-        }
-    }
-    Err("the pass has no end".into())
+        Ok((page.candidates, page.next))
+    };
+    all(pass, before, read, |candidate| &candidate.id).await
 }
 
 async fn leases(
@@ -110,17 +101,31 @@ async fn leases(
     pass: &Pass,
     before: &Snapshot,
 ) -> Result<Vec<StandingLease>, Failure> {
-    let (mut found, mut after) = (Vec::<StandingLease>::new(), None);
+    let read = async |query: &PageQuery| {
+        let page = store.taken_page(query).await?;
+        Ok((page.leases, page.next))
+    };
+    all(pass, before, read, |standing| &standing.lease.task).await
+}
+
+/// Reads all pages of a pass.
+async fn all<T: std::fmt::Debug>(
+    pass: &Pass,
+    before: &Snapshot,
+    read: impl AsyncFn(&PageQuery) -> Result<(Vec<T>, Option<Cursor>), Failure>,
+    id: impl Fn(&T) -> &TaskId,
+) -> Result<Vec<T>, Failure> {
+    let (mut found, mut after) = (Vec::new(), None);
     for page in 0..MOST_PAGES {
         let query = query(pass, page, after);
-        let read = store.taken_page(&query).await?;
-        if read.leases.len() > usize::from(query.limit) {
+        let (entries, next) = read(&query).await?;
+        if entries.len() > usize::from(query.limit) {
             return Err("a page is longer than was asked for".into());
         }
-        found.extend(read.leases);
-        after = read.next;
+        found.extend(entries);
+        after = next;
         if after.is_none() {
-            return in_order(found, |standing| &standing.lease.task, pass.order, before);
+            return in_order(found, id, pass.order, before);
         }
     }
     Err("the pass has no end".into())

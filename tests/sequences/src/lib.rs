@@ -53,14 +53,6 @@ pub struct Sequence<'a, S, O> {
 }
 
 impl<'a, S, O> Sequence<'a, S, O> {
-    pub fn new(start: S, operations: &'a [O]) -> Self {
-        Self {
-            start,
-            operations,
-            seen: None,
-        }
-    }
-
     /// The operations in their order. Proptest's shrinking learns how many were performed.
     pub fn operations(&self) -> impl Iterator<Item = &'a O> + use<'a, S, O> {
         let seen = self.seen.clone();
@@ -117,7 +109,7 @@ pub fn hold<M: ReferenceStateMachine, R: Rule>(
 }
 
 /// The difference, and the operations that lead to it.
-pub fn counterexample(reason: &str, operations: &[impl std::fmt::Debug]) -> String {
+fn counterexample(reason: &str, operations: &[impl std::fmt::Debug]) -> String {
     let mut text = reason.to_owned();
     text.push_str("\nafter");
     for (number, operation) in (1..).zip(operations) {

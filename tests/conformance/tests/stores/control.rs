@@ -1,35 +1,18 @@
-//! The control item: requests, the processor lease, markers and pauses.
+//! The control item: the processor lease, markers and pauses.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use conformance::*;
-use lifo_queue::control::{
-    Acquired, Claim, Control, IdleTurns, OpenBreaker, Pause, Released, Renewed,
-};
+use lifo_queue::control::{Acquired, Control, IdleTurns, OpenBreaker, Pause, Released, Renewed};
 use lifo_queue::store::{QueueStore, Written};
 use uuid::Uuid;
 
 on_every_store! {
-    requests_are_counted,
     the_processor_lease_is_exclusive,
-    release_is_rejected_after_a_new_request,
-    idle_turns_are_counted,
     marker_blocks_other_events,
     pause_blocks_new_leases_and_is_never_shortened,
-    pauses_for_a_busy_downstream_are_counted_until_a_turn_recovers,
     renewals_and_releases_keep_an_open_breaker_and_an_overload,
-    claim_stores_the_worst_rate_limit_state_until_the_release,
-}
-
-async fn requests_are_counted(store: Arc<dyn QueueStore>) {
-    assert_eq!(store.control().await.unwrap().requested, 0);
-    for count in 1..=3 {
-        assert_eq!(store.request().await.unwrap().requested, count);
-    }
-    assert_eq!(store.control().await.unwrap().requested, 3);
-    // The control item is not a task.
-    assert!(pending(&*store).await.is_empty());
 }
 
 async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>) {
@@ -75,43 +58,6 @@ async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>) {
     );
 }
 
-async fn release_is_rejected_after_a_new_request(store: Arc<dyn QueueStore>) {
-    let claim = claim("m1", NOW);
-    let Acquired::Ours(control) = store.acquire(&claim, NOW).await.unwrap() else {
-        panic!()
-    };
-    let release = |seen| release(claim.owner, Some(seen), IdleTurns::Reset);
-    store.request().await.unwrap();
-    let rejected = store.release(&release(control.requested)).await.unwrap();
-    assert!(matches!(rejected, Released::Requested(control) if control.requested == 1));
-    assert!(store.control().await.unwrap().live_lease(NOW).is_some());
-    let released = store.release(&release(1)).await.unwrap();
-    assert_eq!(released, Released::Done { idle_turns: 0 });
-    assert_eq!(store.control().await.unwrap().lease, None);
-    assert_eq!(store.release(&release(1)).await.unwrap(), Released::NotOurs);
-}
-
-async fn idle_turns_are_counted(store: Arc<dyn QueueStore>) {
-    for (idle_turns, expected) in [
-        (IdleTurns::Add, 1),
-        (IdleTurns::Add, 2),
-        (IdleTurns::Reset, 0),
-        (IdleTurns::Add, 1),
-    ] {
-        let claim = claim("m1", NOW);
-        store.acquire(&claim, NOW).await.unwrap();
-        let release = release(claim.owner, None, idle_turns);
-        let released = store.release(&release).await.unwrap();
-        assert_eq!(
-            released,
-            Released::Done {
-                idle_turns: expected
-            }
-        );
-        assert_eq!(store.control().await.unwrap().idle_turns, expected);
-    }
-}
-
 async fn marker_blocks_other_events(store: Arc<dyn QueueStore>) {
     let until = NOW.plus(Duration::from_secs(5));
     let mark = |event: &'static str, now| {
@@ -150,53 +96,6 @@ async fn pause_blocks_new_leases_and_is_never_shortened(store: Arc<dyn QueueStor
     ));
     let renewed = store.renew(&renewal(Uuid::new_v4(), until)).await.unwrap();
     assert_eq!(renewed, Renewed::Lost);
-}
-
-async fn pauses_for_a_busy_downstream_are_counted_until_a_turn_recovers(
-    store: Arc<dyn QueueStore>,
-) {
-    for count in 1..=2 {
-        let pause = Pause {
-            busy: true,
-            ..pause(NOW.plus(Duration::from_secs(count)))
-        };
-        assert_eq!(store.pause(&pause).await.unwrap(), Written::Done);
-    }
-    let later = NOW.plus(Duration::from_secs(2));
-    let claim = claim("m1", later);
-    let Acquired::Ours(control) = store.acquire(&claim, later).await.unwrap() else {
-        panic!()
-    };
-    assert_eq!(control.busy_pauses, 2);
-    let mut release = release(claim.owner, None, IdleTurns::Add);
-    release.recovered = false;
-    store.release(&release).await.unwrap();
-    assert_eq!(store.control().await.unwrap().busy_pauses, 2);
-    store.acquire(&claim, later).await.unwrap();
-    release.recovered = true;
-    store.release(&release).await.unwrap();
-    assert_eq!(store.control().await.unwrap().busy_pauses, 0);
-}
-
-async fn claim_stores_the_worst_rate_limit_state_until_the_release(store: Arc<dyn QueueStore>) {
-    let at = |seconds| Some(NOW.plus(Duration::from_secs(seconds)));
-    let claim = |seconds| Claim {
-        rate_full_at: at(seconds),
-        ..claim("m1", NOW)
-    };
-    let first = claim(90);
-    let Acquired::Ours(control) = store.acquire(&first, NOW).await.unwrap() else {
-        panic!()
-    };
-    assert_eq!(control.rate_full_at, None, "what the turn before left");
-    assert_eq!(store.control().await.unwrap().rate_full_at, at(90));
-    let mut release = release(first.owner, None, IdleTurns::Reset);
-    release.rate_full_at = at(7);
-    store.release(&release).await.unwrap();
-    let Acquired::Ours(control) = store.acquire(&claim(91), NOW).await.unwrap() else {
-        panic!()
-    };
-    assert_eq!(control.rate_full_at, at(7));
 }
 
 async fn renewals_and_releases_keep_an_open_breaker_and_an_overload(store: Arc<dyn QueueStore>) {

@@ -10,7 +10,6 @@ use super::keys::{put, state, taken};
 
 on_every_store! {
     key_that_crashes_its_processes_fails_despite_newer_states,
-    settled_run_resets_the_crashes_of_its_key,
 }
 
 async fn key_that_crashes_its_processes_fails_despite_newer_states(store: Arc<dyn QueueStore>) {
@@ -53,26 +52,4 @@ async fn key_that_crashes_its_processes_fails_despite_newer_states(store: Arc<dy
     let sixth = taken(&*store, 6).await;
     assert_eq!(swept(&sixth.lease, &fail).await, Written::Lost);
     assert_eq!(swept(&sixth.lease, &back).await, Written::Done);
-}
-
-async fn settled_run_resets_the_crashes_of_its_key(store: Arc<dyn QueueStore>) {
-    let back = Reclaim::Return {
-        not_before: NOW,
-        max_crashes: 2,
-    };
-    for (sequence, overtaken) in [(1, false), (3, true), (5, false)] {
-        put(&*store, &state(sequence)).await;
-        let lease = take_alone(&*store, "k").await.lease;
-        let reclaimed = store.reclaim(&lease, &back, lease.until).await;
-        assert_eq!(reclaimed.unwrap(), Written::Done);
-        let run = take(&*store, "k").await;
-        if overtaken {
-            put(&*store, &state(sequence + 1)).await;
-        }
-        let expected = match overtaken {
-            true => Written::Overtaken,
-            false => Written::Done,
-        };
-        assert_eq!(settle(&*store, &run.lease).await, expected);
-    }
 }

@@ -20,7 +20,6 @@ mod keys;
 mod leases;
 mod names;
 mod operator;
-mod overtaken;
 mod quarantine;
 mod redrive;
 mod requests;

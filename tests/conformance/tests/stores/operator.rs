@@ -1,4 +1,4 @@
-//! Operators: redrive, cancel, resume.
+//! Operators: redrive, resume, limits and purge.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -12,15 +12,12 @@ use lifo_queue::control::{
 };
 use lifo_queue::schema;
 use lifo_queue::store::{Cancelled, Candidate, QueueStore, Redrive, Redriven, Written};
-use lifo_queue::task::{TaskId, TaskStatus, Ttl};
+use lifo_queue::task::{NewTask, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::json;
 
 on_every_store! {
-    redrive_resets_the_attempts_and_keeps_the_creation_time,
-    only_a_failed_task_is_redriven,
     index_bound_covers_the_oldest_redriven_task,
-    only_a_pending_task_is_cancelled,
     resume_ends_a_pause,
     an_operator_holds_the_breaker_open_and_closes_it,
     an_operator_limits_starts_and_ends_the_limit,
@@ -46,42 +43,8 @@ async fn run_and_fail(store: &dyn QueueStore, id: &str) {
     assert_eq!(fail(store, &lease).await, Written::Done);
 }
 
-async fn redrive_resets_the_attempts_and_keeps_the_creation_time(store: Arc<dyn QueueStore>) {
-    insert(&*store, &["a", "b"]).await;
-    run_and_fail(&*store, "a").await;
-    assert_eq!(
-        store.redrive(&redrive("a"), NOW).await.unwrap(),
-        Redriven::Done
-    );
-    let pending = pending(&*store).await;
-    let task = pending.iter().find(|task| task.id.as_str() == "a");
-    let task = task.unwrap();
-    assert_eq!((task.created, task.attempts), (NOW, 0));
-    assert_eq!(task.ttl, Ttl::Seconds(later()));
-    assert!(!task.lease_expired);
-    let taken = take(&*store, "a").await.task;
-    assert_eq!((taken.attempt, taken.total_attempts), (1, 1));
-    assert_eq!(taken.expires_at, later());
-}
-
-async fn only_a_failed_task_is_redriven(store: Arc<dyn QueueStore>) {
-    insert(&*store, &["a"]).await;
-    let redriven = |id: &'static str| {
-        let store = store.clone();
-        async move { store.redrive(&redrive(id), NOW).await.unwrap() }
-    };
-    assert_eq!(redriven("unknown").await, Redriven::NotFound);
-    assert_eq!(redriven("a").await, Redriven::Is(TaskStatus::Pending));
-    let lease = take(&*store, "a").await.lease;
-    assert_eq!(redriven("a").await, Redriven::Is(TaskStatus::Taken));
-    assert_eq!(settle(&*store, &lease).await, Written::Done);
-    assert_eq!(redriven("a").await, Redriven::Is(TaskStatus::Success));
-    assert_eq!(store.control().await.unwrap().redriven, None);
-}
-
 async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn QueueStore>) {
-    let ids: Vec<String> = (0..8).map(|n| format!("t{n}")).collect();
-    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let ids = numbered(8);
     insert(&*store, &ids).await;
     for id in &ids {
         run_and_fail(&*store, id).await;
@@ -107,12 +70,12 @@ async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn QueueStore>)
     assert_eq!(control.created_bound(minute, after), after.minus(minute));
     // Expired tasks no longer count.
     let redrive = Redrive {
-        task: TaskId::from_stored("t7"),
+        task: TaskId::from_stored("t0007"),
         expires_at: later().plus(HOUR),
     };
     let t7 = Candidate {
         ttl: Ttl::Seconds(later()),
-        ..inserted("t7", 7)
+        ..inserted("t0007", 7)
     };
     fail_again(&*store, &t7, after).await;
     assert_eq!(
@@ -127,21 +90,6 @@ async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn QueueStore>)
 async fn fail_again(store: &dyn QueueStore, seen: &Candidate, now: Millis) {
     let put_away = store.quarantine(seen, "bad", later(), now).await;
     assert_eq!(put_away.unwrap(), Written::Done);
-}
-
-async fn only_a_pending_task_is_cancelled(store: Arc<dyn QueueStore>) {
-    insert(&*store, &["a", "b"]).await;
-    let cancel = |id: &'static str| {
-        let store = store.clone();
-        async move { store.cancel(&TaskId::from_stored(id)).await.unwrap() }
-    };
-    assert_eq!(cancel("a").await, Cancelled::Done);
-    assert_eq!(cancel("a").await, Cancelled::NotFound);
-    assert!(loses_take(&*store, "a").await);
-    let lease = take(&*store, "b").await.lease;
-    assert_eq!(cancel("b").await, Cancelled::Is(TaskStatus::Taken));
-    assert_eq!(settle(&*store, &lease).await, Written::Done);
-    assert_eq!(cancel("b").await, Cancelled::Is(TaskStatus::Success));
 }
 
 async fn resume_ends_a_pause(store: Arc<dyn QueueStore>) {
@@ -276,7 +224,11 @@ async fn a_purge_deletes_all_but_taken_tasks(store: Arc<dyn QueueStore>) {
 async fn store_returns_the_attributes_of_a_task_as_in_the_table(store: Arc<dyn QueueStore>) {
     let id = TaskId::from_stored("a");
     assert_eq!(store.attributes(&id).await.unwrap(), None);
-    store.insert(&new_task("a", 0)).await.unwrap();
+    let task = NewTask {
+        trace: Some(trace('a')),
+        ..new_task("a", 0)
+    };
+    store.insert(&task).await.unwrap();
     run_and_fail(&*store, "a").await;
     let attributes = store.attributes(&id).await.unwrap().unwrap();
     let expected = [
@@ -285,6 +237,7 @@ async fn store_returns_the_attributes_of_a_task_as_in_the_table(store: Arc<dyn Q
         (schema::TASK_CREATED, json!(NOW.0)),
         (schema::ATTEMPTS, json!(1)),
         (schema::LAST_ERROR, json!("broken")),
+        ("traceHeader", json!(trace('a').to_string())),
     ];
     for (name, value) in expected {
         assert_eq!(
