@@ -142,6 +142,34 @@ fn turns_that_only_wait_for_the_rate_limit() {
 }
 
 #[test]
+fn newer_states() {
+    holds(Protocol::with(2, budget!(newer_states: 2)));
+    let sweep_beside = Protocol {
+        sweep: true,
+        ..Protocol::with(1, budget!(newer_states: 2, slow_runs: 1, early_sweeps: 1))
+    };
+    holds(sweep_beside);
+}
+
+#[test]
+fn newer_states_with_a_crash_and_a_slow_processor() {
+    let budget = budget!(newer_states: 2, crashes: 1, slow_processors: 1);
+    holds(Protocol::with(1, budget));
+}
+
+#[test]
+fn newer_states_with_lost_responses_and_returns() {
+    let budget = budget!(newer_states: 2, lost_responses: 1, returns: 1, time_ups: 1);
+    holds(Protocol::with(1, budget));
+}
+
+#[test]
+fn a_queue_with_newer_states_can_always_be_emptied() {
+    let budget = budget!(newer_states: 2, slow_processors: 1, time_ups: 1);
+    drains(Protocol::with(1, budget));
+}
+
+#[test]
 fn the_queue_can_always_be_emptied() {
     let budget = budget!(slow_processors: 1, returns: 1, time_ups: 1);
     let more = budget!(duplicates: 1, time_ups: 0, ..budget);

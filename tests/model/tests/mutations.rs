@@ -5,8 +5,8 @@
 //! the violation comes from the broken rule and not from the fault.
 
 use model::property::{
-    NO_ENDLESS_IDLING, NO_TASK_STRANDED, NO_TASK_WAITS_ALONE, NO_TRESPASS, ONE_PROCESSOR,
-    WAKE_UPS_BY_ACTIVATION,
+    NO_ENDLESS_IDLING, NO_STATE_LOST, NO_TASK_STRANDED, NO_TASK_WAITS_ALONE, NO_TRESPASS,
+    ONE_PROCESSOR, WAKE_UPS_BY_ACTIVATION,
 };
 use model::{Budget, Mutation, Protocol, budget, drain};
 
@@ -54,6 +54,12 @@ broken! {
         PublishErrorSwallowed in (1, errors: 1) => NO_TASK_WAITS_ALONE;
     rule_1_late_return_requests_a_wake_up:
         LateReturnUnannounced in (2, slow_processors: 1, returns: 1) => NO_TASK_WAITS_ALONE;
+    rule_1_newer_state_of_a_settled_key_requests_a_wake_up:
+        NewerStateUnannounced in (1, newer_states: 1) => NO_TASK_WAITS_ALONE;
+    rule_1_newer_state_of_a_pending_key_requests_a_wake_up:
+        MoveUnannounced in (1, newer_states: 1) => NO_TASK_WAITS_ALONE;
+    rule_1_late_end_of_an_overtaken_run_requests_a_wake_up:
+        OvertakenEndUnannounced in (2, newer_states: 1, slow_processors: 1) => NO_TASK_WAITS_ALONE;
     rule_2_each_attempt_has_its_own_owner_id:
         OwnerIsMessageId in (1, duplicates: 1) => ONE_PROCESSOR;
     rule_2_processor_does_not_acquire_a_live_lease:
@@ -70,6 +76,8 @@ broken! {
         TakeWithoutStatus in (2, slow_processors: 1) => NO_TRESPASS;
     rule_4_settle_requires_its_token:
         SettleWithoutToken in (1, slow_runs: 1, early_sweeps: 1) {sweep: true} => NO_TRESPASS;
+    rule_4_settle_checks_for_newer_states:
+        SettleOverNewerState in (1, newer_states: 1) => NO_STATE_LOST;
     rule_5_processor_queries_an_empty_queue_again_after_the_lag:
         NoLinger in (1) => NO_TASK_WAITS_ALONE;
     rule_5_a_release_compares_requested_with_seen:
