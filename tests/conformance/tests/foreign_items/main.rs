@@ -35,20 +35,11 @@ async fn three_attributes_are_enough() {
     let task = world.ran("bare").unwrap();
     assert_eq!((task.attempt, task.payload), (1, serde_json::Value::Null));
     let left = task.expires_at.0 - world.now.ceil_seconds().0;
-    assert!(
-        (HOUR..HOUR + 60).contains(&left),
-        "the default expiry, from first sight: {left}"
-    );
-    let ttl: i64 = world.item("bare").await["ttl"]
-        .as_n()
-        .unwrap()
-        .parse()
-        .unwrap();
-    let kept = ttl - world.now.floor_seconds().0;
-    assert!(
-        (60..120).contains(&kept),
-        "the retention of SUCCESS, in epoch seconds: {kept}"
-    );
+    // The default expiry, from first sight.
+    assert!((HOUR..HOUR + 60).contains(&left), "{left}");
+    // The retention of SUCCESS, in epoch seconds.
+    let kept = world.ttl("bare").await - world.now.floor_seconds().0;
+    assert!((60..120).contains(&kept), "{kept}");
 }
 
 #[tokio::test]
@@ -80,31 +71,23 @@ async fn a_malformed_trace_header_does_not_keep_a_task_from_running() {
 async fn a_ttl_in_milliseconds_is_read_as_such() {
     let world = World::start().await;
     let (hour, past) = (world.now.0 + HOUR * 1_000, world.now.0 - 1);
-    world.put("millis", 0, &[("ttl", number(hour))]).await;
-    world.put("millis-past", 1, &[("ttl", number(past))]).await;
-    world
-        .put("seconds", 2, &[("ttl", number(world.now.0 / 1_000 + HOUR))])
-        .await;
-    world
-        .put(
-            "seconds-past",
-            3,
-            &[("ttl", number(world.now.0 / 1_000 - 1))],
-        )
-        .await;
+    let seconds = world.now.0 / 1_000;
+    for (id, ttl) in [
+        ("millis", hour),
+        ("millis-past", past),
+        ("seconds", seconds + HOUR),
+        ("seconds-past", seconds - 1),
+    ] {
+        world.put(id, 0, &[("ttl", number(ttl))]).await;
+    }
     let summary = world.turn().await;
     assert_eq!((summary.taken, summary.lost_races), (2, 0));
     assert_eq!(world.ran("millis").unwrap().expires_at.0, hour / 1_000);
-    assert_eq!(
-        world.ran("seconds").unwrap().expires_at.0,
-        world.now.0 / 1_000 + HOUR
-    );
+    let expires = world.ran("seconds").unwrap().expires_at;
+    assert_eq!(expires.0, seconds + HOUR);
+    // They are left to DynamoDB's TTL.
     for id in ["millis-past", "seconds-past"] {
-        assert_eq!(
-            world.status(id).await,
-            "PENDING",
-            "{id} is left to DynamoDB's TTL"
-        );
+        assert_eq!(world.status(id).await, "PENDING", "{id}");
     }
     // Read as seconds, the `ttl` in milliseconds would expire only after millennia.
     let report = world.sweep("first").await;
@@ -117,30 +100,17 @@ async fn a_ttl_in_milliseconds_is_read_as_such() {
 async fn item_that_cannot_be_taken_fails_and_blocks_no_other_task() {
     let world = World::start().await;
     world.put("healthy", 0, &[]).await;
-    world
-        .put("attempts", 1, &[("attempts", text("three"))])
-        .await;
-    world
-        .put("total", 2, &[("totalAttempts", AttributeValue::Bool(true))])
-        .await;
-    world.put("ttl", 3, &[("ttl", text("tomorrow"))]).await;
-    world
-        .put(
-            "fraction",
-            4,
-            &[("attempts", AttributeValue::N("0.5".into()))],
-        )
-        .await;
-    world
-        .put(
-            "bytes",
-            5,
-            &[("payload", AttributeValue::B(Blob::new([0_u8, 159])))],
-        )
-        .await;
-    world
-        .put("not-before", 6, &[("notBefore", text("later"))])
-        .await;
+    let bytes = AttributeValue::B(Blob::new([0_u8, 159]));
+    for (id, name, value) in [
+        ("attempts", "attempts", text("three")),
+        ("total", "totalAttempts", AttributeValue::Bool(true)),
+        ("ttl", "ttl", text("tomorrow")),
+        ("fraction", "attempts", AttributeValue::N("0.5".into())),
+        ("bytes", "payload", bytes),
+        ("not-before", "notBefore", text("later")),
+    ] {
+        world.put(id, 1, &[(name, value)]).await;
+    }
     // An item at DynamoDB's limit of 400 KB: no attribute of a take fits.
     let full = "x".repeat(400 * 1024 - 60);
     world.put("full", 7, &[("p", text(&full))]).await;
@@ -156,11 +126,7 @@ async fn item_that_cannot_be_taken_fails_and_blocks_no_other_task() {
         assert_eq!(world.status(id).await, "SUCCESS", "{id}");
     }
     // It is kept as long as any task in FAILURE.
-    let kept: i64 = world.item("attempts").await["ttl"]
-        .as_n()
-        .unwrap()
-        .parse()
-        .unwrap();
+    let kept = world.ttl("attempts").await;
     let now = SystemClock.now().floor_seconds();
     let until = now.plus(RETENTION.failure).0;
     assert!((until - 60..=until + 1).contains(&kept), "{kept}, {until}");
@@ -173,13 +139,8 @@ async fn a_created_time_with_decimals_or_in_seconds_still_runs() {
     let world = World::start().await;
     let decimals = AttributeValue::N(format!("{}.75", world.now.0));
     world.put("decimals", 0, &[("taskCreated", decimals)]).await;
-    world
-        .put(
-            "seconds",
-            0,
-            &[("taskCreated", number(world.now.0 / 1_000))],
-        )
-        .await;
+    let seconds = number(world.now.0 / 1_000);
+    world.put("seconds", 0, &[("taskCreated", seconds)]).await;
     for n in 0..30 {
         world.put(&format!("same-{n}"), -5, &[]).await;
     }
@@ -245,8 +206,7 @@ async fn sweep_quarantines_a_task_whose_ttl_dynamodb_ignores() {
     assert_eq!((report.due, report.pending.count), (false, 0));
     for id in ["duration", "beyond"] {
         assert_eq!(world.status(id).await, "FAILURE", "{id}");
-        let item = world.item(id).await;
-        let ttl: i64 = item["ttl"].as_n().unwrap().parse().unwrap();
+        let (item, ttl) = (world.item(id).await, world.ttl(id).await);
         assert!(ttl > world.now.0 / 1_000, "{id}: {ttl}");
         let error = item["lastError"].as_s().unwrap();
         assert!(error.contains("epoch seconds"), "{error}");
@@ -270,10 +230,8 @@ async fn tasks_without_ttl_are_adopted_with_bounded_concurrency() {
         protocol::connector(move |request| {
             let update = u32::from(protocol::operation(&request) == "UpdateItem");
             let (below, under_way) = (below.clone(), under_way.clone());
-            counted.fetch_max(
-                under_way.fetch_add(update, Ordering::SeqCst) + update,
-                Ordering::SeqCst,
-            );
+            let before = under_way.fetch_add(update, Ordering::SeqCst);
+            counted.fetch_max(before + update, Ordering::SeqCst);
             async move {
                 // Long enough for other requests to begin.
                 tokio::time::sleep(Duration::from_millis(5)).await;

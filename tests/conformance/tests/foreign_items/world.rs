@@ -67,31 +67,20 @@ impl World {
             ("taskStatus".to_owned(), text("PENDING")),
             ("taskCreated".to_owned(), number(self.now.0 + created)),
         ]);
-        item.extend(
-            more.iter()
-                .map(|(name, value)| ((*name).to_owned(), value.clone())),
-        );
-        self.client
-            .put_item()
-            .table_name(TABLE)
-            .set_item(Some(item))
-            .send()
-            .await
-            .unwrap();
+        let more = more.iter().cloned();
+        item.extend(more.map(|(name, value)| (name.to_owned(), value)));
+        let put = self.client.put_item().table_name(TABLE);
+        put.set_item(Some(item)).send().await.unwrap();
     }
 
     pub(crate) async fn item(&self, id: &str) -> HashMap<String, AttributeValue> {
-        let get = self
-            .client
-            .get_item()
-            .table_name(TABLE)
-            .key("taskId", text(id));
-        get.consistent_read(true)
-            .send()
-            .await
-            .unwrap()
-            .item
-            .unwrap()
+        let get = self.client.get_item().table_name(TABLE);
+        let get = get.key("taskId", text(id)).consistent_read(true);
+        get.send().await.unwrap().item.unwrap()
+    }
+
+    pub(crate) async fn ttl(&self, id: &str) -> i64 {
+        self.item(id).await["ttl"].as_n().unwrap().parse().unwrap()
     }
 
     pub(crate) async fn status(&self, id: &str) -> String {
@@ -99,13 +88,8 @@ impl World {
     }
 
     pub(crate) fn ran(&self, id: &str) -> Option<Task> {
-        self.runner
-            .ran
-            .lock()
-            .unwrap()
-            .iter()
-            .find(|task| task.task_id.as_str() == id)
-            .cloned()
+        let ran = self.runner.ran.lock().unwrap();
+        ran.iter().find(|task| task.task_id.as_str() == id).cloned()
     }
 
     pub(crate) async fn turn(&self) -> TurnSummary {
