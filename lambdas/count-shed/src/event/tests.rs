@@ -93,28 +93,6 @@ fn an_expired_state_that_a_newer_one_replaced_is_shed_once() {
 }
 
 #[test]
-fn ended_tasks_and_control_items_are_not_shed() {
-    let status = |text: &'static str| {
-        move |record: &mut Value| record["dynamodb"]["OldImage"]["taskStatus"] = json!({"S": text})
-    };
-    for shed in ["PENDING", "TAKEN", "PENDING#1", "TAKEN#65535"] {
-        assert_eq!(tasks_after(status(shed)), 1, "{shed}");
-    }
-    for kept in ["SUCCESS", "FAILURE", "SUCCESS#2", "FAILURE#2", "DONE", ""] {
-        assert_eq!(tasks_after(status(kept)), 0, "{kept}");
-    }
-    let control_item = |record: &mut Value| {
-        record["dynamodb"]["Keys"]["taskId"] = json!({"S": "#processor"});
-        record["dynamodb"]["OldImage"] = json!({
-            "taskId": {"S": "#processor"}, "requested": {"N": "5"},
-        });
-    };
-    assert_eq!(tasks_after(control_item), 0);
-    let no_image = |record: &mut Value| record["dynamodb"]["OldImage"] = Value::Null;
-    assert_eq!(tasks_after(no_image), 0);
-}
-
-#[test]
 fn partly_readable_record_is_counted_with_its_readable_attributes() {
     let damaged = record(|record| {
         record.as_object_mut().unwrap().remove("eventID");

@@ -110,16 +110,3 @@ async fn only_throttled_messages_are_redelivered() {
     assert!(returned.is_disjoint(&there));
     assert_eq!(queues.postponed.lock().unwrap().len(), returned.len());
 }
-
-#[tokio::test]
-async fn task_of_an_earlier_batch_is_a_duplicate() {
-    let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
-    let ingest = ingest(&dynamo, &queues, |_, _| Fate::Done);
-    let first = work(&ingest, &batch(50), Duration::from_secs(60)).await;
-    let again = work(&ingest, &batch(60), Duration::from_secs(60)).await;
-    assert_eq!(
-        (first.created, again.created, again.duplicates),
-        (50, 10, 50)
-    );
-    assert_eq!(again.returned, Vec::<String>::new());
-}
