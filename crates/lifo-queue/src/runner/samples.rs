@@ -1,9 +1,26 @@
-//! Tasks for the runners' tests.
+//! Tasks and outcomes for the runners' tests.
 
 use serde_json::json;
 
+use super::Outcome;
 use crate::task::{Task, TaskId};
 use crate::time::{EpochSeconds, Millis};
+
+/// The kind of an outcome.
+pub(super) type Kind = fn(String) -> Outcome;
+
+pub(super) const FAILURE: Kind = |reason| Outcome::Failure { reason };
+pub(super) const RETRY: Kind = |reason| Outcome::Retry { reason };
+pub(super) const REJECTING: Kind = |reason| Outcome::Rejecting { reason };
+pub(super) const INTERNAL_ERROR: Kind = |reason| Outcome::InternalError { reason };
+pub(super) const UNAVAILABLE: Kind = |reason| Outcome::Unavailable { reason };
+
+/// The reason of an outcome, which must be of this kind.
+pub(super) fn reason(outcome: &Outcome, kind: Kind) -> String {
+    let reason = outcome.reason().unwrap_or_default().to_owned();
+    assert_eq!(*outcome, kind(reason.clone()));
+    reason
+}
 
 /// A task with this id on its second attempt.
 pub(super) fn task(id: &str) -> Task {

@@ -35,6 +35,10 @@ struct Thrown {
 }
 
 impl Thrown {
+    fn texts(self) -> impl Iterator<Item = String> {
+        [self.error_type, self.error_message].into_iter().flatten()
+    }
+
     /// Whether the runtime, the sandbox or an extension failed, or the function exceeded its time.
     /// The task is rarely the cause.
     fn is_the_platforms(&self) -> bool {
@@ -80,32 +84,26 @@ pub(super) fn returned(payload: &[u8]) -> Outcome {
             reason: or_silent(reason),
         },
         Reply::Busy {
-            retry_after_seconds: None,
-        } => Outcome::Busy {
-            retry_after: None,
-            reason: BUSY.to_owned(),
-        },
-        Reply::Busy {
-            retry_after_seconds: Some(seconds),
-        } => busy_for(seconds),
+            retry_after_seconds,
+        } => busy_for(retry_after_seconds),
     }
 }
 
 /// The reason of a busy function, whose reply has none.
 const BUSY: &str = "the function replied that it is busy";
 
-fn busy_for(seconds: f64) -> Outcome {
+fn busy_for(seconds: Option<f64>) -> Outcome {
     // `Duration::try_from_secs_f64` is not enough: it also rejects a wait that is too long for it.
-    if seconds.is_sign_negative() || seconds.is_nan() {
+    if let Some(wrong) = seconds.filter(|asked| asked.is_sign_negative() || asked.is_nan()) {
         return Outcome::Failure {
             reason: format!(
-                "the function's reply cannot be read: retryAfterSeconds is {seconds}; give 0 or more"
+                "the function's reply cannot be read: retryAfterSeconds is {wrong}; give 0 or more"
             ),
         };
     }
-    let wait = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    let wait = |asked| Duration::try_from_secs_f64(asked).unwrap_or(Duration::MAX);
     Outcome::Busy {
-        retry_after: Some(retry_after::cap(wait)),
+        retry_after: seconds.map(|asked| retry_after::cap(wait(asked))),
         reason: BUSY.to_owned(),
     }
 }
@@ -127,24 +125,10 @@ fn unreadable(payload: &[u8], error: &serde_json::Error) -> String {
 pub(super) fn threw(kind: &str, payload: &[u8]) -> Outcome {
     let thrown = serde_json::from_slice(payload);
     let not_its_code = thrown.as_ref().is_ok_and(Thrown::is_the_platforms);
-    let said = match thrown {
-        Ok(Thrown {
-            error_type: Some(name),
-            error_message: Some(message),
-        }) => {
-            format!("{name}: {message}")
-        }
-        Ok(
-            Thrown {
-                error_type: Some(text),
-                ..
-            }
-            | Thrown {
-                error_message: Some(text),
-                ..
-            },
-        ) => text,
-        _ => String::from_utf8_lossy(payload).into_owned(),
+    let told = thrown.into_iter().flat_map(Thrown::texts);
+    let said = match told.collect::<Vec<_>>().join(": ") {
+        nothing if nothing.is_empty() => String::from_utf8_lossy(payload).into_owned(),
+        said => said,
     };
     let reason = format!("the function threw ({}): {}", excerpt(kind), excerpt(&said));
     match not_its_code {
@@ -155,13 +139,8 @@ pub(super) fn threw(kind: &str, payload: &[u8]) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::samples::{FAILURE, RETRY, UNAVAILABLE};
     use super::*;
-
-    fn failure(reason: &str) -> Outcome {
-        Outcome::Failure {
-            reason: reason.to_owned(),
-        }
-    }
 
     fn busy(seconds: f64) -> Outcome {
         Outcome::Busy {
@@ -172,7 +151,7 @@ mod tests {
 
     #[test]
     fn documented_replies() {
-        let silent = "the function gave no reason".to_owned();
+        let silent = || "the function gave no reason".to_owned();
         let cases = [
             ("", Outcome::Success),
             (" \n", Outcome::Success),
@@ -180,27 +159,17 @@ mod tests {
             (r#"{"outcome":"success","extra":1}"#, Outcome::Success),
             (
                 r#"{"outcome":"failure","reason":"no\nsuch order"}"#,
-                failure("no such order"),
+                FAILURE("no such order".into()),
             ),
-            (
-                r#"{"outcome":"failure"}"#,
-                failure("the function gave no reason"),
-            ),
+            (r#"{"outcome":"failure"}"#, FAILURE(silent())),
             (
                 r#"{"outcome":"retry","reason":"later"}"#,
-                Outcome::Retry {
-                    reason: "later".into(),
-                },
+                RETRY("later".into()),
             ),
-            (
-                r#"{"outcome":"retry","reason":null}"#,
-                Outcome::Retry { reason: silent },
-            ),
+            (r#"{"outcome":"retry","reason":null}"#, RETRY(silent())),
             (
                 r#"{"outcome":"unavailable","reason":"no database"}"#,
-                Outcome::Unavailable {
-                    reason: "no database".into(),
-                },
+                UNAVAILABLE("no database".into()),
             ),
             (
                 r#"{"outcome":"busy"}"#,
@@ -257,29 +226,26 @@ mod tests {
 
     #[test]
     fn function_errors_mean_retry_or_unavailable_with_their_message() {
-        type MakeOutcome = fn(String) -> Outcome;
-        let retry: MakeOutcome = |reason| Outcome::Retry { reason };
-        let unavailable: MakeOutcome = |reason| Outcome::Unavailable { reason };
         let cases = [
             (
                 r#"{"errorType":"Error","errorMessage":"no\ndatabase","trace":["…"]}"#,
                 "the function threw (Unhandled): Error: no database",
-                retry,
+                RETRY,
             ),
             (
                 r#"{"errorMessage":"Task timed out after 3.00 seconds"}"#,
                 "the function threw (Unhandled): Task timed out after 3.00 seconds",
-                unavailable,
+                UNAVAILABLE,
             ),
             (
                 r#"{"errorType":"Runtime.ExitError"}"#,
                 "the function threw (Unhandled): Runtime.ExitError",
-                unavailable,
+                UNAVAILABLE,
             ),
             (
                 "not json",
                 "the function threw (Unhandled): not json",
-                retry,
+                RETRY,
             ),
         ];
         for (payload, reason, outcome) in cases {
