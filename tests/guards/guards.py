@@ -9,12 +9,8 @@ from __future__ import annotations
 from tests.guards.guard import guards_of
 
 _CORE = "crates/lifo-queue/src"
-#: The text that returns a task, for `str.format`, which needs double braces.
-_RETURNED = """                attempt_counts: {counts},
-                lease_expired: false,
-                reason,
-            }},
-            Why::{why},"""
+#: The text that returns a task, for `str.format`.
+_RETURNED = "returned(not_before, {counts}, reason, Why::{why})"
 
 GUARDS = guards_of(
     {

@@ -74,19 +74,9 @@ impl Attempts {
             let reason = format!("attempt {} was the last: {reason}", taken.task.attempt);
             return Verdict::Settle(Settlement::Failure { reason });
         }
-        let not_before = self
-            .clock
-            .now()
-            .plus(settings.backoff.draw(taken.task.attempt));
-        Verdict::Return(
-            Return {
-                not_before,
-                attempt_counts: true,
-                lease_expired: false,
-                reason,
-            },
-            why,
-        )
+        let wait = settings.backoff.draw(taken.task.attempt);
+        let not_before = self.clock.now().plus(wait);
+        returned(not_before, true, reason, why)
     }
 
     /// Returns the task after a short wait and restores its attempt, a bounded number of times.
@@ -100,15 +90,7 @@ impl Attempts {
         // The downstream may ask for no wait, or name a past time. So `jitter` is the least wait.
         let wait = retry_after.map_or(jitter, |asked| asked.min(MAX_RETRY_AFTER).max(jitter));
         let not_before = self.clock.now().plus(wait);
-        Verdict::Return(
-            Return {
-                not_before,
-                attempt_counts: false,
-                lease_expired: false,
-                reason,
-            },
-            Why::Busy,
-        )
+        returned(not_before, false, reason, Why::Busy)
     }
 
     /// Returns the task after it found the downstream unavailable. If the ruling spares it, restores
@@ -154,14 +136,16 @@ impl Attempts {
             let reason = format!("start {starts} was the last before the task expires: {reason}");
             return Verdict::Settle(Settlement::Failure { reason });
         }
-        Verdict::Return(
-            Return {
-                not_before,
-                attempt_counts: false,
-                lease_expired: false,
-                reason,
-            },
-            Why::Unavailable,
-        )
+        returned(not_before, false, reason, Why::Unavailable)
     }
+}
+
+fn returned(not_before: Millis, attempt_counts: bool, reason: String, why: Why) -> Verdict {
+    let back = Return {
+        not_before,
+        attempt_counts,
+        lease_expired: false,
+        reason,
+    };
+    Verdict::Return(back, why)
 }
