@@ -30,6 +30,29 @@ fn page(index: &[Candidate], wanted: &Wanted) -> Page {
     Page { candidates, next }
 }
 
+fn newest_first(slots: u16) -> Selector {
+    Selector::new(slots, Order::NewestFirst, false)
+}
+
+/// The next step, while no group is closed and any task may start.
+fn next(selector: &mut Selector, now: i64) -> Step {
+    selector.next(Millis(now), &|_: &str| None, any)
+}
+
+fn wanted(step: Step) -> Wanted {
+    match step {
+        Step::Read(wanted) => wanted,
+        step => panic!("{step:?}"),
+    }
+}
+
+fn exhausted(step: Step) -> Pass {
+    match step {
+        Step::Exhausted(pass) => pass,
+        step => panic!("{step:?}"),
+    }
+}
+
 /// The next step other than a read.
 fn next_step(selector: &mut Selector, index: &[Candidate], now: Millis) -> Step {
     loop {
@@ -51,7 +74,7 @@ fn taken(step: &Step) -> i64 {
 
 #[test]
 fn a_newer_task_is_preferred_as_soon_as_the_page_is_old() {
-    let mut selector = Selector::new(2, Order::NewestFirst, false);
+    let mut selector = newest_first(2);
     let old = [task(9, None), task(8, None), task(7, None)];
     assert_eq!(taken(&next_step(&mut selector, &old, Millis(100))), 9);
     let new = [task(10, None), task(8, None), task(7, None)];
@@ -61,11 +84,9 @@ fn a_newer_task_is_preferred_as_soon_as_the_page_is_old() {
 
 #[test]
 fn pass_continues_at_its_cursor_even_if_the_index_is_slow() {
-    let index: Vec<_> = (1..=5_000)
-        .rev()
-        .map(|n| task(1_000 + n, Some(99_999)))
-        .collect();
-    let mut selector = Selector::new(10, Order::NewestFirst, false);
+    let index = (1_001..=6_000).rev().map(|n| task(n, Some(99_999)));
+    let index: Vec<_> = index.collect();
+    let mut selector = newest_first(10);
     let (mut now, mut reads) = (Millis(10_000), Vec::new());
     let pass = loop {
         match selector.next(now, &|_: &str| None, any) {
@@ -92,28 +113,18 @@ fn pass_continues_at_its_cursor_even_if_the_index_is_slow() {
 #[test]
 fn new_tasks_beyond_one_head_page_are_not_skipped() {
     let backlog: Vec<_> = (1..=300).rev().map(|n| task(n, Some(99_999))).collect();
-    let mut selector = Selector::new(10, Order::NewestFirst, false);
+    let mut selector = newest_first(10);
     // The pass continues below the head ...
-    let Step::Read(head) = selector.next(Millis(1_000), &|_: &str| None, any) else {
-        panic!("no head wanted")
+    let head = wanted(next(&mut selector, 1_000));
+    let first = Page {
+        candidates: backlog[..10].to_vec(),
+        next: Some(Cursor {
+            created: "291".into(),
+            task: backlog[9].id.clone(),
+        }),
     };
-    let next = Some(Cursor {
-        created: "291".into(),
-        task: backlog[9].id.clone(),
-    });
-    selector.accept(
-        head,
-        Page {
-            candidates: backlog[..10].to_vec(),
-            next,
-        },
-        Millis(1_000),
-        Millis(1_000),
-    );
-    assert!(matches!(
-        selector.next(Millis(1_000), &|_: &str| None, any),
-        Step::Read(Wanted { after: Some(_), .. })
-    ));
+    selector.accept(head, first, Millis(1_000), Millis(1_000));
+    assert!(wanted(next(&mut selector, 1_000)).after.is_some());
     // ... and in the meantime more tasks arrive than the next head shows.
     let mut index: Vec<_> = (1..=25).rev().map(|n| task(500 + n, None)).collect();
     index.extend(backlog);
@@ -128,27 +139,22 @@ fn expired_and_skipped_tasks_are_not_selected() {
     let mut expired = task(9, None);
     expired.ttl = Ttl::Milliseconds(Millis(50));
     let index = [expired, task(8, None), task(7, None), task(6, None)];
-    let mut selector = Selector::new(10, Order::NewestFirst, false);
+    let mut selector = newest_first(10);
     selector.started(&index[1].id, Millis(0));
     selector.ended(index[2].id.clone(), None, Millis(300), Millis(0));
     assert_eq!(taken(&next_step(&mut selector, &index, Millis(100))), 6);
-    let Step::Exhausted(pass) = next_step(&mut selector, &index, Millis(100)) else {
-        panic!("the pass is not over");
-    };
+    let pass = exhausted(next_step(&mut selector, &index, Millis(100)));
     assert_eq!(pass.next_due, Some(Millis(300)));
 }
 
 #[test]
 fn page_size_adapts_to_the_number_of_taken_tasks() {
     let index: Vec<_> = (1..=1_000).rev().map(|n| task(n, None)).collect();
-    let mut selector = Selector::new(10, Order::NewestFirst, false);
+    let mut selector = newest_first(10);
     let mut sizes = Vec::new();
     for turn in 0..8 {
         let now = Millis(1_000 + turn * 200);
-        match selector.next(now, &|_: &str| None, any) {
-            Step::Read(wanted) => sizes.push(wanted.limit),
-            step => panic!("{step:?}"),
-        }
+        sizes.push(wanted(next(&mut selector, now.0)).limit);
         let used = if turn < 5 { 100 } else { 1 };
         for _ in 0..used {
             next_step(&mut selector, &index, now);
@@ -160,7 +166,7 @@ fn page_size_adapts_to_the_number_of_taken_tasks() {
 #[test]
 fn head_is_read_ahead_only_while_many_tasks_are_taken() {
     let mut index: Vec<_> = (1..=500).rev().map(|n| task(n, None)).collect();
-    let mut selector = Selector::new(10, Order::NewestFirst, false);
+    let mut selector = newest_first(10);
     let mut asked = Vec::new();
     for taken in 1..=250 {
         let now = Millis(1_000 + taken);
@@ -185,7 +191,7 @@ fn head_is_read_ahead_only_while_many_tasks_are_taken() {
 
     // A slow downstream: one task every 500 ms.
     for slots in [1, 10] {
-        let mut slow = Selector::new(slots, Order::NewestFirst, false);
+        let mut slow = newest_first(slots);
         for round in 0..20 {
             let now = Millis(1_000 + round * 500);
             next_step(&mut slow, &index, now);
@@ -196,78 +202,50 @@ fn head_is_read_ahead_only_while_many_tasks_are_taken() {
 
 #[test]
 fn pass_records_whether_a_task_was_taken() {
-    let mut selector = Selector::new(10, Order::NewestFirst, false);
-    assert_eq!(
-        taken(&next_step(&mut selector, &[task(9, None)], Millis(100))),
-        9
-    );
+    let mut selector = newest_first(10);
+    let step = next_step(&mut selector, &[task(9, None)], Millis(100));
+    assert_eq!(taken(&step), 9);
     selector.took();
-    let Step::Exhausted(pass) = next_step(&mut selector, &[], Millis(100)) else {
-        panic!("the pass is not over");
-    };
-    assert!(pass.took);
-    let Step::Exhausted(next) = next_step(&mut selector, &[], Millis(300)) else {
-        panic!("the pass is not over");
-    };
-    assert!(!next.took, "the next pass begins again");
+    assert!(exhausted(next_step(&mut selector, &[], Millis(100))).took);
+    // The next pass begins again.
+    assert!(!exhausted(next_step(&mut selector, &[], Millis(300))).took);
 }
 
 #[test]
 fn task_that_may_not_start_is_passed_over_and_offered_again() {
-    let mut selector = Selector::new(10, Order::NewestFirst, false);
+    let mut selector = newest_first(10);
     let index = [task(9, None), task(8, None)];
     let not_9 = |task: &Candidate| task.created.0 != 9;
-    let wanted = Wanted {
-        after: None,
-        limit: 10,
-    };
-    assert_eq!(
-        selector.next(Millis(100), &|_: &str| None, not_9),
-        Step::Read(wanted.clone())
-    );
-    selector.accept(
-        wanted.clone(),
-        page(&index, &wanted),
-        Millis(100),
-        Millis(100),
-    );
-    assert_eq!(
-        taken(&selector.next(Millis(100), &|_: &str| None, not_9)),
-        8
-    );
-    let Step::Exhausted(pass) = selector.next(Millis(100), &|_: &str| None, not_9) else {
-        panic!("the pass is not over");
-    };
-    assert!(pass.passed_over);
+    let now = Millis(100);
+    let head = wanted(selector.next(now, &|_: &str| None, not_9));
+    assert_eq!((&head.after, head.limit), (&None, 10));
+    selector.accept(head.clone(), page(&index, &head), now, now);
+    assert_eq!(taken(&selector.next(now, &|_: &str| None, not_9)), 8);
+    assert!(exhausted(selector.next(now, &|_: &str| None, not_9)).passed_over);
     assert_eq!(taken(&next_step(&mut selector, &index, Millis(100))), 9);
 }
 
 #[test]
 fn after_a_probe_the_pass_restarts_at_the_newest_task() {
-    let mut selector = Selector::new(2, Order::NewestFirst, false);
+    let mut selector = newest_first(2);
     let index = [task(9, Some(500)), task(8, Some(500)), task(7, None)];
-    let Step::Read(head) = selector.next(Millis(100), &|_: &str| None, any) else {
-        panic!("no page is at hand");
-    };
+    let head = wanted(next(&mut selector, 100));
     selector.accept(head.clone(), page(&index, &head), Millis(100), Millis(100));
     // No task on the head is due, so the pass continues below it.
-    let below = |step| matches!(step, Step::Read(Wanted { after: Some(_), .. }));
-    assert!(below(selector.next(Millis(100), &|_: &str| None, any)));
-    assert!(below(selector.next(Millis(600), &|_: &str| None, any)));
+    assert!(wanted(next(&mut selector, 100)).after.is_some());
+    assert!(wanted(next(&mut selector, 600)).after.is_some());
     selector.restart();
     assert_eq!(taken(&next_step(&mut selector, &index, Millis(600))), 9);
 }
 
 #[test]
 fn skipped_task_stays_skipped_in_later_passes() {
-    let mut selector = Selector::new(10, Order::NewestFirst, false);
+    let mut selector = newest_first(10);
     let index = [task(9, None)];
     selector.ended(index[0].id.clone(), None, Millis(500), Millis(0));
     for now in [100, 300] {
-        let Step::Exhausted(pass) = next_step(&mut selector, &index, Millis(now)) else {
-            panic!("taken at {now}");
-        };
-        assert_eq!(pass.next_due, Some(Millis(500)));
+        let pass = exhausted(next_step(&mut selector, &index, Millis(now)));
+        assert_eq!(pass.next_due, Some(Millis(500)), "at {now}");
     }
     assert_eq!(taken(&next_step(&mut selector, &index, Millis(501))), 9);
 }
