@@ -127,10 +127,10 @@ impl Ledger {
 
 /// The call and the number of its assignment, from a row of a call or of the outbox.
 fn events(row: &Row) -> String {
-    let assigned = text(row, "CallStatus") == "assigned";
-    let number = assigned
-        .then(|| text(row, "Assignment"))
-        .unwrap_or_default();
+    let number = match text(row, "CallStatus") == "assigned" {
+        true => text(row, "Assignment"),
+        false => "",
+    };
     format!("{} {number}", text(row, "CallID"))
 }
 
