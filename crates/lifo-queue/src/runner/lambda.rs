@@ -146,7 +146,11 @@ fn not_invoked(error: &SdkError<InvokeError>) -> Outcome {
             retry_after: throttled
                 .retry_after_seconds()
                 .and_then(|value| retry_after::parse(value, SystemTime::now())),
-            reason,
+            // The reason names the limit, for example the function's reserved concurrency.
+            reason: match throttled.reason() {
+                Some(limit) => format!("{reason} ({})", limit.as_str()),
+                None => reason,
+            },
         },
         InvokeError::Ec2ThrottledException(_)
         | InvokeError::EniNotReadyException(_)

@@ -88,6 +88,18 @@ async fn throttling_is_busy() {
 }
 
 #[tokio::test]
+async fn throttling_names_the_limit_that_was_reached() {
+    let (status, headers, _) = error(429, "TooManyRequestsException");
+    let limit = "ReservedFunctionConcurrentInvocationLimitExceeded";
+    let body = json!({"Message": "Rate Exceeded.", "Reason": limit}).to_string();
+    let (outcome, _) = run([(status, headers, body)]).await;
+    let Outcome::Busy { reason, .. } = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert!(reason.ends_with(&format!("({limit})")), "{reason}");
+}
+
+#[tokio::test]
 async fn invoke_errors_mean_rejecting_failure_or_unavailable() {
     let cases: [(u16, &str, Kind); 9] = [
         (403, "AccessDeniedException", REJECTING),
