@@ -18,7 +18,8 @@ static PARTS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The pattern of an error: UUIDs become `<uuid>`, hexadecimal numbers of at least six characters
-/// `<hex>`, and decimal numbers `<n>`, except an HTTP status.
+/// `<hex>`, and decimal numbers `<n>`, except an HTTP status. Of an error that was cut off it keeps the
+/// first characters, because longer numbers cut off more of the text.
 pub fn error_pattern(error: &str) -> String {
     let replaced = PARTS.replace_all(error, |parts: &Captures<'_>| {
         let text = parts.get(0).map_or("", |part| part.as_str());
@@ -32,8 +33,14 @@ pub fn error_pattern(error: &str) -> String {
         }
         .to_owned()
     });
-    replaced.into_owned()
+    match error.ends_with('…') {
+        true => replaced.chars().take(OF_CUT).collect(),
+        false => replaced.into_owned(),
+    }
 }
+
+/// Characters of the pattern of an error that was cut off.
+const OF_CUT: usize = 140;
 
 const UUID: usize = 36;
 
@@ -71,7 +78,22 @@ mod tests {
 
     #[test]
     fn the_pattern_of_a_pattern_is_the_same() {
-        let pattern = error_pattern("HTTP 400: 9f86d081884c7d65 of 12");
-        assert_eq!(error_pattern(&pattern), pattern);
+        let cut = format!("{} 4711 is…", "x".repeat(180));
+        for error in ["HTTP 400: 9f86d081884c7d65 of 12", &cut] {
+            let pattern = error_pattern(error);
+            assert_eq!(error_pattern(&pattern), pattern);
+        }
+    }
+
+    #[test]
+    fn errors_that_were_cut_off_at_different_words_have_one_pattern() {
+        let error = |seconds| {
+            let text = format!("{}expired at {seconds} and it", "a word, ".repeat(22));
+            text.chars().take(200).chain(['…']).collect::<String>()
+        };
+        assert_eq!(
+            error_pattern(&error("9")),
+            error_pattern(&error("1790000000"))
+        );
     }
 }
