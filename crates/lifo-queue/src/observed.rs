@@ -30,6 +30,10 @@ pub struct Observed {
     pub ended: Ended,
     /// Median duration of the last runs that succeeded or failed, in milliseconds.
     pub median_run_ms: Option<u64>,
+    /// Longest duration of the same runs, in milliseconds.
+    pub longest_run_ms: Option<u64>,
+    /// The limits on starts in the settings of the last turn.
+    pub limits: Option<LimitSettings>,
     /// Whether the queue measures overload. Otherwise it is unknown whether it is overloaded.
     pub measures_overload: bool,
     /// The last response of the downstream that was not a success.
@@ -37,6 +41,25 @@ pub struct Observed {
     /// The capacity of the downstream, if the ingest needs it and no slot was free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
+}
+
+/// The settings that limit the starts of tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitSettings {
+    /// Maximum number of tasks that run at once.
+    pub concurrency: u16,
+    /// Starts in 1,000 seconds on average; `None` for no limit.
+    pub starts_per_1000_s: Option<u64>,
+}
+
+impl LimitSettings {
+    /// Starts per second on average; `None` for no limit.
+    #[must_use]
+    pub fn rate_per_second(&self) -> Option<f64> {
+        #[allow(clippy::cast_precision_loss, reason = "a number of starts")]
+        self.starts_per_1000_s.map(|starts| starts as f64 / 1_000.0)
+    }
 }
 
 /// What the downstream can run, as a processor measured it while no slot was free.

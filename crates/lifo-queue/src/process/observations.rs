@@ -1,15 +1,17 @@
 //! Collects what operators want to know about the runs of a turn.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
 use super::attempt::{Attempted, End};
 use super::capacity::Measured;
-use crate::observed::{Capacity, LastResponse, Observed};
+use super::settings::ProcessSettings;
+use crate::observed::{Capacity, LastResponse, LimitSettings, Observed};
 use crate::time::Millis;
 
-/// Number of runs whose median duration is reported.
+/// Number of runs whose median and longest duration are reported.
 const RUNS: usize = 50;
 
 /// The observations of a turn. They continue those of the previous turn.
@@ -20,9 +22,17 @@ pub(super) struct Observations {
 }
 
 impl Observations {
-    pub(super) fn new(left: Observed, measures_overload: bool) -> Self {
+    pub(super) fn new(left: Observed, settings: &ProcessSettings) -> Self {
+        let starts = settings.rate.map(|rate| {
+            let starts = Duration::from_secs(1_000).as_nanos() / rate.interval.as_nanos().max(1);
+            u64::try_from(starts).unwrap_or(u64::MAX)
+        });
         let observed = Observed {
-            measures_overload,
+            measures_overload: settings.codel.is_some(),
+            limits: Some(LimitSettings {
+                concurrency: settings.slots,
+                starts_per_1000_s: starts,
+            }),
             ..left
         };
         Self {
@@ -51,7 +61,7 @@ impl Observations {
             self.runs
                 .push_back(u64::try_from(ran.as_millis()).unwrap_or(u64::MAX));
         }
-        let median = self.median();
+        let (median, longest) = (self.median(), self.runs.iter().max().copied());
         self.observed.send_modify(|observed| {
             match attempted.end {
                 End::Succeeded => observed.ended.count(now, false),
@@ -59,6 +69,7 @@ impl Observations {
                 End::Returned { .. } | End::LostRace | End::StoreFailed => {}
             }
             observed.median_run_ms = median.or(observed.median_run_ms);
+            observed.longest_run_ms = longest.or(observed.longest_run_ms);
             if let Some(text) = &attempted.reason {
                 let response = LastResponse::new(now, &attempted.task, text);
                 observed.last_response = Some(response);

@@ -101,7 +101,7 @@ impl<'a> Turn<'a> {
         let downstream = SharedDownstream::new(Downstream::new(ledger, groups, now));
         let codel = Codel::new(settings.codel, control.overloaded_since, now);
         let left = control.observed.clone();
-        let observations = Observations::new(left, settings.codel.is_some());
+        let observations = Observations::new(left, &settings);
         let beat = Beat {
             store: processor.store.clone(),
             clock: processor.clock.clone(),

@@ -22,6 +22,10 @@ async fn a_turn_reports_ended_tasks_run_time_and_the_last_response() {
     let observed = world.control().await.observed;
     assert_eq!(observed.ended.within(NOW), (4, 1));
     assert_eq!(observed.median_run_ms, Some(300));
+    assert_eq!(observed.longest_run_ms, Some(900));
+    let limits = observed.limits.unwrap();
+    assert_eq!(limits.concurrency, world.settings.slots);
+    assert_eq!(limits.starts_per_1000_s, None);
     assert!(!observed.measures_overload, "no codel is set");
     let last = observed.last_response.clone().unwrap();
     assert_eq!(last.task, "t0000");

@@ -42,6 +42,8 @@ async fn starts_keep_to_the_rate_over_turns() {
 async fn idle_time_refills_the_bucket_up_to_the_burst() {
     let world = limited(10).await;
     assert_eq!(world.turn().await.succeeded, 10);
+    let limits = world.control().await.observed.limits;
+    assert_eq!(limits.unwrap().starts_per_1000_s, Some(5_000));
     tokio::time::sleep(600 * SECOND).await;
     let world = world.with_tasks(10).await;
     let began = world.clock.now();
