@@ -41,6 +41,10 @@ pub(crate) struct Sample {
     pub(crate) recent: [usize; 4],
     /// Whether the window holds more tasks than were read.
     pub(crate) more: bool,
+    /// Of the pending tasks of `recent`, those that may not start within the next minute.
+    pub(crate) delayed: u32,
+    /// As [`next_start`].
+    pub(crate) next_start: Option<Millis>,
     pub(crate) newest: Vec<Candidate>,
     pub(crate) oldest: Vec<Candidate>,
     pub(crate) running: Vec<FoundTask>,
@@ -57,6 +61,8 @@ pub(crate) struct Created {
     pub(crate) count: u32,
     /// Whether there are more than were read.
     pub(crate) more: bool,
+    /// Those that may not start within the next minute.
+    pub(crate) delayed: u32,
 }
 
 /// Minimum number of tasks by which the created exceed the ended in the last minute.
@@ -70,7 +76,8 @@ impl Created {
             || control.breaker.is_some()
             || control.held_breaker(now).is_some();
         let (succeeded, failed) = control.observed.ended.within(now);
-        !stops && status.pending.count >= SURPLUS && self.count >= succeeded + failed + SURPLUS
+        let due = self.count.saturating_sub(self.delayed);
+        !stops && status.pending.count >= SURPLUS && due >= succeeded + failed + SURPLUS
     }
 
     pub(crate) fn per_second(self) -> f64 {
@@ -91,6 +98,7 @@ impl Sample {
         Created {
             count: u32::try_from(count).unwrap_or(u32::MAX),
             more: self.more,
+            delayed: self.delayed,
         }
     }
 
@@ -134,6 +142,8 @@ impl Sample {
                 "failed": failed,
             },
             "medianRunMs": control.observed.median_run_ms,
+            "longestRunMs": control.observed.longest_run_ms,
+            "nextStart": self.next_start.map(exact),
             "startAgeMs": self.start_age.map(|age| age.as_millis()),
             "newestPending": ids(&self.newest),
             "oldestPending": ids(&self.oldest),
@@ -199,9 +209,18 @@ impl History {
 pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
     let status = queue.operator.glance().await?;
     let now = status.now;
-    let (recent, more) = recent(queue, now).await?;
+    let Recent {
+        counts,
+        more,
+        delayed,
+    } = recent(queue, now).await?;
     let pending = TaskStatus::Pending;
     let (newest, _) = page(queue, pending, Order::NewestFirst, None, LISTED, now).await?;
+    let due = |task: &Candidate| task.not_before.is_none_or(|at| at <= now);
+    let next_start = match newest.iter().any(due) {
+        true => None,
+        false => next_start(queue, now).await?,
+    };
     // Expired tasks, which DynamoDB deletes late, would fill the page.
     let from = status.oldest_pending;
     let (oldest, _) = page(queue, pending, Order::OldestFirst, from, LISTED, now).await?;
@@ -210,8 +229,10 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
         start_age: start_age(&running),
         groups: Unusual::of(&queue.store.groups().await?, now),
         status,
-        recent,
+        recent: counts,
         more,
+        delayed,
+        next_start,
         newest,
         oldest,
         running,
@@ -221,9 +242,17 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
 
 /// Counts the tasks that were created in the last minute.
 pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created> {
-    let (recent, more) = recent(queue, now).await?;
-    let count = u32::try_from(recent.iter().sum::<usize>()).unwrap_or(u32::MAX);
-    Ok(Created { count, more })
+    let Recent {
+        counts,
+        more,
+        delayed,
+    } = recent(queue, now).await?;
+    let count = u32::try_from(counts.iter().sum::<usize>()).unwrap_or(u32::MAX);
+    Ok(Created {
+        count,
+        more,
+        delayed,
+    })
 }
 
 /// When the first of the newest pending tasks may start; `None` if one may start now, or none is
@@ -235,17 +264,28 @@ pub(crate) async fn next_start(queue: &Queue, now: Millis) -> Result<Option<Mill
     Ok(starts.min().filter(|at| *at > now))
 }
 
-/// The tasks created within the window per status, and whether there are more than were read.
-async fn recent(queue: &Queue, now: Millis) -> Result<([usize; 4], bool)> {
-    let mut recent = [0; 4];
-    let mut more = false;
-    for (count, status) in recent.iter_mut().zip(TaskStatus::ALL) {
+/// The tasks created within the window.
+#[derive(Default)]
+struct Recent {
+    /// Per status.
+    counts: [usize; 4],
+    /// Whether there are more than were read.
+    more: bool,
+    /// Those that may not start within the next minute.
+    delayed: u32,
+}
+
+async fn recent(queue: &Queue, now: Millis) -> Result<Recent> {
+    let mut recent = Recent::default();
+    for (count, status) in recent.counts.iter_mut().zip(TaskStatus::ALL) {
         let from = Some(now.minus(WINDOW));
         let (tasks, rest) = page(queue, status, Order::NewestFirst, from, RECENT, now).await?;
         *count = tasks.len();
-        more |= rest;
+        recent.more |= rest;
+        let later = |task: &&Candidate| task.not_before.is_some_and(|at| at > now.plus(WINDOW));
+        recent.delayed += u32::try_from(tasks.iter().filter(later).count()).unwrap_or(u32::MAX);
     }
-    Ok((recent, more))
+    Ok(recent)
 }
 
 async fn page(

@@ -44,7 +44,7 @@ pub(crate) use self::purge::Purge;
 pub(crate) use self::redrive::Redrive;
 pub(crate) use self::resume::Resume;
 pub(crate) use self::show::{Show, Shown, missing};
-pub(crate) use self::status::{Status, StatusReport};
+pub(crate) use self::status::{Status, StatusReport, longest_run, start_limits};
 pub(crate) use self::wake::Wake;
 pub(crate) use self::watch::Watch;
 use crate::confirm::Prompt;

@@ -17,7 +17,7 @@ use super::tasks;
 use crate::overrides;
 use crate::sample::{Figures, History, Sample, WINDOW, started};
 use crate::time_format::{exact, rate, relative, rough, tenths};
-use crate::verbs::{StatusReport, pause};
+use crate::verbs::{StatusReport, pause, payload_preview};
 
 /// The facts of `freshq status` that the page does not show.
 const HIDDEN: [&str; 9] = [
@@ -83,7 +83,7 @@ fn state(site: &Site, sample: &Sample) -> Markup {
         queue: site.queue.name.clone(),
         account: site.account.clone(),
         created: sample.created(),
-        next_start: None,
+        next_start: sample.next_start,
         groups: sample.groups.clone(),
         status: status.clone(),
     };
@@ -176,6 +176,7 @@ fn running(sample: &Sample) -> Markup {
             html! { @if let Some(started) = started { (rough(now.since(started))) } },
             html! { (task.number(schema::ATTEMPTS).unwrap_or(0)) },
             html! { @if let Some(until) = task.number(schema::LEASE_UNTIL) { (relative(Millis(until), now)) } },
+            html! { (payload_preview(task, tasks::PAYLOAD_WIDTH)) },
         ]
     };
     let rows: Vec<_> = sample.running.iter().map(row).collect();
@@ -190,6 +191,7 @@ fn running(sample: &Sample) -> Markup {
         "Running for",
         "Attempts",
         "Lease ends",
+        "Payload",
     ];
     html! {
         // Both reads lag behind the table, and not by the same time.
@@ -210,9 +212,12 @@ fn pending(sample: &Sample) -> Markup {
 
 fn candidates(caption: &str, tasks: &[Candidate], sample: &Sample) -> Markup {
     let now = sample.status.now;
-    let soonest = match sample.status.control.is_paused(now) {
-        true => "after the pause",
-        false => "now",
+    let control = &sample.status.control;
+    let open = control.breaker.is_some() || control.held_breaker(now).is_some();
+    let soonest = match (control.is_paused(now), open) {
+        (true, _) => "after the pause",
+        (false, true) => "as a probe",
+        (false, false) => "now",
     };
     let row = |task: &Candidate| {
         let not_before = task.not_before.filter(|at| *at > now);

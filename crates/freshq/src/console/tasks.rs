@@ -27,7 +27,7 @@ const LISTED: usize = 50;
 const MOST_READ: usize = 1_000;
 
 /// Maximum number of characters of a payload in a table.
-const PAYLOAD_WIDTH: usize = 80;
+pub(super) const PAYLOAD_WIDTH: usize = 80;
 
 /// The columns of [`row`].
 pub(super) const HEAD: [&str; 5] = ["Task", "Age", "Attempts", "Last error", "Payload"];

@@ -20,7 +20,8 @@ use crate::confirm::Prompt;
 use crate::failure::{Failure, Result};
 use crate::queue::Queue;
 use crate::report::{Report, columns};
-use crate::time_format::{age, exact, parse_duration, relative};
+use crate::sample;
+use crate::time_format::{age, exact, parse_duration, relative, rough};
 
 /// Interval at which the spinner of a long read turns.
 const TICK: Duration = Duration::from_millis(100);
@@ -231,7 +232,11 @@ impl Listed {
                 None => self.due(task.id.group()),
             },
             Some("TAKEN") => match moment(schema::LEASE_UNTIL) {
-                Some(at) if at > self.now => format!("lease ends {}", relative(at, self.now)),
+                Some(at) if at > self.now => {
+                    let runs = sample::started(task).map(|at| rough(self.now.since(at)));
+                    let runs = runs.unwrap_or_default();
+                    format!("running for {runs}, lease ends {}", relative(at, self.now))
+                }
                 _ => "lease expired".to_owned(),
             },
             _ => "settled".to_owned(),

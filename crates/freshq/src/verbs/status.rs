@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use clap::Args;
 use lifo_queue::control::ProcessorLease;
+use lifo_queue::observed::LimitSettings;
 use lifo_queue::operate::{self, Keys, Suspect};
 use lifo_queue::time::Millis;
 
@@ -20,8 +21,8 @@ use crate::time_format::{FIRST_MILLIS, exact, moment, rate, relative, rough, ten
 
 /// Shows pending, running and failed tasks, the processor, a pause, a limit and the circuit breaker.
 ///
-/// "ended" counts tasks that succeeded or failed in the last minute, and "run time" is the median of
-/// the last runs; processors report both every few seconds. "suspects" are tasks that may have
+/// "ended" counts tasks that succeeded or failed in the last minute, and "run time" is of the last 50
+/// runs; processors report both every few seconds. "suspects" are tasks that may have
 /// crashed their process. "overloaded" is measured only with the setting processing.codel; without
 /// it, created and ended tasks are compared.
 /// "last response" is the last without success; tasks may have succeeded since. "superseded states"
@@ -191,8 +192,18 @@ impl StatusReport {
             None => "not measured yet".to_owned(),
             Some(ms) => {
                 let median = tenths(Duration::from_millis(ms));
-                format!("median {median} of the last runs")
+                format!(
+                    "median {median}{} of the last runs",
+                    longest_run(&self.status)
+                )
             }
+        }
+    }
+
+    fn taken(&self) -> String {
+        match self.status.control.observed.limits {
+            None => self.status.taken.to_string(),
+            Some(limits) => format!("{}; {}", self.status.taken, start_limits(limits)),
         }
     }
 
@@ -244,7 +255,6 @@ impl StatusReport {
         let operate::Status {
             now,
             control,
-            taken,
             failed,
             ..
         } = &self.status;
@@ -261,7 +271,7 @@ impl StatusReport {
             ("processor", self.processor()),
             ("PENDING", self.pending()),
             ("oldest PENDING", self.oldest()),
-            ("TAKEN", taken.to_string()),
+            ("TAKEN", self.taken()),
             ("FAILURE", failed.to_string()),
             ("created", self.created.text()),
             ("ended", self.ended()),
@@ -284,6 +294,21 @@ impl StatusReport {
     fn text(&self) -> String {
         two_columns(self.rows())
     }
+}
+
+/// The longest of the last runs, for people; empty if no processor reported it.
+pub(crate) fn longest_run(status: &operate::Status) -> String {
+    let longest = status.control.observed.longest_run_ms;
+    longest.map_or_else(String::new, |ms| {
+        format!(", longest {}", tenths(Duration::from_millis(ms)))
+    })
+}
+
+/// The settings that limit the starts, for people.
+pub(crate) fn start_limits(limits: LimitSettings) -> String {
+    let rate = limits.rate_per_second();
+    let rate = rate.map_or_else(String::new, |rate| format!(", ratePerSecond {rate}"));
+    format!("concurrency {}{rate}", limits.concurrency)
 }
 
 fn holder(lease: &ProcessorLease, now: Millis) -> &'static str {

@@ -1,17 +1,22 @@
 //! Checks of the flow of tasks: failed runs, crashed processes, keys that replace other tasks, and
 //! more new tasks than ended ones.
 
+use std::time::Duration;
+
 use lifo_queue::operate::{FoundTask, Keys, Status};
 use lifo_queue::schema;
 use lifo_queue::time::Millis;
 
 use super::Finding;
 use crate::sample::{Created, WINDOW};
-use crate::time_format::tenths;
-use crate::verbs::pause;
+use crate::time_format::{exact, relative, tenths};
+use crate::verbs::{longest_run, pause, start_limits};
 
 /// Minimum number of failed tasks in the last minute that is a finding.
 const FAILED: u32 = 5;
+
+/// Time until the first start from which a queue whose tasks are all delayed is a finding.
+const LONG_DELAY: Duration = Duration::from_secs(60 * 60);
 
 /// Maximum number of tasks that a finding names.
 const NAMED: usize = 5;
@@ -22,11 +27,17 @@ const FEW_KEYS: (u32, u64) = (2, 50);
 
 /// Checks the tasks of the last minute, and the pending keys. Beside limited groups, a growing backlog
 /// is no finding.
-pub(super) fn flow(status: &Status, created: Created, limited: bool) -> (usize, Vec<Finding>) {
+pub(super) fn flow(
+    status: &Status,
+    created: Created,
+    next_start: Option<Millis>,
+    limited: bool,
+) -> (usize, Vec<Finding>) {
     let findings = [
         failing(status),
         crashed(status),
         keys(status),
+        delayed(status, next_start),
         surplus(status, created).filter(|_| !limited),
     ];
     (findings.len(), findings.into_iter().flatten().collect())
@@ -101,151 +112,64 @@ pub(super) fn taken(taken: &[FoundTask], concurrency: usize, now: Millis) -> Opt
 }
 
 fn surplus(status: &Status, created: Created) -> Option<Finding> {
-    let (control, now) = (&status.control, status.now);
-    let (succeeded, failed) = control.observed.ended.within(now);
-    let ended = succeeded + failed;
-    let run_time = control.observed.median_run_ms;
-    let run_time = run_time.map(|ms| {
-        let median = tenths(std::time::Duration::from_millis(ms));
-        format!(
-            "; the median run takes {median}, with {} tasks running",
-            status.taken
-        )
-    });
+    let observed = &status.control.observed;
+    let (succeeded, failed) = observed.ended.within(status.now);
+    let mut what = format!(
+        "{} were created and {} ended in the last {} s",
+        created.count,
+        succeeded + failed,
+        WINDOW.as_secs()
+    );
+    if let Some(ms) = observed.median_run_ms {
+        let median = tenths(Duration::from_millis(ms));
+        what += &format!("; runs take {median} at the median{}", longest_run(status));
+    }
+    what += &format!("; running: {}", status.taken);
+    if let Some(limits) = observed.limits {
+        what += &format!(" with {}", start_limits(limits));
+    }
+    let slots = observed.limits.map(|limits| u32::from(limits.concurrency));
+    let is_full = slots.is_none_or(|slots| status.taken.count >= slots);
+    let recent = observed.last_response.as_ref();
+    let recent = recent.filter(|last| status.now.since(last.at) < WINDOW && !is_full);
+    let has_rate = observed
+        .limits
+        .is_some_and(|limits| limits.starts_per_1000_s.is_some());
+    let remedy = match recent {
+        Some(last) => {
+            what += &format!("; {}", pause::response(last));
+            "the downstream takes fewer tasks than it may: act on its last response, which freshq errors counts; a higher processing.concurrency does not help"
+        }
+        None if has_rate && !is_full => {
+            "slots are free, so the rate is the limit: raise processing.ratePerSecond if the downstream accepts more, or let the producers create fewer tasks"
+        }
+        None => {
+            "if runs take longer than usual, the downstream is slow: freshq list --status taken shows what runs; contact its owner. Otherwise raise processing.concurrency, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit"
+        }
+    };
     created.exceeds_ended(status).then(|| Finding {
         place: "the tasks".to_owned(),
-        what: format!(
-            "{} were created and {ended} ended in the last {} s{}",
-            created.count,
-            WINDOW.as_secs(),
-            run_time.unwrap_or_default()
-        ),
+        what,
         why: "the backlog grows: new tasks start first, and the oldest expire".to_owned(),
-        remedy: "if runs take longer than usual, the downstream is slow: contact its owner; otherwise raise processing.concurrency, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit".to_owned(),
+        remedy: remedy.to_owned(),
+    })
+}
+
+/// Finds a queue of which no task may start for a long time.
+fn delayed(status: &Status, next_start: Option<Millis>) -> Option<Finding> {
+    let start = next_start.filter(|at| at.since(status.now) >= LONG_DELAY)?;
+    Some(Finding {
+        place: "the tasks".to_owned(),
+        what: format!(
+            "none of {} pending tasks may start before {}, {}",
+            status.pending,
+            exact(start),
+            relative(start, status.now)
+        ),
+        why: "tasks wait until their delaySeconds or notBefore is over; a delay in the wrong unit is a thousand times too long".to_owned(),
+        remedy: "if this is not intended, fix the producer: freshq list shows the payloads; freshq cancel --payload <text> deletes its tasks, and it can create them again".to_owned(),
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use lifo_queue::control::Control;
-    use lifo_queue::depth::Depth;
-    use lifo_queue::observed::LastResponse;
-    use lifo_queue::operate::Suspect;
-    use lifo_queue::task::{TaskId, TaskStatus};
-    use lifo_queue::time::Millis;
-
-    use super::*;
-
-    const NOW: Millis = Millis(1_800_000_000_000);
-
-    /// A queue without tasks, processor or pause.
-    fn idle() -> Status {
-        let none = Depth {
-            count: 0,
-            exact: true,
-        };
-        Status {
-            now: NOW,
-            control: Control::default(),
-            pending: none,
-            oldest_pending: None,
-            taken: none,
-            failed: none,
-            keys: Keys::default(),
-            suspects: Vec::new(),
-        }
-    }
-
-    fn whats(status: &Status, created: u32) -> Vec<String> {
-        let created = Created {
-            count: created,
-            more: false,
-        };
-        let (_, findings) = super::flow(status, created, false);
-        findings.into_iter().map(|finding| finding.what).collect()
-    }
-
-    #[test]
-    fn failing_tasks_are_a_finding_with_the_last_response() {
-        let mut status = idle();
-        let observed = &mut status.control.observed;
-        let task = TaskId::from_stored("a");
-        observed.last_response = Some(LastResponse::new(NOW, &task, "HTTP 422: no such order"));
-        for _ in 0..5 {
-            observed.ended.count(NOW, true);
-        }
-        let what = "5 of 5 that ended in the last minute failed; the last response, to task a at \
-                    2027-01-15T08:00:00.000Z: HTTP 422: no such order";
-        assert_eq!(whats(&status, 5), [what]);
-        for _ in 0..5 {
-            status.control.observed.ended.count(NOW, false);
-        }
-        assert!(whats(&status, 5).is_empty(), "as many succeeded");
-    }
-
-    #[test]
-    fn more_created_than_ended_tasks_are_a_finding_unless_the_queue_is_stopped() {
-        let mut status = idle();
-        status.pending.count = 400;
-        status.control.observed.median_run_ms = Some(2_500);
-        for _ in 0..60 {
-            status.control.observed.ended.count(NOW, false);
-        }
-        let what = "300 were created and 60 ended in the last 60 s; the median run takes 2.5s, with 0 tasks running";
-        assert_eq!(whats(&status, 300), [what]);
-        assert!(whats(&status, 79).is_empty());
-        let many = Created {
-            count: 300,
-            more: false,
-        };
-        let (_, found) = super::flow(&status, many, true);
-        assert!(found.is_empty(), "the limit of a group is the finding");
-        status.control.paused_until = Some(NOW.plus(std::time::Duration::from_secs(1)));
-        assert!(whats(&status, 300).is_empty(), "the pause is the finding");
-    }
-
-    #[test]
-    fn more_running_tasks_than_the_concurrency_are_a_finding() {
-        let task = |lease_until: i64| FoundTask {
-            id: TaskId::from_stored("a"),
-            created: NOW,
-            attributes: [(schema::LEASE_UNTIL.to_owned(), lease_until.into())]
-                .into_iter()
-                .collect(),
-        };
-        let tasks = [task(NOW.0), task(NOW.0 + 1), task(NOW.0 + 1)];
-        let finding = taken(&tasks, 2, NOW).unwrap();
-        let what = "3 tasks are TAKEN, and the concurrency is 2; the leases of 1 of them expired";
-        assert_eq!(finding.what, what);
-        assert_eq!(taken(&tasks, 3, NOW), None);
-    }
-
-    #[test]
-    fn one_key_that_replaces_many_tasks_is_a_finding() {
-        let mut status = idle();
-        let mut found = |tasks, superseded| {
-            status.keys = Keys {
-                tasks,
-                superseded,
-                exact: true,
-            };
-            whats(&status, 0)
-        };
-        let what = "117 tasks were replaced by newer ones before they ran; pending keys: 1";
-        assert_eq!(found(1, 117), [what]);
-        assert!(found(1, 49).is_empty(), "a short delay");
-        assert!(found(3, 117).is_empty(), "some devices that report often");
-    }
-
-    #[test]
-    fn tasks_of_a_crashed_process_are_a_finding() {
-        let mut status = idle();
-        status.suspects = vec![Suspect {
-            task: TaskId::from_stored("order-1"),
-            status: TaskStatus::Taken,
-            attempts: 1,
-        }];
-        let what = "it probably crashed while it ran 1 tasks, the newest: order-1 (TAKEN)";
-        assert_eq!(whats(&status, 0), [what]);
-    }
-}
+mod tests;

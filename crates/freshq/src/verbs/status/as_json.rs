@@ -48,6 +48,11 @@ impl StatusReport {
                 "failed": control.observed.ended.within(now).1,
             },
             "medianRunMs": control.observed.median_run_ms,
+            "longestRunMs": control.observed.longest_run_ms,
+            "limitSettings": control.observed.limits.map(|limits| json!({
+                "concurrency": limits.concurrency,
+                "ratePerSecond": limits.rate_per_second(),
+            })),
             "lastResponse": control.observed.last_response.as_ref().map(|last| json!({
                 "at": exact(last.at), "taskId": last.task, "text": last.text,
             })),

@@ -5,7 +5,7 @@ use lifo_queue::control::{
     OperatorRate, RedrivenTasks,
 };
 use lifo_queue::depth::Depth;
-use lifo_queue::observed::{LastResponse, Observed};
+use lifo_queue::observed::{LastResponse, LimitSettings, Observed};
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::EpochSeconds;
 use serde_json::{Value, json};
@@ -27,6 +27,7 @@ fn report(control: Control) -> StatusReport {
         created: Created {
             count: 90,
             more: false,
+            delayed: 0,
         },
         next_start: None,
         groups: Unusual::default(),
@@ -115,6 +116,11 @@ fn busy() -> Control {
 fn observed() -> Observed {
     let mut observed = Observed {
         median_run_ms: Some(1_500),
+        longest_run_ms: Some(6_200),
+        limits: Some(LimitSettings {
+            concurrency: 10,
+            starts_per_1000_s: Some(4_500),
+        }),
         measures_overload: true,
         last_response: Some(LastResponse::new(
             at(-3),
@@ -148,11 +154,11 @@ limited               7 starts/s and 3 tasks at once until 2027-01-15T08:01:00.0
 processor             active, its lease until 2027-01-15T08:00:18.000Z, in 18s (00000000-0000-0000-0000-000000000007)
 PENDING               at least 10000
 oldest PENDING        1h 2m 3s, created 2027-01-15T06:57:57.000Z
-TAKEN                 10
+TAKEN                 10; concurrency 10, ratePerSecond 4.5
 FAILURE               3
 created               1.5/s in the last minute
 ended                 0.2/s succeeded, 0.03/s failed in the last minute
-run time              median 1.5s of the last runs
+run time              median 1.5s, longest 6.2s of the last runs
 last response         3s ago, the last without success, to task order-7: HTTP 401 Unauthorized: who are you
 suspects              order-1 (TAKEN, attempts 2)
 superseded states     37 by newer ones of 12 pending keys; only the newest pending tasks were read
@@ -227,6 +233,8 @@ fn json_status_has_exact_figures() {
         "failed": { "count": 3, "exact": true },
         "lastMinute": { "created": 90, "createdIsExact": true, "succeeded": 10, "failed": 2 },
         "medianRunMs": 1_500,
+        "longestRunMs": 6_200,
+        "limitSettings": { "concurrency": 10, "ratePerSecond": 4.5 },
         "lastResponse": { "at": "2027-01-15T07:59:57.000Z", "taskId": "order-7",
             "text": "HTTP 401 Unauthorized: who are you" },
         "suspects": [{ "taskId": "order-1", "status": "TAKEN", "attempts": 2 }],

@@ -17,9 +17,13 @@ use crate::overrides;
 use crate::report::on_one_line;
 use crate::sample::{History, Sample, WINDOW};
 use crate::time_format::{age, exact, rate, relative, rough, tenths};
+use crate::verbs::{longest_run, start_limits};
 
 /// Minimum height of the curves.
 const CURVES: u16 = 4;
+
+/// Width of the names of the facts.
+const NAME: usize = 11;
 
 /// Height of the lists of pending tasks that failed tasks do not take.
 const LISTS: u16 = 7;
@@ -30,7 +34,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &
         frame.render_widget(foot(history, keys), area);
         return;
     };
-    let facts = facts(sample);
+    let facts = facts(sample, usize::from(area.width));
     let head = u16::try_from(facts.len()).unwrap_or(0) + 2;
     let listed = sample.newest.len().max(sample.oldest.len());
     let listed = u16::try_from(listed).unwrap_or(0);
@@ -165,12 +169,14 @@ fn halves(area: Rect) -> [Rect; 2] {
     Layout::horizontal([Constraint::Percentage(50), Constraint::Percentage(50)]).areas(area)
 }
 
-/// The lines above the curves.
-fn facts(sample: &Sample) -> Vec<Line<'static>> {
+/// The lines above the curves, for a screen of this width.
+fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
     let (status, now) = (&sample.status, sample.status.now);
     let control = &status.control;
+    let limits = control.observed.limits;
+    let limits = limits.map_or_else(String::new, |limits| format!("; {}", start_limits(limits)));
     let processor = match &control.lease {
-        Some(lease) if lease.until > now => Line::from("processor  active"),
+        Some(lease) if lease.until > now => Line::from(format!("processor  active{limits}")),
         Some(lease) => {
             let expired = relative(lease.until, now);
             Line::from(format!("processor  lease expired {expired}")).yellow()
@@ -218,8 +224,10 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
         breaker,
         processor,
         Line::from(format!(
-            "tasks      running: {}, failed: {}; median run: {run_time}",
-            status.taken, status.failed
+            "tasks      running: {}, failed: {}; median run: {run_time}{}",
+            status.taken,
+            status.failed,
+            longest_run(status)
         )),
         match failed > succeeded {
             true => Line::from(flow).red(),
@@ -247,11 +255,27 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
         );
         lines.push(Line::from(text));
     }
+    if let Some(at) = sample.next_start {
+        let text = format!("start      no pending task may start before {}", exact(at));
+        lines.push(Line::from(format!("{text}, {}", relative(at, now))).yellow());
+    }
     if let Some(last) = &control.observed.last_response {
-        let since = relative(last.at, now);
-        lines.push(Line::from(format!("response   {since}: {}", last.text)));
+        let text = format!("{}: {}", relative(last.at, now), last.text);
+        lines.extend(wrapped("response", &text, width));
     }
     lines
+}
+
+/// A fact that takes several lines if the screen is narrow.
+fn wrapped(name: &str, text: &str, width: usize) -> Vec<Line<'static>> {
+    let text: Vec<char> = on_one_line(text.to_owned()).chars().collect();
+    let rows = text.chunks(width.saturating_sub(NAME + 2).max(NAME));
+    let names = std::iter::once(name).chain(std::iter::repeat(""));
+    let rows = names.zip(rows).map(|(name, row)| {
+        let row = row.iter().collect::<String>();
+        Line::from(format!("{name:<NAME$}{row}"))
+    });
+    rows.collect()
 }
 
 fn sparkline(frame: &mut Frame<'_>, area: Rect, title: String, mut values: Vec<Option<u64>>) {
@@ -293,9 +317,11 @@ fn row(task: &Candidate, now: Millis, width: usize) -> Line<'static> {
     let line = format!("{age:>8}  {}", task.id);
     let later = task.not_before.filter(|at| *at > now);
     match later {
+        // A long id is cut off, not the time.
         Some(at) => {
-            let text = format!("{line}, may start {}", relative(at, now));
-            Line::from(fitted(text, width)).dim()
+            let start = format!(", starts {}", relative(at, now));
+            let left = width.saturating_sub(start.chars().count());
+            Line::from(fitted(line, left) + &start).dim()
         }
         None => Line::from(fitted(line, width)),
     }

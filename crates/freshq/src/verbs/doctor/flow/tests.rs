@@ -1,0 +1,196 @@
+//! Checks of the flow with a status of each kind.
+
+use lifo_queue::control::Control;
+use lifo_queue::depth::Depth;
+use lifo_queue::observed::{LastResponse, LimitSettings};
+use lifo_queue::operate::Suspect;
+use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::time::Millis;
+
+use super::*;
+
+const NOW: Millis = Millis(1_800_000_000_000);
+
+/// A queue without tasks, processor or pause.
+fn idle() -> Status {
+    let none = Depth {
+        count: 0,
+        exact: true,
+    };
+    Status {
+        now: NOW,
+        control: Control::default(),
+        pending: none,
+        oldest_pending: None,
+        taken: none,
+        failed: none,
+        keys: Keys::default(),
+        suspects: Vec::new(),
+    }
+}
+
+fn findings(status: &Status, created: u32) -> Vec<Finding> {
+    let created = Created {
+        count: created,
+        ..Created::default()
+    };
+    super::flow(status, created, None, false).1
+}
+
+fn whats(status: &Status, created: u32) -> Vec<String> {
+    let findings = findings(status, created);
+    findings.into_iter().map(|finding| finding.what).collect()
+}
+
+#[test]
+fn failing_tasks_are_a_finding_with_the_last_response() {
+    let mut status = idle();
+    let observed = &mut status.control.observed;
+    let task = TaskId::from_stored("a");
+    observed.last_response = Some(LastResponse::new(NOW, &task, "HTTP 422: no such order"));
+    for _ in 0..5 {
+        observed.ended.count(NOW, true);
+    }
+    let what = "5 of 5 that ended in the last minute failed; the last response, to task a at \
+                2027-01-15T08:00:00.000Z: HTTP 422: no such order";
+    assert_eq!(whats(&status, 5), [what]);
+    for _ in 0..5 {
+        status.control.observed.ended.count(NOW, false);
+    }
+    assert!(whats(&status, 5).is_empty(), "as many succeeded");
+}
+
+#[test]
+fn more_created_than_ended_tasks_are_a_finding_unless_the_queue_is_stopped() {
+    let mut status = idle();
+    status.pending.count = 400;
+    status.control.observed.median_run_ms = Some(2_500);
+    for _ in 0..60 {
+        status.control.observed.ended.count(NOW, false);
+    }
+    let what =
+        "300 were created and 60 ended in the last 60 s; runs take 2.5s at the median; running: 0";
+    assert_eq!(whats(&status, 300), [what]);
+    assert!(whats(&status, 79).is_empty());
+    let many = Created {
+        count: 300,
+        ..Created::default()
+    };
+    let (_, found) = super::flow(&status, many, None, true);
+    assert!(found.is_empty(), "the limit of a group is the finding");
+    status.control.paused_until = Some(NOW.plus(std::time::Duration::from_secs(1)));
+    assert!(whats(&status, 300).is_empty(), "the pause is the finding");
+}
+
+#[test]
+fn tasks_that_start_later_are_no_surplus_and_a_finding_if_all_start_much_later() {
+    let mut status = idle();
+    status.pending.count = 300;
+    let created = Created {
+        count: 300,
+        delayed: 300,
+        ..Created::default()
+    };
+    let whats = |seconds| {
+        let next = Some(NOW.plus(Duration::from_secs(seconds)));
+        let (_, findings) = super::flow(&status, created, next, false);
+        findings.into_iter().map(|it| it.what).collect::<Vec<_>>()
+    };
+    assert!(whats(30 * 60).is_empty());
+    assert_eq!(
+        whats(30_000),
+        ["none of 300 pending tasks may start before 2027-01-15T16:20:00.000Z, in 8h 20m"]
+    );
+}
+
+#[test]
+fn the_remedy_of_a_surplus_is_that_of_what_limits_the_starts() {
+    let mut status = idle();
+    status.pending.count = 300;
+    let limits = |starts_per_1000_s| LimitSettings {
+        concurrency: 10,
+        starts_per_1000_s,
+    };
+    let surplus = |status: &Status| {
+        let [Finding { what, remedy, .. }] = &findings(status, 300)[..] else {
+            panic!("one finding")
+        };
+        (what.clone(), remedy.clone())
+    };
+    status.taken.count = 10;
+    status.control.observed.median_run_ms = Some(127);
+    status.control.observed.longest_run_ms = Some(25_000);
+    status.control.observed.limits = Some(limits(None));
+    let (what, remedy) = surplus(&status);
+    assert!(
+        what.ends_with(
+            "runs take 127ms at the median, longest 25s; running: 10 with concurrency 10"
+        ),
+        "{what}"
+    );
+    assert!(remedy.contains("freshq list --status taken"), "{remedy}");
+
+    status.taken.count = 3;
+    status.control.observed.limits = Some(limits(Some(4_000)));
+    let (what, remedy) = surplus(&status);
+    assert!(
+        what.ends_with("running: 3 with concurrency 10, ratePerSecond 4"),
+        "{what}"
+    );
+    assert!(
+        remedy.contains("raise processing.ratePerSecond"),
+        "{remedy}"
+    );
+
+    let task = TaskId::from_stored("a");
+    let busy = LastResponse::new(NOW, &task, "HTTP 429: at most one at once");
+    status.control.observed.last_response = Some(busy);
+    let (what, remedy) = surplus(&status);
+    assert!(what.ends_with("HTTP 429: at most one at once"), "{what}");
+    assert!(remedy.contains("act on its last response"), "{remedy}");
+}
+
+#[test]
+fn more_running_tasks_than_the_concurrency_are_a_finding() {
+    let task = |lease_until: i64| FoundTask {
+        id: TaskId::from_stored("a"),
+        created: NOW,
+        attributes: [(schema::LEASE_UNTIL.to_owned(), lease_until.into())]
+            .into_iter()
+            .collect(),
+    };
+    let tasks = [task(NOW.0), task(NOW.0 + 1), task(NOW.0 + 1)];
+    let finding = taken(&tasks, 2, NOW).unwrap();
+    let what = "3 tasks are TAKEN, and the concurrency is 2; the leases of 1 of them expired";
+    assert_eq!(finding.what, what);
+    assert_eq!(taken(&tasks, 3, NOW), None);
+}
+
+#[test]
+fn one_key_that_replaces_many_tasks_is_a_finding() {
+    let mut status = idle();
+    let mut found = |tasks, superseded| {
+        status.keys = Keys {
+            tasks,
+            superseded,
+            exact: true,
+        };
+        whats(&status, 0)
+    };
+    let what = "117 tasks were replaced by newer ones before they ran; pending keys: 1";
+    assert_eq!(found(1, 117), [what]);
+    assert!(found(1, 49).is_empty(), "a short delay");
+    assert!(found(3, 117).is_empty(), "some devices that report often");
+}
+
+#[test]
+fn tasks_of_a_crashed_process_are_a_finding() {
+    let mut status = idle();
+    status.suspects = vec![Suspect {
+        task: TaskId::from_stored("order-1"),
+        status: TaskStatus::Taken,
+        attempts: 1,
+    }];
+    let what = "it probably crashed while it ran 1 tasks, the newest: order-1 (TAKEN)";
+    assert_eq!(whats(&status, 0), [what]);
+}
