@@ -45,7 +45,7 @@ class OnCall:
         """Run the commands in the alarm's text, then those of the first look; returns their output."""
         first = re.findall(r"freshq [^.,:]+ --stack [\w-]+", self.text)
         assert first, self.text
-        lines = first + self.printed("- **First look**", "- **Do**")
+        lines = first + self.printed("- **Check**", "- **Fix**")
         # A command with the placeholder of a value that is not known yet is for another case.
         known = [line for line in lines if set(re.findall(r"<(\w+)>", line)) <= {"env", *values}]
         known = [line for line in known if not line.startswith("freshq logs")]
@@ -53,7 +53,7 @@ class OnCall:
 
     def do(self, beginning: str, **values: str) -> str:
         """Run the command of the remedy that begins like this; returns its output."""
-        (line,) = {line for line in self.printed("- **Do**", "- **Over**") if line.startswith(beginning)}
+        (line,) = {line for line in self.printed("- **Fix**", "- **Resolved**") if line.startswith(beginning)}
         return self.run(line, **values)
 
     def run(self, line: str, **values: str) -> str:

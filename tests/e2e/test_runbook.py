@@ -58,7 +58,7 @@ def test_the_downstream_rejects_the_tasks(queue: DeployedQueue, tasks: Any) -> N
         statuses[0] = 200
         assert "resumed" in on_call.do("freshq resume")
         text = shlex.quote("HTTP 422")
-        (dry, redrive) = [line for line in on_call.printed("- **Do**", "- **Over**") if "redrive" in line]
+        (dry, redrive) = [line for line in on_call.printed("- **Fix**", "- **Resolved**") if "redrive" in line]
         assert all(task in on_call.run(dry, text=text) for task in ids)
         assert [queue.status(task) for task in ids] == ["FAILURE"] * len(ids)
         on_call.run(f"{redrive} --yes", text=text)
