@@ -1,4 +1,4 @@
-//! Matches agents and calls with several processes at once, with the latency and the conflicts of
+//! Matches agents and calls with several concurrent processes, with the latency and the conflicts of
 //! DynamoDB.
 //!
 //! Tokio's clock is paused, so the figures do not depend on the machine. The rates are those of the
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Error> {
     Ok(())
 }
 
-/// Measures every mode with every number of processes. The modes are measured at once, because they
+/// Measures every mode with every number of processes. The modes are measured concurrently, because they
 /// depend neither on the machine nor on each other.
 fn measure_all(arguments: &Arguments) -> Result<Report, Error> {
     let of_mode = |mode: Mode| {

@@ -5,7 +5,7 @@
 //! - the rate of a turn over 1,000 tasks with a runner that takes no time, and the calls for each
 //!   task by kind;
 //! - the peak memory;
-//! - the takes of each task beside poison tasks and with a busy downstream;
+//! - the takes of each task among poison tasks and with a busy downstream;
 //! - the time of the release binary from exec to its first `next`.
 //!
 //! Then it prints the rate of `ingest-tasks` by the size of its batches ([`ingest`]).

@@ -37,7 +37,7 @@ impl Game {
         }
     }
 
-    /// The queue in a process of its own. Its transactions conflict with those of other processes.
+    /// The queue in its own process. Its transactions conflict with those of other processes.
     pub fn process(&self) -> AgentQueue {
         self.process_on(Arc::new(watched(self.store.clone(), self.watch.clone())))
     }

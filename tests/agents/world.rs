@@ -156,7 +156,7 @@ impl World {
         matched
     }
 
-    /// Matches a new call, which has to be assigned at once. Returns the agent.
+    /// Matches a new call, which has to be assigned immediately. Returns the agent.
     pub async fn ask_whom(&self, id: &str, wanted: &str) -> String {
         let matched = self.ask(id, wanted).await;
         let CallState::Assigned(assignment) = matched.state else {

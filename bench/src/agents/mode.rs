@@ -7,7 +7,7 @@ pub(super) enum Mode {
     Unchanged,
     /// The same with 2,000 agents and 1,500 calls.
     Large,
-    /// Calls arrive without end, and each agent is queued again 50 ms after its assignment.
+    /// Calls arrive indefinitely, and each agent is queued again 50 ms after its assignment.
     Steady,
     /// As SQS delivers the call queue: only one batch at a time has calls of the same criteria.
     Routed,

@@ -108,7 +108,7 @@ async fn batches(
     Ok(figure(stage.conflicts.take_figures(), seconds, waits))
 }
 
-/// Matches calls without end. Agents are queued again soon after their assignment.
+/// Matches calls indefinitely. Agents are queued again soon after their assignment.
 async fn steady(stage: &Stage, matchers: usize, crowd: &Crowd) -> Result<Figure, Error> {
     enqueue_all(stage, crowd).await?;
     let (onward, mut assignments) = unbounded_channel::<Assignment>();

@@ -24,7 +24,7 @@ pub(crate) struct Through {
     pub(crate) event_bytes: usize,
 }
 
-/// Number of invocations side by side, so that together they can make [`PARALLEL`] writes at once.
+/// Number of invocations side by side, so that together they can make [`PARALLEL`] concurrent writes.
 pub(crate) fn invocations(batch: u32) -> u32 {
     u32::from(PARALLEL).div_ceil(batch)
 }

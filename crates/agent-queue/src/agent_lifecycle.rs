@@ -61,7 +61,7 @@ impl AgentQueue {
         .await
     }
 
-    /// queued → available or offline, or available → offline. The agent leaves all queues at once.
+    /// queued → available or offline, or available → offline. The agent leaves all queues immediately.
     pub async fn leave(&self, id: &AgentId, rest: IdleStatus) -> Result<Changed> {
         self.change(id, "leave", |agent| {
             let change = agent.leave(rest)?;

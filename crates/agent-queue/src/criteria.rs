@@ -8,7 +8,7 @@ use crate::profile::Profile;
 /// Separates values in keys; no value contains it.
 const SEPARATOR: char = '#';
 
-/// Stands for a dimension that the criteria leave out; no value contains it.
+/// Stands for a dimension that the criteria omit; no value contains it.
 const ANY: &str = "*";
 
 /// The agents that a call asks for: one value for each dimension, or any value. The canonical text
@@ -29,7 +29,7 @@ impl Criteria {
         Self(text.split(SEPARATOR).map(wanted).collect())
     }
 
-    /// The only matching queue; `None` if a dimension was left out.
+    /// The only matching queue; `None` if a dimension was omitted.
     pub fn exact(&self) -> Option<QueueName> {
         let values: Option<Vec<_>> = self.0.iter().map(Option::as_ref).collect();
         values.map(QueueName::new)

@@ -47,7 +47,7 @@ pub enum DeskError {
 }
 
 impl Desk {
-    /// A desk for a queue. It publishes assignments at once.
+    /// A desk for a queue. It publishes assignments immediately.
     pub fn new(
         queue: Arc<AgentQueue>,
         publisher: Arc<dyn Publisher>,

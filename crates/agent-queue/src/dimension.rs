@@ -14,19 +14,19 @@ use crate::name::Value;
 use crate::profile::Profile;
 use crate::schema;
 
-/// The most dimensions. Their values form a message group id of at most 128 characters.
+/// Maximum number of dimensions. Their values form a message group id of at most 128 characters.
 pub const MAX_DIMENSIONS: usize = 5;
 
-/// The most items in one DynamoDB transaction
+/// Maximum number of items in one DynamoDB transaction
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html>).
 pub const MAX_TRANSACTION: usize = 100;
 
-/// Number of items in the largest transaction beside the agent's queue entries: the agent, the
+/// Number of items in the largest transaction in addition to the agent's queue entries: the agent, the
 /// call, its place in the line, the call lease and the assignment to publish. That transaction is
 /// the match of a pending call.
 pub const ITEMS_BESIDE_QUEUES: usize = 5;
 
-/// The most queues of an agent. It has as many as its numbers of values in the dimensions,
+/// Maximum number of queues of an agent. It has as many as its numbers of values in the dimensions,
 /// multiplied.
 pub const MAX_QUEUES: usize = MAX_TRANSACTION - ITEMS_BESIDE_QUEUES;
 
@@ -175,7 +175,7 @@ impl Dimensions {
         Ok(Profile::new(profile))
     }
 
-    /// Reads criteria: one text for each dimension. A dimension that is left out, or null, matches
+    /// Reads criteria: one text for each dimension. A dimension that is omitted, or null, matches
     /// every agent.
     pub fn criteria(&self, fields: &BTreeMap<String, Json>) -> Result<Criteria, AttributeError> {
         const PATH: &str = "criteria";

@@ -2,7 +2,7 @@
 //!
 //! The call queue delivers the calls of one criteria to one process at a time, in their order. One
 //! read therefore serves all of them: the first agents of the queue, and the oldest pending call.
-//! With enough agents, each call claims another agent, all at once. If a call is pending or agents
+//! With enough agents, each call claims another agent, all concurrently. If a call is pending or agents
 //! are few, the calls go one after the other, so that none overtakes another.
 //!
 //! Lanes of other criteria, and other processes, claim the same agents. Two transactions on one

@@ -78,7 +78,7 @@ impl AgentQueue {
     }
 
     /// Serves all lines, always the oldest of their first calls. A line that fails or has no
-    /// matching agent is left out, and the others continue.
+    /// matching agent is omitted, and the others continue.
     pub(crate) async fn serve_lines(&self) -> (Served, Vec<QueueError>) {
         let (mut served, mut errors) = (Served::default(), vec![]);
         let mut lines = match self.first_of_lines().await {

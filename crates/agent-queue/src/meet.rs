@@ -18,7 +18,7 @@ pub(crate) enum MatchOutcome {
     /// The call already has this state.
     Known(CallRecord),
     NoAgent,
-    /// The call has a place in a line, but no item of its own.
+    /// The call has a place in a line, but no item.
     NoRecord,
 }
 
@@ -71,7 +71,7 @@ impl AgentQueue {
         }
     }
 
-    /// Tries the entries in order, up to the first one whose agent is not gone.
+    /// Tries the entries in order, up to the first one whose agent still exists.
     async fn try_each(
         &self,
         call: &Call,

@@ -23,7 +23,7 @@ const LANGUAGES: [&str; 3] = ["English", "Spanish", "French"];
 
 const GENDERS: [&str; 2] = ["F", "M"];
 
-/// The most sample agents of one command.
+/// Maximum number of sample agents of one command.
 pub const MAX_SEED: u32 = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -114,7 +114,7 @@ pub enum Committed {
     /// No step took effect, because the conditions of these steps were not met.
     Rejected(Vec<Rejection>),
     /// No step took effect, because another transaction was changing one of the items. The same
-    /// change may succeed at once if it is repeated.
+    /// change may succeed immediately if it is repeated.
     Conflict,
 }
 

@@ -1,7 +1,7 @@
 //! Composes every change of agents and calls as one transaction, which a store commits.
 //!
 //! A [`Change`] is a list of [`Step`]s, which take effect together or not at all. Each step is on
-//! one item of its own and has its condition. So the content of a transaction is defined once, for
+//! one item and has its condition. So the content of a transaction is defined once, for
 //! every store.
 
 mod assign;
@@ -185,7 +185,7 @@ impl Change {
         change
     }
 
-    /// Undoes an assignment that was not published in time: the agent and the call return to their
+    /// Rolls back an assignment that was not published in time: the agent and the call return to their
     /// places.
     pub fn undo(change: AgentChange, agent: &Agent, lease: &CallLease, assigned: &Call) -> Self {
         let mut undone = Self::enqueue(change, agent);

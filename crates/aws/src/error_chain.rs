@@ -3,7 +3,7 @@
 use std::error::Error;
 
 /// An error's message, followed by those of its sources, outermost first. A source whose message
-/// its outer error already quotes is left out.
+/// its outer error already quotes is omitted.
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

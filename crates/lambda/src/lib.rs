@@ -2,12 +2,12 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`config`] | typed configuration from the environment; reports all errors at once |
+//! | [`config`] | typed configuration from the environment; reports all errors together |
 //! | [`aws`] | one HTTPS client, one set of timeouts and retries |
-//! | [`telemetry`] | logs by Lambda's logging controls, metrics in embedded format, traces for X-Ray |
+//! | [`telemetry`] | logs in the format of Lambda's logging controls, metrics in embedded format, traces for X-Ray |
 //! | [`serve()`], [`Handler`] | the runtime loop, from the process's start to the handler |
 //! | [`event`] | incoming events |
-//! | [`sqs`] | batches of an SQS queue, and which of their messages failed |
+//! | [`sqs`] | batches of an SQS queue, and their failed messages |
 //! | [`diagnostics`] | errors as Lambda reports them |
 //! | [`process_tasks`] | `process-tasks` without the task runner |
 //! | `agents` | code that the functions of an agents' queue share |

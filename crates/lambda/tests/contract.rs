@@ -105,7 +105,7 @@ fn every_variable_but_the_optional_ones_is_required() {
 }
 
 /// Synthesis must not accept settings that Rust rejects or does not know. The samples are the
-/// constructs' defaults, and every setting at its least and at its greatest value.
+/// constructs' defaults, and every setting at its minimum and at its maximum value.
 #[test]
 fn each_function_accepts_its_settings_at_both_ends_of_their_ranges() {
     let contract = contract();

@@ -16,7 +16,7 @@
 //!   [return later](backpressure);
 //! - if the queue admits no more tasks than it can run, the rest of a storm is [shed](admission)
 //!   before the first write;
-//! - an invalid task would fail every time. So it goes to the dead-letter queue at once, with the
+//! - an invalid task would fail every time. So it goes to the dead-letter queue immediately, with the
 //!   reason, and delays no other task.
 
 mod admission;
@@ -151,7 +151,7 @@ impl Ingest {
         }
     }
 
-    /// Admits tasks by the meter in `store`, if the settings switch admission on.
+    /// Admits tasks by the meter in `store`, if the settings enable admission.
     #[must_use]
     pub fn admitting_by(self, store: Arc<dyn AdmissionStore>) -> Self {
         let clock = self.clock.clone();

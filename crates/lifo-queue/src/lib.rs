@@ -12,7 +12,7 @@
 //! | [`ingest`] | inserts the tasks of an SQS standard queue, one batch at a time |
 //! | [`wake`] | the wake-up protocol: requests |
 //! | [`process`] | the newest-first loop: one turn of `process-tasks` |
-//! | [`runner`] | runs a task: by HTTP, Lambda, a simulation or your own code |
+//! | [`runner`] | runs a task: HTTP, Lambda, a simulation or your own code |
 //! | [`sweep`] | handles expired leases and lost wake-ups |
 //! | [`operate`] | operators' commands: status, pause, resume, redrive, cancel, wake |
 //! | [`depth`] | the number of tasks, and the age of the oldest |

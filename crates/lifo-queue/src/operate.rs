@@ -113,7 +113,7 @@ impl Operator {
         })
     }
 
-    /// As [`status`](Self::status), but leaves out the keys and the suspects, and so reads no
+    /// As [`status`](Self::status), but omits the keys and the suspects, and so reads no
     /// task's item.
     pub async fn glance(&self) -> Result<Status, StoreError> {
         let (store, now) = (&*self.store, self.clock.now());

@@ -64,7 +64,7 @@ pub enum Outcome {
         reason: String,
     },
     /// The downstream is down, or cannot be reached. For one task alone it is a
-    /// [`Retry`](Self::Retry). If more distinct tasks than run at once get this outcome with no
+    /// [`Retry`](Self::Retry). If more distinct tasks than run concurrently get this outcome with no
     /// result in between, the circuit breaker opens: only probes start, and no attempt counts.
     Unavailable {
         /// Stored in the task's `lastError`.

@@ -33,7 +33,7 @@ pub const EXPIRES_AT: &str = "expiresAt";
 /// Identifies the put that wrote the task (S), so that a put is recognised after its
 /// acknowledgement was lost.
 pub const CREATE_TOKEN: &str = "createToken";
-/// The last start had no other task beside it (BOOL); absent otherwise.
+/// The last start ran alone in its process (BOOL); absent otherwise.
 pub const ALONE: &str = "alone";
 /// Why the last attempt did not succeed (S, truncated).
 pub const LAST_ERROR: &str = "lastError";
@@ -58,7 +58,7 @@ pub const TRACE_HEADER: &str = "traceHeader";
 
 /// The index from which the queue is read: `taskStatus` + `taskCreated`.
 pub const INDEX: &str = "task-status-created-index";
-/// Attributes in the index beside the keys: those that selection and the sweep need, no payload.
+/// Attributes in the index in addition to the keys: those that selection and the sweep need, no payload.
 pub const INDEX_PROJECTION: [&str; 5] = [TTL, NOT_BEFORE, LEASE_UNTIL, LEASE_TOKEN, ATTEMPTS];
 
 /// Ids that begin with this are reserved for the queue itself.
@@ -73,7 +73,7 @@ pub const RECEIVED: &str = "received";
 pub const ADMITTED: &str = "admitted";
 /// Item `#ingest`: the last estimate of the held tasks (M), a [`Mark`](crate::store::Mark).
 pub const MARK: &str = "mark";
-/// The item with the operators' overrides of groups and what processors learned about groups. It
+/// The item with the operators' overrides of groups and the processors' state of groups. It
 /// has no `taskStatus`, so it is in no index.
 pub const GROUPS_ITEM: &str = "#groups";
 /// Item `#groups`: the overrides by group (M), each a
@@ -81,7 +81,7 @@ pub const GROUPS_ITEM: &str = "#groups";
 pub const OVERRIDES: &str = "overrides";
 /// Item `#groups`: how often operators changed the overrides (N). It never decreases.
 pub const CHANGES: &str = "changes";
-/// Item `#groups`: what processors learned (M), a
+/// Item `#groups`: the processors' state (M), a
 /// [`LearnedGroups`](crate::control::LearnedGroups).
 pub const LEARNED: &str = "learned";
 /// Item `#groups`: the processor that wrote [`LEARNED`] (S).

@@ -38,7 +38,7 @@ impl<S: TaskStore + ControlStore + OperatorStore + GroupStore> QueueStore for S 
 #[async_trait]
 pub trait TaskStore: Send + Sync {
     /// – → PENDING, if no task has this id. If the acknowledgement of an earlier try was lost, the
-    /// store recognises the create token and answers [`Inserted::Created`].
+    /// store recognises the create token and returns [`Inserted::Created`].
     ///
     /// A task with a key replaces the payload, expiry and version of an older state. A key that is
     /// PENDING starts with no attempts, but keeps the mark of an expired lease, and its `notBefore`
@@ -46,7 +46,7 @@ pub trait TaskStore: Send + Sync {
     /// when its run ends.
     async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError>;
 
-    /// One page of the index. It leaves out expired tasks that DynamoDB will delete: those whose
+    /// One page of the index. It excludes expired tasks that DynamoDB will delete: those whose
     /// `ttl` is in seconds and at most five years ago. The page may be stale by the index's lag.
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError>;
 
@@ -155,7 +155,7 @@ pub trait ControlStore: Send + Sync {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
-    /// This put created the task. Also the answer if the store recognises the put after a lost
+    /// This put created the task. Also the result if the store recognises the put after a lost
     /// acknowledgement, even if the put replaced a state.
     Created,
     /// The put replaced the older state of the key.
@@ -197,7 +197,7 @@ pub enum Conflict {
     OtherOrder,
 }
 
-/// The answer to a conditional write.
+/// The result of a conditional write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
     /// This call changed the item as requested.
@@ -221,7 +221,7 @@ pub struct TakeRequest {
     pub taken_ttl: EpochSeconds,
     /// Expiry of a task without `ttl`.
     pub default_deadline: EpochSeconds,
-    /// Whether no other task will run beside it.
+    /// Whether no other task will run in the process.
     pub alone: bool,
     /// The current time.
     pub now: Millis,

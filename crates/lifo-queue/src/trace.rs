@@ -35,7 +35,7 @@ pub struct TraceSettings {
     pub sampled_tasks: f64,
 }
 
-/// Records segments and sends them to the X-Ray daemon by UDP. A lost datagram loses one segment
+/// Records segments and sends them to the X-Ray daemon over UDP. A lost datagram loses one segment
 /// and delays nothing.
 pub struct Tracer {
     socket: UdpSocket,

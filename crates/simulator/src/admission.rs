@@ -1,4 +1,4 @@
-//! The meter of admission beside a simulated table.
+//! The meter of admission with a simulated table.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use lifo_queue::control::Control;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{AdmissionStore, Counts, Mark, Meter, QueueStore, StoreError};
 
-/// The item `#ingest` in a store of its own, beside the control item of a table.
+/// The item `#ingest` in its own store, beside the control item of a table.
 #[derive(Clone)]
 pub struct SharedMeter {
     /// Has the item.

@@ -1,7 +1,7 @@
 //! The agents' queue over an unreliable network, on a virtual clock. Requests are late, lost or
 //! rejected, responses are lost, and transactions conflict as on DynamoDB.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | [`network`] | one exchange with the database, and its faults |
 //! | [`wire_store`] | the in-memory store behind that network |

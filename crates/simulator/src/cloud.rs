@@ -24,7 +24,7 @@
 //! # }
 //! ```
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `builder` | setup of a cloud |
 //! | [`clock`] | clocks with a fixed error |

@@ -18,7 +18,7 @@ pub static INGEST: LazyLock<IngestSettings> = LazyLock::new(|| {
     serde_json::from_value(settings).expect("the contract has the settings of ingest-tasks")
 });
 
-/// The settings of `sweep-tasks` beside these of `process-tasks`.
+/// The settings of `sweep-tasks` in addition to these of `process-tasks`.
 pub fn sweep(process: &ProcessSettings) -> SweepSettings {
     SweepSettings {
         default_ttl: process.default_ttl,

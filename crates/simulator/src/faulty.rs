@@ -13,9 +13,9 @@ use crate::layered::tasks::{About, Layer, TaskCall};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     None,
-    /// The call is not executed, and gets no answer.
+    /// The call is not executed, and gets no response.
     LostRequest,
-    /// The call is executed, and its answer is lost.
+    /// The call is executed, and its response is lost.
     LostAck,
     /// The call is not executed, because DynamoDB throttles it.
     Throttled,

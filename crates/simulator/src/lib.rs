@@ -2,9 +2,9 @@
 //!
 //! For tests and benchmarks only; nothing that is deployed depends on it.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`admission`] | the meter of admission beside a simulated table |
+//! | [`admission`] | the meter of admission with a simulated table |
 //! | [`agents`] | the agents' queue over an unreliable network |
 //! | [`cloud`] | the whole task queue on a virtual clock, with faults, and a ledger that checks it |
 //! | [`conflicts`] | transaction conflicts, as on DynamoDB, and the cost of every call |

@@ -150,7 +150,7 @@ impl TaskRunner for Sleeps {
     }
 }
 
-/// Runs one turn with the default settings, `slots` tasks at once, over a backlog that it does not
+/// Runs one turn with the default settings, `slots` concurrent tasks, over a backlog that it does not
 /// drain.
 pub async fn of_a_turn(slots: u16, run: Duration) -> Result<Turn, Failure> {
     let metered = Metered::start()?;

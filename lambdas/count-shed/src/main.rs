@@ -1,9 +1,9 @@
 //! `count-shed`: counts the tasks that DynamoDB's time to live deleted while they were PENDING
-//! or TAKEN, and hands them to a queue if there is one. With an event bus it publishes an event of
+//! or TAKEN, and sends them to a queue if there is one. With an event bus it publishes an event of
 //! each task that ended.
 //!
 //! Its event source mapping needs `ReportBatchItemFailures`. Lambda retries the batch from the
-//! first task that could not be handed over or published, and no task before it is counted twice.
+//! first task that could not be sent or published, and no task before it is counted twice.
 
 mod bus;
 mod event;

@@ -54,7 +54,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A queue on a fresh store. It reads this number of entries at once.
+    /// A queue on a fresh store. It reads this number of entries in one query.
     pub fn new(store: Arc<dyn AgentStore>, seen: Seen, order: Order, page: u16) -> Self {
         let clock = Arc::new(SetClock::default());
         let settings = Settings {

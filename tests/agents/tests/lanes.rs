@@ -1,4 +1,4 @@
-//! Lanes of several processes at once. As with the call queue, one process at a time gets the calls
+//! Lanes of several concurrent processes. As with the call queue, one process at a time gets the calls
 //! of one criteria. Transactions conflict as on DynamoDB.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -188,7 +188,7 @@ async fn lane_starts_no_call_after_a_failed_one() {
     }
 }
 
-/// A crashed process left a pending call beside queued agents.
+/// A crashed process left a pending call while agents are queued.
 #[tokio::test(start_paused = true)]
 async fn lane_assigns_the_pending_call_before_its_own_calls() {
     for window in [1, 8] {

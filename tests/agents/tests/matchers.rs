@@ -1,4 +1,4 @@
-//! Eight matchers and as many agents at once, whose transactions conflict as on DynamoDB.
+//! Eight matchers and as many agents, concurrent, whose transactions conflict as on DynamoDB.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -159,7 +159,7 @@ impl Play {
         }
     }
 
-    /// Runs all agents, all matchers and a sweeper at once, for a second.
+    /// Runs all agents, all matchers and a sweeper concurrently, for a second.
     async fn play(self: &Arc<Self>, seed: u64) {
         let agents = (0..AGENTS).map(|n| tokio::spawn(self.clone().agent(seed, n)));
         let matchers = (0..MATCHERS).map(|n| tokio::spawn(self.clone().matcher(seed, n)));

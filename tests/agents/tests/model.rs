@@ -1,7 +1,7 @@
 //! The queue on every store behaves like the reference.
 //!
 //! Each test prints its counts. `FRESHQ_SOAK=1` runs ten times as many sequences. The seeds of
-//! failures are kept in `model.regressions` beside this file, and run first.
+//! failures are kept in `model.regressions` next to this file, and run first.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The memory that a sweep needs beside the store.
+//! The memory that a sweep needs in addition to the store.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 

@@ -1,7 +1,7 @@
 //! Fault schedules. A seed decides the configuration, the load, the outcome of each run and the
 //! faults. The same seed plays the same schedule.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | [`schedule`] | the schedule of a seed |
 //! | [`suite`] | plays many seeds, prints their figures, and checks what must have occurred |

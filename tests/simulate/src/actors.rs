@@ -28,7 +28,7 @@ const IDLE: Duration = Duration::from_millis(10);
 /// A discipline for comparison with the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
-    /// One worker for each run that the downstream serves at once. Each takes the oldest task.
+    /// One worker for each run that the downstream serves concurrently. Each takes the oldest task.
     ArrivalOrder,
     /// The published newest-first sample: takes the ten newest, starts them 200 ms apart, waits
     /// for the slowest, pauses 500 ms. It never sheds.

@@ -80,14 +80,14 @@ impl Outage {
 /// What the downstream does with more runs than it has capacity for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Model {
-    /// It serves this number of runs at once, and returns a busy response to others.
+    /// It serves this number of runs concurrently, and returns a busy response to others.
     Rejecting(usize),
     /// It queues them. From `halved` on, it has half of its servers.
     Queueing { servers: usize, halved: Millis },
 }
 
 impl Model {
-    /// The number of runs that it works on at once, at first.
+    /// The number of runs that it works on concurrently, at first.
     pub(crate) fn concurrency(self) -> usize {
         match self {
             Self::Rejecting(capacity) => capacity,
@@ -128,7 +128,7 @@ impl Downstream {
         }
     }
 
-    /// Makes one call, and returns its duration and outcome. A poison task gets HTTP 500 at once.
+    /// Makes one call, and returns its duration and outcome. A poison task gets HTTP 500 immediately.
     pub(crate) fn call(&self, created: Millis, poison: bool, now: Millis) -> (Duration, Deed) {
         let mut state = lock(&self.state);
         let (takes, deed) = match state.outage.filter(|outage| outage.contains(now)) {

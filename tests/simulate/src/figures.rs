@@ -50,7 +50,7 @@ pub(crate) struct Load {
     pub(crate) in_time: f64,
     /// Share of the created tasks whose successful run started within two seconds.
     pub(crate) started_in_2s: f64,
-    /// Successes a second.
+    /// Successes per second.
     pub(crate) goodput: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Groups: noisy tenants beside three quiet ones in one queue, and the outage of one tenant.
+//! Groups: noisy tenants with three quiet ones in one queue, and the outage of one tenant.
 
 mod outage;
 mod scene;

@@ -181,7 +181,7 @@ fn by_the_core(order: Order, keyed: bool) -> Known {
 /// The creation time and the key of each pending state, oldest first.
 type Waiting = Arc<Mutex<VecDeque<(Millis, usize)>>>;
 
-/// Workers that take the oldest state, one for each run that the downstream serves at once.
+/// Workers that take the oldest state, one for each run that the downstream serves concurrently.
 fn in_arrival_order() -> Known {
     let known = Known::default();
     cloud::play(SEED, async |_| {

@@ -1,6 +1,6 @@
 //! Storms: arrivals above what the table takes, through an SQS queue and the real ingest.
 //!
-//! The index takes 1,000 write units a second for pending tasks; an insert and a take are one unit
+//! The index takes 1,000 write units per second for pending tasks; an insert and a take are one unit
 //! each. `today` is an ingest without backpressure: its writes wait in arrival order. `postpone` is
 //! the ingest of today's code, and `admission` the same with admission.
 //!
@@ -30,7 +30,7 @@ use self::play::play;
 use self::ramps::Ramp;
 use crate::parallel;
 
-/// The burst: 100,000 messages in ten seconds, then 50 a second.
+/// The burst: 100,000 messages in ten seconds, then 50 per second.
 const BURST: [Rate; 2] = [
     (10_000, Duration::from_secs(10)),
     (50, Duration::from_secs(110)),

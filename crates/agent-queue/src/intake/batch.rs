@@ -6,7 +6,7 @@
 //! Failed messages become visible again soon, not after the queue's visibility timeout, because the
 //! calls of their group wait for them. Each assignment is published when it is made, together with
 //! those of the next milliseconds ([`publishing`]). A message that is not a valid call would fail
-//! every time. It goes to the dead-letter queue at once, with the reason.
+//! every time. It goes to the dead-letter queue immediately, with the reason.
 
 mod publishing;
 
@@ -103,7 +103,7 @@ const UNREADABLE: &str = "the item of this call in the agents' table cannot be r
                           restore or delete it, and send the message again";
 
 impl Intake {
-    /// An intake for a queue. It publishes its assignments at once.
+    /// An intake for a queue. It publishes its assignments immediately.
     pub fn new(
         queue: Arc<AgentQueue>,
         publisher: Arc<dyn Publisher>,

@@ -27,7 +27,7 @@ pub struct DynamoStore {
     dimensions: Dimensions,
 }
 
-/// The most items of one `BatchWriteItem`
+/// Maximum number of items of one `BatchWriteItem`
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html>).
 const MAX_BATCH: usize = 25;
 

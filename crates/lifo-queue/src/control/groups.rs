@@ -1,4 +1,4 @@
-//! The item `#groups`: operators' overrides of single groups, and what processors learned about
+//! The item `#groups`: operators' overrides of single groups, and the processors' state of
 //! groups. Only queues with `processing.groups` have it.
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub struct GroupStates {
     pub overrides: BTreeMap<String, GroupOverride>,
     /// Number of changes of the overrides so far. Never decreases.
     pub changes: u64,
-    /// What processors learned.
+    /// The processors' state.
     pub learned: LearnedGroups,
     /// The processor that wrote [`learned`](Self::learned): the owner of its lease.
     pub learned_by: Option<Uuid>,
@@ -70,7 +70,7 @@ pub enum GroupChanged {
     TooMany,
 }
 
-/// What processors learned about groups. A processor may forget a part of it.
+/// The processors' state of groups. A processor may forget a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LearnedGroups {
@@ -86,7 +86,7 @@ pub struct LearnedGroups {
     pub count_at: Option<Millis>,
 }
 
-/// What processors learned about one group.
+/// The processors' state of one group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LearnedGroup {

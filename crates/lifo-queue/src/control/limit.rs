@@ -1,4 +1,4 @@
-//! Operators' limits on starts, beside those of the settings.
+//! Operators' limits on starts, in addition to those of the settings.
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub struct OperatorLimits {
     pub queue: Option<OperatorLimit>,
 }
 
-/// A limit that an operator set for a time. It only lowers: a value above the setting has no
+/// A limit that an operator set temporarily. It only lowers: a value above the setting has no
 /// effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -4,7 +4,7 @@
 //! write were repeated until it succeeds, new messages would wait behind all older ones. Therefore:
 //!
 //! - a throttled write of a new message is repeated for [`PATIENCE`];
-//! - an old message is written only if the table takes it at once. After any throttled write, this
+//! - an old message is written only if the table accepts it immediately. After any throttled write, this
 //!   process writes no old messages for half a second to a second ([`PAUSE`]). So the table's
 //!   throughput goes to new messages first, and old ones use what is left;
 //! - a message that was not written for this reason returns after [`POSTPONED`]. It makes room for
@@ -35,7 +35,7 @@ const POSTPONED: Duration = Duration::from_secs(30);
 pub(super) struct Backpressure(Mutex<Option<Instant>>);
 
 impl Backpressure {
-    /// Notes that the table throttled a write now.
+    /// Records that the table throttled a write now.
     pub(super) fn throttled(&self) {
         let end = Instant::now() + PAUSE.mul_f64(0.5 + 0.5 * fastrand::f64());
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(end);

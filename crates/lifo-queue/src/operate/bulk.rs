@@ -58,7 +58,7 @@ fn or_failed<T>(
 
 impl Operator {
     /// Redrives every task that failed before this call, and requests one wake-up. A task that
-    /// fails during the call may be left out. A task that cannot be changed stops no other.
+    /// fails during the call may be omitted. A task that cannot be changed stops no other.
     ///
     /// # Errors
     /// [`OperateError`]: some tasks may be redriven; repeat the call for the others.

@@ -23,7 +23,7 @@ pub(super) struct FreeTime {
 pub(super) enum Measured {
     /// A slot was free: the capacity is unknown, and above the load.
     Spare,
-    /// No slot was free, and at most this many tasks run at once and start per second.
+    /// No slot was free, and at most this many tasks run concurrently and start per second.
     Full {
         concurrency: usize,
         rate: Option<f64>,
@@ -41,7 +41,7 @@ impl FreeTime {
         }
     }
 
-    /// Notes whether a slot is free that has nothing to run.
+    /// Records whether a slot is free because no task can start.
     pub(super) fn note(&mut self, is_free: bool, now: Millis) {
         match self.free_since {
             None if is_free => self.free_since = Some(now),

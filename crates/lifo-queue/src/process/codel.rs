@@ -28,7 +28,7 @@ pub struct CodelSettings {
 }
 
 impl CodelSettings {
-    /// The greatest age of a new task: twice the target.
+    /// Maximum age of a new task: twice the target.
     #[must_use]
     pub fn reach(&self) -> Duration {
         2 * self.target
@@ -73,7 +73,7 @@ impl Codel {
         self.since.subscribe()
     }
 
-    /// The greatest age of tasks to read from the index; `None` for the whole index.
+    /// Maximum age of tasks to read from the index; `None` for the whole index.
     pub(super) fn reach(&self) -> Option<Duration> {
         let settings = self.settings.filter(|_| self.since().is_some());
         settings.map(|settings| settings.reach())
@@ -85,7 +85,7 @@ impl Codel {
         self.counted + open.unwrap_or_default()
     }
 
-    /// Notes that the newest due task was created at `created`. The overload begins if there have
+    /// Records that the newest due task was created at `created`. The overload begins if there have
     /// been new tasks for one interval.
     pub(super) fn found(&mut self, created: Millis, now: Millis) {
         let Some(settings) = self.settings else {
@@ -101,7 +101,7 @@ impl Codel {
         }
     }
 
-    /// Notes that a free slot found no due task. Returns whether the reads may have hidden tasks.
+    /// Records that a free slot found no due task. Returns whether the reads may have hidden tasks.
     pub(super) fn found_nothing(&mut self, now: Millis) -> bool {
         let (Some(settings), Some(_)) = (self.settings, self.since()) else {
             self.caught_up = now;
@@ -116,7 +116,7 @@ impl Codel {
         true
     }
 
-    /// Notes that no task may start at the moment.
+    /// Records that no task may start at the moment.
     pub(super) fn no_slot(&mut self) {
         self.spare_since = None;
     }

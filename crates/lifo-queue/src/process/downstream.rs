@@ -1,7 +1,7 @@
 //! The ledger of the downstream: what the ends of runs mean for further starts.
 //!
 //! A [`Ledger`] owns the circuit breaker, the slots and the walls of one group of tasks. The end of
-//! a run changes all of them at once, before the task's next state is written. So no decision
+//! a run changes all of them immediately, before the task's next state is written. So no decision
 //! depends on how long that write takes. The ledger reads neither a clock nor a store.
 //!
 //! | module | content |
@@ -13,7 +13,7 @@
 //! | `groups` | the limits and the pauses of single groups |
 //! | `ending` | the last start of a task before it expires |
 //! | `limits` | the limits in effect |
-//! | `signal` | what a run says about the downstream, and the decisions |
+//! | `signal` | the evidence of a run about the downstream, and the decisions |
 //! | `shared` | all ledgers of a turn, which its parts share |
 
 mod breaker;
@@ -87,7 +87,7 @@ impl Ledger {
         self.slots.limit()
     }
 
-    /// Whether one more task may start beside `running` others.
+    /// Whether one more task may start in addition to `running` others.
     pub(super) fn start(&self, running: usize, now: Millis) -> Start {
         if let Some(pause) = self.pause_due(now) {
             return match running {
@@ -123,22 +123,22 @@ impl Ledger {
         self.breaker.choose(&ids, self.ending(due, now), tried_too)
     }
 
-    /// Notes that an attempt at a task starts. Returns whether it is a probe.
+    /// Records that an attempt at a task starts. Returns whether it is a probe.
     pub(super) fn attempt_started(&mut self, task: &TaskId) -> bool {
         self.breaker.starts(task)
     }
 
-    /// Notes that an attempt is over without a run: its task was gone, or the store failed.
+    /// Records that an attempt is over without a run: its task no longer existed, or the store failed.
     pub(super) fn attempt_without_run(&mut self, task: &TaskId, now: Millis) {
         self.breaker.probe_over(task, now);
     }
 
-    /// Notes that a run starts, and returns its number.
+    /// Records that a run starts, and returns its number.
     pub(super) fn run_started(&mut self) -> RunNumber {
         self.breaker.run_starts()
     }
 
-    /// Notes that a run ended with this signal. `jitter` is a random number from 0 to 1.
+    /// Records that a run ended with this signal. `jitter` is a random number from 0 to 1.
     pub(super) fn run_ended(
         &mut self,
         run: &Run,
@@ -187,7 +187,7 @@ impl Ledger {
         ruling
     }
 
-    /// Notes that the task of a run returns, because it found the downstream unavailable.
+    /// Records that the task of a run returns, because it found the downstream unavailable.
     pub(super) fn returned(&mut self, ruling: &Ruling) {
         // Internal errors end by themselves, because they return a task less often.
         if self.breaker.is_open() && ruling.signal != Signal::InternalError {
@@ -195,7 +195,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that the task of a run is FAILURE: others may need a last start before they expire.
+    /// Records that the task of a run is FAILURE: others may need a last start before they expire.
     pub(super) fn failed(&mut self) {
         self.walls.task_failed();
     }

@@ -13,7 +13,7 @@ pub(super) struct Pass {
     pub(super) started: Option<Millis>,
     /// A task was taken.
     pub(super) took: bool,
-    /// A due task was passed over, because it may not start beside the running tasks.
+    /// A due task was passed over, because it may not start together with the running tasks.
     pub(super) passed_over: bool,
     /// When the first task in backoff becomes due.
     pub(super) next_due: Option<Millis>,
@@ -42,7 +42,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Notes that tasks of a closed group are not due before `until`.
+    /// Records that tasks of a closed group are not due before `until`.
     pub(super) fn not_before(&mut self, until: Millis) {
         // Until the end of a run, of which the time is not known.
         if until < Millis::MAX {

@@ -2,7 +2,7 @@
 //!
 //! Service counts starts and the time in slots, in units of the mean run, and halves every
 //! [`HALF_LIFE`] mean runs. So a noisy group cannot take more than its share, and a group that was
-//! quiet starts at once. A share of the slots would not do: it fails with one slot, with several
+//! quiet starts immediately. A share of the slots would not do: it fails with one slot, with several
 //! noisy groups, and wherever the rate limit binds.
 //!
 //! Each group keeps the candidates of the pages that were read. So a task that was seen once stays
@@ -59,7 +59,7 @@ struct Group {
     service: f64,
     at: Millis,
     running: u32,
-    /// When a task was last sought, no task of the group was due.
+    /// At the last search, no task of the group was due.
     closed: bool,
 }
 
@@ -214,7 +214,7 @@ impl Groups {
         groups.all(|group| group.closed || group.tasks.is_empty())
     }
 
-    /// Notes that an attempt at a task starts.
+    /// Records that an attempt at a task starts.
     pub(super) fn started(&mut self, task: &TaskId, now: Millis) {
         let unit = self.settle(task, now);
         let group = self.group(task);
@@ -222,7 +222,7 @@ impl Groups {
         group.running += 1;
     }
 
-    /// Notes that an attempt ended; `ran` is the duration of its run, if it had one.
+    /// Records that an attempt ended; `ran` is the duration of its run, if it had one.
     pub(super) fn ended(&mut self, task: &TaskId, ran: Option<Duration>, now: Millis) {
         self.settle(task, now);
         let group = self.group(task);

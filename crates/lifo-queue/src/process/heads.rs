@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use crate::time::Millis;
 
-/// The greatest age of a page from which a task is taken (S5). It counts from the arrival of the
+/// Maximum age of a page from which a task is taken (S5). It counts from the arrival of the
 /// page: otherwise a slow index would make every page too old.
 pub const MAX_PAGE_AGE: Duration = Duration::from_millis(100);
 
 /// Maximum number of tasks of a head, the newest page, which is read most often. In a queue with
-/// groups it is the least number, and [`DEEP_PAGE`] is the maximum.
+/// groups it is the minimum, and [`DEEP_PAGE`] is the maximum.
 pub const MAX_HEAD: u16 = 100;
 
 /// Maximum number of tasks of a page beyond the head. A page of the index's small items is far below
@@ -40,7 +40,7 @@ impl Heads {
         }
     }
 
-    /// Notes a head that arrived `now`, with this number of tasks that were not known; `None` if
+    /// Records a head that arrived `now`, with this number of tasks that were not known; `None` if
     /// there may be more of them below it.
     pub(super) fn arrived(&mut self, unseen: Option<usize>, now: Millis) {
         let since = self.last.replace(now).map(|last| now.since(last));

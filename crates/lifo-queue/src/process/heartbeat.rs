@@ -218,7 +218,7 @@ impl Beat {
         let mut at_once = self.rate(&control) != claimed;
         loop {
             if !at_once {
-                // Not after the end of the limit, so that it ends at its time.
+                // Not after the end of the limit, so that the limit ends on time.
                 let now = self.clock.now();
                 let ends = control.limit(now).map(|limit| limit.until.since(now));
                 tokio::time::sleep(ends.map_or(self.interval, |end| end.min(self.interval))).await;

@@ -1,4 +1,4 @@
-//! Collects what operators want to know about the runs of a turn.
+//! Collects observations about the runs of a turn, for operators.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl Observations {
 
     /// Records an attempt that ended.
     pub(super) fn record(&mut self, attempted: &Attempted, now: Millis) {
-        // A busy downstream responds at once, which says nothing about the duration of the work.
+        // A busy downstream responds immediately, which shows nothing about the duration of the work.
         let ended = matches!(attempted.end, End::Succeeded | End::Failed);
         if let Some(ran) = attempted.ran.filter(|_| ended) {
             if self.runs.len() == RUNS {
@@ -77,7 +77,7 @@ impl Observations {
         });
     }
 
-    /// Notes what an interval says about the capacity.
+    /// Records what an interval shows about the capacity.
     pub(super) fn measured(&mut self, measured: Measured, now: Millis) {
         let left = self.observed.borrow().capacity;
         let confirmed = left.map(|capacity| Capacity {

@@ -1,4 +1,4 @@
-//! The rate limit: the most starts per second, across turns.
+//! The rate limit: the maximum number of starts per second, across turns.
 //!
 //! The bucket is governor's (GCRA) and exists for one turn. The control item keeps its state as the
 //! time at which the bucket is full again. The next turn starts with the refill since then. While a
@@ -24,7 +24,7 @@ pub struct RateLimit {
     /// Time between two starts on average; not zero. In JSON: starts per second.
     #[serde(rename = "perSecond", deserialize_with = "interval_of_rate")]
     pub interval: Duration,
-    /// The most starts at once after a quiet time: the size of the bucket.
+    /// Maximum number of immediate starts after a quiet time: the size of the bucket.
     pub burst: NonZeroU32,
 }
 
@@ -142,7 +142,7 @@ impl Rate {
         Ok(())
     }
 
-    /// Notes that the granted start has happened.
+    /// Records that the granted start has happened.
     pub(super) fn used(&mut self) {
         self.permit = false;
     }

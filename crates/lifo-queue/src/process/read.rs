@@ -14,7 +14,7 @@ pub(super) struct Reads {
     store: Arc<dyn QueueStore>,
     clock: Arc<dyn Clock>,
     order: Order,
-    /// The reads leave out tasks created before this time.
+    /// The reads exclude tasks created before this time.
     pub(super) created_from: Option<Millis>,
     ahead: Option<Ahead>,
     /// Number of pages requested.

@@ -21,7 +21,7 @@ use crate::store::{Candidate, Cursor, Order, Page};
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// The least time between two reads beyond the head, so that a backlog of tasks that are not due
+/// Minimum time between two reads beyond the head, so that a backlog of tasks that are not due
 /// costs a bounded number of reads. An older task behind `n` of them waits at most
 /// `n / DEEP_PAGE × DEEP_PAGE_PAUSE`, plus the time of the reads.
 pub const DEEP_PAGE_PAUSE: Duration = Duration::from_millis(100);
@@ -42,7 +42,7 @@ pub(super) enum Step {
 pub(super) struct Wanted {
     /// The page starts after this task; `None` for the head.
     pub(super) after: Option<Cursor>,
-    /// The most items of the page.
+    /// Maximum number of items of the page.
     pub(super) limit: u16,
 }
 
@@ -285,12 +285,12 @@ impl Selector {
                 .is_none_or(|at| at <= now)
     }
 
-    /// Notes that a task was taken during this pass.
+    /// Records that a task was taken during this pass.
     pub(super) fn took(&mut self) {
         self.pass.took = true;
     }
 
-    /// Notes that an attempt at a task starts. Until it ends, the task is not selected again.
+    /// Records that an attempt at a task starts. Until it ends, the task is not selected again.
     pub(super) fn started(&mut self, task: &TaskId, now: Millis) {
         self.skip.insert(task.clone(), Millis::MAX);
         if let Some(groups) = &mut self.groups {
@@ -298,7 +298,7 @@ impl Selector {
         }
     }
 
-    /// Notes that an attempt at a task ended; `ran` is the duration of its run, if it had one. Does
+    /// Records that an attempt at a task ended; `ran` is the duration of its run, if it had one. Does
     /// not select the task before `until`, whatever the index shows.
     pub(super) fn ended(
         &mut self,

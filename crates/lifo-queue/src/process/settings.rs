@@ -28,7 +28,7 @@ pub struct ProcessSettings {
     /// Time before the function's deadline at which every task must be settled or returned.
     #[serde(rename = "deadlineMarginMs", deserialize_with = "ms")]
     pub deadline_margin: Duration,
-    /// Maximum number of tasks that run at once within one invocation.
+    /// Maximum number of concurrent tasks within one invocation.
     #[serde(rename = "concurrency", deserialize_with = "positive")]
     pub slots: u16,
     /// The limit on starts per second; `None` for no limit.
@@ -49,7 +49,7 @@ pub struct ProcessSettings {
     /// The backoff of a task after an attempt.
     #[serde(rename = "retry")]
     pub backoff: Backoff,
-    /// Duration of the processor lease: how long a crashed processor blocks others.
+    /// Duration of the processor lease: the time for which a crashed processor blocks others.
     #[serde(rename = "processorLeaseMs", deserialize_with = "positive_ms")]
     pub processor_lease: Duration,
     /// Time between two renewals of the processor lease.
@@ -61,7 +61,7 @@ pub struct ProcessSettings {
     /// Turns in a row without a settled task before the tail calls end (rule 10).
     #[serde(deserialize_with = "positive")]
     pub max_idle_turns: u32,
-    /// The greatest difference between the clocks of two functions.
+    /// Maximum difference between the clocks of two functions.
     #[serde(rename = "clockSkewMs", deserialize_with = "ms")]
     pub clock_skew: Duration,
     /// How long settled tasks are kept.
@@ -109,10 +109,10 @@ impl ProcessSettings {
         })
     }
 
-    /// Whether a task must run alone (S4), because its lease expired and it may have killed its
-    /// process. Starts before the third are exempt, because most processes die of another cause.
+    /// Whether a task must run alone (S4), because its lease expired and it may have crashed its
+    /// process. Starts before the third are exempt, because most processes crash for another reason.
     /// The last attempt is never exempt, because only a run alone proves which task is the cause. A
-    /// newer state of a key starts with no attempts, and runs alone at once.
+    /// newer state of a key starts with no attempts, and runs alone immediately.
     #[must_use]
     pub fn must_run_alone(&self, task: &Candidate) -> bool {
         let spared = self.max_attempts.saturating_sub(1).min(2);

@@ -45,7 +45,7 @@ pub struct TurnSummary {
     pub idle_turns: u32,
     /// Duration of the turn, in milliseconds.
     pub duration_ms: u64,
-    /// Greatest age of a task at its start, in milliseconds.
+    /// Maximum age of a task at its start, in milliseconds.
     pub oldest_start_ms: u64,
 }
 

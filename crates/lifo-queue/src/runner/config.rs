@@ -40,7 +40,7 @@ const INVOKE_MARGIN: Duration = Duration::from_secs(5);
 pub enum RunnerConfig {
     /// [`Simulated`].
     Simulated {
-        /// The number of tasks that run at once; at least 1.
+        /// The number of concurrent tasks; at least 1.
         capacity: usize,
         /// The duration of each run, in milliseconds.
         duration_ms: u64,

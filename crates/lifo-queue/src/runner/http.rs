@@ -8,13 +8,13 @@
 //! `taskCreated` is in milliseconds, `expiresAt` in seconds since the epoch. `payload` is `null` if
 //! the task has none. A task with a key also has a `version`: a greater one, compared as text, is
 //! newer. An endpoint that keeps the greatest version it received can ignore an older state that
-//! arrives late. Beside `Content-Type`, `User-Agent` and [authentication](Auth), each call has
+//! arrives late. In addition to `Content-Type`, `User-Agent` and [authentication](Auth), each call has
 //! these headers:
 //! - `Idempotency-Key`: the task's id, the same for every attempt. For a task with a key: the key,
-//!   a colon and the version, which differs for each state. A header holds only visible ASCII, so
+//!   a colon and the version, which differs for each state. A header contains only visible ASCII, so
 //!   all other characters are percent-encoded as UTF-8, and so is the percent sign: `é 1` becomes
 //!   `%C3%A9%201`.
-//! - `Freshq-Attempt`: the number of the attempt, 1 for the first. No common header means this.
+//! - `Freshq-Attempt`: the number of the attempt, 1 for the first. No standard header has this meaning.
 //! - `X-Amzn-Trace-Id` and `traceparent`: the [trace](crate::trace) of a sampled task.
 //!
 //! ## The response
@@ -27,7 +27,7 @@
 //! | other 4xx | failure |
 //! | 500 | internal error: unavailable, or the task is the cause |
 //! | any other 5xx or unknown status | unavailable |
-//! | no response in time, no connection, TLS error, a response that breaks off | unavailable |
+//! | no response in time, no connection, TLS error, a response that ends early | unavailable |
 //!
 //! A reason contains the status and the start of the response's body in one line. Credentials are
 //! removed, even if the endpoint echoes them. It never contains the URL, whose query may be secret.

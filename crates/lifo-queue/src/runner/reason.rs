@@ -8,7 +8,7 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 use aws::error_chain;
 
-/// The most characters of another system's text that are kept. A whole reason stays well below
+/// Maximum number of characters of another system's text that are kept. A whole reason stays well below
 /// [`MAX_ERROR_BYTES`](crate::task::MAX_ERROR_BYTES).
 const MAX_EXCERPT: usize = 200;
 

@@ -1,14 +1,14 @@
-//! `Retry-After`: the wait that a busy downstream asks for.
+//! `Retry-After`: the wait that a busy downstream requests.
 
 use std::time::{Duration, SystemTime};
 
 /// The longest wait that is honoured, whichever runner reports it. A task expires after one hour by
-/// default. If a downstream asks for more, the queue calls it again before the task is shed.
+/// default. If a downstream requests more, the queue calls it again before the task is shed.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(15 * 60);
 
 /// Reads a `Retry-After`: whole seconds, or a date in any of the three forms of HTTP
 /// (<https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3>). A date in the past is a wait of zero.
-/// A wait above [`MAX_RETRY_AFTER`] is cut to it. Any other text is `None`, so that the queue
+/// A wait above [`MAX_RETRY_AFTER`] is limited to it. Any other text is `None`, so that the queue
 /// chooses the wait.
 pub(super) fn parse(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();

@@ -40,7 +40,7 @@ pub struct Rates {
     pub failure: f64,
     /// Fail, and may be retried.
     pub retry: f64,
-    /// End with [`Outcome::Busy`] at once.
+    /// End with [`Outcome::Busy`] immediately.
     pub busy: f64,
 }
 
@@ -73,8 +73,8 @@ impl Rates {
     }
 }
 
-/// Runs up to `capacity` tasks at once, each for a fixed time. A run succeeds, or ends at random or
-/// as the payload says. Further tasks get [`Outcome::Busy`] without a time.
+/// Runs up to `capacity` concurrent tasks, each for a fixed time. A run succeeds, or ends at random or
+/// as the payload sets. Further tasks get [`Outcome::Busy`] without a time.
 ///
 /// It waits by tokio's clock, so a test that pauses this clock does not wait.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ fn every_attempt() -> u32 {
 }
 
 impl Simulated {
-    /// A system that runs up to `capacity` tasks at once (0: none), each for `duration`.
+    /// A system that runs up to `capacity` concurrent tasks (0: none), each for `duration`.
     #[must_use]
     pub fn new(capacity: usize, duration: Duration) -> Self {
         Self {

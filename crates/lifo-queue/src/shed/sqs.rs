@@ -16,7 +16,7 @@
 //! }
 //! ```
 //!
-//! | field | what it holds |
+//! | field | content |
 //! |---|---|
 //! | `taskStatus` | `PENDING` or `TAKEN` |
 //! | `taskCreated` | milliseconds since the epoch |

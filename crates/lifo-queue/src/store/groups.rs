@@ -24,7 +24,7 @@ pub trait GroupStore: Send + Sync {
         now: Millis,
     ) -> Result<GroupChanged, StoreError>;
 
-    /// Replaces what processors learned, as the owner `by` of the processor lease. It is
+    /// Replaces the processors' state, as the owner `by` of the processor lease. It is
     /// [`Written::Lost`] if another processor wrote it since: after `seen`, the last writer when
     /// this processor read the item.
     async fn learn_groups(

@@ -73,7 +73,7 @@ impl Sweeper {
         }
         if (query.after.is_some() || newest.is_some()) && !report.due {
             // There may be a due task beyond the pages read. Or it is too old under an overload
-            // that only the control item still shows, because the processor died. A processor
+            // that only the control item still shows, because the processor crashed. A processor
             // reads further.
             let now = self.clock.now();
             report.woke = report.woke || self.wake(event, now).await?;

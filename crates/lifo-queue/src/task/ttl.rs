@@ -12,7 +12,7 @@ pub const MAX_TTL_SECONDS: i64 = 100_000_000_000;
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-before-you-start.html>).
 pub(crate) const TTL_REACH: Duration = Duration::from_secs(5 * 365 * 86_400);
 
-/// The value of `ttl`. The queue writes epoch seconds. A direct writer may leave it out, or write
+/// The value of `ttl`. The queue writes epoch seconds. A direct writer may omit it, or write
 /// milliseconds or another type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ttl {

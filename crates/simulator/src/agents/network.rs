@@ -1,6 +1,6 @@
 //! One exchange with the database, and its faults.
 //!
-//! A request that was sent is executed even if its sender dies. Two concurrent transactions that
+//! A request that was sent is executed even if its sender crashes. Two concurrent transactions that
 //! share an item conflict. The later one is rejected, as on DynamoDB
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
 
@@ -136,7 +136,7 @@ impl Network {
         }
         let late = fault == Some(Fault::LateRequest);
         let network = self.clone();
-        // A separate task, because the request is executed even if its sender dies.
+        // A separate task, because the request is executed even if its sender crashes.
         let served = tokio::spawn(async move {
             if late {
                 tokio::time::sleep(pauses[3]).await;

@@ -1,4 +1,4 @@
-//! The store of one process. The ledger checks every call, every call can fail, and a dead process
+//! The store of one process. The ledger checks every call, every call can fail, and a crashed process
 //! can make no further call.
 
 use std::any::Any;

@@ -61,7 +61,7 @@ fn look(world: &World) {
     });
     match due.min_by_key(|due| due.since) {
         Some(due) => ledger.asleep(now, &due, quiet),
-        // The lease of a dead processor and the marker of a lost notification delay other
+        // The lease of a crashed processor and the marker of a lost notification delay other
         // processors until they expire. A function whose clock is slow sees them live for longer.
         None if quiet
             && control.live_lease(now.minus(world.settings.skew)).is_none()

@@ -101,7 +101,7 @@ pub(crate) async fn exchange<T: Send + 'static>(
     }
 }
 
-/// Sends a request. It arrives even if its sender dies.
+/// Sends a request. It arrives even if its sender crashes.
 fn send<T: Send + 'static>(
     world: &Arc<World>,
     out: Duration,

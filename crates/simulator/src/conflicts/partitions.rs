@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::held::Access;
 use super::request::Key;
 
-/// Time whose units a partition allows at once after a time without writes.
+/// Time whose units a partition allows immediately after a time without writes.
 const BURST_SECONDS: f64 = 0.02;
 
 #[derive(Debug)]

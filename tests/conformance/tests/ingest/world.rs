@@ -116,7 +116,7 @@ pub(crate) async fn work(ingest: &Ingest, batch: &[Delivery]) -> IngestReport {
     ingest.work(batch, deadlines).await
 }
 
-/// A message that was sent a minute ago, and received at once.
+/// A message that was sent a minute ago, and received immediately.
 pub(crate) fn message(id: &str, body: impl ToString) -> Delivery {
     Delivery {
         id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! The item of groups: operators' overrides, and what processors learned.
+//! The item of groups: operators' overrides, and the processors' state.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;

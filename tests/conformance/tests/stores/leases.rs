@@ -73,7 +73,7 @@ async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<dyn QueueSto
     assert_eq!(reclaimed.await.unwrap(), Written::Done);
     assert_eq!(settle(&*store, &lease).await, Written::Lost);
 
-    // A later take beside other tasks deletes the mark that the task ran alone.
+    // A later take with other tasks deletes the mark that the task ran alone.
     let back = back(true, false);
     store.return_task(&beside, &back, NOW).await.unwrap();
     let alone = take_alone(&*store, "in-company").await.lease;

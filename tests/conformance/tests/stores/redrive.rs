@@ -1,4 +1,4 @@
-//! A redrive beside newer states of the key.
+//! A redrive with concurrent newer states of the key.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 

@@ -108,7 +108,7 @@ async fn next_turn_continues_an_open_breaker_with_one_probe() {
     let before = world.started().len();
     let second = world.turn().await;
     assert_eq!((second.exit, second.succeeded), (Exit::Empty, 50));
-    // One probe at once, then one each four seconds for thirty seconds.
+    // One probe immediately, then one each four seconds for thirty seconds.
     let probes = world.started().len() - before - 50;
     assert!((7..=9).contains(&probes), "{probes} probes: {second:?}");
 }

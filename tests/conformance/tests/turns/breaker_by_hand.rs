@@ -1,4 +1,4 @@
-//! The circuit breaker under an operator's commands: held open for a time, or closed.
+//! The circuit breaker under an operator's commands: held open temporarily, or closed.
 
 use std::time::Duration;
 

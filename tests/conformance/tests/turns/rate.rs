@@ -48,7 +48,7 @@ async fn idle_time_refills_the_bucket_up_to_the_burst() {
     let world = world.with_tasks(10).await;
     let began = world.clock.now();
     assert_eq!(world.turn().await.succeeded, 10);
-    // The burst starts at once. The rest is the wait of an empty queue.
+    // The burst starts immediately. The rest is the wait of an empty queue.
     assert!(world.clock.now().since(began) < 3 * SECOND);
 }
 

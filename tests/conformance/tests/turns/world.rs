@@ -18,7 +18,7 @@ use lifo_queue::task::{Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis};
 
 /// The deployed defaults, except for settings that would make the tests long. The circuit breaker
-/// is off unless a test switches it on.
+/// is off unless a test enables it.
 pub(crate) static SETTINGS: LazyLock<ProcessSettings> = LazyLock::new(|| ProcessSettings {
     breaker: None,
     max_idle_turns: 3,

@@ -114,7 +114,7 @@ async fn agent(stage: Arc<Stage>, number: u64) {
     }
     loop {
         sleep(Duration::from_millis(stage.random(50..4_000))).await;
-        // Each action is an invocation of its own, which may die at any moment.
+        // Each action is its own invocation, which may crash at any moment.
         let deed = deed(stage.clone(), id.clone());
         if stage.random(0..20) == 0 {
             let alive = Duration::from_millis(stage.random(1..60));

@@ -76,7 +76,7 @@ impl World {
                 *state.buried.entry(call.call_id.clone()).or_default() += 1;
             }
         }
-        // The message arrived, but the answer did not.
+        // The message arrived, but the response did not.
         if fate == 1 { Err(failed) } else { Ok(()) }
     }
 }

@@ -64,7 +64,7 @@ impl Schedule {
 }
 
 impl Grouped {
-    /// Notes that a run starts.
+    /// Records that a run starts.
     pub(super) fn start(&self, task: &Task) {
         let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
         let group = task.task_id.group().to_owned();

@@ -25,9 +25,9 @@ pub(super) const KILLER: &str = "killer";
 /// The entries that come before all others in the order of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pages {
-    /// Beside any load and faults: every task ends.
+    /// With any load and faults: every task ends.
     Mixed,
-    /// Beside one task a second, without faults: a task that must run alone ends meanwhile.
+    /// With one task per second, without faults: a task that must run alone ends meanwhile.
     Steady,
 }
 

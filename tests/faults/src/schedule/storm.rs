@@ -24,7 +24,7 @@ use super::downstream::Downstream;
 use super::{Burst, MOST, Schedule};
 
 const TICK: Duration = Duration::from_millis(500);
-/// Time until SQS delivers a message of a dead process again. It is longer than a batch can take.
+/// Time until SQS delivers a message of a crashed process again. It is longer than a batch can take.
 const VISIBILITY: Duration = Duration::from_secs(40);
 /// Longer than a schedule, so that each created task is in the table until it ends.
 const EXPIRY: Duration = Duration::from_secs(10 * 3600);
@@ -202,7 +202,7 @@ impl Storm {
             let report = process.get_or_insert_with(start).work(&batch).await;
             let taken = std::mem::take(&mut *lock(&sink.taken));
             let mut state = lock(state);
-            // A process that died may have written tasks, too.
+            // A crashed process may have written tasks, too.
             let tasks = tasks_of(&state.messages, &batch);
             state
                 .created

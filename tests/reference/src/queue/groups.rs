@@ -1,4 +1,4 @@
-//! The item of groups: operators' overrides, and what processors learned.
+//! The item of groups: operators' overrides, and the processors' state.
 
 use lifo_queue::control::{
     Author, GroupChange, GroupChanged, GroupOverride, GroupPause, LearnedGroup, LearnedGroups,
@@ -63,7 +63,7 @@ impl ReferenceQueue {
         (Answer::GroupChanged(GroupChanged::Done), Rule::ChangeGroup)
     }
 
-    /// Replaces what processors learned, unless a process wrote it that the caller did not see.
+    /// Replaces the processors' state, unless a process that the caller did not see wrote it.
     pub(super) fn learn_groups(
         &mut self,
         learned: &LearnedGroups,

@@ -11,7 +11,7 @@ pub(super) const HOUR: Duration = Duration::from_secs(3_600);
 /// Runs a second that the downstream can do, by its rate limit, and a concurrency above that.
 pub(super) const RUNS: u32 = 100;
 const SLOTS: u16 = 50;
-/// Concurrent invocations of the ingest, up to 10,000 arrivals a second.
+/// Concurrent invocations of the ingest, up to 10,000 arrivals per second.
 const INVOCATIONS: usize = 10;
 /// Least number of arrivals a second of a load that begins in the state of a long storm.
 const LONG_STORM: usize = 10_000;

@@ -16,7 +16,7 @@ const APPROACH: f64 = 2.0;
 /// The shortest time over which the arrivals are measured.
 const SPAN: Duration = Duration::from_millis(500);
 
-/// Least share of the usual rate that is admitted while the queue holds too many tasks, for example
+/// Minimum share of the usual rate that is admitted while the queue holds too many tasks, for example
 /// because the capacity fell. So new tasks can still start.
 const LEAST: f64 = 0.5;
 

@@ -56,7 +56,7 @@ impl Attempts {
         self.while_leased(lease, written).await
     }
 
-    /// Returns a task that did not start. It is due at once.
+    /// Returns a task that did not start. It is due immediately.
     pub(super) async fn return_unstarted(
         &self,
         lease: &Lease,

@@ -9,7 +9,7 @@ use crate::runner::{MAX_RETRY_AFTER, Outcome};
 use crate::task::{Return, Settlement, TakenTask};
 use crate::time::Millis;
 
-/// The least wait of a task after a busy response, whatever wait the downstream asked for.
+/// Minimum wait of a task after a busy response, whatever wait the downstream requested.
 const SHORTEST_BUSY_WAIT: Duration = Duration::from_millis(200);
 
 /// The random wait added to it. It grows with each busy response to the same task, so that another
@@ -87,7 +87,7 @@ impl Attempts {
         }
         let jitter = SHORTEST_BUSY_WAIT + BUSY_WAIT.draw(returns.saturating_add(1));
         let jitter = jitter.min(self.settings.backoff.max);
-        // The downstream may ask for no wait, or name a past time. So `jitter` is the least wait.
+        // The downstream may request no wait, or name a past time. So `jitter` is the minimum wait.
         let wait = retry_after.map_or(jitter, |asked| asked.min(MAX_RETRY_AFTER).max(jitter));
         let not_before = self.clock.now().plus(wait);
         returned(not_before, false, reason, Why::Busy)

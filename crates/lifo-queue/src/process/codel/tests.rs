@@ -44,7 +44,7 @@ fn overload_ends_after_a_target_time_with_free_slots() {
     assert!(codel.found_nothing(Millis(11_000)));
     codel.no_slot();
     assert!(codel.found_nothing(Millis(11_999)));
-    // A task that arrives and starts at once does not use up the free slots.
+    // A task that arrives and starts immediately does not use up the free slots.
     codel.found(Millis(12_400), Millis(12_400));
     assert!(codel.found_nothing(Millis(12_998)));
     assert_eq!(codel.since(), Some(Millis(1)));

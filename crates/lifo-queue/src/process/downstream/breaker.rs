@@ -1,7 +1,7 @@
 //! The circuit breaker: while the downstream is unavailable, only probes start, and no task loses
 //! an attempt.
 //!
-//! It opens when more distinct tasks than run at once find the downstream unavailable, with no
+//! It opens when more distinct tasks than run concurrently find the downstream unavailable, with no
 //! result in between. A *result* is a success or a failure of a run, unless the run started before
 //! the first one that found the downstream unavailable. Any result closes the breaker. From
 //! then on, the tasks that had found the downstream unavailable are *discounted*. While the breaker
@@ -45,7 +45,7 @@ const RUNS_OF_A_GROUP: usize = 2;
 /// themselves. Further runs of these tasks cost no attempt, even before the breaker opens.
 const FEWEST_TO_SPARE: usize = 3;
 
-/// The wait after a probe without a result: its task was gone, or failed by itself.
+/// The wait after a probe without a result: its task no longer existed, or failed by itself.
 const AFTER_NO_RESULT: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
@@ -82,7 +82,7 @@ struct Open {
 
 impl Breaker {
     /// The breaker of a turn with these limits, as the previous turn left it; `None` for no
-    /// breaker. If it is open, the first probe may start at once.
+    /// breaker. If it is open, the first probe may start immediately.
     pub(super) fn new(limits: Option<Limits>, left: Option<OpenBreaker>, now: Millis) -> Self {
         let threshold = limits.map(|limits| limits.threshold());
         let open = left.filter(|_| threshold.is_some()).map(|left| Open {
@@ -147,7 +147,7 @@ impl Breaker {
         self.open.as_ref().map(|open| now.since(open.since))
     }
 
-    /// Whether one more task may start beside `running` others.
+    /// Whether one more task may start in addition to `running` others.
     pub(super) fn start(&self, running: usize, now: Millis) -> Start {
         let Some(open) = &self.open else {
             // Running tasks may open the breaker: start no more than the threshold needs.
@@ -202,7 +202,7 @@ impl Breaker {
         })
     }
 
-    /// Notes that an attempt at a task starts. Returns whether it is a probe.
+    /// Records that an attempt at a task starts. Returns whether it is a probe.
     pub(super) fn starts(&mut self, task: &TaskId) -> bool {
         if let Some(open) = &mut self.open {
             open.probing = Some(task.clone());
@@ -210,14 +210,14 @@ impl Breaker {
         self.open.is_some()
     }
 
-    /// Notes that a run starts, and returns its number.
+    /// Records that a run starts, and returns its number.
     pub(super) fn run_starts(&mut self) -> RunNumber {
         let run = RunNumber(self.next_run + 1);
         self.note_run(run);
         run
     }
 
-    /// Notes that a run with this number starts.
+    /// Records that a run with this number starts.
     pub(super) fn note_run(&mut self, run: RunNumber) {
         self.next_run = run.0;
         self.runs.insert(run);
@@ -228,7 +228,7 @@ impl Breaker {
         RunNumber(self.next_run)
     }
 
-    /// Notes that a run ended with this signal. Returns whether a run without a result costs no
+    /// Records that a run ended with this signal. Returns whether a run without a result costs no
     /// attempt, and when its task may start again.
     pub(super) fn run_ended(
         &mut self,
@@ -261,7 +261,7 @@ impl Breaker {
         spared
     }
 
-    /// Notes that the task's probe, if it is one, ended without a result. Another one follows soon
+    /// Records that the task's probe, if it is one, ended without a result. Another one follows soon
     /// ([`AFTER_NO_RESULT`]).
     pub(super) fn probe_over(&mut self, task: &TaskId, now: Millis) {
         if let Some(open) = &mut self.open

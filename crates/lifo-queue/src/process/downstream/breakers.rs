@@ -60,7 +60,7 @@ impl GroupBreakers {
         self.get(name)?.open_breaker()
     }
 
-    /// Until when no further task of the group may start beside `running` others; `None` if one may.
+    /// Until when no further task of the group may start in addition to `running` others; `None` if one may.
     pub(super) fn waits_until(&self, name: &str, running: usize, now: Millis) -> Option<Millis> {
         let ledger = self.get(name)?;
         let start = match ledger.start(running, now) {
@@ -74,7 +74,7 @@ impl GroupBreakers {
         }
     }
 
-    /// Notes that a run ended with this signal. `jitter` is a random number from 0 to 1.
+    /// Records that a run ended with this signal. `jitter` is a random number from 0 to 1.
     pub(super) fn run_ended(
         &mut self,
         run: &Run,
@@ -97,7 +97,7 @@ impl GroupBreakers {
         ruling
     }
 
-    /// Notes that the last running task of the group ended. Returns the pause of the group that is
+    /// Records that the last running task of the group ended. Returns the pause of the group that is
     /// due, after which its ledger starts again with one task.
     pub(super) fn rest(&mut self, name: &str, now: Millis) -> Option<Pause> {
         let there = self.ledgers.get_mut(name)?;

@@ -221,7 +221,7 @@ impl GroupLimits {
         Some(live.min().copied().unwrap_or(Millis::MAX))
     }
 
-    /// Notes that an attempt at a task starts.
+    /// Records that an attempt at a task starts.
     pub(in crate::process) fn started(&mut self, task: &TaskId, now: Millis) {
         let name = task.group();
         let full_at = self.bounds(name, now).rate.map(|rate| {
@@ -236,7 +236,7 @@ impl GroupLimits {
         group.running.insert(task.clone());
     }
 
-    /// Notes that an attempt ended. If the state of the task is unknown, its lease counts as a run.
+    /// Records that an attempt ended. If the state of the task is unknown, its lease counts as a run.
     pub(super) fn ended(&mut self, task: &TaskId, is_known: bool, now: Millis) {
         let until = now.plus(self.task_lease);
         let group = self.group(task);

@@ -30,7 +30,7 @@ impl Limits {
     }
 
     /// The number of distinct tasks without a result that opens the circuit breaker: more than run
-    /// at once.
+    /// concurrently.
     pub(super) fn threshold(&self) -> usize {
         FEWEST_TASKS.max(usize::from(self.concurrency) + 2)
     }

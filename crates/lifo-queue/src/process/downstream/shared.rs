@@ -60,7 +60,7 @@ impl Downstream {
         self.groups.as_mut()
     }
 
-    /// Notes that an attempt at a task starts. Returns whether it is a probe.
+    /// Records that an attempt at a task starts. Returns whether it is a probe.
     pub(in crate::process) fn attempt_started(&mut self, task: &TaskId, now: Millis) -> bool {
         if let Some(groups) = &mut self.groups {
             groups.started(task, now);
@@ -72,7 +72,7 @@ impl Downstream {
         }
     }
 
-    /// Notes that the run of an attempt starts, and returns its number.
+    /// Records that the run of an attempt starts, and returns its number.
     pub(in crate::process) fn run_started(&mut self, task: &TaskId) -> RunNumber {
         let run = self.queue.run_started();
         if let Some(breakers) = &mut self.breakers {
@@ -81,7 +81,7 @@ impl Downstream {
         run
     }
 
-    /// Notes that an attempt ended, with a run if it `ran`. If the state of the task is unknown, its
+    /// Records that an attempt ended, with a run if it `ran`. If the state of the task is unknown, its
     /// lease counts as a run.
     pub(in crate::process) fn attempt_ended(
         &mut self,
@@ -140,7 +140,7 @@ impl Downstream {
         }
     }
 
-    /// Notes that a run ended with this signal. `jitter` is a random number from 0 to 1. If groups
+    /// Records that a run ended with this signal. `jitter` is a random number from 0 to 1. If groups
     /// have limits, a busy response with a time is about the group.
     pub(in crate::process) fn run_ended(
         &mut self,

@@ -11,7 +11,7 @@ use crate::time::Millis;
 pub(in crate::process) enum Signal {
     /// A success or a failure.
     Result,
-    /// It was busy, and may have asked for a wait. Without one, it may also be unavailable. While
+    /// It was busy, and may have requested a wait. Without one, it may also be unavailable. While
     /// the breaker is closed, this does not count if an earlier run is active: the downstream may be
     /// working on that one.
     Busy { retry_after: Option<Duration> },
@@ -62,7 +62,7 @@ pub(in crate::process) struct Ruling {
     pub(in crate::process) next_start: Duration,
     /// Whether an operator holds the breaker open.
     pub(in crate::process) held: bool,
-    /// What the run said about the downstream.
+    /// What the run showed about the downstream.
     pub(in crate::process) signal: Signal,
 }
 

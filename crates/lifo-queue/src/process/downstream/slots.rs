@@ -32,7 +32,7 @@ pub(super) struct Slots {
     /// When a slow run last lowered the limit.
     slowed: Option<Millis>,
     wait_until: Option<Millis>,
-    /// The latest time until which the downstream asked for no calls, since its last result.
+    /// The latest time until which the downstream requested no calls, since its last result.
     retry_after: Option<Millis>,
 }
 
@@ -69,7 +69,7 @@ impl Slots {
     }
 
     /// Whether to stop waiting within the turn for a busy downstream: after about ten seconds
-    /// ([`PROBES_TO_PAUSE`] bursts), or if it asked for more than [`LONGEST_WAIT`].
+    /// ([`PROBES_TO_PAUSE`] bursts), or if it requested more than [`LONGEST_WAIT`].
     pub(super) fn is_congested(&self, now: Millis) -> bool {
         self.busy_in_a_row >= PROBES_TO_PAUSE
             || self
@@ -77,13 +77,13 @@ impl Slots {
                 .is_some_and(|at| at.since(now) > LONGEST_WAIT)
     }
 
-    /// The time until which the downstream asked for no calls, if it named one.
+    /// The time until which the downstream requested no calls, if it named one.
     pub(super) fn retry_after(&self) -> Option<Millis> {
         self.retry_after
     }
 
-    /// When the wait that the downstream asked for is over, [`LONGEST_WAIT`] after its response at
-    /// the latest; `None` if it asked for none, or the wait is over.
+    /// When the wait that the downstream requested is over, [`LONGEST_WAIT`] after its response at
+    /// the latest; `None` if it requested none, or the wait is over.
     pub(super) fn asked_until(&self, now: Millis) -> Option<Millis> {
         self.retry_after
             .min(self.wait_until)
@@ -95,7 +95,7 @@ impl Slots {
         self.limit >= self.max && self.busy_in_a_row == 0 && self.retry_after.is_none()
     }
 
-    /// Whether one more task may start beside `running` others.
+    /// Whether one more task may start in addition to `running` others.
     pub(super) fn is_open(&self, running: usize, now: Millis) -> bool {
         running < self.limit() && self.wait_until.is_none_or(|until| until <= now)
     }
@@ -125,7 +125,7 @@ impl Slots {
 
     /// Records a result that took longer than the target latency: fewer slots. `share` is the
     /// target latency divided by the run's duration. A run that started before the last decrease
-    /// does not count, because it says nothing about the time since.
+    /// does not count, because it shows nothing about the time since.
     pub(super) fn slow(&mut self, started: Millis, share: f64, now: Millis) {
         self.busy_in_a_row = 0;
         self.retry_after = None;
@@ -150,7 +150,7 @@ impl Slots {
             self.busy_in_a_row = self.busy_in_a_row.saturating_add(1);
         }
         let doubled = FIRST_WAIT * 2_u32.pow(self.busy_in_a_row.saturating_sub(1).min(10));
-        // A downstream may ask for no wait, or name a past time. So the backoff is the least wait.
+        // A downstream may request no wait, or name a past time. So the backoff is the minimum wait.
         let wait = doubled
             .mul_f64(0.5 + jitter / 2.0)
             .max(retry_after.unwrap_or_default());

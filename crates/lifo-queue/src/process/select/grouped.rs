@@ -230,7 +230,7 @@ fn tasks_of_a_closed_group_are_not_due_until_it_opens() {
     let mut world = World::of([tasks("a", 100..1_400), tasks("b", 0..2)].concat());
     world.closed.insert("a".to_owned(), Millis(5_000));
     let mut now = 2_000;
-    // Below more than a page of tasks that are not due, although each head is too old at once.
+    // Below more than a page of tasks that are not due, although each head is too old immediately.
     assert_eq!(world.run(&mut now, 150), "b/1");
     assert_eq!(world.run(&mut now, 150), "b/0");
     let Step::Exhausted(pass) = world.step(now) else {

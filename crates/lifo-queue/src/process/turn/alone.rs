@@ -57,7 +57,7 @@ impl Gap {
         self.wanted.then_some(self.until)
     }
 
-    /// Notes that a task that must run alone was passed over.
+    /// Records that a task that must run alone was passed over.
     pub(super) fn want(&mut self) {
         // An early gap ends when another task runs.
         self.wanted = !self.early;
@@ -80,7 +80,7 @@ impl Gap {
         self.passed_over = 0;
     }
 
-    /// Notes that a task that must run alone starts. A late gap stays open for the next one.
+    /// Records that a task that must run alone starts. A late gap stays open for the next one.
     pub(super) fn started(&mut self, now: Millis) {
         self.wanted = !self.early && self.is_kept(now);
     }

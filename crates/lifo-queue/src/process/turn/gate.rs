@@ -36,7 +36,7 @@ impl Turn<'_> {
             return Gate::End(TurnEnd::TimeUp);
         }
         if !self.limit(now) {
-            // The heartbeat renews at once.
+            // The heartbeat renews immediately.
             return Gate::Wait(Millis::MAX);
         }
         let running = self.running.len();

@@ -32,7 +32,7 @@ impl Turn<'_> {
     }
 
     /// In a queue with groups, reads the heads that are due while no task may start, and returns
-    /// when to look again, at most `until`. It reads none while the circuit breaker is open, because
+    /// when to read again, at most `until`. It reads none while the circuit breaker is open, because
     /// probes do not follow the groups.
     pub(super) fn keep_up(&mut self, until: Millis, now: Millis) -> Millis {
         let is_open = || self.downstream.lock().queue().open_breaker().is_some();

@@ -12,7 +12,7 @@ fn rate(limits: &Limits) -> Option<f64> {
 }
 
 impl Turn<'_> {
-    /// Notes whether a slot is free that has nothing to run, and publishes the capacity at the
+    /// Records whether a slot is free because no task can start, and publishes the capacity at the
     /// end of each interval.
     pub(super) fn measure(&mut self, is_free: bool, now: Millis) {
         let settings = &self.processor.settings;

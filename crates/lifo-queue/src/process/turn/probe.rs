@@ -6,7 +6,7 @@ use crate::process::select::{DEEP_PAGE, Step, Wanted};
 use crate::store::Candidate;
 use crate::time::Millis;
 
-/// The search for a probe, a pass of its own. It ends at the first page with a task to choose.
+/// The search for a probe, its own pass. It ends at the first page with a task to choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Search {
     /// For a task that was not tried since the breaker opened.
@@ -69,8 +69,8 @@ impl Turn<'_> {
         self.start_attempt(task, now);
     }
 
-    /// The task for the probe; `None` if the search goes on. While earlier runs are active, it
-    /// leaves out tasks that must run alone.
+    /// The task for the probe; `None` if the search continues. While earlier runs are active, it
+    /// omits tasks that must run alone.
     fn probe_of(&self, read: &Read, now: Millis) -> Option<Candidate> {
         let page = read.page.as_ref().ok()?;
         let alone = self.running.is_empty();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::shed::{ShedReason, ShedTask};
 
 pub(super) struct Message<'a> {
-    /// The task's index in the list that is handed over.
+    /// The task's index in the list that is sent.
     pub(super) index: usize,
     task: &'a ShedTask,
     body: String,

@@ -39,7 +39,7 @@ pub struct Record {
     pub lease_until: Option<Millis>,
     /// Earliest start.
     pub not_before: Option<Millis>,
-    /// The last start had no other task beside it.
+    /// The last start ran alone in its process.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
     /// A lease of the task expired, and no run has settled the task since.

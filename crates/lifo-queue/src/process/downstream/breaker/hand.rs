@@ -1,4 +1,4 @@
-//! Operators' commands to the circuit breaker: hold it open for a time, or close it.
+//! Operators' commands to the circuit breaker: hold it open temporarily, or close it.
 
 use super::Breaker;
 use crate::control::Control;
@@ -15,7 +15,7 @@ pub(super) struct Hand {
 
 impl Breaker {
     /// Reads the commands from the control item. A hold opens the breaker, even if the settings
-    /// switch it off.
+    /// disable it.
     pub(in crate::process) fn know(&mut self, control: &Control, now: Millis) {
         self.hand.commands = control.breaker_by_hand.commands;
         self.hand.until = control.held_breaker(now).map(|hold| hold.until);
@@ -42,8 +42,8 @@ impl Breaker {
         }
     }
 
-    /// Notes a success or a failure: the breaker closes. While an operator holds it open, it
-    /// opens again at once, and probes continue.
+    /// Records a success or a failure: the breaker closes. While an operator holds it open, it
+    /// opens again immediately, and probes continue.
     pub(super) fn got_result(&mut self, now: Millis) {
         self.close();
         if self.is_held(now) {

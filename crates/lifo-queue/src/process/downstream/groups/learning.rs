@@ -68,7 +68,7 @@ impl GroupLimits {
         })
     }
 
-    /// Notes that the table has what this turn, the owner `by` of the processor lease, learned.
+    /// Records that the table has what this turn, the owner `by` of the processor lease, learned.
     pub(in crate::process) fn has_learned(&mut self, learned: LearnedGroups, by: Uuid) {
         self.left = learned;
         self.left_by = Some(by);
