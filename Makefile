@@ -21,16 +21,16 @@ REJECT = $(if $(strip $3),$(error make $1 $2 $(strip $3). It takes: $(or $4,no v
 CHECK = $(call REJECT,$1,does not take,$(filter-out $(patsubst %=,%,$2),$(GIVEN)),$2)$\
   $(call REJECT,$1,needs,$(foreach v,$(patsubst %=,%,$(filter %=,$2)),$(if $($v),,$v)),$2)
 $(foreach verb,$(or $(MAKECMDGOALS),help),$(call CHECK,$(verb),$(call TAKES,$(verb))))
-$(foreach s,$(SWITCHES),$(if $(filter-out 1,$($s)),$(error $s=$($s) is not a choice: write $s=1, or leave it out)))
+$(foreach s,$(SWITCHES),$(if $(filter-out 1,$($s)),$(error $s=$($s) is not a choice: write $s=1, or omit it)))
 $(if $(LOCAL),$(if $(filter-out dev,$(or $(ENV),dev)),$(error LOCAL=1 is for ENV=dev)))
-$(if $(filter-out local,$(DEPLOY)),$(error DEPLOY=$(DEPLOY) is not a choice: write DEPLOY=local, or leave it out))
+$(if $(filter-out local,$(DEPLOY)),$(error DEPLOY=$(DEPLOY) is not a choice: write DEPLOY=local, or omit it))
 endif
 
 ENV := $(or $(ENV),dev)
 # With a personal name, the stacks are LifoQueue-<ENV>-<NAME> and AgentQueue-<ENV>-<NAME>.
 SUFFIX := $(ENV)$(if $(NAME),-$(NAME))
 # IOT=1: every device that connects to the account's IoT Core becomes a task. UNRELIABLE=1: the simulated downstream of dev
-# has less capacity than the queue starts tasks at once, and some runs fail.
+# has less capacity than the queue starts tasks concurrently, and some runs fail.
 SIMULATION := $(if $(UNRELIABLE),--context unreliable=true)
 CONTEXT := --context env=$(ENV) $(if $(NAME),--context name=$(NAME)) $(if $(IOT),--context iotPresence=true) $(SIMULATION)
 QUEUE := $(or $(QUEUE),lifo-queue)
@@ -56,7 +56,7 @@ LOCAL_FUNCTIONS := target/local
 LOCAL_ASSEMBLY := .local/cdk.out
 SYNTH := cdk synth --quiet --no-notices --no-version-reporting
 NEXTEST = cargo nextest run --locked --workspace --target $(HOST)
-# The end-to-end tests mostly wait, so several local AWSs run at once, each with its own files of tests.
+# The end-to-end tests mostly wait, so several local AWSs run concurrently, each with its own files of tests.
 PYTEST_E2E := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 # The operators' command. The end-to-end tests use the binary that the Rust tests build.
 FRESHQ = target/$(HOST)/debug/freshq
@@ -128,7 +128,7 @@ bootstrap: setup-aws ## prepare your account and region for the CDK, once [REGIO
 	@$(BIN)/python -m delivery bootstrap
 
 .PHONY: synth
-synth: setup ## write the templates to cdk.out; FRESHQ_SKIP_BUILD=1 leaves the code out [ENV NAME QUEUE IOT UNRELIABLE]
+synth: setup ## write the templates to cdk.out; FRESHQ_SKIP_BUILD=1 omits the code [ENV NAME QUEUE IOT UNRELIABLE]
 	@if [ -z "$${FRESHQ_SKIP_BUILD:-}" ]; then $(MAKE) build; fi
 	$(SYNTH) $(CONTEXT) --output cdk.out
 	@echo "wrote cdk.out/$(STACK).template.json"
@@ -208,17 +208,17 @@ console: build-freshq ## serve a web page of both queues on 127.0.0.1; with CHAN
 ##@ Check
 
 .PHONY: test
-# The end-to-end tests mostly wait, so they run beside the others, in a process group of their own: Ctrl-C ends both. Everything is
+# The end-to-end tests mostly wait, so they run concurrently with the others, in a process group of their own: Ctrl-C ends both. Everything is
 # compiled before, and -o keeps the two makes from building the functions again: one would move the other's binaries away.
 BUILT := -o synth-local -o build-local -o build-freshq
-test: synth-local build-freshq ## run every test: Rust, infrastructure, and beside them Python and end to end
+test: synth-local build-freshq ## run every test: Rust, infrastructure, Python and end to end
 	@set -m; mkdir -p .local; $(MAKE) $(BUILT) test-python >.local/test-python.log 2>&1 & python=$$!; \
 	  trap 'kill -INT -- -$$python' INT TERM; status=0; \
 	  $(MAKE) $(BUILT) test-rust test-infra || status=$$?; \
 	  wait $$python || status=$$?; cat .local/test-python.log; exit $$status
 
 .PHONY: test-rust
-test-rust: build-local ## run the Rust tests and the examples in the documentation of the crates; F is a filterset of nextest and leaves the examples out [F]
+test-rust: build-local ## run the Rust tests and the examples in the documentation of the crates; F is a filterset of nextest and excludes the examples [F]
 	$(NEXTEST) $(if $(F),--filterset '$(F)')
 	$(if $(F),,cargo test --locked --workspace --doc --target $(HOST))
 
@@ -304,7 +304,7 @@ build-cli: setup-arm64 ## build the command freshq of a platform into target/cli
 	@delivery/build-cli.sh $(PLATFORM)
 
 .PHONY: release
-release: setup ## build what a release publishes into target/npm: packages, SBOMs, checksums; DRY=1 prints what is missing, and goes on; FRESHQ_ARTIFACTS names functions built before [DRY]
+release: setup ## build what a release publishes into target/npm: packages, SBOMs, checksums; DRY=1 prints missing parts and continues; FRESHQ_ARTIFACTS names functions built before [DRY]
 	@$(BIN)/python -m delivery release $(if $(DRY),--dry) $(if $(FRESHQ_ARTIFACTS),--built "$(FRESHQ_ARTIFACTS)") $(FUNCTIONS)
 
 .PHONY: synth-all

@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     everything = verbs.add_parser("release", help="build what a release publishes")
     everything.add_argument("--built", type=Path, default=package.BUILT)
     everything.add_argument("--commands", type=Path, default=commands.BUILT, help="folder with <platform>/freshq")
-    everything.add_argument("--dry", action="store_true", help="print what is missing, and go on")
+    everything.add_argument("--dry", action="store_true", help="print missing parts and continue")
     everything.add_argument("--rustc", help="the compiler of the functions; by default that of `make build`")
     everything.add_argument("functions", nargs="+")
     everything.set_defaults(run=_release)

@@ -54,7 +54,7 @@ class Crate:
 def linked(target: str, roots: Sequence[str]) -> list[Crate]:
     """The crates of the registry that these packages of the workspace link for a target of the compiler.
 
-    Crates that only run at compile time (procedural macros, build scripts) and those of tests are left out. Features
+    Crates that only run at compile time (procedural macros, build scripts) and those of tests are excluded. Features
     are those of the whole workspace, so a crate may be listed that a single package does not use.
     """
     metadata = json.loads(run("cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target))

@@ -2,7 +2,7 @@
 
 There are two phases. The first needs only boto3: `of_account` checks the credentials and the region, `of_build` the
 tools. In the second, `of_stack` checks a template that was synthesized without code: its account and bootstrap, the
-state of the stack, the resources beside it, and the concurrency that it reserves.
+state of the stack, other resources, and the concurrency that it reserves.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ def of_account(environ: Mapping[str, str] = os.environ, client_of: Clients = cli
 
 
 def of_build(environ: Mapping[str, str] = os.environ) -> list[Finding]:
-    """Check that this machine can build the functions, and that no variable leaves their code out."""
+    """Check that this machine can build the functions, and that no variable omits their code."""
     findings = []
     if environ.get("FRESHQ_SKIP_BUILD"):
-        findings.append(Finding("code", "FRESHQ_SKIP_BUILD leaves the functions' code out", "unset FRESHQ_SKIP_BUILD"))
+        findings.append(Finding("code", "FRESHQ_SKIP_BUILD omits the functions' code", "unset FRESHQ_SKIP_BUILD"))
     if environ.get("FRESHQ_ARTIFACTS"):
         remedy = "unset FRESHQ_ARTIFACTS"
         findings.append(Finding("code", "FRESHQ_ARTIFACTS names functions built elsewhere", remedy))
@@ -136,7 +136,7 @@ def _region() -> tuple[str | None, list[Finding]]:
 
 
 def _credentials(region: str | None, client_of: Clients) -> Finding:
-    # Every region can answer for the account.
+    # Every region can respond for the account.
     try:
         identity = client_of("sts", region or "us-east-1").get_caller_identity()
     except (BotoCoreError, ClientError) as error:

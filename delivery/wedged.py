@@ -2,7 +2,7 @@
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html lists the states. A stack whose
 creation failed can only be deleted. The CDK CLI deletes such a stack before it deploys again, unless the stack has
-termination protection, which the CDK CLI switches on before the creation. `make_way` deletes such a stack too.
+termination protection, which the CDK CLI enables before the creation. `make_way` deletes such a stack too.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         ("demo", "deploy, run a burst of tasks, check the order, stop"),
         ("demo-agents", "deploy, match calls with sample agents, check the assignments, stop"),
         ("demo-iot", "deploy, let a storm of devices connect, compare two orders, stop"),
-        ("burst", "deploy, insert 1,000 tasks at once, count the invocations, stop"),
+        ("burst", "deploy, insert 1,000 tasks, count the invocations, stop"),
         ("up", "deploy and stay up"),
         ("down", "stop what `up` started"),
         ("account", "print the AWS account and region of the credentials in use"),

@@ -14,7 +14,7 @@ _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempt
 
 
 class NoAccount(RuntimeError):
-    """There are no usable AWS credentials; the message says what to do."""
+    """There are no valid AWS credentials; the message says what to do."""
 
 
 def session() -> boto3.Session:
@@ -40,7 +40,7 @@ def identify() -> str:
         identity = here.client("sts", config=_CONFIG).get_caller_identity()
     except (BotoCoreError, ClientError) as error:
         raise NoAccount(
-            f"no usable AWS credentials ({error}). Set AWS_PROFILE, sign in with "
+            f"no valid AWS credentials ({error}). Set AWS_PROFILE, sign in with "
             "`aws sso login`, or export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
         ) from error
     return f"{identity['Account']}/{region}"

@@ -9,7 +9,7 @@ retries all three as AWS documents
 - a function error, as often as configured (twice by default), after 1 and 2 minutes.
 
 Then the event goes to the failure destination, which must be an SQS queue. With a reserved concurrency of 0, it goes
-there at once.
+there immediately.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from local.queue import DeployedQueue, chunks, wait_for_last_turn
 from local.waiting import now_ms, wait_until
 
 TASKS = 1000
-#: The most invocations of process-tasks that a burst may cause, without those by tail calls.
+#: Maximum number of invocations of process-tasks that a burst may cause, without those by tail calls.
 MOST_WAKE_UPS = 5
 _AT_ONCE = 250
 _DRAIN_SECONDS = 300

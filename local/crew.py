@@ -56,7 +56,7 @@ class Crew:
         return response
 
     def assigned(self) -> dict[str, Any]:
-        """Match a call for this crew, which must get an agent at once; returns the assignment."""
+        """Match a call for this crew, which must get an agent immediately; returns the assignment."""
         response = self.match()
         assert response["status"] == "assigned", response
         return response["assignment"]

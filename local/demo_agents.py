@@ -22,7 +22,7 @@ from local.waiting import wait_until
 POOL = 5
 #: The criteria of the first call.
 CRITERIA = {"language": "Spanish", "gender": "M"}
-#: The most time from the call queue to an assignment, and from an assignment to a subscriber.
+#: Maximum time from the call queue to an assignment, and from an assignment to a subscriber.
 ARRIVAL_SECONDS = 30
 
 Agent = dict[str, Any]

@@ -44,7 +44,7 @@ class Scene:
     """A storm, and the system that has to validate its devices."""
 
     storm: Storm
-    #: Devices that the legacy system validates at once.
+    #: Devices that the legacy system validates concurrently.
     capacity: int
     #: Devices of one message.
     devices_each: int = 1
@@ -105,7 +105,7 @@ def run(assembly: Assembly, console: Console, scene: Scene) -> int:
 
 
 class Demonstration:
-    """One storm, served in both orders at once."""
+    """One storm, served in both orders concurrently."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class Demonstration:
             f"[bold]{storm.devices:,} devices connect[/bold]: {storm.burst:,} within"
             f" {storm.burst_seconds:g} s, then {storm.steady} a second for"
             f" {storm.steady_seconds:g} s. {storm.connections - storm.devices} connections are of devices that connect"
-            f" again. The legacy system validates {self._scene.capacity} at once, {self._newest.rate:g} a second."
+            f" again. The legacy system validates {self._scene.capacity} concurrently, {self._newest.rate:g} per second."
         )
         say(
             "  The emulator cannot evaluate the statement of the deployed IoT rule.",

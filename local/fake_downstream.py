@@ -19,7 +19,7 @@ from local.waiting import now_ms
 class FakeDownstream:
     """A downstream system: its capacity and the figures of its work.
 
-    It works on `capacity` devices at once, each for `service_seconds`, and returns 503 for others. `validated` has each
+    It works on `capacity` devices concurrently, each for `service_seconds`, and returns 503 for others. `validated` has each
     device's last validated connection and the end of that validation (this machine's clock, ms). `newest` has each
     device's newest connection. `outdated` counts calls that began after a newer connection of their device.
     """
@@ -40,7 +40,7 @@ class FakeDownstream:
 
     @property
     def rate(self) -> float:
-        """The most devices that it can validate in a second."""
+        """Maximum number of devices that it can validate in a second."""
         return self.capacity / self.service_seconds
 
     def validate(self, task: dict[str, Any]) -> bool:

@@ -48,6 +48,6 @@ def message(event: dict[str, Any], now_ms: int) -> dict[str, Any]:
         "key": event["clientId"],
         "sequence": event["timestamp"] // 3_600_000 * 1_000_000 + event["versionNumber"],
         "taskCreated": min(event["timestamp"], now_ms),
-        # IoT leaves out attributes that an event does not have.
+        # IoT omits attributes that an event does not have.
         "payload": {name: value for name, value in payload.items() if value is not None},
     }

@@ -10,7 +10,7 @@ old. So the take of a task *t* is wrong if another task *u*
 
 The tolerance is the page's 100 ms plus the time of one index query on the local AWS
 (`QUERY_MS`; the local index has no lag). A newer task that was visible for a shorter time may
-be passed over. The report shows the longest such time beside the limit.
+be passed over. The report shows the longest such time and the limit.
 """
 
 from __future__ import annotations

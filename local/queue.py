@@ -137,7 +137,7 @@ def wait_for_last_turn(queue: DeployedQueue, since_ms: int, taken: int = 0, seco
 
     The emulator may write the last log lines of an invocation only during the next one in the same process; with several
     processors, also its START line. So if summaries are missing after the last turn, or if they count fewer than `taken`
-    takes in total, two extra turns at once flush those of both processes.
+    takes in total, two concurrent extra turns flush those of both processes.
     """
 
     def ended() -> bool:
@@ -161,7 +161,7 @@ def wait_for_last_turn(queue: DeployedQueue, since_ms: int, taken: int = 0, seco
 
 
 def left_at_once(turn: dict[str, Any]) -> bool:
-    """Whether a turn ended at once because another processor was active, according to its summary."""
+    """Whether a turn ended immediately because another processor was active, according to its summary."""
     return turn["exit"].replace("_", "").lower() == "alreadyactive"
 
 

@@ -194,7 +194,7 @@ class DeployedStack:
     def log_messages(self, binary: str, since_ms: int) -> list[dict[str, Any]]:
         """The JSON lines that a function logged since `since_ms` (epoch), oldest first.
 
-        Lines of the platform (START, END, REPORT) are not JSON and are left out.
+        Lines of the platform (START, END, REPORT) are not JSON and are excluded.
         """
         pages = self.client("logs").get_paginator("filter_log_events").paginate(
             logGroupName=self.log_group(binary), startTime=since_ms

@@ -95,7 +95,7 @@ def connection(number: int, before: int = 0, at_ms: int | None = None) -> Event:
 
 
 class ArrivalOrder:
-    """Sends tasks to the legacy system in the order of arrival, as many at once as it can serve.
+    """Sends tasks to the legacy system in the order of arrival, as many concurrently as it can serve.
 
     A task that is older than `expiry_seconds` at its turn is dropped, as in the queue.
     """

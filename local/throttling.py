@@ -1,6 +1,6 @@
 """The limit of the index's partition of pending tasks, for the emulator, which throttles nothing.
 
-On AWS this partition takes 1,000 inserts a second, more than the emulator can. So a test of a storm sets a lower
+On AWS this partition takes 1,000 inserts per second, more than the emulator can. So a test of a storm sets a lower
 limit. Then the emulator responds to further inserts as DynamoDB does, and `ingest-tasks` has to keep newest first.
 """
 

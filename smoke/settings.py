@@ -131,7 +131,7 @@ class SettingChecks:
         missing = sorted(set(names) - found.keys())
         expect(not missing, f"alarms that were removed by hand: {', '.join(missing)}")
         off = sorted(name for name, alarm in found.items() if not alarm["ActionsEnabled"])
-        expect(not off, f"alarms whose actions were switched off: {', '.join(off)}")
+        expect(not off, f"alarms whose actions were disabled: {', '.join(off)}")
         fires = {name: alarm for name, alarm in sorted(found.items()) if alarm["StateValue"] == "ALARM"}
         earlier = [
             name for name, alarm in fires.items() if self.since and alarm["StateTransitionedTimestamp"] < self.since

@@ -70,7 +70,7 @@ class TaskChecks:
         runner = json.loads(self.queue.environment("process-tasks")["TASK_RUNNER"])
         expect(runner["kind"] == "simulated", f"the runner is {runner['kind']}: use ENV=dev")
         self.queue.set_environment("process-tasks", settings=SETTINGS)
-        return f"the simulated runner takes {runner['capacity']} tasks at once, {runner['durationMs']} ms each"
+        return f"the simulated runner takes {runner['capacity']} concurrent tasks, {runner['durationMs']} ms each"
 
     def burst(self) -> str:
         slots = self.queue.settings("process-tasks")["concurrency"]
@@ -90,7 +90,7 @@ class TaskChecks:
         worst = displacement(ids[::-1], ended)
         expect(
             worst < 2 * slots,
-            f"a task ended {worst} places from its place by age. {slots} tasks run at once, which explains fewer than"
+            f"a task ended {worst} places from its place by age. {slots} tasks run concurrently, which explains fewer than"
             f" {2 * slots} places",
         )
         return f"{BURST} tasks in {drained / 1000:.1f} s, each at most {worst} places from its place by age"
@@ -198,7 +198,7 @@ class TaskChecks:
         seconds = time.monotonic() - began
         expect(done > 0, f"no task ended within {seconds:.0f} s")
         note = "; locally this says nothing about AWS" if self.freshq.place.is_local else ""
-        return f"{done / seconds:.0f} tasks/s: {done} of {created} in {seconds:.0f} s, {RATE_SLOTS} at once{note}"
+        return f"{done / seconds:.0f} tasks/s: {done} of {created} in {seconds:.0f} s, {RATE_SLOTS} concurrently{note}"
 
     def create(self, *payloads: dict[str, Any]) -> list[str]:
         response = self.queue.create([{"payload": payload} for payload in payloads])

@@ -86,7 +86,7 @@ UNKNOWNS = (
         "the stack is complete and protected as configured",
     ),
     Unknown("X-Ray: traces", "only tests receive segments"),
-    Unknown("IAM: the evaluation of policies", "an evaluation of its own"),
+    Unknown("IAM: the evaluation of policies", "its own evaluation"),
     Unknown("IAM: the claim job_workflow_ref of GitHub's tokens", "no role is assumed with a token"),
 )
 

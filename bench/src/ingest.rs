@@ -2,7 +2,7 @@
 //! binary gets its batches from a Runtime API like Lambda's and writes to an embedded DynamoDB. It
 //! is compared with the database's own limit: the same number of conditional puts of items of the
 //! same size, from the same client at the same concurrency, and nothing else. If a batch has fewer
-//! messages than one invocation writes at once, several invocations run side by side to reach that
+//! messages than one invocation writes concurrently, several invocations run side by side to reach that
 //! number. Lambda would start more.
 
 mod function;
@@ -67,7 +67,7 @@ pub(crate) fn measure(arguments: &Arguments, bootstrap: &Path) -> Result<(), Err
 
 fn print(all: &[Measured]) {
     let mut table = table(&format!(
-        "through ingest-tasks, {} writes at once ({RUNS} runs, medians)",
+        "through ingest-tasks, {} concurrent writes ({RUNS} runs, medians)",
         function::PARALLEL
     ));
     for of in all {
@@ -81,7 +81,7 @@ fn print(all: &[Measured]) {
         let peak = peak.unwrap_or_default() as f64 / 1_024.0;
         let event = of.event_bytes as f64 / 1_048_576.0;
         let (batch, at_once) = (of.batch, function::invocations(of.batch));
-        let batch = format!("batch of {batch}, {at_once} at once, messages/s");
+        let batch = format!("batch of {batch}, {at_once} concurrent, messages/s");
         table.line(&batch, rate(&of.ours), "");
         table.line("  puts alone, messages/s", rate(&of.limit), "");
         table.line("  share of the limit", format!("{share:.0} %"), ">= 80 %");

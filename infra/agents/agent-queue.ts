@@ -50,7 +50,7 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly seed?: boolean;
   /**
-   * Whether the queue has a CloudWatch dashboard, for which CloudWatch bills 3 USD a month. The free tier covers three
+   * Whether the queue has a CloudWatch dashboard, for which CloudWatch bills 3 USD per month. The free tier covers three
    * dashboards per account of up to 50 metrics each. The saved queries cost nothing and always exist.
    * @default true
    */

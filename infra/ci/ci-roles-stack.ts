@@ -49,7 +49,7 @@ export class CiRolesStack extends Stack {
     private readonly props: CiRolesStackProps,
   ) {
     super(scope, 'FreshqCi', {
-      description: 'freshq: what GitHub Actions may do in this account',
+      description: 'freshq: roles of GitHub Actions in this account',
       terminationProtection: true,
     });
     const { providerArn, environments } = props.settings;

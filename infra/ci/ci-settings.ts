@@ -90,20 +90,20 @@ export function ciProblems(settings: CiSettings): Problem[] {
         !REGION.test(region),
         'regions',
         `"${region}" is not an AWS region`,
-        'give regions such as -c regions=eu-central-1,us-east-1, or leave them out',
+        'give regions such as -c regions=eu-central-1,us-east-1, or omit them',
       ),
     ),
     ...problemIf(
       providerArn !== undefined && !PROVIDER.test(providerArn),
       'provider',
       `"${providerArn}" is not the ARN of an OIDC provider for token.actions.githubusercontent.com`,
-      'copy it from `aws iam list-open-id-connect-providers`, or leave it out so that the stack creates one',
+      'copy it from `aws iam list-open-id-connect-providers`, or omit it so that the stack creates one',
     ),
     ...problemIf(
       !/^[a-z0-9]{1,10}$/.test(qualifier),
       'qualifier',
       `"${qualifier}" is not a qualifier of cdk bootstrap`,
-      'give 1 to 10 lowercase letters and digits, or leave it out',
+      'give 1 to 10 lowercase letters and digits, or omit it',
     ),
   ];
 }

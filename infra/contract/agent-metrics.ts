@@ -15,14 +15,10 @@ export const AGENT_METRICS = {
   AssignmentsPublished: counter(ALL, 'assignments published to the topic'),
   TransactionConflicts: counter(ALL, 'transactions that conflicted with another and were repeated'),
   LostMatches: counter(ALL, 'agents that were assigned elsewhere first; the queue tried the next agent'),
-  AgentSweeps: counter(SWEEP, 'complete sweeps: one an interval'),
+  AgentSweeps: counter(SWEEP, 'complete sweeps: one per interval'),
   QueuedAgents: gauge(SWEEP, 'agents queued for a call'),
   PendingCalls: gauge(SWEEP, 'pending calls'),
-  OldestPendingCallSeconds: gauge(
-    SWEEP,
-    'how long the oldest pending call has been pending; 0 if none is',
-    'Seconds',
-  ),
+  OldestPendingCallSeconds: gauge(SWEEP, 'age of the oldest pending call; 0 if none is pending', 'Seconds'),
   UnpublishedAssignments: gauge(
     SWEEP,
     'assignments and expired calls that a sweep could not publish. A Minimum above 0 shows a lasting failure',

@@ -31,7 +31,7 @@ export const TABLE = {
   controlItem: '#processor',
   /** The key of the item with the meter of admission. */
   ingestItem: '#ingest',
-  /** The key of the item with the overrides of groups and what processors learned about groups. */
+  /** The key of the item with the overrides of groups and the processors' state of groups. */
   groupsItem: '#groups',
   /** Values of {@link TABLE.indexPartitionKey}. A suffix `#n` is reserved for future shards. */
   statuses: ['PENDING', 'TAKEN', 'SUCCESS', 'FAILURE'],

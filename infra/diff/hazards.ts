@@ -142,7 +142,7 @@ export function broadenedPermissions(diff: TemplateDiff): string[] {
     .filter((statement) => statement.isNegativeStatement)
     .map((statement) => {
       const { effect, action, resource, principal } = statement.render();
-      return oneLine(`no more: ${effect} ${action} on ${resource} to ${principal}`);
+      return oneLine(`removed: ${effect} ${action} on ${resource} to ${principal}`);
     });
   const attached = managedPolicies.additions.map(({ identityArn, managedPolicyArn }) =>
     oneLine(`attach ${managedPolicyArn} to ${identityArn}`),

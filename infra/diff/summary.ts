@@ -99,7 +99,7 @@ function hazardBlock(diffs: readonly StackDiff[]): string {
 }
 
 function permissionBlock(diffs: readonly StackDiff[]): string {
-  // New stacks are left out: all their statements are new, and the details show them.
+  // New stacks are omitted: all their statements are new, and the details show them.
   const lines = diffs
     .filter(({ state }) => state === 'changed')
     .flatMap(({ stack, diff }) =>

@@ -102,7 +102,7 @@ export interface Environment {
    */
   readonly taskEventBus?: string;
   /**
-   * Whether each stack has a CloudWatch dashboard, for which CloudWatch bills 3 USD a month. The free tier covers three
+   * Whether each stack has a CloudWatch dashboard, for which CloudWatch bills 3 USD per month. The free tier covers three
    * dashboards per account of up to 50 metrics each. Personal stacks have no dashboard.
    * @default true
    */
@@ -142,7 +142,7 @@ const TAGS = { project: 'freshq', owner: 'unassigned', 'cost-center': 'unassigne
 /** Settings of the task queue in staging and prod. They are equal, so that staging tests the settings of prod. */
 const TASKS: PartialQueueSettings = {
   tasks: { defaultTtl: Duration.hours(1) },
-  // At most ten tasks run at once. Add ratePerSecond if the downstream limits requests by time.
+  // At most ten tasks run concurrently. Add ratePerSecond if the downstream limits requests by time.
   processing: { concurrency: 10, taskTimeout: Duration.seconds(30) },
   alarms: { oldestPending: Duration.minutes(48) },
   // An SQS queue in front of the table, which accepts tasks at any rate.
@@ -150,8 +150,8 @@ const TASKS: PartialQueueSettings = {
 };
 
 /**
- * Environments of this repository, in the order in which a change is deployed. Add an element for an environment of
- * your own. `npx cdk synth -c env=dev` selects one.
+ * Environments of this repository, in the order in which a change is deployed. Add an element for your own
+ * environment. `npx cdk synth -c env=dev` selects one.
  */
 export const ENVIRONMENTS: readonly Environment[] = [
   {

@@ -20,7 +20,7 @@ export function nameProblems(name: unknown, environments: readonly Environment[]
     name !== undefined && !names.some((each) => each === name),
     'env',
     `"${String(name)}" is not an environment`,
-    `choose one of ${names.join(', ')}, for example -c env=${names[0]}, or leave it out for all environments`,
+    `choose one of ${names.join(', ')}, for example -c env=${names[0]}, or omit it for all environments`,
   );
 }
 

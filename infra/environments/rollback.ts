@@ -15,7 +15,7 @@ export const MOST_ROLLBACK_ALARMS = 5;
 const LONGEST_WATCH = Duration.hours(3);
 
 /**
- * Time until the alarms fire if the new code fails at once: two sweeps, a minute apart; up to three minutes until
+ * Time until the alarms fire if the new code fails immediately: two sweeps, a minute apart; up to three minutes until
  * CloudWatch has the metrics; a minute until it evaluates them; and one minute in reserve.
  */
 export const LEAST_WATCH = Duration.minutes(7);

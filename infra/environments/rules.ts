@@ -70,13 +70,13 @@ function placeProblems({ account, region }: Environment): Problem[] {
       account !== undefined && !/^\d{12}$/.test(account),
       'account',
       `"${account}" is not the id of an AWS account`,
-      'give the twelve digits of the id as a string, or leave it out',
+      'give the twelve digits of the id as a string, or omit it',
     ),
     ...problemIf(
       region !== undefined && !/^[a-z]{2}(-[a-z]+)+-\d$/.test(region),
       'region',
       `"${region}" is not an AWS region`,
-      'give a region such as eu-central-1, or leave it out',
+      'give a region such as eu-central-1, or omit it',
     ),
   ];
 }
@@ -94,13 +94,13 @@ function protectionProblems(environment: Environment): Problem[] {
       deletionProtection && removalPolicy === RemovalPolicy.DESTROY,
       'removalPolicy',
       'DESTROY with deletionProtection cannot work: deleting the stack would fail at the table',
-      'use RETAIN, or switch deletionProtection off',
+      'use RETAIN, or disable deletionProtection',
     ),
     ...problemIf(
       environment.name === 'prod' && missing.length > 0,
       'deletionProtection',
       `prod lacks ${missing.join(', ')}, so one command could delete its tasks`,
-      'switch every protection on in prod',
+      'enable every protection in prod',
     ),
   ];
 }
@@ -112,7 +112,7 @@ function simulationOutsideProdProblems({ name, simulation, runner }: Environment
       simulation !== undefined,
       'simulation',
       'simulated tasks would mix with real tasks',
-      'leave simulation out in prod',
+      'omit simulation in prod',
     ),
     ...problemIf(
       runner.kind === 'simulated',
@@ -188,7 +188,7 @@ function alarmEmailProblems({ alarmEmails = [], alarmTopicArn }: Environment): P
       alarmEmails.length > 0 && alarmTopicArn !== undefined,
       setting,
       'alarms publish to one topic, and alarmTopicArn names another',
-      'leave out alarmEmails and subscribe the addresses to that topic, or leave out alarmTopicArn',
+      'omit alarmEmails and subscribe the addresses to that topic, or omit alarmTopicArn',
     ),
   ];
 }
@@ -199,7 +199,7 @@ function eventBusProblems({ taskEventBus }: Environment): Problem[] {
     taskEventBus !== undefined && !/^[\w.-]{1,256}$/.test(taskEventBus),
     'taskEventBus',
     `"${taskEventBus}" is not the name of an event bus to which the queue can publish`,
-    'give the name of a bus in the account and region of the stack, such as default, or leave it out',
+    'give the name of a bus in the account and region of the stack, such as default, or omit it',
   );
 }
 

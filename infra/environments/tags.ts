@@ -20,7 +20,7 @@ export function tagProblems({ name, tags }: Pick<Environment, 'name' | 'tags'>):
       entries.length > MOST_TAGS,
       'tags',
       `${entries.length} tags are more than the ${MOST_TAGS} AWS accepts`,
-      'leave some out',
+      'omit some',
     ),
     ...REQUIRED_TAGS.flatMap((key) =>
       problemIf(

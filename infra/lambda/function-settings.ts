@@ -10,7 +10,7 @@ export function settingsVariable(binary: string): string {
 
 /**
  * Converts settings to the form that the function reads. A duration becomes whole milliseconds under a name that ends
- * in `Ms`. Undefined settings are left out.
+ * in `Ms`. Undefined settings are omitted.
  */
 export function settingsJson(settings: FunctionSettings): FunctionSettings {
   const entries = Object.entries(settings).filter(([, value]) => value !== undefined);

@@ -29,7 +29,7 @@ export interface IQueueIntake extends IConstruct {
 export interface IQueueObservability extends IConstruct {
   /** Every alarm, for example to add your own actions. */
   readonly all: Alarm[];
-  /** The dashboard, unless it is switched off. */
+  /** The dashboard, unless it is disabled. */
   readonly dashboard?: Dashboard;
   /** URL of the dashboard in the console. */
   readonly dashboardUrl?: string;

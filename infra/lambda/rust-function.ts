@@ -36,7 +36,7 @@ const NETWORK_INTERFACE_ACTIONS = [
 /** Log level and log retention of the functions. */
 export interface LogOptions {
   /**
-   * Least severe level that the functions log.
+   * Minimum level that the functions log.
    * @default ApplicationLogLevel.INFO
    */
   readonly level?: ApplicationLogLevel;
@@ -104,7 +104,7 @@ export interface RustFunctionProps<F extends FunctionName> {
    */
   readonly reservedConcurrency?: number;
   /**
-   * Whether to switch off Lambda's recursive loop detection. The detection ends a loop through SNS after about 16
+   * Whether to disable Lambda's recursive loop detection. The detection ends a loop through SNS after about 16
    * rounds. The tail calls of the wake-up protocol are such a loop, with their own bound.
    * @default false - Lambda ends loops
    */

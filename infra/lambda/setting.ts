@@ -6,7 +6,7 @@ import * as ranges from './ranges';
 export interface Declared<T = unknown, D extends T | undefined = T | undefined> {
   /** The default; `undefined` if the setting is optional, or if the default depends on other settings. */
   readonly fallback: D;
-  /** Least and greatest value, if the range is limited. */
+  /** Minimum and maximum value, if the range is limited. */
   readonly bounds?: readonly [T, T];
   /** Returns the problem of a value; none if the value is valid. */
   problems?(setting: string, value: T): Problem[];

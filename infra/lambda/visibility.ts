@@ -1,5 +1,5 @@
 /**
- * Least ratio of a queue's visibility timeout to the timeout of the function that reads the queue
+ * Minimum ratio of a queue's visibility timeout to the timeout of the function that reads the queue
  * (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html). With less, SQS could redeliver a batch
  * that Lambda throttled, before its first attempt.
  */

@@ -79,7 +79,7 @@ export const ACKNOWLEDGEMENTS = {
     where: 'a function',
     at: (construct) => construct instanceof LambdaFunction && ofFunction(construct),
     reason:
-      'failed asynchronous invocations go to its failure destination, with the error and the event; the dead-letter target that the rule asks for is the older mechanism and gives less information',
+      'failed asynchronous invocations go to its failure destination, with the error and the event; the dead-letter target that the rule requires is the older mechanism and gives less information',
   },
   queueSource: {
     rules: ['Serverless::Serverless-LambdaEventSourceMappingDestination'],
@@ -90,7 +90,7 @@ export const ACKNOWLEDGEMENTS = {
   },
   noPointInTimeRecovery: {
     rules: ['AwsSolutions::AwsSolutions-DDB3'],
-    where: 'a table whose owner switched point-in-time recovery off, as in dev',
+    where: 'a table whose owner disabled point-in-time recovery, as in dev',
     at: withoutRecovery,
     reason: 'pointInTimeRecovery: false states that this data may be lost',
   },

@@ -9,23 +9,23 @@ export function groupWarnings({ processing, ingest }: QueueSettings): LoadWarnin
   if (groups.maxConcurrency !== undefined && groups.maxConcurrency >= concurrency) {
     warnings.push({
       id: 'freshq:group-concurrency',
-      text: `processing.groups.maxConcurrency = ${groups.maxConcurrency} limits no group, because the whole queue runs at most processing.concurrency = ${concurrency} tasks at once. Lower it below ${concurrency}, or leave it out.`,
+      text: `processing.groups.maxConcurrency = ${groups.maxConcurrency} limits no group, because the whole queue runs at most processing.concurrency = ${concurrency} concurrent tasks. Lower it below ${concurrency}, or omit it.`,
     });
   }
   const rate = groups.ratePerSecond;
   const limitsRates = rate !== undefined && ratePerSecond !== undefined;
-  // At the same rate the limit of a group still acts if the queue may start more at once.
+  // At the same rate the limit of a group still acts if the queue may start more immediately.
   if (limitsRates && rate >= ratePerSecond && Math.ceil(rate) >= (burst ?? Math.ceil(ratePerSecond))) {
     warnings.push({
       id: 'freshq:group-rate',
-      text: `processing.groups.ratePerSecond = ${rate} limits no group, because the whole queue starts at most processing.ratePerSecond = ${ratePerSecond} tasks per second. Lower it below ${ratePerSecond}, or leave it out.`,
+      text: `processing.groups.ratePerSecond = ${rate} limits no group, because the whole queue starts at most processing.ratePerSecond = ${ratePerSecond} tasks per second. Lower it below ${ratePerSecond}, or omit it.`,
     });
   }
   const isLimited = groups.maxConcurrency !== undefined || rate !== undefined;
   if (ingest?.iotPresence && isLimited) {
     warnings.push({
       id: 'freshq:group-of-devices',
-      text: 'processing.groups limits each group, and ingest.iotPresence puts all devices into the one group iot-presence, so the limit is for all devices together. If they need more, leave the limits out and limit single groups with freshq limit --group, or give the devices a queue of their own.',
+      text: 'processing.groups limits each group, and ingest.iotPresence puts all devices into the one group iot-presence, so the limit is for all devices together. If they need more, omit the limits and limit single groups with freshq limit --group, or give the devices their own queue.',
     });
   }
   return warnings;

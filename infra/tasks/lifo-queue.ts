@@ -74,7 +74,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly alarmTopic?: ITopic;
   /**
-   * Whether the queue has a CloudWatch dashboard, for which CloudWatch bills 3 USD a month. The free tier covers three
+   * Whether the queue has a CloudWatch dashboard, for which CloudWatch bills 3 USD per month. The free tier covers three
    * dashboards per account of up to 50 metrics each; this one has 83 with ingest. The saved queries cost nothing and
    * always exist.
    * @default true

@@ -62,6 +62,6 @@ export function loadProblems(tasksPerSecond: number | undefined): Problem[] {
     tasksPerSecond !== undefined && !(tasksPerSecond > 0),
     'expectedTasksPerSecond',
     `${tasksPerSecond} is not a rate`,
-    'give the sustained rate you expect, more than 0, or leave it out',
+    'give the sustained rate you expect, more than 0, or omit it',
   );
 }

@@ -48,13 +48,13 @@ function turnProblems({ processing }: QueueSettings): Problem[] {
     ...problemIf(
       needed > ms(processing.functionTimeout),
       'processing.functionTimeout',
-      `turn (${text(processing.turn)}) + taskTimeout (${text(processing.taskTimeout)}) + deadlineMargin (${text(processing.deadlineMargin)}) = ${seconds(needed)} is more than the function's timeout of ${text(processing.functionTimeout)}: Lambda would kill runs that started within the turn`,
+      `turn (${text(processing.turn)}) + taskTimeout (${text(processing.taskTimeout)}) + deadlineMargin (${text(processing.deadlineMargin)}) = ${seconds(needed)} is more than the function's timeout of ${text(processing.functionTimeout)}: Lambda would end runs that started within the turn`,
       `raise functionTimeout to at least ${seconds(needed)} (Lambda allows 900 s), or shorten turn, taskTimeout or deadlineMargin`,
     ),
     ...problemIf(
       ms(processing.indexLag) >= ms(processing.turn),
       'processing.indexLag',
-      `the wait for the index (${text(processing.indexLag)}) takes the whole turn (${text(processing.turn)}), so an empty queue would publish tail calls without end`,
+      `the wait for the index (${text(processing.indexLag)}) takes the whole turn (${text(processing.turn)}), so an empty queue would publish tail calls indefinitely`,
       'make indexLag shorter than turn; 2 s is enough',
     ),
   ];
@@ -121,7 +121,7 @@ function taskProblems({ tasks }: QueueSettings): Problem[] {
       !tasks.allowDirectWrites && tasks.maxTtl === undefined,
       'tasks.allowDirectWrites',
       'with allowDirectWrites = false index reads start at now - maxTtl, but maxTtl is not set',
-      'set maxTtl to the longest expiry of a task, or leave allowDirectWrites out',
+      'set maxTtl to the longest expiry of a task, or omit allowDirectWrites',
     ),
   ];
 }
@@ -148,7 +148,7 @@ function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): 
     !(burst === undefined || ratePerSecond !== undefined),
     'processing.burst',
     'a burst has no effect without a rate limit',
-    'set ratePerSecond too, or leave burst out; concurrency limits the tasks that run at once',
+    'set ratePerSecond too, or omit burst; concurrency limits the running tasks',
   );
 }
 
@@ -159,7 +159,7 @@ function breakerProblems({ processing: { breaker, groups, turn, maxIdleTurns } }
       groups?.breaker === true && !breaker.enabled,
       'processing.groups.breaker',
       'each group would have its own circuit breaker, but processing.breaker.enabled is false',
-      'leave processing.breaker.enabled out, or leave processing.groups.breaker out',
+      'omit processing.breaker.enabled, or omit processing.groups.breaker',
     ),
     ...problemIf(
       breaker.enabled && ms(breaker.pauseAfter) >= idleBound,
@@ -188,7 +188,7 @@ function overloadProblems({ tasks, processing }: QueueSettings): Problem[] {
       processing.order === 'oldest-key-first',
       'processing.codel',
       "under overload codel starts only new tasks, but the order 'oldest-key-first' starts the key that has waited longest",
-      "leave codel out, or choose the order 'newest-first'",
+      "omit codel, or choose the order 'newest-first'",
     ),
     ...problemIf(
       ms(codel.interval) >= ms(turn),

@@ -91,7 +91,7 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
   };
 }
 
-/** The longest expiry of a task with a key: the shorter retention of settled tasks, which remember the key's order. */
+/** The longest expiry of a task with a key: the shorter retention of settled tasks, which store the key's order. */
 export function keyTtl({ successRetention, failureRetention }: QueueSettings['tasks']): Duration {
   return successRetention.toMilliseconds() < failureRetention.toMilliseconds()
     ? successRetention

@@ -14,7 +14,7 @@
 #![allow(
     clippy::expect_used,
     clippy::panic,
-    reason = "a test without its store cannot go on"
+    reason = "a test without its store cannot continue"
 )]
 
 pub mod contended;

@@ -76,7 +76,10 @@ impl Queue {
     }
 
     /// Inserts a task created this number of milliseconds after [`NOW`].
-    #[allow(clippy::expect_used, reason = "a test without its tasks cannot go on")]
+    #[allow(
+        clippy::expect_used,
+        reason = "a test without its tasks cannot continue"
+    )]
     pub async fn add(&self, id: &str, created: i64) {
         let inserted = self.store.insert(&new_task(id, created)).await;
         assert_eq!(inserted.expect("a result"), Inserted::Created);
@@ -87,7 +90,10 @@ impl Queue {
         self.store.control().await.expect("a control item")
     }
 
-    #[allow(clippy::expect_used, reason = "a test without its task cannot go on")]
+    #[allow(
+        clippy::expect_used,
+        reason = "a test without its task cannot continue"
+    )]
     pub fn record(&self, id: &str) -> Record {
         let record = self.store.record(&TaskId::from_stored(id));
         record.expect("a task")

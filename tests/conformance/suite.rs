@@ -41,7 +41,10 @@ pub async fn dynamodb() -> Arc<dyn QueueStore> {
 }
 
 /// A fresh embedded DynamoDB.
-#[allow(clippy::expect_used, reason = "a test without its store cannot go on")]
+#[allow(
+    clippy::expect_used,
+    reason = "a test without its store cannot continue"
+)]
 pub async fn embedded() -> EmbeddedDynamo {
     EmbeddedDynamo::start()
         .await
@@ -87,7 +90,10 @@ pub fn trace(letter: char) -> TraceHeader {
 }
 
 /// Inserts tasks created one millisecond apart, in this order.
-#[allow(clippy::expect_used, reason = "a test without its tasks cannot go on")]
+#[allow(
+    clippy::expect_used,
+    reason = "a test without its tasks cannot continue"
+)]
 pub async fn insert(store: &dyn QueueStore, ids: &[impl AsRef<str>]) {
     for (created, id) in (0..).zip(ids) {
         let inserted = store
@@ -174,7 +180,7 @@ pub async fn take_alone(store: &dyn QueueStore, id: &str) -> TakenTask {
 #[allow(
     clippy::expect_used,
     clippy::panic,
-    reason = "a test without its task cannot go on"
+    reason = "a test without its task cannot continue"
 )]
 pub async fn take_by(store: &dyn QueueStore, request: &TakeRequest) -> TakenTask {
     match store.take(request).await.expect("a result") {

@@ -123,7 +123,7 @@ test('the depth rises as tasks are created, without a reload', async () => {
   assert.match(await newest.innerText(), /^order-5/);
 });
 
-test('after a sleep of the tab, the charts have a gap and the page goes on', async () => {
+test('after a sleep of the tab, the charts have a gap and the page continues', async () => {
   const other = await browser.browser()?.newContext();
   assert.ok(other, 'the browser has further contexts');
   const tab = await other.newPage();
@@ -243,7 +243,7 @@ test('the page Doctor shows a message in a dead-letter queue, with its remedy', 
   await page.getByRole('link', { name: 'Doctor' }).click();
   await shows(/Settings checked: \d+, findings: \d+/);
   await page
-    .locator('section.failure', { hasText: 'it holds 1 message' })
+    .locator('section.failure', { hasText: 'it contains 1 message' })
     .getByText('freshq messages')
     .waitFor();
 });

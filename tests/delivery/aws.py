@@ -56,7 +56,7 @@ def running(directory: Path) -> Iterator[Aws]:
 
 
 def queue(**properties: Any) -> dict[str, Any]:
-    """A resource that is created at once."""
+    """A resource that is created immediately."""
     return {"Type": "AWS::SQS::Queue", "Properties": properties}
 
 

@@ -24,7 +24,7 @@ def downstream() -> Iterator[Runner]:
 
 @pytest.fixture
 def dev(command: str, downstream: Runner) -> Iterator[Dev]:
-    """A queue in memory that runs one task at once."""
+    """A queue in memory that runs one task at a time."""
     with Dev.started(command, "--runner", downstream.url, "--concurrency", "1") as running:
         yield running
 

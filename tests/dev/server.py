@@ -19,7 +19,7 @@ from typing import Any
 from local.captured import captured
 from local.http_endpoint import http_endpoint
 
-#: Fails a test that would wait without end; no assertion depends on it.
+#: Fails a test that would wait indefinitely; no assertion depends on it.
 PATIENCE_SECONDS = 60
 
 

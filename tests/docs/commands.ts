@@ -40,7 +40,7 @@ Generated from the Makefile and from \`freshq\` by \`make docs\`.
 
 ${markdownTable(['command', 'what it does'], rows(makeCommands(), 'make'))}
 
-Variables: \`ENV\` (\`dev\`, \`staging\`, \`prod\` or an environment of yours; \`dev\` by default), \`NAME\` (a personal copy of the
+Variables: \`ENV\` (\`dev\`, \`staging\`, \`prod\` or your own environment; \`dev\` by default), \`NAME\` (a personal copy of the
 stacks), \`QUEUE\` (\`lifo-queue\` or \`agent-queue\`), \`LOCAL=1\` (the local AWS of \`make local-up\`), \`YES=1\` (no prompt).
 
 ## freshq

@@ -21,12 +21,12 @@ these with the Rust sources and with the logs of a deployed queue.
 
 - Metrics are in CloudWatch's namespace \`${METRICS.namespace}\`. Their one dimension \`${METRICS.dimension}\` is the name of the queue's
   table: output \`QueueTableName\` or \`AgentTableName\`. The functions write them to their logs in the embedded metric format, without a
-  call. CloudWatch bills 0.30 USD a month per metric that had a value.
+  call. CloudWatch bills 0.30 USD per metric per month that had a value.
 - Each function logs JSON to its own log group, one line per event. \`logs.level\` sets the minimum level.
-- The output \`DashboardUrl\` leads to the dashboard. \`dashboard: false\` of a queue, or \`dashboards: false\` of an environment, switches it
-  off: CloudWatch bills 3 USD a month per dashboard ([free tier](fixed-costs.md#dashboards)). Personal stacks have none.
-- \`processing.loggedSuccesses\` leaves out lines \`run ended\` of successful runs, at random. Metrics, alarms and dashboards count every
-  run in any case. Of the saved queries, *failures by response* stays exact, *task story* may lack the last run, *slowest runs*,
+- The output \`DashboardUrl\` leads to the dashboard. \`dashboard: false\` of a queue, or \`dashboards: false\` of an environment, disables
+  it: CloudWatch bills 3 USD per dashboard per month ([free tier](fixed-costs.md#dashboards)). Personal stacks have none.
+- \`processing.loggedSuccesses\` omits lines \`run ended\` of a random share of successful runs. Metrics, alarms and dashboards always count every
+  run. Of the saved queries, *failures by response* stays exact, *task story* may lack the last run, *slowest runs*,
   *age at start* and *busiest groups* see a sample of the successes and all other runs.
 - [Traces](../how-to/traces.md) are off by default. Their segments have the name of the function, and the annotations \`task_id\`, \`attempt\` and \`response\`.
 - Saved queries are in CloudWatch, Logs Insights, Saved queries, folder \`freshq/<stack>/queue\`. A query that is not run costs nothing;

@@ -28,7 +28,7 @@ export function alarmsPage(): string {
     `# Alarms
 
 Generated from the templates of \`prod\` by \`make docs\`. Thresholds follow the settings \`alarms\`, so yours may differ.
-The sections of the runbooks have the actions.`,
+The sections of the runbooks describe the actions.`,
     ['alarm', 'fires when', 'section'],
     ({ template }) =>
       template.resources
@@ -54,7 +54,7 @@ interface Query {
 // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
 function condition(alarm: any): string {
   const than = alarm.ComparisonOperator === 'LessThanThreshold' ? '<' : '>';
-  const metric = alarm.MetricName ?? 'an expression of metrics';
+  const metric = alarm.MetricName ?? 'metric math';
   const period = alarm.Period ?? alarm.Metrics.find(({ MetricStat }: Query) => MetricStat).MetricStat.Period;
   const [all, breaching = all] = [alarm.EvaluationPeriods, alarm.DatapointsToAlarm];
   const periods = breaching === all ? all : `${breaching} of ${all}`;
@@ -81,7 +81,7 @@ export function variablesPage(): string {
 
 Generated from the templates of \`prod\` and from \`crates/lambda\` by \`make docs\`. The constructs set these variables. You
 change the [settings](settings.md), never the variables. A function rejects missing and malformed variables at its start, all of
-them at once.
+them together.
 
 A function has its settings as JSON in \`SETTINGS_<FUNCTION>\`, for example
 \`{"turnMs":60000,"retry":{"baseMs":1000,"maxMs":300000},…}\`. \`settings\` of [tests/contract.json](../../tests/contract.json) has the

@@ -27,7 +27,7 @@ AGENTS_STACK = "AgentQueue-dev"
 LONGEST = ("smoke", "storm", "surplus", "schedules", "drain", "operate", "runbook", "runbook_platform", "two_processors", "ingest", "outage", "telemetry")
 #: The index of the local AWS has no lag. With the deployed setting, each turn would last two seconds longer.
 INDEX_LAG_MS = 200
-#: Inserts a second into the table of `test_storm.py`: as many as the local AWS can take beside other tests.
+#: Inserts per second into the table of `test_storm.py`: as many as the local AWS can take while other tests run.
 STORM_INSERTS = ("Storm-", 60)
 
 
@@ -60,7 +60,7 @@ def local_aws(worker_id: str) -> Iterator[Emulator]:
     """The local AWS of this process, for the whole session; each stack is deployed when a test first needs it.
 
     It enforces the synthesized IAM policies of the functions. At the end, IAM must have denied no function an action on
-    an existing resource, even if no test noticed it. ``FRESHQ_IAM=0`` switches enforcement off.
+    an existing resource, even if no test noticed it. ``FRESHQ_IAM=0`` disables enforcement.
 
     No schedule fires, because a sweep at any moment makes some tests fail. A test invokes the sweep that it needs.
     """

@@ -83,7 +83,7 @@ def deployed_groups(local_aws: Emulator) -> DeployedQueue:
 
 @pytest.fixture
 def tenants(deployed_groups: DeployedQueue) -> Iterator[Tenants]:
-    """The downstream of the queue, which runs up to four tasks at once."""
+    """The downstream of the queue, which runs up to four concurrent tasks."""
     tenants = Tenants()
     settings = {"concurrency": 4, "indexLagMs": 200, "heartbeatMs": 1000}
     with http_endpoint(tenants.respond) as url:

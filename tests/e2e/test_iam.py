@@ -18,7 +18,7 @@ from local.emulator import ACCOUNT, REGION
 from local.queue import DeployedQueue
 
 pytestmark = pytest.mark.skipif(
-    os.environ.get("FRESHQ_IAM") == "0", reason="FRESHQ_IAM=0 switches IAM off"
+    os.environ.get("FRESHQ_IAM") == "0", reason="FRESHQ_IAM=0 disables IAM"
 )
 
 _ROOT_TOO = {

@@ -66,7 +66,7 @@ def test_limit_holds_under_load_and_through_a_crash(
     limited = freshq(
         "limit", "--rate", str(RATE), "--concurrency", str(CONCURRENCY), "--for", "10m", "--reason", "a migration"
     )
-    assert limited.returncode == 0 and "5 starts/s and 3 tasks at once" in limited.stdout, limited
+    assert limited.returncode == 0 and "5 starts/s and 3 concurrent tasks" in limited.stdout, limited
     time.sleep(2 * HEARTBEAT_SECONDS)
     began = time.monotonic()
     time.sleep(5)

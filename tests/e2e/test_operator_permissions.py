@@ -21,7 +21,7 @@ from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
 
-pytestmark = pytest.mark.skipif(os.environ.get("FRESHQ_IAM") == "0", reason="FRESHQ_IAM=0 switches IAM off")
+pytestmark = pytest.mark.skipif(os.environ.get("FRESHQ_IAM") == "0", reason="FRESHQ_IAM=0 disables IAM")
 
 CONTROL = {"taskId": {"S": "#processor"}}
 PAGE = PROJECT / "docs" / "how-to" / "operate.md"

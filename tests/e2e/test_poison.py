@@ -47,7 +47,7 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
         queue.wait_until_idle()
 
     print(
-        f"{HEALTHY} healthy tasks succeeded in {(served - began) / 1000:.1f} s beside {POISON}"
+        f"{HEALTHY} healthy tasks succeeded in {(served - began) / 1000:.1f} s with {POISON}"
         f" poison ones; calls: {dict(legacy.calls)}"
     )
     # If no healthy task runs between them, the downstream may count as unavailable. Such a run costs no attempt.

@@ -85,7 +85,7 @@ def test_the_secret_of_the_downstream_is_wrong(own: Own, command: str, wrong: st
         return 200 if headers["Authorization"] == "Bearer right" else 401, {}
 
     def rejected() -> bool:
-        return re.search(r"paused +until .*: (HTTP 401|secret \S+ holds no text)", on_call.first()) is not None
+        return re.search(r"paused +until .*: (HTTP 401|secret \S+ contains no text)", on_call.first()) is not None
 
     queue = own.queue
     on_call = OnCall(queue, command, alarm(own.template, "paused"))

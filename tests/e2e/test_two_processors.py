@@ -1,4 +1,4 @@
-"""Two invocations of `process-tasks` at once: a surplus one, and one after the lease of the first is lost."""
+"""Two invocations of `process-tasks` concurrently: a surplus one, and one after the lease of the first is lost."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def watch(queue: DeployedQueue, command: str) -> Watch:
 
 @pytest.fixture
 def slow(queue: DeployedQueue) -> Iterator[None]:
-    """Make each task run for two seconds, five at once."""
+    """Make each task run for two seconds, five concurrently."""
     runner = {"kind": "simulated", "capacity": 5, "durationMs": 2000}
     before = queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)})
     yield
@@ -75,7 +75,7 @@ def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Wa
     pending = queue.count("PENDING")
     with watch() as view:
         view.wait_for("LifoQueue-dev", r"paused +.+ left: to watch", "breaker +closed", "processor +none")
-        view.wait(lambda _: view.is_alternate and view.screen.cursor.hidden, "a screen of its own, without a cursor")
+        view.wait(lambda _: view.is_alternate and view.screen.cursor.hidden, "its own screen, without a cursor")
         view.wait(lambda now: f" pending: {pending} " in now and has_bars(now, "pending: "), "the depth and its curve")
         view.wait(lambda now: {row.split()[-1] for row in box(now, "newest pending")[:3] if row} == set(ids), "3 tasks")
         view.wait(lambda now: any(box(now, "oldest pending")), "the oldest tasks")
@@ -156,7 +156,7 @@ def test_without_a_terminal_the_view_names_the_remedy(freshq: Run) -> None:
 
 @pytest.mark.skipif("FRESHQ_SCREENSHOTS" not in os.environ, reason="writes the picture of the documentation")
 def test_picture(queue: DeployedQueue, freshq: Run, watch: Watch, slow: None) -> None:
-    """Bursts of more tasks than the runner can run at once."""
+    """Bursts of more tasks than the runner can run concurrently."""
     queue.wait_until_idle()
     expect(freshq, 0, "pause", "--for", "10m", "--reason", "for the picture")
     expect(freshq, 0, "purge", "--confirm", queue.outputs["QueueTableName"])

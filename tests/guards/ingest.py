@@ -111,7 +111,7 @@ INGEST_GUARDS = guards_of(
             ),
         },
         f"{_CORE}/ingest/waves.rs": {
-            "process a whole batch at once, whatever memory it needs": (
+            "process a whole batch in one wave, whatever memory it needs": (
                 "match waves.last_mut().filter(|_| weight <= left) {",
                 "match waves.last_mut().filter(|_| weight <= left || most > 0) {",
             ),

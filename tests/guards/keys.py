@@ -47,7 +47,7 @@ KEY_GUARDS = guards_of(
             ),
         },
         f"{_CORE}/process/settings.rs": {
-            "run a newer state of a suspect task beside others": (
+            "run a newer state of a suspect task with others": (
                 "(task.attempts >= spared || task.attempts == 0)",
                 "task.attempts >= spared",
             ),

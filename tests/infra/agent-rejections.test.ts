@@ -109,7 +109,7 @@ test.each<[string, PartialAgentQueueSettings]>([
   expect(rejected(settings)).toEqual([]);
 });
 
-test('the message says every rule and every remedy at once', () => {
+test('the message says every rule and every remedy', () => {
   const build = () =>
     Synthesized.agentQueue({
       agents: { dimensions: [], sweepInterval: seconds(30) },
@@ -128,7 +128,7 @@ test('the message says every rule and every remedy at once', () => {
   }
 });
 
-test('the least timeout of match-calls leaves it time to begin a call', () => {
+test('the minimum timeout of match-calls leaves it time to begin a call', () => {
   expect(rejected({ calls: { functionTimeout: seconds(MATCH_MARGIN_S + 1) } })).toEqual([]);
   const source = readFileSync(join(ROOT, 'crates', 'agent-queue', 'src', 'intake', 'batch.rs'), 'utf8');
   expect(source).toContain(`MARGIN: Duration = Duration::from_secs(${MATCH_MARGIN_S});`);

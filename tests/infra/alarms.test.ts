@@ -248,7 +248,7 @@ test('a queue without a topic for its alarms warns, and one with a topic does no
   expect(told.allWarnings()).not.toContainEqual(unheard);
 });
 
-test.each(ALARMED)('alarms of %s may publish to a topic with a policy of its own', (_kind, add) => {
+test.each(ALARMED)('alarms of %s may publish to a topic with its own policy', (_kind, add) => {
   const stack = new Stack(newApp(), 'test');
   const topic = new Topic(stack, 'on-call', { enforceSSL: true });
   add(stack, topic);

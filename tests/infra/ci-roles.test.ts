@@ -78,7 +78,7 @@ describe('the roles', () => {
     expect(all.get('pull_request')?.claims).toEqual({});
   });
 
-  test('follow a branch of their own, and name the repository without numbers where GitHub does', () => {
+  test('follow their own branch, and name the repository without numbers where GitHub does', () => {
     const own = roles(ciRoles({ repository: 'octo-org@12/freshq@345', branch: 'release/1.x' }));
     expect(own.get('environment:prod')?.claims).toEqual({
       ref: 'refs/heads/release/1.x',
@@ -147,7 +147,7 @@ describe('the roles', () => {
     ]);
   });
 
-  test('follow a qualifier of their own and a subject with numbers', () => {
+  test('follow their own qualifier and a subject with numbers', () => {
     const other = roles(
       ciRoles({ repository: 'octo-org@12/freshq@345', qualifier: 'team1', environments: ['prod'] }),
     );
@@ -219,7 +219,7 @@ describe('the settings', () => {
     });
   });
 
-  test('reports all problems at once', () => {
+  test('reports all problems together', () => {
     const wrong = {
       repository: 'freshq',
       environments: 'staging,qa',

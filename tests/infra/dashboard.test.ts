@@ -75,7 +75,7 @@ describe.each(KINDS)('the dashboard of a %s', (_kind, synthesized, table, declar
   });
 });
 
-test('a queue has no dashboard where it is switched off, and its queries all the same', () => {
+test('a queue has no dashboard where it is disabled, and its queries all the same', () => {
   for (const synthesized of [
     Synthesized.queue({ dashboard: false }),
     Synthesized.agentQueue({ dashboard: false }),

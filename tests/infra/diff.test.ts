@@ -177,7 +177,7 @@ describe('broadened permissions', () => {
       first(template, 'AWS::SQS::QueuePolicy').Properties.PolicyDocument.Statement = [];
     });
     expect(broadenedPermissions(fullDiff(withDeny, without))).toEqual([
-      expect.stringMatching(/^no more: Deny sqs:\*/),
+      expect.stringMatching(/^removed: Deny sqs:\*/),
     ]);
   });
 

@@ -85,7 +85,7 @@ test.each<[string, string, Partial<Environment>]>([
   ['prod that makes up tasks', 'prod.simulation', { simulation: {} }],
   ['prod that pretends', 'prod.runner', { runner: { kind: 'simulated' } }],
   [
-    'an address in the clear',
+    'an address without encryption',
     'staging.runner.url',
     { runner: { kind: 'http', url: 'http://tasks.example.com' } },
   ],
@@ -131,7 +131,7 @@ test.each<[string, string, Partial<Environment>]>([
   ["another environment's tag", 'dev.tags.environment', { tags: environment('prod').tags }],
   ['an address that is none', 'prod.alarmEmails', { alarmEmails: ['on-call@example.com', 'on-call'] }],
   [
-    'addresses beside a topic',
+    'addresses together with a topic',
     'prod.alarmEmails',
     {
       alarmEmails: ['on-call@example.com'],
@@ -146,7 +146,7 @@ test.each<[string, string, Partial<Environment>]>([
   expect(problems.map((problem) => problem.setting)).toContain(setting);
 });
 
-test('every problem of every environment is named at once', () => {
+test('every problem of every environment is named', () => {
   const broken = ENVIRONMENTS.map((each) => ({
     ...each,
     account: 'mine',

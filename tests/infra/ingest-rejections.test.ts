@@ -198,7 +198,7 @@ test.each([
   expect(source).toContain(`${name}: Duration = Duration::from_secs(${milliseconds / 1_000});`);
 });
 
-test('a queue is rejected with every rule and remedy at once', () => {
+test('a queue is rejected with every rule and remedy', () => {
   const build = () => Synthesized.queue({ ingest: { batchSize: 11, maxConcurrency: 1 } });
   expect(build).toThrow(InvalidConfiguration);
   expect(build).toThrow(/ingest\.batchWindow: 0 s is too short for batchSize = 11.*Remedy: set batchWindow/);

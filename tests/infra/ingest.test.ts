@@ -55,7 +55,7 @@ describe('the ingest queue', () => {
   });
 });
 
-test('the mapping has pollers of its own, beyond what the library thinks is the limit, and no cap beside them', () => {
+test('the mapping has its own pollers, beyond what the library thinks is the limit, and no cap', () => {
   const { Properties } = mapping(
     Synthesized.queue({
       ingest: { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } },

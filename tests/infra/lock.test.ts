@@ -44,7 +44,7 @@ describe.each(LOCKS)('the packages of %s', (folder, pinned) => {
     expect(readFileSync(join(ROOT, folder, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
   });
 
-  // npm may leave out packages for other platforms that a registry does not have. `npm ci` then rejects the lock
+  // npm may omit packages for other platforms that a registry does not have. `npm ci` then rejects the lock
   // everywhere.
   test('the lock has the binaries of every platform', () => {
     const missing = Object.entries(packages).flatMap(([parent, { optionalDependencies = {} }]) =>

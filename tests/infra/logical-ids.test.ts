@@ -8,7 +8,7 @@ import { VARIANTS } from './variants';
 type Locked = readonly [type: string, logicalId: string];
 
 const MAXIMAL = {
-  'lifo-queue': 'every option of a task queue, in a VPC, calling by HTTP with a secret',
+  'lifo-queue': 'every option of a task queue, in a VPC, calling over HTTP with a secret',
   'agent-queue': "every option of an agents' queue",
 };
 

@@ -81,7 +81,7 @@ test('only the stacks of infra/ acknowledge warnings and findings', () => {
   expect(acknowledging.sort()).toEqual(['stacks/environment-stack.ts', 'stacks/nag-suppressions.ts']);
 });
 
-test('the constructs hide no finding of an app of your own', () => {
+test('the constructs hide no finding of your own app', () => {
   const stack = new Stack(newApp(), 'test');
   new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ingest: {}, pointInTimeRecovery: false });
   new AgentQueue(stack, 'agents', { pointInTimeRecovery: false });

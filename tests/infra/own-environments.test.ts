@@ -23,7 +23,7 @@ function rejections(name: unknown, personal: unknown, environments = ENVIRONMENT
   throw new Error('nothing was rejected');
 }
 
-describe('an environment of your own', () => {
+describe('your own environment', () => {
   test('is a few lines, and is chosen by its name', () => {
     const [chosen] = chooseEnvironments('loadtest', [...ENVIRONMENTS, LOADTEST]);
     expect(chosen).toBe(LOADTEST);
@@ -47,7 +47,7 @@ describe('an environment of your own', () => {
 describe('a personal stack', () => {
   const [alices] = chooseEnvironments('dev', ENVIRONMENTS, 'alice');
 
-  test('is a copy of the environment under a name of its own, tagged as its owner’s', () => {
+  test('is a copy of the environment under its own name, tagged as its owner’s', () => {
     const stacks = bothStacks(alices as Environment);
     expect(stacks.map(({ stackName }) => stackName)).toEqual(['LifoQueue-dev-alice', 'AgentQueue-dev-alice']);
     const [table] = new Synthesized(stacks[0]).all('AWS::DynamoDB::Table');

@@ -177,7 +177,7 @@ test.each(ACCEPTED)('accepted: %s', (_limit, settings) => {
   expect(settingsRejected(settings)).toEqual([]);
 });
 
-test('the message says every rule and every remedy at once', () => {
+test('the message says every rule and every remedy', () => {
   const build = () =>
     Synthesized.queue({
       processing: { turn: seconds(90), heartbeat: seconds(10), burst: 3 },

@@ -58,7 +58,7 @@ describe('simulated', () => {
     expect(rates({ retry: 0.6, busy: 0.5 })).toEqual(['runner.rates']);
   });
 
-  test('says how many at once and for how long', () => {
+  test('says how many concurrently and for how long', () => {
     const runner = TaskRunner.simulated({ capacity: 7, duration: Duration.millis(20) });
     const synthesized = Synthesized.queue({ runner });
     expect(described(synthesized)).toEqual({ kind: 'simulated', capacity: 7, durationMs: 20 });
@@ -127,8 +127,8 @@ describe('http', () => {
     ['tasks.example.com/run', /is not an http\(s\) address/],
     ['', /is not an http\(s\) address/],
     ['ftp://tasks.example.com', /is not an http\(s\) address/],
-    ['http://tasks.example.com/run', /in the clear/],
-    ['http://127.0.0.1.example.com/run', /in the clear/],
+    ['http://tasks.example.com/run', /unencrypted/],
+    ['http://127.0.0.1.example.com/run', /unencrypted/],
     ['https://tasks.example.com/a b', /must percent-encode/],
     ['https://user:secret@tasks.example.com', /show the credentials in the address/],
   ])('rejects "%s"', (url, rule) => {

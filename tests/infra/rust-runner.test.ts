@@ -124,7 +124,7 @@ test('says what to do when there is no cargo', () => {
   expect(() => synthesizeWithBuild()).toThrow(/could not be built: .*ENOENT.*Remedy/s);
 });
 
-test('its own environment variables reach the function beside those of the queue', () => {
+test('its own environment variables reach the function in addition to those of the queue', () => {
   const environment = { QUOTES_URL: 'https://quotes.example.com' };
   const runner = TaskRunner.rust({ manifestPath, binary: 'my-runner', environment });
   const { Variables } = Synthesized.queue({ runner }).fn('process-tasks').Environment;

@@ -3,5 +3,5 @@ process.env.FRESHQ_SKIP_BUILD = '1';
 delete process.env.FRESHQ_ARTIFACTS;
 // Tests do not need the stack trace of each construct, which is slow to collect.
 process.env.CDK_DISABLE_STACK_TRACE = '1';
-// Validation of each template against CloudFormation's schemas takes seconds. The tests of whole apps switch it on.
+// Validation of each template against CloudFormation's schemas takes seconds. The tests of whole apps enable it.
 process.env.CDK_VALIDATION = 'false';

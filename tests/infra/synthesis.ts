@@ -119,19 +119,19 @@ export class Synthesized {
     );
   }
 
-  /** An agents' queue in an app of its own. */
+  /** An agents' queue in its own app. */
   static agentQueue(props: AgentQueueProps = {}): Synthesized {
     const stack = new Stack(newApp(), 'test');
     new AgentQueue(stack, 'queue', props);
     return new Synthesized(stack);
   }
 
-  /** A task queue in an app of its own, by default with the simulated runner. */
+  /** A task queue in its own app, by default with the simulated runner. */
   static queue(props: Partial<LifoQueueProps> = {}): Synthesized {
     return Synthesized.of(() => props);
   }
 
-  /** A task queue in an app of its own, whose props need a scope. */
+  /** A task queue in its own app, whose props need a scope. */
   static of(props: (stack: Stack) => Partial<LifoQueueProps>): Synthesized {
     const stack = new Stack(newApp(), 'test');
     new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ...props(stack) });
@@ -167,7 +167,7 @@ export class Synthesized {
   }
 
   /** The settings that one of the functions reads. */
-  // biome-ignore lint/suspicious/noExplicitAny: the settings of each function have a shape of their own
+  // biome-ignore lint/suspicious/noExplicitAny: the settings of each function have their own shape
   settings(name: string): any {
     return JSON.parse(this.fn(name).Environment.Variables[settingsVariable(name)]);
   }

@@ -100,7 +100,7 @@ describe.each(QUEUES)('the telemetry of the $kind', ({ functions, metrics, lines
   );
 });
 
-test('every line has fields of its own beside those of every line', () => {
+test('every line has its own fields in addition to those of every line', () => {
   for (const { lines } of QUEUES)
     for (const { fields } of Object.values(lines))
       expect(Object.keys(EVERY_LINE).filter((field) => field in fields)).toEqual([]);

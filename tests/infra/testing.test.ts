@@ -99,7 +99,7 @@ describe('a producer', () => {
     QueueAssertions.of(queue).letsCreateTasks(producer);
   });
 
-  test('may create tasks of a queue in another stack, beside other permissions', () => {
+  test('may create tasks of a queue in another stack, with other permissions', () => {
     const app = new App();
     const queue = queueIn(new Stack(app, 'Quotes'));
     const theirs = new Stack(app, 'Theirs');

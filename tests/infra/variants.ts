@@ -43,7 +43,7 @@ const THEIRS = {
     LambdaFunction.fromFunctionArn(stack, 'work', `arn:aws:lambda:${HERE}:function:work`),
 };
 
-/** A task queue with a runner, in a stack of its own at `test/queue`. */
+/** A task queue with a runner, in its own stack at `test/queue`. */
 function runner(of: (stack: Stack) => ITaskRunner): () => Stack {
   return () => {
     const stack = new Stack(newApp(), 'test');
@@ -52,9 +52,9 @@ function runner(of: (stack: Stack) => ITaskRunner): () => Stack {
   };
 }
 
-/** Queues with options that no environment of this repository uses, each in an app of its own at `test/queue`. */
+/** Queues with options that no environment of this repository uses, each in its own app at `test/queue`. */
 export const VARIANTS: Readonly<Record<string, () => Stack>> = {
-  'every option of a task queue, in a VPC, calling by HTTP with a secret': () => {
+  'every option of a task queue, in a VPC, calling over HTTP with a secret': () => {
     const stack = new Stack(newApp(), 'test');
     new LifoQueue(stack, 'queue', {
       runner: TaskRunner.http({

@@ -20,7 +20,7 @@ def cycle(graph: Graph) -> list[str]:
 def siblings(graph: Graph) -> dict[str, set[str]]:
     """The graph between the siblings of each folder or module. A sibling includes everything below it.
 
-    Edges between a module and its own submodules are left out, because both may use each other.
+    Edges between a module and its own submodules are excluded, because both may use each other.
     """
     collapsed: dict[str, set[str]] = {}
     for source, targets in graph.items():

@@ -213,7 +213,7 @@ def test_an_alarm_in_alarm_state_or_with_disabled_actions_is_found() -> None:
     assert both.firing(["a", "b"]) == (["b"], [])
     with pytest.raises(CheckFailed, match="removed by hand: c"):
         both.firing(["a", "b", "c"])
-    with pytest.raises(CheckFailed, match="switched off: a"):
+    with pytest.raises(CheckFailed, match="disabled: a"):
         alarm_checks(alarm("a", "OK") | {"ActionsEnabled": False}).firing(["a"])
 
 

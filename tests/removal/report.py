@@ -15,7 +15,7 @@ _HEAD = """# Removed permissions
 
 Written by `make iam-soak`. On a local AWS that enforces IAM, it removes each permission of each function of dev from its role in turn. A
 probe uses the function. The probe must succeed with all permissions and fail without this one, and the local AWS must have rejected this
-action and no other. What each function may do: [permissions](../reference/iam.md).
+action and no other. The permissions of each function: [permissions](../reference/iam.md).
 
 """
 
@@ -98,7 +98,7 @@ def _path(permission: Permission, stack: DeployedStack, template: Assembly) -> s
         if physical and (named == physical or named.startswith((f"{physical}/", f"{physical}:"))):
             path = resource.attributes["Metadata"]["aws:cdk:path"].removesuffix("/Resource")
             below = named.removeprefix(physical)
-            # The name of a table's stream is a time. `:*` after a log group means all its streams.
+            # The name of a table's stream is a timestamp. `:*` after a log group means all its streams.
             below = "/stream" if below.startswith("/stream/") else below.removesuffix(":*")
             return path.split("/", 1)[1].removeprefix("queue/") + below
     raise LookupError(f"{permission.resource} is not in the template of {template.stack}")

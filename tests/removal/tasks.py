@@ -74,10 +74,10 @@ class TaskProbes:
         ]
 
     def with_secret(self, arn: str) -> Probe:
-        """A probe that runs a task by HTTP with a header from a secret."""
+        """A probe that runs a task over HTTP with a header from a secret."""
         auth = {"kind": "header", "name": "Authorization", "secretArn": arn}
         runner = {"kind": "http", "url": self._address, "auth": auth}
-        return self._with_runner("runs a task by HTTP with a secret", runner, self._process_afresh)
+        return self._with_runner("runs a task over HTTP with a secret", runner, self._process_afresh)
 
     def with_function(self, arn: str) -> Probe:
         """A probe that runs a task by another function."""
@@ -169,7 +169,7 @@ class TaskProbes:
     def _pause(self) -> None:
         summary = self._turn(20, status=401)
         demand(summary["exit"] == "paused", summary)
-        # The pause ended at once, so the turn requested a wake-up.
+        # The pause ended immediately, so the turn requested a wake-up.
         control = self._queue.item(CONTROL_ITEM) or {}
         demand("notifiedUntil" in control, control)
 

@@ -1,6 +1,6 @@
 """``python -m tests.soak --minutes 30`` keeps a task queue on the local AWS under load and prints a table.
 
-The schedules fire. In each fifth of the time, the downstream is unavailable for a minute at most, and a redeployment
+The schedules fire. In each fifth of the run, the downstream is unavailable for a minute at most, and a redeployment
 ends the processor. Exit code 1 if a task failed, a failure queue got a message, or an alarm fired that an operator
 would have to ignore.
 """
@@ -26,7 +26,7 @@ from local.waiting import now_ms, wait_until
 from tests.soak.alarms import Watch, sums
 
 RUN_SECONDS = 0.2
-#: Ten tasks run at once, so the downstream could serve 50 tasks per second.
+#: Ten tasks run concurrently, so the downstream could serve 50 tasks per second.
 TASKS_PER_SECOND = 20
 TURN_MS = 10_000
 PARTS = 5
@@ -86,7 +86,7 @@ def load(queue: DeployedQueue, downstream: Downstream, watch: Watch, seconds: fl
 
 
 def redeploy(queue: DeployedQueue, number: int) -> None:
-    """Replace the processes of all functions at once, as a deployment does. The emulator ends running invocations."""
+    """Replace the processes of all functions together, as a deployment does. The emulator ends running invocations."""
     for binary in ("create-tasks", "trigger", "process-tasks", "sweep-tasks"):
         variables = queue.environment(binary) | {"REDEPLOYMENT": str(number)}
         # Not the method of the queue, which waits until no processor is active.

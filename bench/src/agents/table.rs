@@ -21,7 +21,7 @@ fn some(figure: Option<f64>, digits: usize) -> String {
 fn print_rates(report: &Report) {
     let mut table = wide([
         "mode",
-        "at once",
+        "concurrently",
         "matches/s",
         "with the limit",
         "conflicts",

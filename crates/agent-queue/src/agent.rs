@@ -82,7 +82,7 @@ pub enum InvalidTransition {
         remedy: &'static str,
     },
     #[error(
-        "the agent is no longer in this call with this ticket; give callId and ticket as the assignment has them"
+        "the agent is no longer in this call with this ticket; give the callId and the ticket of the assignment"
     )]
     OtherCall,
 }

@@ -111,7 +111,10 @@ mod tests {
             "MessageGroupId is \"Spanish\" and should be the criteria's \"Spanish#M\""
         );
         let text = rejected(r#"{"callId": "a b", "criteria": {}}"#, "*#*");
-        assert!(text.contains("field callId: \"a b\" holds ' '"), "{text}");
+        assert!(
+            text.contains("field callId: \"a b\" contains ' '"),
+            "{text}"
+        );
         let text = rejected(r#"{"criteria": {"team": "x"}}"#, "*#*");
         assert!(
             text.starts_with("field criteria.team is not a dimension"),

@@ -29,7 +29,7 @@ pub enum InvalidName {
         /// The longest allowed length, in characters.
         max: usize,
     },
-    #[error("holds {found:?}; use A-Z a-z 0-9 _ . + - only")]
+    #[error("contains {found:?}; use A-Z a-z 0-9 _ . + - only")]
     Character { found: char },
 }
 
@@ -146,7 +146,9 @@ mod tests {
     fn invalid_json_name_error_quotes_text_and_remedy() {
         let error = serde_json::from_str::<CallId>("\"a b\"").unwrap_err();
         assert!(
-            error.to_string().starts_with("\"a b\" holds ' '; use A-Z"),
+            error
+                .to_string()
+                .starts_with("\"a b\" contains ' '; use A-Z"),
             "{error}"
         );
         assert!(CallId::new(CallId::fresh().as_str()).is_ok());

@@ -43,7 +43,7 @@ pub struct Settings {
     /// Time in which an agent must answer an assignment, by an extension. Otherwise the call
     /// returns to its line; `None`: an assignment needs no answer.
     pub answer_within: Option<Duration>,
-    /// Number of entries of a queue that a match reads at once.
+    /// Number of entries of a queue that a match reads in one query.
     pub page: u16,
     /// During contention, a call of a lane chooses among at most this number of the first agents of
     /// its queue. 1 is strict order at all times.
@@ -82,8 +82,8 @@ pub enum QueueError {
         tries: usize,
     },
     #[error(
-        "criteria {criteria}: calls wait for {MAX_LINES} different criteria already, the most a queue takes; \
-         check what the callers send as values, or wait until the sweep closes lines that were empty for an hour"
+        "criteria {criteria}: pending calls already have {MAX_LINES} different criteria, the maximum of a queue; \
+         check the values that callers send, or wait until the sweep closes lines that were empty for an hour"
     )]
     TooManyLines { criteria: Criteria },
     #[error("{operation}: the invocation's time is used up; repeat it")]
@@ -190,7 +190,7 @@ impl AgentQueue {
         })
     }
 
-    /// The same, but returns `None` at once after a conflict: the caller may need another change by
+    /// The same, but returns `None` immediately after a conflict: the caller may need another change by
     /// then. After an attempt without a response it retries nevertheless: the change may have taken
     /// effect.
     pub(crate) async fn commit_unless_conflict(&self, change: &Change) -> Result<Option<Outcome>> {

@@ -21,7 +21,7 @@ impl Served {
         if self.assignments.is_empty() && self.expired == 0 {
             return Err(error);
         }
-        tracing::warn!(%error, "serving pending calls ended early");
+        tracing::warn!(%error, "not all pending calls were assigned");
         self.cut_short = true;
         Ok(self)
     }
@@ -117,7 +117,7 @@ impl AgentQueue {
     /// Writes the missing item of a call that has a place in a line: the table was edited or
     /// restored.
     pub(crate) async fn restore(&self, call: &Call) -> Result<()> {
-        tracing::error!(call = %call.id, "a pending call has no item of its own; it is written again");
+        tracing::error!(call = %call.id, "a pending call has no item; it is written again");
         self.commit("restore", &Change::restore(call)).await?;
         Ok(())
     }

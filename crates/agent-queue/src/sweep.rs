@@ -2,7 +2,7 @@
 //! restores missing queue entries, expires old calls, and measures. It also assigns pending calls
 //! that a crashed process left between its write and its read.
 //!
-//! Two sweeps may run at once: every change has the same conditions as those of other processes. A
+//! Two sweeps may run concurrently: every change has the same conditions as those of other processes. A
 //! failed part is counted and reported, and the others continue. No part takes more than its share
 //! of the time.
 
@@ -46,9 +46,7 @@ pub struct SweepReport {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "the sweep did what it could, but {failures} of its steps failed; the next sweep repeats them. The first failure"
-)]
+#[error("{failures} steps of the sweep failed; the next sweep repeats them. The first failure")]
 pub struct SweepError {
     pub report: SweepReport,
     pub failures: usize,
@@ -124,7 +122,7 @@ impl AgentQueue {
 
 impl Sweep<'_> {
     fn failed(&mut self, error: QueueError) {
-        tracing::error!(%error, "a step of the sweep failed; the others go on");
+        tracing::error!(%error, "a step of the sweep failed; the others continue");
         self.report.complete = false;
         self.errors.push(error);
     }

@@ -11,9 +11,7 @@ pub type Source = Box<dyn Error + Send + Sync>;
 /// reported one may have succeeded. To find out, repeat the step with the same token.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error(
-        "{operation}: throttled by DynamoDB; it goes on by itself, or raise the table's limits"
-    )]
+    #[error("{operation}: throttled by DynamoDB; it is retried later, or raise the table's limits")]
     Throttled {
         operation: &'static str,
         source: Source,
@@ -26,7 +24,7 @@ pub enum StoreError {
         source: Source,
     },
     /// No usable response: a timeout, a network failure or a fault in DynamoDB.
-    #[error("{operation}: no response from DynamoDB, so it may or may not have happened")]
+    #[error("{operation}: no response from DynamoDB, so it may or may not have taken effect")]
     Unanswered {
         operation: &'static str,
         source: Source,

@@ -1,4 +1,4 @@
-//! Changes of items, and the transitions of tasks that they are.
+//! Changes of items, and the transitions of tasks that they represent.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The ages of tasks at their start, beside those of the same starts in arrival order.
+//! The ages of tasks at their start, compared with those of the same starts in arrival order.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -6,15 +6,15 @@
 //! | module | content |
 //! |---|---|
 //! | [`table`] | the embedded table; reports every change of an item |
-//! | [`change`] | changes of items, and the transitions of tasks that they are |
+//! | [`change`] | changes of items, and the transitions of tasks that they represent |
 //! | [`queue`] | the queue: the processor, the sweep, the expiry and the reactions to changes |
 //! | [`server`] | the HTTP endpoint: `POST /tasks`, DynamoDB, and the invocation of `create-tasks` |
 //! | [`journal`] | prints one line per transition |
-//! | [`freshness`] | ages at start, beside those in arrival order |
+//! | [`freshness`] | ages at start, compared with arrival order |
 //! | [`settings`] | the settings of a queue: the defaults, those of a template, and overrides |
 //! | [`simulation`] | a simulated downstream and a burst |
 //!
-//! Not here: the agents' queue, SQS ingest, streams, IAM, alarms and metrics.
+//! Not included: the agents' queue, SQS ingest, streams, IAM, alarms and metrics.
 
 pub mod change;
 pub mod freshness;

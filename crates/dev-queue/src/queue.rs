@@ -45,7 +45,7 @@ pub const SWEEP_EVERY: Duration = Duration::from_secs(10);
 /// Time between two deletions of expired items.
 const EXPIRE_EVERY: Duration = Duration::from_secs(1);
 
-/// Changes that are handled at once.
+/// Changes that are handled concurrently.
 const BATCH: usize = 256;
 
 pub struct DevQueue {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::table::Table;
 
-/// The greatest body: that of DynamoDB's `BatchWriteItem`.
+/// Largest body: that of DynamoDB's `BatchWriteItem`.
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
 /// The prefix of DynamoDB's operations in the header `X-Amz-Target`.

@@ -38,7 +38,7 @@ pub struct Source {
 /// Settings that replace those of the source. `None` keeps them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overrides {
-    /// Maximum number of tasks that run at once.
+    /// Maximum number of concurrent tasks.
     pub concurrency: Option<u16>,
     /// Maximum number of starts per second, without a burst.
     pub rate: Option<NonZeroU32>,

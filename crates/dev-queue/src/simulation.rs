@@ -28,7 +28,7 @@ const RUN: Duration = Duration::from_millis(400);
 pub enum Downstream {
     /// Completes five tasks per second
     Slow,
-    /// Also rejects calls, because more run at once than it can take
+    /// Also rejects calls, because more run concurrently than it can take
     Busy,
     // One run in four can be retried, one in ten cannot.
     /// Also fails some runs

@@ -1,4 +1,4 @@
-//! The embedded table. It reports every change of an item, as a stream would, but at once.
+//! The embedded table. It reports every change of an item, as a stream would, but immediately.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -37,7 +37,7 @@ pub enum OpenError {
     InUse(PathBuf),
     #[error("the folder {folder} could not be read or written")]
     Folder { folder: PathBuf, source: io::Error },
-    #[error("the folder or the database in it is not usable; delete the folder to start empty")]
+    #[error("the folder or the database in it cannot be used; delete the folder to start empty")]
     Database(#[from] NotStarted),
 }
 

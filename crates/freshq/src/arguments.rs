@@ -22,7 +22,7 @@ use crate::verbs::{
 /// AWS_REGION and AWS_PROFILE, keys in the environment, or single sign-on. The queue is that of
 /// --env, --stack or --dev, or of the environment variables FRESHQ_DEV, FRESHQ_STACK or FRESHQ_ENV.
 ///
-/// Exit codes. 0: done. 1: not all was done, and the output says why. 2: the command line or the
+/// Exit codes. 0: done. 1: some work was not done; the output says why. 2: the command line or the
 /// configuration is wrong. 3: AWS, a file or the terminal failed. 4: the operator declined.
 #[derive(Debug, Parser)]
 #[command(name = "freshq", version, max_term_width = 100)]
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     pub(crate) verb: Verb,
 }
 
-/// What can be done.
+/// A command of `freshq`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Show pending, running and failed tasks, the processor, a pause, a limit and the circuit breaker
@@ -64,9 +64,9 @@ pub(crate) enum Verb {
     Pause(On<Pause>),
     /// End a pause of the queue, or of one group, and wake the queue
     Resume(On<Resume>),
-    /// Limit the rate and the concurrency of starts for a while
+    /// Limit the rate and the concurrency of starts temporarily
     Limit(On<Limit>),
-    /// Open the circuit breaker for a while, or close it and wake the queue
+    /// Open the circuit breaker temporarily, or close it and wake the queue
     #[command(subcommand)]
     Breaker(BreakerVerb),
     /// Retry failed tasks: attempts from 0, a new expiry, the original age
@@ -98,10 +98,10 @@ pub(crate) enum Verb {
     Man(Man),
 }
 
-/// What can be done with the circuit breaker.
+/// A command for the circuit breaker.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BreakerVerb {
-    /// Open it for a while: only probes start
+    /// Open it temporarily: only probes start
     Open(On<Open>),
     /// Close it, and wake the queue
     Close(On<Close>),

@@ -12,10 +12,10 @@ use crate::report::{Format, Report, columns};
 use crate::time_format::rough;
 
 const AFTER_HELP: &str = "\
-Counts the requests and the units of the load with the default settings, and multiplies them with list prices. Free
-tiers, logs, metrics and alarms are not in it: docs/reference/fixed-costs.md has the costs of an idle queue.
+Counts the requests and the units of the load with the default settings, and multiplies them by list prices. Free
+tiers, logs, metrics and alarms are excluded: docs/reference/fixed-costs.md has the costs of an idle queue.
 
-Beside it: the same tasks in a Lambda function on an SQS queue, oldest first, that runs the messages of a batch at once.
+For comparison: the same tasks in a Lambda function on an SQS queue, oldest first, that runs the messages of a batch concurrently.
 
   freshq cost --tasks 100000000 --payload 4096
   freshq cost --tasks 36000000 --over 1h --capacity 100 --admission";

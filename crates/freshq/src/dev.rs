@@ -32,10 +32,10 @@ use crate::time_format::parse_duration;
 const AFTER_HELP: &str = "\
 Runs the queue's own code on an embedded DynamoDB, without AWS, until Ctrl-C. For development, not for production.
 
-It serves 127.0.0.1 alone: POST /tasks as create-tasks does, DynamoDB for direct writers and for the other commands
+It listens on 127.0.0.1 only: POST /tasks as create-tasks does, DynamoDB for direct writers and for the other commands
 (--dev), and the console. It prints one line per transition of a task.
 
-Not here: the agents' queue, SQS ingest, the table's stream, events of ended tasks, the queue of shed tasks, IAM, alarms,
+Not included: the agents' queue, SQS ingest, the table's stream, events of ended tasks, the queue of shed tasks, IAM, alarms,
 metrics and traces.";
 
 /// Runs a task queue on this machine, without AWS.
@@ -64,7 +64,7 @@ pub(crate) struct Dev {
     /// The port on 127.0.0.1; 0 means a free one
     #[arg(long, default_value_t = DEV_PORT)]
     port: u16,
-    /// Maximum number of tasks that run at once (processing.concurrency)
+    /// Maximum number of concurrent tasks (processing.concurrency)
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=900))]
     concurrency: Option<u16>,
     /// Maximum number of starts per second (processing.ratePerSecond)
@@ -193,7 +193,7 @@ impl Dev {
              \x20 commands      freshq status {option}\n\
              \x20 console       {url}{path}\n\
              \x20 DynamoDB      {url}, table {table}, any region and credentials\n\
-             \x20 runner        {runner}; at most {slots} tasks at once\n\
+             \x20 runner        {runner}; at most {slots} concurrent tasks\n\
              \x20 data          {data}\n",
             table = embedded_dynamodb::TABLE,
             runner = shown(runner),

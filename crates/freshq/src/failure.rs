@@ -62,7 +62,7 @@ pub(crate) enum Failure {
     )]
     NoTemplate,
     /// The invocation of a function failed. The event may be carried out in part.
-    #[error("the invocation of {function} failed, and its event may be partly carried out")]
+    #[error("the invocation of {function} failed, and its event may be partly processed")]
     Function { function: String, source: Source },
     #[error(
         "the function create-tasks is unknown: use --env or --stack instead of --table, with a stack that has the \

@@ -37,8 +37,8 @@ pub(crate) fn limit_values(limit: &OperatorLimit) -> String {
         }
     });
     let concurrency = limit.concurrency.map(|tasks| match tasks.get() {
-        1 => "1 task at once".to_owned(),
-        tasks => format!("{tasks} tasks at once"),
+        1 => "1 concurrent task".to_owned(),
+        tasks => format!("{tasks} concurrent tasks"),
     });
     let values: Vec<_> = rate.into_iter().chain(concurrency).collect();
     values.join(" and ")

@@ -49,7 +49,7 @@ pub(crate) async fn outputs(stack: &str, aws: &SdkConfig) -> Result<Vec<Output>>
         .await;
     let stacks = match described {
         Ok(described) => described.stacks.unwrap_or_default(),
-        // DescribeStacks has no error code of its own for a missing stack.
+        // DescribeStacks has no specific error code for a missing stack.
         Err(error)
             if error.code() == Some("ValidationError")
                 && error

@@ -64,7 +64,7 @@ impl Message {
 
 fn unusable(field: &str, expected: &'static str) -> EventError {
     EventError::Unexpected {
-        found: format!("a message has no usable {field}"),
+        found: format!("a message has no valid {field}"),
         expected,
     }
 }

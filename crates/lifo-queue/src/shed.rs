@@ -2,10 +2,10 @@
 //!
 //! A PENDING task is deleted if it expires before a slot is free. The queue loses old tasks rather
 //! than delay new ones. A TAKEN task is deleted only if the sweep failed for a day. This module
-//! counts both, and hands them to a [`ShedSink`] if there is one. Items that were deleted after
+//! counts both, and sends them to a [`ShedSink`] if there is one. Items that were deleted after
 //! SUCCESS or FAILURE are not shed tasks.
 //!
-//! Tasks are counted and sent at least once: the caller repeats them until the sink takes them.
+//! Tasks are counted and sent at least once: the caller repeats them until the sink accepts them.
 
 mod image;
 pub mod sqs;
@@ -59,16 +59,16 @@ pub enum ShedReason {
 
 #[async_trait]
 pub trait ShedSink: Send + Sync {
-    /// Takes the tasks, oldest deletion first. Returns those that it did not take, in ascending
+    /// Sends the tasks, oldest deletion first. Returns those that it did not accept, in ascending
     /// order of their index. The sink itself retries; its result is final for this call.
     ///
     /// The caller later repeats all tasks from the first failed one on. So a sink should stop at
-    /// that task, and report the rest as [`HandOverError::NotTried`]. Otherwise it takes some of
+    /// that task, and report the rest as [`HandOverError::NotTried`]. Otherwise it sends some of
     /// them twice.
     async fn hand_over(&self, tasks: &[ShedTask]) -> Vec<NotHandedOver>;
 }
 
-/// A task that a sink did not take.
+/// A task that a sink did not accept.
 #[derive(Debug)]
 pub struct NotHandedOver {
     /// Index of the task in the list, from 0.
@@ -78,7 +78,7 @@ pub struct NotHandedOver {
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum HandOverError {
-    #[error("not tried, because a task before it was not taken")]
+    #[error("not tried, because an earlier task was not accepted")]
     NotTried,
     #[error("rejected: {0}")]
     Rejected(Rejected),
@@ -86,7 +86,7 @@ pub enum HandOverError {
     Failed(#[source] Arc<Source>),
 }
 
-/// Counts shed tasks, and hands them to the sink if there is one.
+/// Counts shed tasks, and sends them to the sink if there is one.
 pub struct ShedCounter {
     sink: Option<Arc<dyn ShedSink>>,
 }
@@ -100,9 +100,9 @@ pub struct ShedReport {
     /// Counted tasks that were not admitted, a part of `pending`.
     pub not_admitted: u32,
     /// Index of the first task that the caller must repeat, with all after it. None of them is
-    /// counted. `None` if the sink took every task.
+    /// counted. `None` if the sink accepted every task.
     pub again_from: Option<usize>,
-    /// The tasks that the sink did not take, in ascending order of their index.
+    /// The tasks that the sink did not accept, in ascending order of their index.
     pub not_handed_over: Vec<NotHandedOver>,
 }
 
@@ -126,7 +126,7 @@ impl ShedCounter {
         Self { sink }
     }
 
-    /// Hands the tasks over, and counts those before the first that the sink did not take. The
+    /// Sends the tasks, and counts those before the first that the sink did not accept. The
     /// caller must repeat the others, and they are counted then.
     pub async fn count(&self, tasks: &[ShedTask]) -> ShedReport {
         self.count_together(tasks, |index| index).await
@@ -162,7 +162,7 @@ impl ShedCounter {
     }
 }
 
-/// Logs the first tasks of a list one by one. The caller logs how many there were in all, so that
+/// Logs the first tasks of a list one by one. The caller logs the total number, so that
 /// an overload does not fill the log.
 fn log_shed(tasks: &[ShedTask]) {
     for task in tasks.iter().take(MAX_LOGGED) {
@@ -190,7 +190,7 @@ fn log_problems(tasks: &[ShedTask], report: &ShedReport) {
             .map(TaskId::as_str);
         let error = error_chain::chain(&first.error);
         let tasks = report.not_handed_over.len();
-        tracing::error!(task_id, error, tasks, "shed tasks not handed over");
+        tracing::error!(task_id, error, tasks, "shed tasks not sent to their queue");
     }
 }
 

@@ -57,7 +57,7 @@ pub struct SweepSettings {
     #[serde(deserialize_with = "positive")]
     pub max_attempts: u32,
     /// Backoff of a returned task. Its jitter separates a task that crashes its process from the
-    /// tasks that ran beside it.
+    /// tasks that ran with it.
     #[serde(rename = "retry")]
     pub backoff: Backoff,
     /// Retention of tasks that the sweep fails.
@@ -122,9 +122,9 @@ pub struct FailedSweep {
 
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    #[error("the sweep could not use the table")]
+    #[error("a DynamoDB request of the sweep failed")]
     Store(#[from] StoreError),
-    #[error("due tasks wait, but the wake-up failed")]
+    #[error("tasks are due, but the wake-up failed")]
     Wake(#[from] WakeError),
 }
 
@@ -143,7 +143,7 @@ impl Sweeper {
         }
     }
 
-    /// Sweeps once. Two sweeps may run at once: every change is conditional on the state that the
+    /// Sweeps once. Two sweeps may run concurrently: every change is conditional on the state that the
     /// sweep read.
     ///
     /// The sweep counts and logs a task that it cannot change, and continues with the others. After

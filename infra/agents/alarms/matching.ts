@@ -36,7 +36,7 @@ export function callAlarms(
     intakeDelay: new QueueAlarm(scope, 'intake-delay', {
       metric: intake.queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period }),
       fires: { above: alarms.intakeDelay.toSeconds() },
-      says: `A call has been in the call queue for more than ${alarms.intakeDelay.toSeconds()} s, and delays the later calls of its group. First run ${freshq(scope, 'doctor --agents')}, which names a disabled event source mapping; then look at the errors and throttles of match-calls.`,
+      says: `A call has been in the call queue for more than ${alarms.intakeDelay.toSeconds()} s, and delays the later calls of its group. First run ${freshq(scope, 'doctor --agents')}, which names a disabled event source mapping; then check the errors and throttles of match-calls.`,
       section: 'intakeDelay',
     }),
   };
@@ -64,7 +64,7 @@ export function agentSweepAlarms(
       // The minimum of five sweeps, because each sweep retries what the previous one failed to publish.
       metric: emitted(table, 'UnpublishedAssignments', { statistic: Stats.MINIMUM, period }),
       fires: { above: 0 },
-      says: `For ${period.toMinutes()} minutes no sweep could publish every assignment and send every expired call to the dead-letter queue, so subscribers do not know of them. First run ${freshq(scope, 'doctor --agents')}, which names changed settings; then look in the log of sweep-agents for the response of SNS or SQS.`,
+      says: `For ${period.toMinutes()} minutes no sweep could publish every assignment and send every expired call to the dead-letter queue, so subscribers do not know of them. First run ${freshq(scope, 'doctor --agents')}, which names changed settings; then check the log of sweep-agents for the response of SNS or SQS.`,
       section: 'unpublished',
     }),
   };

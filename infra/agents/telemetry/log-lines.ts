@@ -47,7 +47,7 @@ export const AGENT_LINES = {
     fields: {
       agent: "the agent's id",
       call: "the call's id",
-      criteria: 'what the call asked for',
+      criteria: 'criteria of the call',
     },
   }),
   leaseExpired: logLine({
@@ -70,7 +70,7 @@ export const AGENT_LINES = {
     },
   }),
   stepFailed: logLine({
-    message: 'a step of the sweep failed; the others go on',
+    message: 'a step of the sweep failed; the others continue',
     level: 'ERROR',
     by: ['sweep-agents'],
     when: 'once per step that failed',
@@ -85,7 +85,7 @@ export const AGENT_LINES = {
     when: 'at the end of each sweep',
     fields: {
       returned: 'agents made available because their call did not end in time',
-      undone: 'assignments undone because they could not be published before the time to answer was over',
+      undone: 'assignments rolled back because they could not be published within `agents.answerWithin`',
       assigned: 'calls that got an agent',
       expired: 'calls that expired',
       published: 'assignments published',
@@ -93,7 +93,7 @@ export const AGENT_LINES = {
       unpublished: 'assignments and expired calls that the sweep could not publish',
       queued_agents: 'queued agents',
       pending_calls: 'pending calls',
-      oldest_pending_ms: 'how long the oldest pending call has been pending, in milliseconds',
+      oldest_pending_ms: 'age of the oldest pending call, in milliseconds',
       complete: 'whether all steps of the sweep finished',
     },
   }),

@@ -18,7 +18,7 @@ export function alarmTopicProblems(topic: ITopic | undefined): Problem[] {
 }
 
 /**
- * Warns if the alarms of a queue have no topic, and permits them to publish to a topic with a policy of its own, such as
+ * Warns if the alarms of a queue have no topic, and permits them to publish to a topic with its own policy, such as
  * that of `enforceSSL`. The default policy of SNS permits it, and a policy replaces the default one.
  */
 export function connectAlarms(queue: Construct, topic: ITopic | undefined): void {

@@ -20,7 +20,7 @@ export function streamDelayAlarms(
       new QueueAlarm(scope, `${name}-stream-delay`, {
         metric: reader.function.metric('IteratorAge', { statistic: Stats.MAXIMUM, period: EVERY_MINUTE }),
         fires: { above: streamDelay.toMilliseconds() },
-        says: `${name} lags more than ${streamDelay.toSeconds({ integral: false })} s behind the table's stream. First run ${freshq(scope, 'doctor')}, which names a disabled event source mapping; then look at the errors and throttles of ${name}. The stream deletes records after 24 hours.`,
+        says: `${name} lags more than ${streamDelay.toSeconds({ integral: false })} s behind the table's stream. First run ${freshq(scope, 'doctor')}, which names a disabled event source mapping; then check the errors and throttles of ${name}. The stream deletes records after 24 hours.`,
         section: 'streamDelay',
       }),
   );
@@ -28,7 +28,7 @@ export function streamDelayAlarms(
 
 /**
  * Creates alarms on invocations that Lambda dropped because its recursive loop detection classified tail calls as a
- * loop. The stack switches this detection off, so a dropped invocation means that it was switched on again.
+ * loop. The stack disables this detection, so a dropped invocation means that it was enabled again.
  */
 export function recursionAlarms(
   scope: Construct,

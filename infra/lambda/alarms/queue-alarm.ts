@@ -69,7 +69,7 @@ export interface QueueAlarmProps {
    */
   readonly periods?: number;
   /**
-   * Number of the newest periods whose data may still be under way. The alarm evaluates them beside {@link periods}.
+   * Number of the newest periods whose data may still be under way. The alarm evaluates them in addition to {@link periods}.
    * `FILL` needs them: it also fills the newest, late data points, which would keep an alarm on consecutive periods in
    * OK (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
    * @default 0

@@ -63,7 +63,7 @@ export function present(
 }
 
 /**
- * Dashboard of a queue. CloudWatch bills 3 USD a month for it; the free tier covers three dashboards per account of up to
+ * Dashboard of a queue. CloudWatch bills 3 USD per month for it; the free tier covers three dashboards per account of up to
  * 50 metrics each. It also bills the bytes that the graph of a log query scans while the dashboard is open.
  */
 export class QueueDashboard extends Dashboard {

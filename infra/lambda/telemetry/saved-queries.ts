@@ -8,7 +8,7 @@ export interface SavedQuery {
   readonly name: string;
   /** Result of the query, as the end of a sentence that begins with "Shows". */
   readonly shows: string;
-  /** Functions whose logs the query reads. A function that the queue does not have is left out. */
+  /** Functions whose logs the query reads. A function that the queue does not have is omitted. */
   readonly of: readonly string[];
   readonly query: readonly string[];
 }

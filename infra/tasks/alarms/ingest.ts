@@ -41,7 +41,7 @@ export function ingestAlarms(
     new QueueAlarm(scope, 'ingest-delay', {
       metric: queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period }),
       fires: { above: ingestDelay.toSeconds() },
-      says: `A message has waited in the ingest queue for more than ${ingestDelay.toSeconds()} s. First run ${freshq(scope, 'doctor')}, which names a disabled event source mapping. Then look at the errors and throttles of ingest-tasks, and at the metric IngestReturned.`,
+      says: `A message has waited in the ingest queue for more than ${ingestDelay.toSeconds()} s. First run ${freshq(scope, 'doctor')}, which names a disabled event source mapping. Then check the errors and throttles of ingest-tasks, and the metric IngestReturned.`,
       section: 'ingestDelay',
     }),
     stuckAlarm(scope, queue, ingestDelay),
@@ -73,7 +73,7 @@ function stuckAlarm(scope: Construct, queue: Queue, ingestDelay: Duration): Queu
     fires: { above: 0 },
     periods: Math.min(minutes, MINUTES_A_DAY - LATE),
     late: LATE,
-    says: `The ingest queue has had messages for ${minutes} minutes, and none of them was written. First run ${freshq(scope, 'doctor')}, which names changed settings. Then look at the metric IngestReturned. If it rises, DynamoDB throttles the writes; the dashboard shows by which limit. Otherwise look at the errors and throttles of ingest-tasks.`,
+    says: `The ingest queue has had messages for ${minutes} minutes, and none of them was written. First run ${freshq(scope, 'doctor')}, which names changed settings. Then check the metric IngestReturned. If it rises, DynamoDB throttles the writes; the dashboard shows by which limit. Otherwise check the errors and throttles of ingest-tasks.`,
     section: 'ingestDelay',
   });
 }

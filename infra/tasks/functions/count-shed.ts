@@ -73,7 +73,7 @@ export function eventBusProblems(bus: IEventBus | undefined, region: string): Pr
  * Counts shed tasks: DynamoDB's time to live deleted them while they were PENDING or TAKEN. If there is a queue for
  * shed tasks, it sends them there. If there is an event bus, it publishes an event per task that ended.
  *
- * It reads the table's stream beside `trigger`. DynamoDB allows two readers of a shard and throttles a third. It wakes
+ * It reads the table's stream as `trigger` does. DynamoDB allows two readers of a shard and throttles a third. It wakes
  * no processor, so it is not part of the loop of tail calls.
  */
 export class CountShed extends RustFunction<'count-shed'> {

@@ -10,7 +10,7 @@ export interface ProcessTasksProps extends TaskWiring {
   readonly runner: RunnerBinding;
 }
 
-/** Repeatedly takes the newest due task, runs it and settles it. One invocation at a time has the processor lease; a surplus one ends at once. */
+/** Repeatedly takes the newest due task, runs it and settles it. One invocation at a time has the processor lease; a surplus one ends immediately. */
 export class ProcessTasks extends RustFunction<'process-tasks'> {
   constructor(scope: Construct, id: string, props: ProcessTasksProps) {
     const { table, processTasksTopic, triggerTopic, runner, settings } = props;

@@ -50,7 +50,7 @@ function preferenceProblems({ admission }: ResolvedIngestSettings): Problem[] {
     !(admission.prefer in MOST_HELD),
     'ingest.admission.prefer',
     `${admission.prefer} is not a preference`,
-    "choose 'complete' or 'fresh', or leave it out",
+    "choose 'complete' or 'fresh', or omit it",
   );
 }
 
@@ -70,7 +70,7 @@ function batchProblems(ingest: ResolvedIngestSettings): Problem[] {
       !(expectedWritesPerSecond > 0),
       'expectedWritesPerSecond',
       `${expectedWritesPerSecond} is not a rate`,
-      'give the tasks that one invocation writes in a second, more than 0, or leave it out',
+      'give the tasks that one invocation writes per second, more than 0, or omit it',
     ),
     problemIf(
       ms(deadlineMargin) <= REPORT_MARGIN_MS,
@@ -106,13 +106,13 @@ function concurrencyProblems(ingest: ResolvedIngestSettings): Problem[] {
       maxConcurrency !== undefined && provisionedPollers !== undefined,
       'maxConcurrency',
       'Lambda does not accept a maximum concurrency together with provisioned pollers',
-      'leave one of the two out; maximumPollers is the limit of provisioned mode',
+      'omit one of the two; maximumPollers is the limit of provisioned mode',
     ),
     ...problemIf(
       reservedConcurrency !== undefined && reservedConcurrency < needed,
       'reservedConcurrency',
       `${reservedConcurrency} is less than ${why}: Lambda would receive messages that it cannot process, and throttling alone would move valid ones to the dead-letter queue`,
-      `raise reservedConcurrency to at least ${needed}, or leave it out: maxConcurrency or maximumPollers limits the invocations`,
+      `raise reservedConcurrency to at least ${needed}, or omit it: maxConcurrency or maximumPollers limits the invocations`,
     ),
   ];
 }
@@ -140,8 +140,8 @@ function visibilityProblems(ingest: ResolvedIngestSettings): Problem[] {
     ...problemIf(
       ms(visibilityTimeout) < needed,
       'visibilityTimeout',
-      `${text(visibilityTimeout)} is less than ${VISIBILITY_FACTOR} × functionTimeout (${text(functionTimeout)}) + batchWindow (${text(batchWindow)}): SQS would redeliver throttled batches while they are processed, and use up their receives`,
-      `leave visibilityTimeout out, raise it to at least ${seconds(needed)}, or shorten functionTimeout`,
+      `${text(visibilityTimeout)} is less than ${VISIBILITY_FACTOR} × functionTimeout (${text(functionTimeout)}) + batchWindow (${text(batchWindow)}): SQS would redeliver throttled batches while they are processed, and exhaust maxReceiveCount`,
+      `omit visibilityTimeout, raise it to at least ${seconds(needed)}, or shorten functionTimeout`,
     ),
     ...problemIf(
       ms(visibilityBase) > ms(visibilityMax),
@@ -171,7 +171,7 @@ function retentionProblems(ingest: ResolvedIngestSettings): Problem[] {
     ...problemIf(
       ms(retention) > ms(visibilityTimeout) && ms(retention) <= held,
       'retention',
-      `${maxReceiveCount} attempts hide a message for ${seconds(held)} in all, and SQS deletes it after ${text(retention)}: it would be lost before it reached the dead-letter queue`,
+      `${maxReceiveCount} attempts hide a message for ${seconds(held)} in total, and SQS deletes it after ${text(retention)}: it would be lost before it reached the dead-letter queue`,
       `raise retention above ${seconds(held)}, or lower maxReceiveCount, visibilityTimeout or visibilityMax`,
     ),
   ];

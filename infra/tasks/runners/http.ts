@@ -41,7 +41,7 @@ export function urlProblems(url: string): Problem[] {
     ...problemIf(
       parsed.protocol === 'http:' && !isLoopback(parsed.hostname),
       setting,
-      `http:// would send tasks and credentials to ${parsed.hostname} in the clear`,
+      `http:// would send tasks and credentials to ${parsed.hostname} unencrypted`,
       'use https://; http:// is for 127.0.0.1, [::1] and localhost only',
     ),
     ...problemIf(
@@ -66,7 +66,7 @@ export function networkProblems(network: NetworkSettings): Problem[] {
     !(network.securityGroups === undefined && network.vpcSubnets === undefined),
     'runner.securityGroups',
     'security groups and subnets have no effect without a VPC',
-    'set vpc too, or leave them out',
+    'set vpc too, or omit them',
   );
 }
 

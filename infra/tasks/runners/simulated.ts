@@ -9,7 +9,7 @@ import { ratesProblems, type SimulatedRates, totalOf } from './rates';
 /** Props of `TaskRunner.simulated`. */
 export interface SimulatedRunnerProps {
   /**
-   * Maximum number of tasks that the simulated downstream runs at once.
+   * Maximum number of tasks that the simulated downstream runs concurrently.
    * @default 3
    */
   readonly capacity?: number;

@@ -22,7 +22,7 @@ export class TaskRunner {
   }
 
   /**
-   * Invokes a function of yours, in any language, and waits for its reply.
+   * Invokes your own function, in any language, and waits for its reply.
    *
    * @param fn may be an alias or a version
    */
@@ -30,7 +30,7 @@ export class TaskRunner {
     return new LambdaRunner(fn);
   }
 
-  /** Simulates a downstream that runs `capacity` tasks at once, each for `duration`, and is *busy* for further ones. */
+  /** Simulates a downstream that runs `capacity` concurrent tasks, each for `duration`, and is *busy* for further ones. */
   static simulated(props: SimulatedRunnerProps = {}): ITaskRunner {
     return new SimulatedRunner(props);
   }

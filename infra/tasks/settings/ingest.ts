@@ -5,7 +5,7 @@ import { VISIBILITY_FACTOR } from '../../lambda/visibility';
 
 /** Event pollers that Lambda reserves for the ingest queue (provisioned mode). They cost by the hour, used or not. */
 export interface ProvisionedPollers {
-  /** The least number of pollers: 2 to 200. One poller receives about 1 MB/s and has up to 10 batches at once. */
+  /** Minimum number of pollers: 2 to 200. One poller receives about 1 MB/s and has up to 10 concurrent batches. */
   readonly minimumPollers: number;
   /** Maximum number of pollers, under load: from {@link minimumPollers} to 10,000. */
   readonly maximumPollers: number;
@@ -26,7 +26,7 @@ export interface AdmissionSettings {
   /**
    * What a burst keeps. `complete` admits up to 120,000 tasks beyond the capacity, as many messages as SQS has in flight,
    * so that all of them that can run before they expire will run. `fresh` admits 10,000, which the table takes in ten
-   * seconds, so that new tasks start at once.
+   * seconds, so that new tasks start immediately.
    * @default complete
    */
   readonly prefer?: 'complete' | 'fresh';
@@ -65,7 +65,7 @@ export interface IngestSettings {
   readonly memorySize?: number;
   /**
    * Maximum number of concurrent invocations: 2 to 1,000. To limit them, use this setting and not a reserved concurrency: with
-   * it Lambda receives no message that it cannot process at once.
+   * it Lambda receives no message that it cannot process immediately.
    * @default 10, or none with provisionedPollers
    */
   readonly maxConcurrency?: number;
@@ -77,7 +77,7 @@ export interface IngestSettings {
   readonly reservedConcurrency?: number;
   /**
    * Pollers reserved for this queue, for steep bursts. Not together with {@link maxConcurrency}.
-   * @default - none: Lambda starts with 5 batches at once and adds up to 300 a minute
+   * @default - none: Lambda starts with 5 concurrent batches and adds up to 300 per minute
    */
   readonly provisionedPollers?: ProvisionedPollers;
   /**
@@ -120,7 +120,7 @@ export interface IngestSettings {
    */
   readonly visibilityBase?: Duration;
   /**
-   * Limit of this upper bound, after any receive. During a storm, a message that the table does not take uses up a receive
+   * Limit of this upper bound, after any receive. During a storm, a message that the table does not accept uses up a receive
    * within this time. So with a small limit, SQS soon moves it to the dead-letter queue, unless {@link maxReceiveCount} is
    * large.
    * @default 15 minutes
@@ -134,7 +134,7 @@ export interface IngestSettings {
    */
   readonly iotPresence?: boolean;
   /**
-   * Admission, for storms of many times the downstream's capacity: `{}` switches it on with all defaults. The table then
+   * Admission, for storms of many times the downstream's capacity: `{}` enables it with all defaults. The table then
    * takes three inserts per run instead of one per message. `ShedTasks` and `TasksNotAdmitted` count the other tasks.
    * @default - none; every task is written
    */
@@ -144,7 +144,7 @@ export interface IngestSettings {
 /** The longest time that SQS hides a message: 12 hours from its receipt. */
 export const LONGEST_VISIBILITY_S = 43_200;
 
-/** The least number of receives before a move to the dead-letter queue that AWS advises. */
+/** Minimum number of receives before a move to the dead-letter queue that AWS advises. */
 const LEAST_RECEIVES = 5;
 
 /** The defaults and the ranges of {@link IngestSettings}. SQS keeps a message for 1 minute to 14 days. */
@@ -189,7 +189,7 @@ export type ResolvedIngestSettings = setting.RequiredExcept<
   'maxConcurrency' | 'reservedConcurrency' | 'provisionedPollers'
 > & { readonly admission?: Required<AdmissionSettings> };
 
-/** The least visibility timeout that AWS advises: six function timeouts plus the window, in whole seconds. */
+/** Minimum visibility timeout that AWS advises: six function timeouts plus the window, in whole seconds. */
 export function leastVisibility(functionTimeout: Duration, batchWindow: Duration): Duration {
   const millis = VISIBILITY_FACTOR * functionTimeout.toMilliseconds() + batchWindow.toMilliseconds();
   return Duration.seconds(Math.ceil(millis / 1_000));

@@ -52,14 +52,14 @@ export type TaskOrder = 'newest-first' | 'oldest-key-first';
  */
 export interface GroupSettings {
   /**
-   * Maximum number of tasks of a group that run at once, even across crashes. After a crash of the processor, groups
+   * Maximum number of tasks of a group that run concurrently, even across crashes. After a crash of the processor, groups
    * with this limit wait until the tasks that may still run are counted.
    * @default - no limit but {@link ProcessingSettings.concurrency}
    */
   readonly maxConcurrency?: number;
   /**
    * Maximum number of tasks of a group that start per second, on average. Decimals are allowed (0.5: one in two
-   * seconds). After a time without starts, as many may start at once as in one second, and at least one.
+   * seconds). After a time without starts, as many may start immediately as in one second, and at least one.
    * @default - no limit but {@link ProcessingSettings.ratePerSecond}
    */
   readonly ratePerSecond?: number;
@@ -110,7 +110,7 @@ export interface ProcessingSettings {
    */
   readonly memorySize?: number;
   /**
-   * Tasks that run at once within one invocation: at most 900, because Lambda allows 1,024 file descriptors
+   * Concurrent tasks within one invocation: at most 900, because Lambda allows 1,024 file descriptors
    * (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
    * @default 10
    */
@@ -122,7 +122,7 @@ export interface ProcessingSettings {
    */
   readonly ratePerSecond?: number;
   /**
-   * Maximum number of tasks that start at once after a time without starts: the size of the bucket. In one second up to
+   * Maximum number of tasks that start immediately after a time without starts: the size of the bucket. In one second up to
    * `ratePerSecond` + `burst` tasks may start. If the downstream enforces a limit per second, set 1, and a rate slightly
    * below the limit. Only with {@link ratePerSecond}.
    * @default - ratePerSecond, rounded up
@@ -130,7 +130,7 @@ export interface ProcessingSettings {
   readonly burst?: number;
   /**
    * Reserved concurrency of the function: at least 2. Only one invocation at a time has the processor lease. The second
-   * place is for surplus notifications, which end within milliseconds. A higher value processes no faster: raise
+   * unit is for surplus notifications, which end within milliseconds. A higher value processes no faster: raise
    * {@link concurrency} instead. Lambda keeps 100 of an account's concurrency unreserved, or all of a smaller quota. A
    * new account with a quota of 10 must request a larger quota first.
    * @default 2
@@ -148,7 +148,7 @@ export interface ProcessingSettings {
    */
   readonly maxEventAge?: Duration;
   /**
-   * Duration of the processor lease: how long a crashed processor blocks others.
+   * Duration of the processor lease: the time for which a crashed processor blocks others.
    * @default 20 seconds
    */
   readonly processorLease?: Duration;
@@ -169,7 +169,7 @@ export interface ProcessingSettings {
    */
   readonly maxIdleTurns?: number;
   /**
-   * The greatest difference between the clocks of two functions.
+   * Maximum difference between the clocks of two functions.
    * @default 2 seconds
    */
   readonly clockSkew?: Duration;
@@ -194,14 +194,14 @@ export interface ProcessingSettings {
    * Groups of tasks, for example one per tenant, that share the queue fairly; `{}` for no limits of each group. The
    * group of a task is the part of its id before the first `/`; the field `group` of a task puts it there. For each start
    * the queue takes the newest due task of the group with the least recent service. So a tenant with many tasks does not
-   * delay those of others. If tasks with a `/` in their id are pending when you switch groups on, see
+   * delay those of others. If tasks with a `/` in their id are pending when you enable groups, see
    * `docs/how-to/tenants.md` first.
    * @default - no groups; a `/` in an id has no meaning, and a task with the field `group` is invalid
    */
   readonly groups?: GroupSettings;
   /**
    * The longest time of a run while the downstream is healthy, in whole milliseconds. Slower runs lower the number of
-   * tasks that run at once, faster runs raise it again up to {@link concurrency}. Choose a time that hardly any run
+   * tasks that run concurrently, faster runs raise it again up to {@link concurrency}. Choose a time that hardly any run
    * exceeds in normal operation, shorter than {@link taskTimeout}.
    * @default - none; the duration of runs has no effect
    */
@@ -266,7 +266,7 @@ export const PROCESSING = {
 
 /** The ranges of {@link GroupSettings}. */
 export const GROUPS = {
-  maxConcurrency: setting.integer(undefined, 1, 900, 'no queue runs more tasks at once'),
+  maxConcurrency: setting.integer(undefined, 1, 900, 'no queue runs more concurrent tasks'),
   ratePerSecond: { fallback: undefined, bounds: [LOWEST_RATE, HIGHEST_RATE], problems: rateProblems },
   breaker: setting.free<boolean>(false),
 } as const satisfies setting.Declarations<GroupSettings>;
@@ -288,6 +288,6 @@ function rateProblems(setting: string, rate: number): Problem[] {
     !(rate >= LOWEST_RATE && rate <= HIGHEST_RATE),
     setting,
     `${rate} is not a rate from ${LOWEST_RATE} to ${HIGHEST_RATE} tasks per second`,
-    `choose from ${LOWEST_RATE} to ${HIGHEST_RATE} (0.5: one task in two seconds), or leave it out for no limit`,
+    `choose from ${LOWEST_RATE} to ${HIGHEST_RATE} (0.5: one task in two seconds), or omit it for no limit`,
   );
 }

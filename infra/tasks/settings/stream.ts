@@ -35,7 +35,7 @@ export const STREAM = {
 
 /** Presets of {@link StreamSettings}. */
 export class StreamBatching {
-  /** Wakes the queue at once: batches of up to 100 records, no window. */
+  /** Wakes the queue immediately: batches of up to 100 records, no window. */
   static readonly IMMEDIATE: StreamSettings = { batchSize: 100, batchWindow: Duration.seconds(0) };
 
   /** 10 records or 10 seconds, as in the published newest-first samples. Fewer invocations, later starts. */

@@ -27,7 +27,7 @@ export interface TaskSettings {
   readonly allowDirectWrites?: boolean;
   /**
    * Time for which a succeeded task is kept. It is also the longest expiry of a task with a key, because the settled
-   * task remembers the order of its key.
+   * task stores the order of its key.
    * @default 1 day
    */
   readonly successRetention?: Duration;

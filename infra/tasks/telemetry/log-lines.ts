@@ -9,14 +9,15 @@ export const TASK_LINES = {
     when: 'once per run of a task; of successful runs the share `processing.loggedSuccesses`, all by default',
     fields: {
       task_id: 'the task',
-      attempt: 'which attempt it was: 1 for the first',
+      attempt: 'number of the attempt, from 1',
       outcome:
         'the result for the task: `succeeded`, `failed`, `retry`, `busy`, `unavailable`, `cut_off`, `lost_race` (another process took it) or `not_recorded` (DynamoDB did not respond)',
       response:
         "the runner's response: `success`, `failure`, `retry`, `busy`, `unavailable`, `rejecting`, or `cut_off` if there was none",
-      http_status: 'the status code of the response, if the runner calls by HTTP and the run did not succeed',
+      http_status:
+        'the status code of the response, if the runner calls over HTTP and the run did not succeed',
       age_ms: "the task's age at its start, in milliseconds",
-      duration_ms: 'how long the run took, in milliseconds',
+      duration_ms: 'duration of the run, in milliseconds',
       due_ms: 'when the task may start again, in milliseconds since 1970; only of a returned task',
     },
   }),
@@ -26,7 +27,7 @@ export const TASK_LINES = {
     by: ['process-tasks'],
     when: 'at the end of each turn',
     fields: {
-      exit: 'why it ended: `AlreadyActive`, `Paused`, `Empty`, `TimeUp`, `NoProgress`, `LeaseLost` or `Failed`',
+      exit: 'reason for its end: `AlreadyActive`, `Paused`, `Empty`, `TimeUp`, `NoProgress`, `LeaseLost` or `Failed`',
       tail_call: 'whether a tail call follows',
       taken: 'tasks taken',
       succeeded: 'tasks that ended as SUCCESS',
@@ -43,10 +44,10 @@ export const TASK_LINES = {
       lost_races: 'takes, returns and settlements that failed because another process had changed the task',
       empty_polls: 'passes over the index that found no task to take',
       queries: 'queries of the index',
-      store_errors: 'reads and writes of the table that failed',
+      store_errors: 'failed reads and writes of the table',
       idle_turns: 'turns in a row that settled nothing',
-      duration_ms: 'how long it took, in milliseconds',
-      oldest_start_ms: 'the greatest age of a task at its start, in milliseconds',
+      duration_ms: 'duration, in milliseconds',
+      oldest_start_ms: 'maximum age of a task at its start, in milliseconds',
     },
   }),
   wakeUp: logLine({
@@ -102,7 +103,7 @@ export const TASK_LINES = {
     when: 'once per task that could not be written to DynamoDB',
     fields: {
       task_id: 'the task',
-      error: 'what failed, with its causes',
+      error: 'the error, with its causes',
     },
   }),
   created: logLine({
@@ -142,7 +143,7 @@ export const TASK_LINES = {
     fields: {
       task_id: 'the task',
       status: 'its status: `PENDING` or `TAKEN`',
-      attempts: 'how often it started',
+      attempts: 'number of its starts',
       age_ms: 'its age at its expiry, in milliseconds',
     },
   }),

@@ -53,7 +53,7 @@ export const TASK_QUERIES = {
   },
   'age-at-start': {
     name: 'age at start',
-    shows: 'how old tasks were at their start, minute by minute, in milliseconds',
+    shows: 'age of tasks at their start, minute by minute, in milliseconds',
     of: ['process-tasks'],
     query: [
       `filter ${isOneOf(run)}`,

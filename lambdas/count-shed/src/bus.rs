@@ -34,7 +34,7 @@ struct Detail<'a> {
 enum NotPublished {
     #[error("the event is not JSON")]
     Detail(#[from] serde_json::Error),
-    #[error("EventBridge did not take the call")]
+    #[error("EventBridge did not accept the request")]
     Call(#[source] Box<aws_sdk_eventbridge::Error>),
     #[error("EventBridge rejected the event: {0}")]
     Entry(String),
@@ -104,7 +104,7 @@ impl Bus {
 }
 
 /// Reads the response to a call. It has an entry for each event, in the order of the call. An event
-/// without an entry was not taken.
+/// without an entry was not accepted.
 fn verdict(output: &PutEventsOutput, events: usize) -> (usize, Option<NotPublished>) {
     let entries = output.entries();
     let taken = entries

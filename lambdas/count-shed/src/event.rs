@@ -29,7 +29,7 @@ pub(crate) struct Batch {
 /// Lambda cannot retry from a record without a sequence number. The function fails instead, and
 /// Lambda retries the whole batch.
 #[derive(Debug, PartialEq, thiserror::Error)]
-#[error("a task was not handed over, and its record has no SequenceNumber to retry from")]
+#[error("a task was not sent to its queue, and its record has no SequenceNumber to retry from")]
 pub(crate) struct NoSequenceNumber;
 
 impl Batch {

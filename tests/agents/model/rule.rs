@@ -29,8 +29,8 @@ rules! {
     LeaveRejected: "leave: rejected, no such transition";
     LeaveUnknown: "leave: no agent of this id";
 
-    Match: "match: a new call is assigned at once";
-    MatchWildcard: "match: a new call of a wildcard is assigned at once";
+    Match: "match: a new call is assigned immediately";
+    MatchWildcard: "match: a new call of a wildcard is assigned immediately";
     MatchWaits: "match: a new call becomes pending, no agent matches";
     MatchBehind: "match: a new call waits behind others";
     MatchServesOthers: "match: pending calls of the same criteria are served";

@@ -85,7 +85,7 @@ enum Truth {
 }
 
 impl Stage {
-    /// The queue in one process, with a clock of its own that is up to two seconds ahead.
+    /// The queue in one process, with its own clock that is up to two seconds ahead.
     pub(crate) fn queue(&self) -> Arc<AgentQueue> {
         let skew = Duration::from_micros(self.random(0..2_000_000));
         let store: Arc<dyn AgentStore> = match &self.truth {
@@ -122,7 +122,10 @@ impl Stage {
 }
 
 /// Plays one seed.
-#[allow(clippy::expect_used, reason = "a test without its store cannot go on")]
+#[allow(
+    clippy::expect_used,
+    reason = "a test without its store cannot continue"
+)]
 pub fn play(seed: u64, store: Store) -> Played {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

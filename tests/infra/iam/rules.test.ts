@@ -229,7 +229,12 @@ describe('an open template is found out:', () => {
       },
       'role.Arn',
     ],
-    ['a topic in the clear', rules.topicsAreTlsOnly, (stack) => void new Topic(stack, 'topic'), 'topic'],
+    [
+      'a topic without encryption',
+      rules.topicsAreTlsOnly,
+      (stack) => void new Topic(stack, 'topic'),
+      'topic',
+    ],
     [
       'a topic that is not encrypted',
       rules.topicsAreEncrypted,

@@ -124,7 +124,7 @@ export const keepsInterfacesFromCode: Rule = (template) => {
     );
 };
 
-/** Every function has a role of its own. */
+/** Every function has its own role. */
 export const sharesNoRole: Rule = (template) => {
   const roles = template
     .all('AWS::Lambda::Function')

@@ -12,7 +12,7 @@ pub const ONE_WORKER: &str = "S1 one worker at a time runs a task under an unexp
 /// S1, for late workers.
 pub const NO_TRESPASS: &str = "S1 no process changes a task of another lease, or a settled one";
 /// S3, as far as the protocol guarantees it.
-pub const NO_TASK_STRANDED: &str = "S3 no task stays TAKEN, unless its worker died";
+pub const NO_TASK_STRANDED: &str = "S3 no task stays TAKEN, unless its worker crashed";
 pub const NO_STATE_LOST: &str = "S3 no newer state of a key is settled without a run";
 pub const NO_ENDLESS_IDLING: &str = "rule 10 turns that settle nothing end their tail calls";
 

@@ -259,7 +259,7 @@ rules! {
     ReclaimNotTaken: "sweep: lost, the task is not TAKEN";
     ReclaimOtherLease: "sweep: lost, the lease differs from the one seen";
     ReclaimTooEarly: "sweep: lost, the lease is live";
-    ReclaimInCompany: "sweep: lost, the task did not run alone, so it may only have run beside the faulty task";
+    ReclaimInCompany: "sweep: lost, the task did not run alone, so it may only have run with the faulty task";
 
     Quarantine: "quarantine: PENDING -> FAILURE";
     QuarantineGone: "quarantine: lost, no such task";

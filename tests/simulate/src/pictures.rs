@@ -85,7 +85,7 @@ fn overload(loads: &Loads) -> Markup {
     };
     card(
         BOTTOM + 60.0,
-        "Fresh under overload: new tasks still start at once",
+        "Fresh under overload: new tasks still start immediately",
         "Share of all tasks that start within 2 s of their creation",
         &body,
     )
@@ -156,10 +156,10 @@ fn storm_of_messages(storm: &Storm) -> Markup {
 /// The share of the quiet tenants' tasks that start in time, without and with groups.
 fn quiet_tenants(groups: &Groups) -> Markup {
     const CASES: [(&str, &str); 4] = [
-        ("ten_slots", "1 noisy tenant, 10 tasks at once"),
-        ("ten_noisy", "10 noisy tenants, 10 tasks at once"),
+        ("ten_slots", "1 noisy tenant, 10 concurrent tasks"),
+        ("ten_noisy", "10 noisy tenants, 10 concurrent tasks"),
         ("rate_limit", "1 noisy tenant, a limit of 10 starts/s"),
-        ("four_hundred_slots", "1 noisy tenant, 400 tasks at once"),
+        ("four_hundred_slots", "1 noisy tenant, 400 concurrent tasks"),
     ];
     const STEP: f64 = 104.0;
     let percent = |share: f64| format!("{share:.0} %");

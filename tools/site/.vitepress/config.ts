@@ -21,7 +21,7 @@ export default defineConfig({
   outDir: '../../target/site',
   cacheDir: '../../target/site-cache',
   rewrites: { 'README.md': 'index.md', ':folder/README.md': ':folder/index.md' },
-  // The reference has addresses such as http://localhost:3000/validate, which the generator takes for links.
+  // The reference has addresses such as http://localhost:3000/validate, which the generator treats as links.
   ignoreDeadLinks: 'localhostLinks',
   cleanUrls: true,
   lastUpdated: false,

@@ -23,7 +23,7 @@ fn invalid_profile_error_names_field_and_remedy() {
     );
     assert_eq!(
         profile_error(json!({"language": ["a b"], "gender": "F"})),
-        "field attributes.language holds ' '; use A-Z a-z 0-9 _ . + - only"
+        "field attributes.language contains ' '; use A-Z a-z 0-9 _ . + - only"
     );
     assert_eq!(
         profile_error(json!({"language": ["a"], "gender": ["F"]})),
@@ -122,7 +122,7 @@ fn criteria_may_leave_out_a_dimension() {
     );
     assert_eq!(
         canonical(json!({"language": "*"})).unwrap_err().to_string(),
-        "field criteria.language holds '*'; use A-Z a-z 0-9 _ . + - only"
+        "field criteria.language contains '*'; use A-Z a-z 0-9 _ . + - only"
     );
 }
 

@@ -46,7 +46,7 @@ impl AgentQueue {
         Ok(Returned::Nothing)
     }
 
-    /// Undoes an assignment that was not published in time. So the agent is not lost to the queues,
+    /// Rolls back an assignment that was not published in time. So the agent stays in the queues,
     /// although no program could ask it to answer.
     async fn undo(
         &self,
@@ -70,7 +70,7 @@ impl AgentQueue {
                 tracing::warn!(
                     agent = %lease.agent,
                     call = %lease.call,
-                    "assignment not published in time and undone"
+                    "assignment not published in time and rolled back"
                 );
                 let outbox = [OutboxEntry::assigned(made)];
                 self.store.delete_published(&outbox).await?;

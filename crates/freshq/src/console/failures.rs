@@ -31,7 +31,7 @@ async fn groups(site: &Site) -> Result<Markup> {
         p {
             "Failed, pending and running tasks read: " (errors.read) ", different last errors: "
             (errors.groups.len()) ". Numbers and ids in errors are replaced. "
-            @if !errors.is_complete { "There are older ones, which were not read. " }
+            @if !errors.is_complete { "Older ones exist, but were not read. " }
             a href="failures" { "Reload" }
         }
         @for group in &errors.groups { (section(site, group)) }

@@ -112,7 +112,7 @@ impl World {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Sends a request with this head and body, and returns the answer.
+    /// Sends a request with this head and body, and returns the response.
     async fn send(&self, head: &str, body: &str) -> Answer {
         let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))
             .await

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::time_format::parse_duration;
 
-/// The attributes of a PENDING item beside the payload, in bytes.
+/// The attributes of a PENDING item without the payload, in bytes.
 const PENDING_BYTES: u32 = 260;
 /// Those of a TAKEN or settled item.
 const TAKEN_BYTES: u32 = 360;
@@ -16,17 +16,17 @@ const KIB: u32 = 1_024;
 const SQS_CHUNK: u32 = 64 * 1_024;
 /// Maximum number of bytes in a request with several messages.
 const SQS_REQUEST: u32 = 1_024 * KIB;
-/// A message's fields beside the payload, in bytes.
+/// A message's fields without the payload, in bytes.
 const MESSAGE_BYTES: u32 = 100;
 /// The memory of the functions in GB: `processing.memory` and `ingest.memory` by default.
 const MEMORY: f64 = 0.25;
 /// Time of `ingest-tasks` for a message (docs/explanation/scaling.md).
 const INGEST_SECONDS: f64 = 0.002;
-/// The least time between two tasks of different activations: before it ends, a processor waits for the index.
+/// Minimum time between two tasks of different activations: before it ends, a processor waits for the index.
 const LINGER_SECONDS: f64 = 2.2;
 /// The length of a turn: `processing.turn` by default.
 const TURN_SECONDS: f64 = 60.0;
-/// The greatest rate at which a processor reads the head of the index.
+/// Maximum rate at which a processor reads the head of the index.
 const READS_PER_SECOND: f64 = 10.0;
 /// Maximum number of entries in the head.
 const HEAD: f64 = 100.0;
@@ -57,13 +57,13 @@ pub(super) struct Load {
     /// The time of one run
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     pub(super) run_time: Duration,
-    /// Maximum number of tasks that run at once (processing.concurrency)
+    /// Maximum number of concurrent tasks (processing.concurrency)
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=900))]
     pub(super) concurrency: u32,
     /// Attempts of each task that runs, on average
     #[arg(long, value_name = "COUNT", default_value_t = 1.0, value_parser = at_least_one)]
     pub(super) attempts: f64,
-    /// The most runs per second that the downstream takes; the other tasks are shed
+    /// Maximum runs per second that the downstream takes; the other tasks are shed
     #[arg(long, value_name = "RUNS", value_parser = positive)]
     pub(super) capacity: Option<f64>,
     /// With ingest.admission: inserted tasks for each run, while there are more
@@ -192,7 +192,7 @@ impl Load {
         all
     }
 
-    /// What a Lambda function on an SQS queue is billed for. It runs the messages of a batch at once.
+    /// What a Lambda function on an SQS queue is billed for. It runs the messages of a batch concurrently.
     pub(super) fn sqs_and_lambda(&self) -> Vec<Billed> {
         let batch = f64::from(self.batch().unwrap_or(1));
         let runs = self.ran() * self.attempts;

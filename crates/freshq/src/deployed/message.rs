@@ -31,7 +31,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Maximum number of messages that SQS returns at once.
+    /// Maximum number of messages that SQS returns in one response.
     pub(crate) const MOST: i32 = 10;
 
     /// What Lambda or AWS IoT added to the body, each with its name; most specific last.

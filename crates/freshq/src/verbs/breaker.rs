@@ -18,7 +18,7 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::{exact, parse_duration, rough};
 
-/// Opens the circuit breaker for a while: only probes start, one at a time. No result closes it
+/// Opens the circuit breaker temporarily: only probes start, one at a time. No result closes it
 /// before that time; afterwards the next result does. Replaces an earlier time and reason.
 #[derive(Debug, Args)]
 pub(crate) struct Open {

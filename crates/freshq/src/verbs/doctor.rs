@@ -142,7 +142,7 @@ async fn calls(desk: &dyn Function) -> Result<(usize, Vec<Finding>), Failure> {
                 "" => format!("{calls} pending calls; agents queued that match: {queued}"),
                 _ => format!("{calls} pending calls, the oldest {oldest} for {pending}; agents queued that match: {queued}"),
             },
-            why: "these calls wait until a matching agent joins its queues, or they expire".to_owned(),
+            why: "these calls stay pending until a matching agent joins its queues, or they expire".to_owned(),
             remedy: "freshq agents lists the agents with their attributes and status; freshq agent enqueue <id> lets one join its queues, and freshq agent register adds attributes".to_owned(),
         });
     Ok((1, unmatched.collect()))

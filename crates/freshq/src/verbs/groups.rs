@@ -24,7 +24,7 @@ use crate::time_format::{age, exact};
 /// first, then those with the most pending tasks.
 ///
 /// Reads the newest entries of the index, about 30 per read unit, and prints how many. A group is
-/// closed while it is paused, while its rate allows no start, and while its downstream asks for no
+/// closed while it is paused, while its rate allows no start, and while its downstream requests no
 /// calls. Rates, closures and open circuit breakers are shown as the last turn left them.
 #[derive(Debug, Args)]
 pub(crate) struct Groups {

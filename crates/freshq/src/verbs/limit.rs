@@ -1,4 +1,4 @@
-//! `freshq limit`: limits the rate and the concurrency of starts for a while.
+//! `freshq limit`: limits the rate and the concurrency of starts temporarily.
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::time_format::parse_duration;
 /// The longest time between two starts that an operator may enter.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
-/// Limits the rate and the concurrency of starts for a while, or ends the limit. Running tasks
+/// Limits the rate and the concurrency of starts temporarily, or ends the limit. Running tasks
 /// finish. A processor applies it with its next heartbeat, within 5 s by default. A limit only
 /// lowers: a value above the deployed setting has no effect. Replaces an earlier limit. With
 /// --group, limits one group of a queue with groups, instead of the limits of its settings.

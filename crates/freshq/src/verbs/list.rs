@@ -135,7 +135,7 @@ impl VerbOnQueue for List {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         let now = queue.clock.now();
         if self.status == StatusName::Any && self.after.is_some() {
-            let fault = "it needs one --status, not any";
+            let fault = "it needs one --status other than any";
             return Err(Failure::input("--after", fault));
         }
         let progress = ProgressBar::new_spinner();

@@ -1,4 +1,4 @@
-//! `freshq pause`: pauses the queue for a while.
+//! `freshq pause`: pauses the queue temporarily.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use crate::time_format::{exact, parse_duration, rough};
 /// expire.
 const UNASKED: Duration = Duration::from_secs(3_600);
 
-/// Pauses the queue for a while; running tasks finish. A longer pause is kept. Asks before a pause
+/// Pauses the queue temporarily; running tasks finish. A longer pause is kept. Asks before a pause
 /// of more than 1 h, the default time until a task expires. With --group, pauses one group of a queue
 /// with groups; the new pause replaces an earlier one.
 #[derive(Debug, Args)]

@@ -38,7 +38,7 @@ pub(super) fn text(wake: wake::Wake) -> &'static str {
         wake::Wake::Published => "a processor was notified",
         wake::Wake::AlreadyAwake => "an active processor checks the queue again before it ends",
         wake::Wake::AlreadyNotified => {
-            "another event has just notified a processor, and none is active yet; if no task starts, freshq doctor names a setting that stops it; then run freshq wake after 10 s"
+            "an earlier notification is on its way to a processor; if no task starts within 10 s, freshq doctor names a setting that prevents it; then run freshq wake again"
         }
         wake::Wake::Paused => "no processor was woken, because the queue is paused",
     }

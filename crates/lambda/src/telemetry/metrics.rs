@@ -3,7 +3,7 @@
 //! (<https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>).
 //!
 //! The functions use the `metrics` facade. So your own runner can add metrics with
-//! `metrics::counter!`, which appear beside the queue's.
+//! `metrics::counter!`, which appear with the queue's.
 
 use std::io::{self, Write};
 use std::time::SystemTime;
@@ -45,19 +45,19 @@ counters! {
     BUSY = "Busy": "Tasks returned because the downstream was busy.",
     UNAVAILABLE = "Unavailable": "Tasks returned because the downstream was unavailable, without counting an attempt.",
     PROBES = "Probes": "Starts while the circuit breaker was open.",
-    BREAKER_OPEN = "BreakerOpen": "Turns that ended with an open circuit breaker: an alarm.",
+    BREAKER_OPEN = "BreakerOpen": "Turns that ended with an open circuit breaker; has an alarm.",
     OVERLOADED_SECONDS = "OverloadedSeconds": "How long the queue was overloaded and only new tasks started.",
     LOST_RACES = "LostRaces": "Takes and settlements in which another writer was faster.",
     EMPTY_POLLS = "EmptyPolls": "Passes over the index that found nothing to take: spare capacity.",
     TAIL_CALLS = "TailCalls": "Turns that ended with a tail call.",
-    QUEUE_PAUSED = "QueuePaused": "Turns that ended and sweeps that ran while the queue was paused: an alarm.",
-    IDLE_BOUND_REACHED = "IdleBoundReached": "Turns that ended without a tail call because too many in a row settled nothing: an alarm.",
+    QUEUE_PAUSED = "QueuePaused": "Turns that ended and sweeps that ran while the queue was paused; has an alarm.",
+    IDLE_BOUND_REACHED = "IdleBoundReached": "Turns that ended without a tail call because too many in a row settled nothing; has an alarm.",
     TASKS_CREATED = "TasksCreated": "Tasks created.",
     TASKS_DUPLICATE = "TasksDuplicate": "Tasks that existed already.",
     TASKS_SUPERSEDED = "TasksSuperseded": "States of keys that a newer one replaced before a run settled them.",
     CREATE_FAILED = "CreateFailed": "Tasks that were not created.",
     WAKE_UPS_PUBLISHED = "WakeUpsPublished": "Notifications published, tail calls not included.",
-    LEASES_RETURNED = "LeasesReturned": "Tasks whose lease expired and that went back to PENDING.",
+    LEASES_RETURNED = "LeasesReturned": "Tasks returned to PENDING after their lease expired.",
     LEASES_FAILED = "LeasesFailed": "Tasks that became FAILURE because their last lease expired.",
     TASKS_ADOPTED = "TasksAdopted": "Direct writers' tasks whose `ttl` was set or corrected.",
     SWEEP_ERRORS = "SweepErrors": "Tasks that a sweep could not change; the next sweep tries again.",
@@ -65,9 +65,9 @@ counters! {
     PENDING_TASKS = "PendingTasks": "Pending tasks, expired ones not counted; exact up to 10,000.",
     PENDING_TASKS_CAPPED = "PendingTasksCapped": "1 if `PendingTasks` is a lower bound.",
     TAKEN_TASKS = "TakenTasks": "Live and expired leases.",
-    OLDEST_PENDING_SECONDS = "OldestPendingSeconds": "Age of the oldest pending task, in seconds: an alarm.",
+    OLDEST_PENDING_SECONDS = "OldestPendingSeconds": "Age of the oldest pending task, in seconds; has an alarm.",
     SHED_TASKS = "ShedTasks": "Tasks that DynamoDB deleted while they were PENDING or TAKEN, that had expired before they were written, or that had expired when a newer state of their key replaced them.",
-    TASKS_NOT_ADMITTED = "TasksNotAdmitted": "Tasks of the ingest queue that admission shed before the first write: an alarm. `ShedTasks` counts them too.",
+    TASKS_NOT_ADMITTED = "TasksNotAdmitted": "Tasks of the ingest queue that admission shed before the first write; has an alarm. `ShedTasks` counts them too.",
     INGEST_REJECTED = "IngestRejected": "Invalid tasks and messages of the ingest queue, sent to its dead-letter queue.",
     INGEST_RETURNED = "IngestReturned": "Messages of the ingest queue to be redelivered, because a part of them could not be written.",
 }
@@ -282,7 +282,7 @@ mod tests {
             .into();
         assert_eq!(counted, [Some(3), Some(2), Some(1), Some(1)]);
         let declared = directive["Metrics"].as_array().unwrap();
-        assert_eq!(declared.len(), 4, "zeros are left out");
+        assert_eq!(declared.len(), 4, "zeros are omitted");
         assert!(
             declared.iter().all(|metric| metric["Unit"] == "Count"),
             "{declared:?}"

@@ -1,4 +1,4 @@
-//! Traces: segments for the X-Ray daemon that Lambda runs beside a function with active tracing.
+//! Traces: segments for the X-Ray daemon that Lambda runs with a function with active tracing.
 
 use std::env;
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ pub fn tracer(settings: Option<TraceSettings>) -> Option<Arc<Tracer>> {
                 variable = DAEMON,
                 value = daemon,
                 error,
-                "no traces: switch active tracing on"
+                "no traces: enable active tracing"
             );
         })
         .ok()

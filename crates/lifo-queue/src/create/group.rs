@@ -5,7 +5,7 @@ use crate::task::InvalidGroupName;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidGroup {
     #[error(
-        "is given, but this queue has no groups; leave it out, or set processing.groups of the queue"
+        "is given, but this queue has no groups; omit it, or set processing.groups of the queue"
     )]
     Off,
     #[error("is {0}, not a string; quote it")]

@@ -20,11 +20,11 @@ pub const MAX_DEPTH: usize = 31;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InvalidPayload {
     #[error(
-        "payload has {0} bytes of JSON; at most {MAX_PAYLOAD_BYTES} fit an item: put it into S3 and pass its key"
+        "payload has {0} bytes of JSON; the maximum is {MAX_PAYLOAD_BYTES}: put it into S3 and pass its key"
     )]
     TooLarge(usize),
     #[error(
-        "payload takes {0} bytes as DynamoDB counts them; at most {MAX_ITEM_BYTES} fit an item: pass its many small values as one string, or put it into S3 and pass its key"
+        "payload takes {0} bytes as DynamoDB counts them; the maximum is {MAX_ITEM_BYTES}: pass its many small values as one string, or put it into S3 and pass its key"
     )]
     TooManyValues(usize),
     #[error("{0} is nested deeper than {MAX_DEPTH} levels; flatten it or pass it as a string")]
@@ -154,7 +154,12 @@ mod tests {
         for (number, digits) in [("0", 0), ("-100", 1), ("12.50", 3), ("1e-9", 1)] {
             assert_eq!(significant_digits(number), digits, "{number}");
         }
-        assert!(rejected.unwrap_err().to_string().contains("at most 401408"));
+        assert!(
+            rejected
+                .unwrap_err()
+                .to_string()
+                .contains("the maximum is 401408")
+        );
     }
 
     #[test]

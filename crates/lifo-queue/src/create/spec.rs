@@ -46,7 +46,7 @@ pub enum InvalidTask {
     Group(#[from] InvalidGroup),
     #[error("MessageGroupId {0}")]
     MessageGroup(#[source] InvalidGroup),
-    #[error("the task has both taskId and key; the key is the task's id, so leave taskId out")]
+    #[error("the task has both taskId and key; the key is the task's id, so omit taskId")]
     IdAndKey,
     #[error("key is {0}, not a string; quote it")]
     KeyType(&'static str),
@@ -66,7 +66,7 @@ pub enum InvalidTask {
         /// Longest expiry of a task with a key, in seconds.
         max: u64,
     },
-    #[error("taskId is {0}, not a string; quote it, or leave it out for a UUIDv7")]
+    #[error("taskId is {0}, not a string; quote it, or omit it for a UUIDv7")]
     IdType(&'static str),
     #[error("taskId {0}")]
     Id(#[from] InvalidTaskId),
@@ -77,7 +77,7 @@ pub enum InvalidTask {
         max: u64,
     },
     #[error(
-        "taskCreated is {given}; give milliseconds since 1970 as a whole number, not seconds and at most a minute ahead of us, or leave it out"
+        "taskCreated is {given}; give milliseconds since 1970 as a whole number, not seconds, at most a minute in the future, or omit it"
     )]
     Created { given: String },
     /// `delaySeconds` is not a whole number from 0 to `max`.
@@ -92,7 +92,7 @@ pub enum InvalidTask {
         expiry: u64,
     },
     #[error(
-        "the task expired at {} (epoch seconds), which is past: raise ttlSeconds, or leave taskCreated out", .0.0
+        "the task expired at {} (epoch seconds), which is past: raise ttlSeconds, or omit taskCreated", .0.0
     )]
     Expired(EpochSeconds),
     /// The payload does not round-trip.

@@ -207,7 +207,7 @@ async fn group_becomes_a_part_of_the_id_and_composes_with_a_key() {
     assert_eq!(ids(&report.duplicates), ["acme/1", "acme/1"]);
     let errors: Vec<_> = report.failed.iter().map(|task| &*task.error).collect();
     let named = [
-        "group has 0 bytes; give 1 to 128, or leave it out for no group",
+        "group has 0 bytes; give 1 to 128, or omit it for no group",
         "group has 129 bytes; give 1 to 128",
         "group contains '/', which ends the group in a task id; choose another name",
         "group is a number, not a string; quote it",
@@ -228,7 +228,7 @@ async fn queue_without_groups_rejects_a_group_and_names_the_setting() {
     assert_eq!(report.created.len(), 1);
     let error = &report.failed[0].error;
     assert!(
-        error.contains("leave it out, or set processing.groups"),
+        error.contains("omit it, or set processing.groups"),
         "{error}"
     );
 }

@@ -11,7 +11,7 @@ use crate::create::{CreateSettings, MAX_TASKS};
 use crate::task::{NewTask, TaskId};
 use crate::time::Millis;
 
-/// Largest reason in the dead-letter queue, in bytes. It fits beside any body except the largest,
+/// Largest reason in the dead-letter queue, in bytes. It fits into a message with any body except the largest,
 /// and an operator can read it.
 const MAX_REASON_BYTES: usize = 1_024;
 
@@ -39,7 +39,7 @@ enum NoTask {
     #[error("the array has {0} tasks; send at most {MAX_TASKS} in one message")]
     TooMany(usize),
     #[error(
-        "this is a notification of Amazon SNS with its envelope; switch raw message delivery on for the subscription"
+        "this is a notification of Amazon SNS with its envelope; enable raw message delivery for the subscription"
     )]
     Envelope,
     #[error(transparent)]

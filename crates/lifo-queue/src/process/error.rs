@@ -44,7 +44,7 @@ pub enum TurnError {
         until_ms: i64,
     },
     /// The store failed or did not respond.
-    #[error("the turn could not use the table")]
+    #[error("a DynamoDB request of the turn failed")]
     Store(#[from] StoreError),
     /// The tail call was not published.
     #[error("work remains, but the tail call was not published")]

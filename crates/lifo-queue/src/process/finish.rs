@@ -157,7 +157,7 @@ impl Processor {
             summary.exit = Exit::NoProgress;
             tracing::error!(
                 idle_turns = summary.idle_turns,
-                "too many turns in a row settled nothing: no tail call, the sweep takes over"
+                "too many turns in a row settled nothing: no tail call, the sweep wakes the queue"
             );
             return Ok(());
         }
@@ -187,7 +187,7 @@ impl Processor {
     }
 
     /// Releases the lease, after the write of what the next processor needs to know about groups. If
-    /// that fails, the lease is not released, and the next processor assumes the worst.
+    /// that fails, the lease is not released, and the next processor assumes the worst case.
     async fn release(
         &self,
         release: &Release,
@@ -203,7 +203,7 @@ impl Processor {
         Ok(())
     }
 
-    /// Writes what a turn learned about groups.
+    /// Writes the state of groups at the end of a turn.
     pub(super) async fn learn(&self, owner: Uuid, learning: &Learning) -> Result<(), StoreError> {
         let Learning { learned, seen } = learning;
         match self.store.learn_groups(learned, owner, *seen).await? {

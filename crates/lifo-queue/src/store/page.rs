@@ -23,7 +23,7 @@ pub struct PageQuery {
     pub after: Option<Cursor>,
     /// Maximum number of index entries to evaluate. Expired tasks count too.
     pub limit: u16,
-    /// Current time, to leave out expired tasks.
+    /// Current time, to exclude expired tasks.
     pub now: Millis,
 }
 
@@ -100,7 +100,7 @@ impl fmt::Display for Cursor {
 
 /// The text is not a [`Cursor`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not in the form <taskCreated>:<taskId>; copy it from an earlier answer")]
+#[error("not in the form <taskCreated>:<taskId>; copy it from an earlier response")]
 pub struct InvalidCursor;
 
 impl FromStr for Cursor {
@@ -160,7 +160,7 @@ pub struct Candidate {
 /// A page of TAKEN tasks in the index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TakenPage {
-    /// Their leases, live and expired. Tasks that no take wrote are left out.
+    /// Their leases, live and expired. Tasks that no take wrote are excluded.
     pub leases: Vec<StandingLease>,
     /// Cursor for the next page; `None` at the end of the index.
     pub next: Option<Cursor>,

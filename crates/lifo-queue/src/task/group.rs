@@ -15,7 +15,7 @@ pub struct GroupName(String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidGroupName {
     /// Empty or too long.
-    #[error("has {0} bytes; give 1 to {MAX_GROUP_BYTES}, or leave it out for no group")]
+    #[error("has {0} bytes; give 1 to {MAX_GROUP_BYTES}, or omit it for no group")]
     Length(usize),
     /// Contains the character that ends the group in a task id.
     #[error("contains '{GROUP_END}', which ends the group in a task id; choose another name")]

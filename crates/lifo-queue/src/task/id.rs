@@ -23,7 +23,7 @@ pub struct TaskId(String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTaskId {
     /// The empty string.
-    #[error("is empty; give 1 to {MAX_TASK_ID_BYTES} bytes, or leave it out for a UUIDv7")]
+    #[error("is empty; give 1 to {MAX_TASK_ID_BYTES} bytes, or omit it for a UUIDv7")]
     Empty,
     /// Longer than a partition key can be.
     #[error("has {0} bytes; a DynamoDB key has at most {MAX_TASK_ID_BYTES}")]

@@ -32,6 +32,6 @@ fn other_events_are_rejected() {
         .remove("SentTimestamp");
     assert_eq!(
         rejected(timeless),
-        "a message has no usable SentTimestamp; send messages of an SQS standard queue"
+        "a message has no valid SentTimestamp; send messages of an SQS standard queue"
     );
 }

@@ -51,6 +51,6 @@ fn other_events_are_rejected() {
         .remove("MessageGroupId");
     assert_eq!(
         rejected(standard),
-        "a message has no usable MessageGroupId; send messages of an SQS FIFO queue"
+        "a message has no valid MessageGroupId; send messages of an SQS FIFO queue"
     );
 }

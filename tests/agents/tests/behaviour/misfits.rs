@@ -174,7 +174,7 @@ pub(crate) async fn lines_are_limited_to_1000_and_empty_ones_close_after_an_hour
     assert!(!error.is_transient());
     let text = error.to_string();
     assert!(
-        text.starts_with("criteria one-more#F: calls wait for 1000 different criteria already"),
+        text.starts_with("criteria one-more#F: pending calls already have 1000 different criteria"),
         "{text}"
     );
     let hour = Duration::from_secs(60 * 60);

@@ -88,7 +88,7 @@ pub(crate) async fn sweep_publishes_missed_assignments_after_the_grace_period(wo
     let made = world.ask("c2", "Spanish#F").await.assignments;
     assert_eq!(world.publish(&made).await.published, 1);
     world.pass(MINUTE).await;
-    assert_eq!(world.sweep().await.published, 0, "published at once");
+    assert_eq!(world.sweep().await.published, 0, "published immediately");
 }
 
 pub(crate) async fn sweep_retries_failed_publications(world: World) {
@@ -154,7 +154,7 @@ pub(crate) async fn a_failing_step_stops_no_other_step_of_the_sweep(world: World
     assert_eq!(world.in_call("bad").await.as_deref(), Some("of-bad"));
     assert_eq!(world.status("bea").await, AgentStatus::Available);
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
-    assert!(world.sweep().await.complete, "the next sweep goes on");
+    assert!(world.sweep().await.complete, "the next sweep continues");
 }
 
 pub(crate) async fn unpublishable_page_does_not_delay_other_pages(world: World) {

@@ -51,7 +51,7 @@ fn suspects_run(spans: &Mutex<Vec<Span>>) -> (Millis, Millis) {
     (run.1, run.2)
 }
 
-/// Runs one turn after another, while a task arrives at each interval, the first at once.
+/// Runs one turn after another, while a task arrives at each interval, the first immediately.
 async fn under_load(world: &World, every: Duration, count: i64) {
     let arrive = async {
         for n in 0..count {
@@ -107,7 +107,7 @@ async fn suspect_delays_new_tasks_only_during_its_gap_and_runs_in_one_turn() {
     let gap = conformance::NOW.plus(50 * SECOND);
     assert!(from.since(gap) <= SETTINGS.task_timeout, "{from:?}");
     for (arrived, wait) in waits(&spans.lock().unwrap(), every) {
-        // A task starts at once while slots are free. One that arrives in the gap waits for the gap
+        // A task starts immediately while slots are free. One that arrives in the gap waits for the gap
         // and the run in it.
         let most = match arrived {
             arrived if arrived < gap => Duration::from_millis(300),
@@ -159,7 +159,7 @@ async fn suspect_behind_pages_runs_in_a_turn_whose_gap_is_early() {
 async fn suspect_runs_first_in_the_next_turn_if_this_one_has_no_time() {
     let (run, every) = (50 * SECOND, 11 * SECOND);
     let (mut world, spans) = with_suspect(run).await;
-    // The least allowed timeout of the function: turn (60 s), task timeout and margin (10 s) are
+    // The minimum allowed timeout of the function: turn (60 s), task timeout and margin (10 s) are
     // exactly the world's 120 s. A task timeout of 60 s would exceed it.
     world.settings.task_timeout = 50 * SECOND;
     // The turn reads a newer task first.
@@ -202,7 +202,7 @@ async fn task_created_at_the_end_of_a_turn_waits_at_most_one_task_timeout() {
     assert_eq!(
         world.topics.trigger().len(),
         1,
-        "and the tail call follows at once"
+        "and the tail call follows immediately"
     );
     world.turn().await;
     assert_eq!(world.record("late").status, TaskStatus::Success);

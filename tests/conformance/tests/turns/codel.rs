@@ -160,7 +160,7 @@ async fn an_open_circuit_breaker_ends_the_overload() {
     world.leave(Some(open), Some(NOW)).await;
     tokio::time::sleep(30 * SECOND).await;
     let _stopped = tokio::time::timeout(Duration::from_millis(500), world.turn()).await;
-    assert_eq!(world.started(), ["t0000"], "an old task probes at once");
+    assert_eq!(world.started(), ["t0000"], "an old task probes immediately");
 }
 
 #[tokio::test(start_paused = true)]

@@ -42,7 +42,7 @@ impl TaskRunner for Shared {
     }
 }
 
-/// The largest number of runs at once, while the downstream is slow and after it became faster.
+/// The largest number of concurrent runs, while the downstream is slow and after it became faster.
 async fn most(target_latency: Option<Duration>) -> [usize; 2] {
     let mut world = World::new(|_| at_once());
     world.settings.slots = 40;
@@ -72,8 +72,8 @@ async fn most(target_latency: Option<Duration>) -> [usize; 2] {
 #[tokio::test(start_paused = true)]
 async fn the_concurrency_follows_a_target_latency() {
     let [slow, fast] = most(Some(Duration::from_millis(1_000))).await;
-    assert!((8..=12).contains(&slow), "{slow} runs at once");
-    assert!((16..=24).contains(&fast), "{fast} runs at once");
+    assert!((8..=12).contains(&slow), "{slow} concurrent runs");
+    assert!((16..=24).contains(&fast), "{fast} concurrent runs");
 }
 
 #[tokio::test(start_paused = true)]

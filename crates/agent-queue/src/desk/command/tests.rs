@@ -24,7 +24,7 @@ fn invalid_command_error_names_field_and_remedy() {
     );
     assert_eq!(
         rejected(json!({"command": "available", "agentId": "a b"})),
-        "command available: field agentId: \"a b\" holds ' '; use A-Z a-z 0-9 _ . + - only"
+        "command available: field agentId: \"a b\" contains ' '; use A-Z a-z 0-9 _ . + - only"
     );
     assert_eq!(
         rejected(json!({"command": "finish", "agentId": "a", "callId": "c", "ticket": 1})),

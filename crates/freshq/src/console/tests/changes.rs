@@ -83,7 +83,7 @@ async fn starts_are_limited_with_a_form_and_the_limit_is_ended() {
     world.page("", &["Limit…"]).await;
     let form = "rate=0.5&concurrency=3&for=30m&reason=migration";
     world.done("limit", form).await;
-    let text = "one start every 2s and 3 tasks at once until";
+    let text = "one start every 2s and 3 concurrent tasks until";
     let title = "<title>limited – Queue";
     let shows = [text, "End the limit…", title];
     world.page("?outcome=0", &shows).await;
@@ -128,7 +128,7 @@ async fn groups_are_shown_and_changed_one_by_one() {
         .await;
     let shows = [
         "paused until",
-        "limited to 3 tasks at once",
+        "limited to 3 concurrent tasks",
         "Resume…",
         "End the limit…",
     ];
@@ -140,7 +140,7 @@ async fn groups_are_shown_and_changed_one_by_one() {
     world.page("", &shows).await;
     let shows = ["End the pause of group acme", "30m left: theirs (by"];
     world.page("resume?group=acme", &shows).await;
-    let shows = ["End the limit of group acme", "3 tasks at once until"];
+    let shows = ["End the limit of group acme", "3 concurrent tasks until"];
     world.page("unlimit?group=acme", &shows).await;
     let shows = ["it is not limited"];
     world.page("unlimit?group=globex", &shows).await;

@@ -86,7 +86,7 @@ async fn the_doctor_page_shows_the_findings_of_the_command() {
     let world = World::serve(store, site).await;
     let shows = [
         "findings: <strong>1</strong>, not checked: 1.",
-        "<h2>queue the-failures (failures)</h2><p><strong>it holds 3 messages</strong></p>",
+        "<h2>queue the-failures (failures)</h2><p><strong>it contains 3 messages</strong></p>",
         "<h3>Remedy</h3><pre tabindex=\"0\">freshq messages",
         "Not checked: the messages of queue the-failures (failures): ",
     ];

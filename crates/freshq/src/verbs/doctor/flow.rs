@@ -73,7 +73,7 @@ fn crashed(status: &Status) -> Option<Finding> {
         why: "one of these tasks may crash the process again; after two crashes each runs alone"
             .to_owned(),
         remedy:
-            "freshq show <id> names the attempts of a task; freshq cancel <id> --wait 3m deletes it"
+            "freshq show <id> shows the attempts of a task; freshq cancel <id> --wait 3m deletes it"
                 .to_owned(),
     })
 }
@@ -89,7 +89,7 @@ fn keys(status: &Status) -> Option<Finding> {
         place: "the keys".to_owned(),
         what: format!("{superseded} tasks were replaced by newer ones before they ran; pending keys: {tasks}"),
         why: "of the tasks with one key only the newest runs; if different things share a key, the others are lost".to_owned(),
-        remedy: "freshq list names the key, and freshq show <key> its newest payload; each key must be of one thing, for example of one device: otherwise fix the producer".to_owned(),
+        remedy: "freshq list shows the key, and freshq show <key> its newest payload; if a key does not identify one thing, for example one device, fix the producer".to_owned(),
     })
 }
 
@@ -106,7 +106,7 @@ pub(super) fn taken(taken: &[FoundTask], concurrency: usize, now: Millis) -> Opt
             taken.len(),
             expired.count()
         ),
-        why: "a crashed process leaves its tasks TAKEN until the sweep returns them; tasks with a live lease beyond the concurrency are of another process".to_owned(),
+        why: "a crashed process leaves its tasks TAKEN until the sweep returns them; tasks with a live lease beyond the concurrency belong to another process".to_owned(),
         remedy: "freshq status names the suspects of a crash; if the number does not fall within two minutes, freshq logs sweep-tasks says why no sweep returns them".to_owned(),
     })
 }

@@ -119,7 +119,7 @@ mod tests {
             whats(NOW),
             [
                 &format!(
-                    "globex is paused {times}: maintenance {at}; initech is limited to 2 tasks at once {times}: they asked {at}"
+                    "globex is paused {times}: maintenance {at}; initech is limited to 2 concurrent tasks {times}: they asked {at}"
                 ),
                 open
             ]

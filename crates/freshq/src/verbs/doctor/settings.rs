@@ -46,7 +46,7 @@ fn missing(resource: &Resource) -> Finding {
         ),
         _ => (
             "the template defines it, and the queue needs it",
-            "it was deleted by hand: remove it from the template, deploy, put it back and deploy again"
+            "it was deleted manually: remove it from the template, deploy, add it again, and deploy"
                 .to_owned(),
         ),
     };

@@ -27,7 +27,7 @@ pub(super) fn complete(stack: &Stack) -> (usize, Vec<Finding>) {
     let finding = (!calm.contains(&stack.status.as_str())).then(|| Finding {
         place: "the stack".to_owned(),
         what: format!("its status is {}", stack.status),
-        why: "the last deployment did not succeed, or one is under way".to_owned(),
+        why: "the last deployment did not succeed, or one is in progress".to_owned(),
         remedy: "check the events of the stack in the AWS console, then deploy again".to_owned(),
     });
     (1, finding.into_iter().collect())
@@ -51,7 +51,8 @@ fn newest(messages: &[Message]) -> Option<String> {
     let newest = messages.iter().max_by_key(|message| message.sent)?;
     let at = newest.sent.map_or("-".to_owned(), exact);
     let error = newest.error().map_or(
-        "SQS moved it, so the log of the function that reads the queue has its error".to_owned(),
+        "SQS moved it, so the log of the function that reads the queue contains its error"
+            .to_owned(),
         |error| error.chars().take(QUOTED).collect(),
     );
     Some(format!(
@@ -76,7 +77,7 @@ pub(super) fn messages(
         let plural = if count == 1 { "" } else { "s" };
         findings.push(Finding {
             place: resource.place(),
-            what: format!("it holds {count} message{plural}{}", newest(messages).unwrap_or_default()),
+            what: format!("it contains {count} message{plural}{}", newest(messages).unwrap_or_default()),
             why: "each is an event that failed all its retries, or a message that was rejected".to_owned(),
             remedy: "freshq messages shows them, with --agents those of the agents' queue; docs/how-to/runbook-tasks.md and runbook-agents.md, \"Messages in a failure queue\", say what each queue means".to_owned(),
         });
@@ -103,7 +104,7 @@ pub(super) fn misspelled(resource: &Resource, now: &Value) -> Option<Finding> {
     Some(Finding {
         place: resource.place(),
         what: format!("at least one task has the status {status:?} instead of \"PENDING\": {task}"),
-        why: "no processor reads such a task, so it never starts, and no list or count shows it"
+        why: "no processor reads such a task, so it never starts, and no list or count includes it"
             .to_owned(),
         remedy: format!(
             "fix the writer; aws dynamodb update-item --table-name {} --key '{{\"taskId\":{{\"S\":\"{task}\"}}}}' --update-expression 'SET taskStatus = :p' --expression-attribute-values '{{\":p\":{{\"S\":\"PENDING\"}}}}' corrects one",
@@ -128,7 +129,7 @@ fn pause_remedy(control: &Control, secret: Option<&str>) -> String {
             "if the secret is wrong or empty, aws secretsmanager put-secret-value --secret-id {secret} --secret-string '<value>'; 30 s after the last response, when the old value is no longer cached, freshq resume"
         ),
         None if by_operator => "fix the cause, then freshq resume".to_owned(),
-        None => "no task has started since the pause began, so the cause may be gone; if it is, freshq resume, otherwise fix it first".to_owned(),
+        None => "no task has started since the pause began, so the cause may be fixed already; if so, freshq resume, otherwise fix it first".to_owned(),
     }
 }
 
@@ -208,7 +209,7 @@ pub(super) fn control(status: &Status, secret: Option<&str>) -> (usize, Vec<Find
             "the processor",
             what,
             "the process probably crashed, and no sweep found work since then, or no sweep runs",
-            "look at the sweep's schedule and log; freshq wake starts a processor",
+            "check the sweep's schedule and log; freshq wake starts a processor",
         );
     }
     if control.idle_turns > 0
@@ -246,11 +247,14 @@ mod tests {
             control.paused_by = Some(Author::processor(at));
             control
         };
-        let other = "no task has started since the pause began, so the cause may be gone; if it is, freshq resume, otherwise fix it first";
+        let other = "no task has started since the pause began, so the cause may be fixed already; if so, freshq resume, otherwise fix it first";
         for (text, names) in [
             ("HTTP 401 Unauthorized", true),
             ("HTTP 403 Forbidden", true),
-            ("secret arn holds no text; store the header's value", true),
+            (
+                "secret arn contains no text; store the header's value",
+                true,
+            ),
             ("HTTP 404 Not Found", false),
         ] {
             let remedy = pause_remedy(&after(text), Some("the-secret"));

@@ -97,7 +97,7 @@ async fn missing_resources_failures_and_short_visibility_timeouts_are_found() {
         found,
         [
             "the stack: its status is UPDATE_ROLLBACK_COMPLETE",
-            "queue the-failures (failures): it holds 3 messages",
+            "queue the-failures (failures): it contains 3 messages",
             "queue the-intake (intake): VisibilityTimeout is \"700\", and 720 in the template",
             "queue the-intake (intake): VisibilityTimeout is 700 s, less than 6 times the 120 s of its function",
             "subscription the-subscription (subscription): it does not exist",

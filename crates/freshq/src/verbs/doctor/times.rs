@@ -16,8 +16,7 @@ use crate::time_format::{FIRST_MILLIS, relative};
 const SKEW: Duration = Duration::from_secs(60);
 
 /// How an operator finds the writer.
-const FIND: &str =
-    "names its payload, and so its writer; let it write the current time in milliseconds";
+const FIND: &str = "shows its payload, which identifies the writer; fix it to write the current time in milliseconds";
 
 /// Checks the newest pending task, and the newest whose creation time is in seconds.
 pub(super) async fn check(queue: &Queue, status: &Status) -> Result<(usize, Vec<Finding>)> {

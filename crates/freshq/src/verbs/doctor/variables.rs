@@ -46,7 +46,7 @@ fn compare(resource: &Resource, name: &str, wanted: &str, now: Option<&str>) -> 
 /// not named.
 fn difference(wanted: &str, now: Option<&str>) -> String {
     let Some(now) = now else {
-        return "is not set, and it is in the template".to_owned();
+        return "is not set, but the template sets it".to_owned();
     };
     let parsed = |text| serde_json::from_str::<Value>(text).ok();
     let mut settings = Vec::new();
@@ -59,7 +59,7 @@ fn difference(wanted: &str, now: Option<&str>) -> String {
         settings.push(format!("{more} more settings differ"));
     }
     match settings.as_slice() {
-        [] => "has another value than in the template".to_owned(),
+        [] => "differs from the template".to_owned(),
         settings => format!("differs: {}", settings.join("; ")),
     }
 }
@@ -89,8 +89,8 @@ mod tests {
     fn a_difference_names_the_settings_but_no_other_value() {
         let wanted = r#"{"concurrency":10,"breaker":{"maxReturns":500},"order":"newest-first"}"#;
         for (now, text) in [
-            (None, "is not set, and it is in the template"),
-            (Some("not JSON"), "has another value than in the template"),
+            (None, "is not set, but the template sets it"),
+            (Some("not JSON"), "differs from the template"),
             (
                 Some(r#"{"concurrency":100,"breaker":{"maxReturns":500},"order":"newest-first"}"#),
                 "differs: concurrency is 100, and 10 in the template",
@@ -104,7 +104,7 @@ mod tests {
         }
         assert_eq!(
             difference("a secret", Some("another")),
-            "has another value than in the template"
+            "differs from the template"
         );
         let many =
             |n: i32| format!(r#"{{"a":{n},"b":{n},"c":{n},"d":{n},"e":{n},"f":{n},"g":{n}}}"#);

@@ -118,7 +118,7 @@ pub(super) fn target<'a>(
     match (function.and_then(Value::as_str), body.get("requestPayload")) {
         (Some(name), Some(event)) => Ok(Target::Function(name.to_owned(), event.clone())),
         _ => Err(fault(
-            "it is neither an invocation nor of a queue: the runbook, \"Messages in a failure queue\", says what to do"
+            "it is neither a failed invocation nor a message of a queue: the runbook, \"Messages in a failure queue\", says what to do"
                 .to_owned(),
         )),
     }

@@ -150,7 +150,7 @@ account               111122223333
 region                eu-central-1
 as of                 2027-01-15T08:00:00.000Z
 paused                until 2027-01-15T08:29:30.000Z, 29m 30s left: maintenance (by user/ana at 2027-01-15T07:59:30.000Z)
-limited               7 starts/s and 3 tasks at once until 2027-01-15T08:01:00.000Z, 1m left: a migration (by user/ana at 2027-01-15T07:59:30.000Z)
+limited               7 starts/s and 3 concurrent tasks until 2027-01-15T08:01:00.000Z, 1m left: a migration (by user/ana at 2027-01-15T07:59:30.000Z)
 processor             active, its lease until 2027-01-15T08:00:18.000Z, in 18s (00000000-0000-0000-0000-000000000007)
 PENDING               at least 10000
 oldest PENDING        1h 2m 3s, created 2027-01-15T06:57:57.000Z

@@ -78,7 +78,7 @@ async fn groups_are_shown_with_their_tasks_limits_and_pauses() {
         "\
 GROUP       PENDING  RUNNING  NEWEST  OLDEST  STATE
 globex      1        0        10s     10s     paused until 2027-01-15T08:30:00.000Z, 30m left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)
-initech     0        0        -       -       limited to 2 tasks at once until 2027-01-15T09:00:00.000Z, 1h left: they asked (by user/ana at 2027-01-15T08:00:00.000Z)
+initech     0        0        -       -       limited to 2 concurrent tasks until 2027-01-15T09:00:00.000Z, 1h left: they asked (by user/ana at 2027-01-15T08:00:00.000Z)
 umbrella    0        0        -       -       closed until 2027-01-15T09:00:00.000Z: the downstream has been unavailable for 480 s; circuit breaker open for 0s, failed probes: 12
 acme        3        1        5s      5m      not paused or limited
 (no group)  1        0        20s     20s     not paused or limited
@@ -116,7 +116,7 @@ entries of the index read: 6, all pending and running tasks"
 #[tokio::test(start_paused = true)]
 async fn group_is_limited_and_paused_until_an_operator_ends_it() {
     let mut world = World::start();
-    let line = "group acme is limited to 2 tasks at once until 2027-01-15T09:00:00.000Z, 1h left: they asked (by user/ana at 2027-01-15T08:00:00.000Z)";
+    let line = "group acme is limited to 2 concurrent tasks until 2027-01-15T09:00:00.000Z, 1h left: they asked (by user/ana at 2027-01-15T08:00:00.000Z)";
     world.done(&limit("acme"), line).await;
     let line = "group acme is paused until 2027-01-15T08:30:00.000Z, 30m left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
     world.done(&pause_of("acme"), line).await;

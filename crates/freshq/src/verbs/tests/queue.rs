@@ -76,7 +76,7 @@ async fn resume_without_notification_ends_the_pause_and_reports_an_error() {
 async fn wake_reports_its_outcome() {
     let mut world = World::start();
     world.done(&Wake {}, "a processor was notified").await;
-    let line = "another event has just notified a processor, and none is active yet; if no task starts, freshq doctor names a setting that stops it; then run freshq wake after 10 s";
+    let line = "an earlier notification is on its way to a processor; if no task starts within 10 s, freshq doctor names a setting that prevents it; then run freshq wake again";
     world.done(&Wake {}, line).await;
     hold(&world, 20).await;
     let line = "an active processor checks the queue again before it ends";

@@ -14,7 +14,7 @@ counters! {
     CALLS_QUEUED = "CallsQueued": "Calls that found no agent and became pending.",
     CALLS_CANCELLED = "CallsCancelled": "Pending calls cancelled by their caller.",
     CALLS_EXPIRED = "CallsExpired": "Calls that expired.",
-    CALLS_REJECTED = "CallsRejected": "Invalid messages, sent to the dead-letter queue: an alarm.",
+    CALLS_REJECTED = "CallsRejected": "Invalid messages, sent to the dead-letter queue; has an alarm.",
     AGENTS_QUEUED = "AgentsQueued": "Agents queued.",
     AGENT_LEASES_RETURNED = "AgentLeasesReturned": "Agents made available because their call lease expired.",
     ASSIGNMENTS_PUBLISHED = "AssignmentsPublished": "Assignments published.",
@@ -23,8 +23,8 @@ counters! {
     AGENT_SWEEPS = "AgentSweeps": "Completed sweeps: an alarm if there are none.",
     QUEUED_AGENTS = "QueuedAgents": "Queued agents.",
     PENDING_CALLS = "PendingCalls": "Pending calls.",
-    OLDEST_PENDING_CALL_SECONDS = "OldestPendingCallSeconds": "How long the oldest call has waited, in seconds: an alarm.",
-    UNPUBLISHED_ASSIGNMENTS = "UnpublishedAssignments": "Events that a sweep could not publish: an alarm.",
+    OLDEST_PENDING_CALL_SECONDS = "OldestPendingCallSeconds": "Age of the oldest pending call, in seconds; has an alarm.",
+    UNPUBLISHED_ASSIGNMENTS = "UnpublishedAssignments": "Events that a sweep could not publish; has an alarm.",
 }
 
 pub(super) fn describe() {

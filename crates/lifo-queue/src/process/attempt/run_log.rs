@@ -89,7 +89,7 @@ mod tests {
     fn status_code_is_the_start_of_a_reason() {
         for (reason, status) in [
             ("HTTP 422 Unprocessable Entity: no such order", Some(422)),
-            ("HTTP 200, but the response broke off", Some(200)),
+            ("HTTP 200, but the response ended early", Some(200)),
             ("HTTP 5", None),
             ("HTTP ééé", None),
             ("no connection", None),

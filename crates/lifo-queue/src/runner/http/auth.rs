@@ -180,9 +180,10 @@ impl SecretText {
     /// [`Outcome::Rejecting`] if the secret has characters that a header cannot hold.
     fn header_value(&self) -> Result<HeaderValue, Outcome> {
         let mut value = HeaderValue::from_str(self.as_str()).map_err(|_| Outcome::Rejecting {
-            reason: "the secret for the header holds characters that no header can; store \
+            reason:
+                "the secret for the header contains characters that no header can contain; store \
                      visible ASCII in one line"
-                .to_owned(),
+                    .to_owned(),
         })?;
         value.set_sensitive(true);
         Ok(value)

@@ -68,7 +68,7 @@ impl Response {
     /// Receives a response. Texts in `confidential` are removed from its body.
     ///
     /// # Errors
-    /// [`Outcome::Unavailable`] if the status is invalid, or a 2xx response breaks off. In the second
+    /// [`Outcome::Unavailable`] if the status is invalid, or a 2xx response ends early. In the second
     /// case it is unknown whether the endpoint did its work, and tasks run at least once.
     pub(super) async fn read(
         response: HttpResponse,
@@ -93,13 +93,13 @@ impl Response {
             read_into(&mut body, response.into_body())
                 .await
                 .map_err(|error| Outcome::Unavailable {
-                    reason: format!("HTTP {status}, but the response broke off: {error}"),
+                    reason: format!("HTTP {status}, but the response ended early: {error}"),
                 })?;
         } else {
             let reading = read_into(&mut body, response.into_body());
             if let Ok(Err(error)) = tokio::time::timeout(MAX_BODY_TIME, reading).await {
                 // The status decides the outcome. Only the excerpt is shorter.
-                tracing::debug!(%status, error, "the body of a response broke off");
+                tracing::debug!(%status, error, "the body of a response ended early");
             }
         }
         Ok(Self {
@@ -130,7 +130,7 @@ impl Response {
             },
             Means::Rejecting if status.is_redirection() => Outcome::Rejecting {
                 reason: format!(
-                    "{reason} (redirects are not followed: name the final address, and check the \
+                    "{reason} (redirects are not followed: set the final address, and check the \
                      credentials if this one leads to a login)"
                 ),
             },

@@ -23,7 +23,7 @@ pub struct Secret {
     client: Client,
     arn: String,
     ttl: Duration,
-    /// Locked during a fetch, so that many tasks at once make one request.
+    /// Locked during a fetch, so that many concurrent tasks make one request.
     cached: Mutex<Option<Cached>>,
 }
 
@@ -133,7 +133,7 @@ impl Secret {
             Some(text) => Ok(SecretText(text.into())),
             None => Err(Outcome::Rejecting {
                 reason: format!(
-                    "secret {} holds no text; store the header's value",
+                    "secret {} contains no text; store the header's value",
                     self.arn
                 ),
             }),

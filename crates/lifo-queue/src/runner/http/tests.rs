@@ -165,7 +165,7 @@ async fn missing_or_malformed_response_means_unavailable() {
         (hanging.url("http"), "no complete response within 300ms"),
         (rude.url("http"), "no response: "),
         (garbage.url("http"), "no response: "),
-        // This server does not speak TLS.
+        // This server does not support TLS.
         (garbage.url("https"), "no response: "),
     ];
     for (url, why) in cases {
@@ -181,7 +181,7 @@ async fn incomplete_success_response_means_unavailable() {
     let half = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf";
     let broken = raw(half, After::Close).await;
     let reason = reason(&outcome(&broken.url("http")).await, UNAVAILABLE);
-    let start = "HTTP 200 OK, but the response broke off: ";
+    let start = "HTTP 200 OK, but the response ended early: ";
     assert!(reason.starts_with(start), "{reason}");
 
     let slow = raw(half, After::Hang).await;

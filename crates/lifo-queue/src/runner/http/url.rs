@@ -29,7 +29,7 @@ pub enum InvalidUrl {
     )]
     Cleartext(String),
     /// A user name or a password.
-    #[error("contains a user name or password; leave it out and choose an auth instead")]
+    #[error("contains a user name or password; omit it and choose an auth instead")]
     UserInfo,
 }
 

@@ -115,7 +115,7 @@ fn unreadable(payload: &[u8], error: &serde_json::Error) -> String {
             "the field \"outcome\" is missing".to_owned()
         }
         Ok(serde_json::Value::Object(_)) => {
-            format!("in the field \"outcome\" or beside it, {error}")
+            format!("in the field \"outcome\" or next to it, {error}")
         }
         _ => format!("it is not an object with a field \"outcome\" ({error})"),
     }

@@ -167,7 +167,7 @@ fn payload_can_request_a_process_exit() {
             .unwrap();
         let runner = Simulated::new(1, Duration::ZERO);
         let outcome = runtime.block_on(runner.run(&told(json!({"outcome": "exit"}), 1)));
-        panic!("the process goes on: {outcome:?}");
+        panic!("the process continues: {outcome:?}");
     }
     let this_test = "runner::simulated::tests::payload_can_request_a_process_exit";
     let status = std::process::Command::new(std::env::current_exe().unwrap())

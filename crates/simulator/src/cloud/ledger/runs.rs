@@ -43,7 +43,7 @@ impl Ledger {
             .iter()
             .any(|run| run.task == *id && run.until > now);
         if other {
-            self.violation(now, format!("S1: {id} runs twice at once"));
+            self.violation(now, format!("S1: {id} runs twice concurrently"));
         }
         let token = truth.and_then(|record| record.lease_token);
         let take = token.and_then(|token| self.takes.get(&token.0));
@@ -74,7 +74,7 @@ impl Ledger {
         let neighbours = self.runs.iter().filter(|run| run.process == process.id);
         let crowded = neighbours.into_iter().any(|run| run.alone || alone);
         if crowded {
-            self.violation(now, format!("S4: {id} runs beside one that must run alone"));
+            self.violation(now, format!("S4: {id} runs while another must run alone"));
         }
         self.runs.push(Run {
             process: process.id,

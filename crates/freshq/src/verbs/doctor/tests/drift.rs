@@ -22,7 +22,7 @@ async fn changed_variables_are_found_with_the_command_that_restores_them() {
         found,
         [
             "function the-process (process): the variable SETTINGS_PROCESS_TASKS differs: concurrency is 100, and 10 in the template",
-            "function the-process (process): the variable TABLE has another value than in the template",
+            "function the-process (process): the variable TABLE differs from the template",
         ]
     );
     let command = "aws lambda get-function-configuration --function-name the-process --query Environment --output json | \

@@ -17,7 +17,7 @@ async fn the_error_of_the_newest_message_of_a_failure_queue_is_quoted() {
     let mut scheduler = message(0, json!({}));
     let throttled = ("ERROR_MESSAGE".to_owned(), "Rate exceeded".to_owned());
     scheduler.attributes.extend([throttled]);
-    let moved = "SQS moved it, so the log of the function that reads the queue has its error";
+    let moved = "SQS moved it, so the log of the function that reads the queue contains its error";
     for (newest, error) in [
         (message(0, lambda.clone()), "no table"),
         (message(0, iot), "no such function"),
@@ -28,7 +28,7 @@ async fn the_error_of_the_newest_message_of_a_failure_queue_is_quoted() {
         fake.set("failures", "/ApproximateNumberOfMessages", json!("3"));
         fake.messages = Some(vec![message(9, lambda.clone()), newest]);
         let what = format!(
-            "queue the-failures (failures): it holds 3 messages; the newest of 2 read, from 2027-01-15T08:00:00.000Z: {error}"
+            "queue the-failures (failures): it contains 3 messages; the newest of 2 read, from 2027-01-15T08:00:00.000Z: {error}"
         );
         assert_eq!(findings(&fake, &Arc::default()).await, [what]);
     }
@@ -41,7 +41,7 @@ async fn unreadable_messages_are_named_beside_their_number() {
     fake.messages = None;
     let report = report_of(fake, Arc::default()).await.json;
     let what = &report["findings"][0]["what"];
-    assert_eq!(what, "it holds 3 messages");
+    assert_eq!(what, "it contains 3 messages");
     let place = &report["notChecked"][0]["place"];
     assert_eq!(place, "the messages of queue the-failures (failures)");
 }

@@ -143,8 +143,8 @@ async fn without_a_usable_secret_no_request_is_sent() {
     });
     let unusable = [
         (response(0, ""), UNAVAILABLE, "connection reset"),
-        (response(200, binary), REJECTING, "holds no text"),
-        (secret(" "), REJECTING, "holds no text"),
+        (response(200, binary), REJECTING, "contains no text"),
+        (secret(" "), REJECTING, "contains no text"),
         (
             secret("two\nlines"),
             REJECTING,
