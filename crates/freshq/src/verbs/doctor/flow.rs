@@ -144,7 +144,7 @@ fn surplus(status: &Status, created: Created) -> Option<Finding> {
             "slots are free, so the rate is the limit: raise processing.ratePerSecond if the downstream accepts more, or let the producers create fewer tasks"
         }
         None => {
-            "if runs take longer than usual, the downstream is slow: freshq list --status taken shows what runs; contact its owner. Otherwise raise processing.concurrency, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit"
+            "if runs take longer than usual, the downstream is slow: freshq list --status taken shows the running tasks; contact its owner. Otherwise raise processing.concurrency, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit"
         }
     };
     created.exceeds_ended(status).then(|| Finding {
