@@ -5,17 +5,21 @@ use std::error::Error;
 /// An error's message, followed by those of its sources, outermost first. A source whose message
 /// its outer error already quotes is omitted.
 pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
+    messages(error).join(": ")
+}
+
+/// The messages of [`chain`].
+pub fn messages(error: &dyn Error) -> Vec<String> {
+    let mut messages = vec![error.to_string()];
     let mut source = error.source();
     while let Some(cause) = source {
         let message = cause.to_string();
-        if !text.ends_with(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
+        if !messages.iter().any(|outer| outer.ends_with(&message)) {
+            messages.push(message);
         }
         source = cause.source();
     }
-    text
+    messages
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub use self::auth::{Auth, InvalidHeaderName, SECRET_TTL};
 use self::response::Response;
 pub use self::url::{InvalidUrl, TaskUrl};
 pub use super::MAX_RETRY_AFTER;
-use super::reason::chain;
+use super::reason::cause;
 use super::{Outcome, TaskRunner};
 use crate::task::Task;
 use crate::trace::Traced;
@@ -136,14 +136,14 @@ impl HttpRunner {
         let mut request = self.request(task, body)?;
         let confidential = self.auth.apply(&mut request, body, header).await?;
         let request = request.try_into().map_err(|error| Outcome::Failure {
-            reason: format!("the request cannot be sent: {}", chain(&error)),
+            reason: format!("the request cannot be sent: {}", cause(&error)),
         })?;
         let response =
             self.connector
                 .call(request)
                 .await
                 .map_err(|error| Outcome::Unavailable {
-                    reason: format!("no response: {}", chain(&error)),
+                    reason: format!("no response: {}", cause(&error)),
                 })?;
         Response::read(response, &confidential).await
     }
@@ -157,7 +157,7 @@ impl HttpRunner {
             .header(ATTEMPT, task.attempt)
             .body(SdkBody::from(body))
             .map_err(|error| Outcome::Failure {
-                reason: format!("the request cannot be built: {}", chain(&error)),
+                reason: format!("the request cannot be built: {}", cause(&error)),
             })
     }
 }

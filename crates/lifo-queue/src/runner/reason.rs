@@ -35,13 +35,16 @@ pub(super) fn excerpt(text: &str) -> String {
     line
 }
 
-/// An error and its causes, outermost first.
-pub(super) fn chain(error: &dyn Error) -> String {
-    excerpt(&error_chain::chain(error))
+/// The two innermost errors of a chain. The outer ones name layers of the client, and would push the
+/// cause out of a short line.
+pub(super) fn cause(error: &dyn Error) -> String {
+    let messages = error_chain::messages(error);
+    let innermost = messages.len().saturating_sub(2);
+    excerpt(&messages[innermost..].join(": "))
 }
 
-/// An AWS client's error: the service's own code and message if it sent any, otherwise the chain of
-/// causes.
+/// An AWS client's error: the service's own code and message if it sent any, otherwise its
+/// cause.
 pub(super) fn aws_error<E, R>(error: &SdkError<E, R>) -> String
 where
     E: Error + ProvideErrorMetadata + 'static,
@@ -50,7 +53,7 @@ where
     match (error.code(), error.message()) {
         (Some(code), Some(message)) => excerpt(&format!("{code}: {message}")),
         (Some(code), None) => excerpt(code),
-        (None, _) => chain(error),
+        (None, _) => cause(error),
     }
 }
 
@@ -79,6 +82,20 @@ pub(super) fn is_denied(code: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Layer(&'static str, #[source] Option<Box<Layer>>);
+
+    #[test]
+    fn the_cause_is_the_two_innermost_errors() {
+        let layer = |text, source| Layer(text, Some(Box::new(source)));
+        let expired = Layer("certificate expired", None);
+        assert_eq!(cause(&expired), "certificate expired");
+        let connect = layer("client error", layer("TLS handshake failed", expired));
+        let expected = "TLS handshake failed: certificate expired";
+        assert_eq!(cause(&layer("io error", connect)), expected);
+    }
 
     #[test]
     fn an_excerpt_is_one_short_line() {

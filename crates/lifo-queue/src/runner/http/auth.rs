@@ -9,7 +9,7 @@ use aws_sigv4::sign::v4;
 use aws_smithy_types::body::SdkBody;
 use http::{HeaderName, HeaderValue, Request};
 
-use super::super::reason::chain;
+use super::super::reason::cause;
 use super::Outcome;
 use super::secret::{Secret, SecretText};
 
@@ -121,7 +121,7 @@ impl Auth {
                         .provide_credentials()
                         .await
                         .map_err(|error| Outcome::Retry {
-                            reason: format!("no credentials to sign with: {}", chain(&error)),
+                            reason: format!("no credentials to sign with: {}", cause(&error)),
                         })?;
                 let token = credentials.session_token().map(str::to_owned);
                 let identity = credentials.into();
@@ -169,7 +169,7 @@ fn add_signature(
 
 fn unsigned(error: &(dyn std::error::Error + 'static)) -> Outcome {
     Outcome::Retry {
-        reason: format!("the request cannot be signed: {}", chain(error)),
+        reason: format!("the request cannot be signed: {}", cause(error)),
     }
 }
 

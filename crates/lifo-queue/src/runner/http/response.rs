@@ -7,7 +7,7 @@ use aws_smithy_types::body::SdkBody;
 use http::StatusCode;
 use http_body_util::BodyExt;
 
-use super::super::reason::{chain, excerpt};
+use super::super::reason::{cause, excerpt};
 use super::super::retry_after;
 use super::Outcome;
 
@@ -148,7 +148,7 @@ async fn read_into(bytes: &mut Vec<u8>, mut body: SdkBody) -> Result<(), String>
         let Some(frame) = body.frame().await else {
             return Ok(());
         };
-        let frame = frame.map_err(|error| chain(&*error))?;
+        let frame = frame.map_err(|error| cause(&*error))?;
         if let Some(data) = frame.data_ref() {
             bytes.extend_from_slice(&data[..data.len().min(MAX_BODY - bytes.len())]);
         }
