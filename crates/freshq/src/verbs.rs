@@ -2,6 +2,7 @@
 
 mod breaker;
 mod cancel;
+pub(crate) mod cause;
 mod create;
 mod doctor;
 mod errors;

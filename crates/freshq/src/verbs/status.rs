@@ -9,7 +9,7 @@ use lifo_queue::observed::LimitSettings;
 use lifo_queue::operate::{self, Keys, Suspect};
 use lifo_queue::time::Millis;
 
-use super::{VerbOnQueue, breaker, limit, pause};
+use super::{VerbOnQueue, breaker, cause, limit, pause};
 use crate::account::Account;
 use crate::confirm::Prompt;
 use crate::failure::Result;
@@ -75,7 +75,14 @@ impl StatusReport {
 
     fn limited(&self) -> String {
         let operate::Status { control, now, .. } = &self.status;
-        limit::stands(control, *now).unwrap_or_else(|| "no".to_owned())
+        limit::stands(control, *now).unwrap_or_else(|| "not by an operator".to_owned())
+    }
+
+    fn summary(&self) -> String {
+        cause::summary(&self.status, self.created, self.next_start)
+            .map_or("nothing stops or limits the tasks".to_owned(), |text| {
+                format!("{text}; remedy: freshq doctor")
+            })
     }
 
     fn pending(&self) -> String {
@@ -146,9 +153,7 @@ impl StatusReport {
             let since = moment(open.since, *now);
             format!("open since {since}; failed probes: {}", open.probes)
         });
-        let last = control.observed.last_response.as_ref();
-        let last = last.filter(|_| open.is_some()).map(pause::response);
-        let parts = [open, breaker::held(control, *now), last];
+        let parts = [open, breaker::held(control, *now)];
         match parts.into_iter().flatten().collect::<Vec<_>>() {
             parts if parts.is_empty() => "closed".to_owned(),
             parts => parts.join("; "),
@@ -176,7 +181,7 @@ impl StatusReport {
         match self.status.control.rate_full_at {
             None => "no limit was applied yet".to_owned(),
             Some(at) if at <= now => "full".to_owned(),
-            Some(at) => format!("full again at {}", moment(at, now)),
+            Some(at) => format!("full again at {} if no task starts before", moment(at, now)),
         }
     }
 
@@ -264,6 +269,7 @@ impl StatusReport {
             ("account", self.account.id().to_owned()),
             ("region", self.account.region.clone()),
             ("as of", exact(*now)),
+            ("summary", self.summary()),
             ("paused", self.paused()),
             ("limited", self.limited()),
         ];

@@ -10,6 +10,7 @@ use lifo_queue::time::Millis;
 use super::Finding;
 use crate::sample::{Created, WINDOW};
 use crate::time_format::{exact, relative, tenths};
+use crate::verbs::cause::{self, Limit};
 use crate::verbs::{longest_run, pause, start_limits};
 
 /// Minimum number of failed tasks in the last minute that is a finding.
@@ -128,23 +129,16 @@ fn surplus(status: &Status, created: Created) -> Option<Finding> {
     if let Some(limits) = observed.limits {
         what += &format!(" with {}", start_limits(limits));
     }
-    let slots = observed.limits.map(|limits| u32::from(limits.concurrency));
-    let is_full = slots.is_none_or(|slots| status.taken.count >= slots);
-    let recent = observed.last_response.as_ref();
-    let recent = recent.filter(|last| status.now.since(last.at) < WINDOW && !is_full);
-    let has_rate = observed
-        .limits
-        .is_some_and(|limits| limits.starts_per_1000_s.is_some());
-    let remedy = match recent {
-        Some(last) => {
+    let remedy = match Limit::of(status) {
+        Limit::Response(last) => {
             what += &format!("; {}", pause::response(last));
-            "the downstream takes fewer tasks than it may: act on its last response, which freshq errors counts; a higher processing.concurrency does not help"
+            cause::remedy(last).unwrap_or("the downstream accepts fewer tasks than the queue could start: act on its last response, which freshq errors counts; a higher processing.concurrency does not help")
         }
-        None if has_rate && !is_full => {
-            "slots are free, so the rate is the limit: raise processing.ratePerSecond if the downstream accepts more, or let the producers create fewer tasks"
+        Limit::Rate(_) => {
+            "slots are free, so the rate is the limit: if the downstream accepts more, raise processing.ratePerSecond and deploy; otherwise let the producers create fewer tasks, or accept that the oldest expire"
         }
-        None => {
-            "if runs take longer than usual, the downstream is slow: freshq list --status taken shows the running tasks; contact its owner. Otherwise raise processing.concurrency, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit"
+        Limit::Slots(_) | Limit::Unknown => {
+            "if runs take longer than usual, the downstream is slow: freshq list --status taken shows the running tasks; contact its owner. Otherwise raise processing.concurrency and deploy, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit"
         }
     };
     created.exceeds_ended(status).then(|| Finding {
@@ -172,4 +166,4 @@ fn delayed(status: &Status, next_start: Option<Millis>) -> Option<Finding> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

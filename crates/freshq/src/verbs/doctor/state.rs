@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Finding;
 use crate::deployed::{Kind, MISSPELLED, Message, Resource, Stack};
 use crate::time_format::{exact, relative, rough};
-use crate::verbs::{limit, pause};
+use crate::verbs::{cause, limit, pause};
 
 /// Time after its expiry at which a processor lease becomes a finding. The sweep runs every minute.
 const STALE: Duration = Duration::from_secs(120);
@@ -183,6 +183,7 @@ pub(super) fn control(status: &Status, secret: Option<&str>) -> (usize, Vec<Find
         );
     } else if let Some(open) = control.breaker {
         let last = control.observed.last_response.as_ref();
+        let remedy = last.and_then(cause::remedy).unwrap_or("fix the downstream");
         let last = last.map(|last| format!("; {}", pause::response(last)));
         let what = format!(
             "it has been open since {}; failed probes: {}{}",
@@ -194,7 +195,7 @@ pub(super) fn control(status: &Status, secret: Option<&str>) -> (usize, Vec<Find
             "the circuit breaker",
             what,
             "the downstream is unavailable, so only probes start",
-            "fix the downstream; the breaker closes by itself",
+            &format!("{remedy}; the breaker closes by itself"),
         );
     }
     if let Some(lease) = &control.lease

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::StatusReport;
 use crate::time_format::exact;
-use crate::verbs::limit;
+use crate::verbs::{cause, limit};
 
 impl StatusReport {
     pub(super) fn json(&self) -> Value {
@@ -18,6 +18,7 @@ impl StatusReport {
             "account": self.account.id,
             "region": self.account.region,
             "now": exact(now),
+            "summary": cause::summary(status, self.created, self.next_start),
             "paused": paused.map(|until| json!({
                 "until": exact(until),
                 "remainingMs": until.since(now).as_millis(),

@@ -149,6 +149,7 @@ queue                 LifoQueue-dev
 account               111122223333
 region                eu-central-1
 as of                 2027-01-15T08:00:00.000Z
+summary               the queue is paused, so no task starts; remedy: freshq doctor
 paused                until 2027-01-15T08:29:30.000Z, 29m 30s left: maintenance (by user/ana at 2027-01-15T07:59:30.000Z)
 limited               7 starts/s and 3 concurrent tasks until 2027-01-15T08:01:00.000Z, 1m left: a migration (by user/ana at 2027-01-15T07:59:30.000Z)
 processor             active, its lease until 2027-01-15T08:00:18.000Z, in 18s (00000000-0000-0000-0000-000000000007)
@@ -166,9 +167,9 @@ wake-ups requested    42
 last notification     suppresses others until 2027-01-15T08:00:09.000Z, in 9s
 idle turns in a row   2
 busy pauses in a row  1
-circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24; held open until 2027-01-15T08:05:00.000Z, 5m left: a new release; the last response, to task order-7 at 2027-01-15T07:59:57.000Z: HTTP 401 Unauthorized: who are you
+circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24; held open until 2027-01-15T08:05:00.000Z, 5m left: a new release
 overloaded            since 2027-01-15T07:59:50.000Z, 10s ago; only new tasks start
-rate limit's bucket   full again at 2027-01-15T08:00:04.000Z, in 4s
+rate limit's bucket   full again at 2027-01-15T08:00:04.000Z, in 4s if no task starts before
 redriven tasks        oldest created 2027-01-15T06:00:00.000Z, last expiry 2027-01-15T09:00:00.000Z";
     assert_eq!(report(busy()).text(), expected);
 }
@@ -198,7 +199,7 @@ fn expired_state_is_not_shown_as_current() {
     report.status.oldest_pending = None;
     let lines = [
         "paused                no",
-        "limited               no",
+        "limited               not by an operator",
         "processor             probably crashed, its lease expired 2027-01-15T07:59:55.000Z, 5s ago (00000000-0000-0000-0000-000000000007)",
         "oldest PENDING        -",
         "last notification     none",
@@ -218,6 +219,7 @@ fn json_status_has_exact_figures() {
         "account": "111122223333",
         "region": "eu-central-1",
         "now": "2027-01-15T08:00:00.000Z",
+        "summary": "the queue is paused, so no task starts",
         "paused": {
             "until": "2027-01-15T08:29:30.000Z", "remainingMs": 1_770_000, "reason": "maintenance",
             "by": "user/ana", "since": "2027-01-15T07:59:30.000Z",

@@ -37,6 +37,19 @@ fn put(store: &MemoryStore, id: &str, status: TaskStatus, age: i64) {
     store.put(TaskId::from_stored(id), record);
 }
 
+#[test]
+fn a_long_fact_breaks_between_words_and_a_long_word_at_the_edge() {
+    let rows = view::wrapped("response", "one two-three https://a.example/long", 24);
+    let rows = rows.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let expected = [
+        "response   one ",
+        "           two-three ",
+        "           https://a.e",
+        "           xample/long",
+    ];
+    assert_eq!(rows, expected);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
     let store = Arc::<MemoryStore>::default();

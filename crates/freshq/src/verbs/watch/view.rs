@@ -5,6 +5,7 @@ use std::time::Duration;
 use lifo_queue::operate::FoundTask;
 use lifo_queue::schema;
 use lifo_queue::store::Candidate;
+use lifo_queue::task::Ttl;
 use lifo_queue::time::Millis;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -17,13 +18,16 @@ use crate::overrides;
 use crate::report::on_one_line;
 use crate::sample::{History, Sample, WINDOW};
 use crate::time_format::{age, exact, rate, relative, rough, tenths};
-use crate::verbs::{longest_run, start_limits};
+use crate::verbs::{cause, longest_run, start_limits};
 
 /// Minimum height of the curves.
 const CURVES: u16 = 4;
 
 /// Width of the names of the facts.
 const NAME: usize = 11;
+
+/// Expiries that are later are not shown.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Height of the lists of pending tasks that failed tasks do not take.
 const LISTS: u16 = 7;
@@ -157,12 +161,19 @@ fn draw_tasks(frame: &mut Frame<'_>, area: Rect, sample: &Sample, selected: usiz
     list(
         frame,
         newest,
-        " newest pending ",
+        " newest pending ".to_owned(),
         &sample.newest,
         Some(selected),
         now,
     );
-    list(frame, oldest, " oldest pending ", &sample.oldest, None, now);
+    let expiry = match sample.oldest.first().map(|task| task.ttl) {
+        Some(Ttl::Seconds(at)) if at.millis().since(now) < DAY => {
+            format!(", expires {}", relative(at.millis(), now))
+        }
+        _ => String::new(),
+    };
+    let title = format!(" oldest pending{expiry} ");
+    list(frame, oldest, title, &sample.oldest, None, now);
 }
 
 fn halves(area: Rect) -> [Rect; 2] {
@@ -219,6 +230,17 @@ fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         rate(succeeded),
         rate(failed),
     );
+    // A pause and a breaker that an operator holds open have lines of their own.
+    let by_hand = control.is_paused(now) || control.held_breaker(now).is_some();
+    let summary = cause::summary(status, created, sample.next_start).filter(|_| !by_hand);
+    let summary = summary.map(|text| wrapped("summary", &text, width));
+    let summary = summary
+        .into_iter()
+        .flatten()
+        .map(|line| match control.breaker {
+            Some(_) => line.red(),
+            None => line.yellow(),
+        });
     let mut lines = vec![
         paused,
         breaker,
@@ -255,27 +277,34 @@ fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         );
         lines.push(Line::from(text));
     }
-    if let Some(at) = sample.next_start {
-        let text = format!("start      no pending task may start before {}", exact(at));
-        lines.push(Line::from(format!("{text}, {}", relative(at, now))).yellow());
-    }
     if let Some(last) = &control.observed.last_response {
         let text = format!("{}: {}", relative(last.at, now), last.text);
         lines.extend(wrapped("response", &text, width));
     }
-    lines
+    summary.chain(lines).collect()
 }
 
-/// A fact that takes several lines if the screen is narrow.
-fn wrapped(name: &str, text: &str, width: usize) -> Vec<Line<'static>> {
-    let text: Vec<char> = on_one_line(text.to_owned()).chars().collect();
-    let rows = text.chunks(width.saturating_sub(NAME + 2).max(NAME));
+/// A fact that takes several lines if the screen is narrow. Words that are longer than a line break.
+pub(super) fn wrapped(name: &str, text: &str, width: usize) -> Vec<Line<'static>> {
+    let width = width.saturating_sub(NAME + 2).max(NAME);
+    let mut rows = vec![String::new()];
+    for word in on_one_line(text.to_owned()).split_inclusive(' ') {
+        let taken = rows.last().map_or(0, |row| row.chars().count());
+        if taken > 0 && taken + word.trim_end().chars().count() > width {
+            rows.push(String::new());
+        }
+        for c in word.chars() {
+            match rows.last_mut() {
+                Some(row) if row.chars().count() < width => row.push(c),
+                _ if c == ' ' => {}
+                _ => rows.push(c.to_string()),
+            }
+        }
+    }
     let names = std::iter::once(name).chain(std::iter::repeat(""));
-    let rows = names.zip(rows).map(|(name, row)| {
-        let row = row.iter().collect::<String>();
-        Line::from(format!("{name:<NAME$}{row}"))
-    });
-    rows.collect()
+    let rows = names.zip(rows);
+    rows.map(|(name, row)| Line::from(format!("{name:<NAME$}{row}")))
+        .collect()
 }
 
 fn sparkline(frame: &mut Frame<'_>, area: Rect, title: String, mut values: Vec<Option<u64>>) {
@@ -296,7 +325,7 @@ fn millis(age: Duration) -> u64 {
 fn list(
     frame: &mut Frame<'_>,
     area: Rect,
-    title: &'static str,
+    title: String,
     tasks: &[Candidate],
     selected: Option<usize>,
     now: Millis,

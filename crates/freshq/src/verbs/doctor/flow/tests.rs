@@ -9,10 +9,10 @@ use lifo_queue::time::Millis;
 
 use super::*;
 
-const NOW: Millis = Millis(1_800_000_000_000);
+pub(crate) const NOW: Millis = Millis(1_800_000_000_000);
 
 /// A queue without tasks, processor or pause.
-fn idle() -> Status {
+pub(crate) fn idle() -> Status {
     let none = Depth {
         count: 0,
         exact: true,

@@ -1,0 +1,230 @@
+//! What stops or limits the tasks of a queue, in words.
+
+use std::time::Duration;
+
+use lifo_queue::observed::LastResponse;
+use lifo_queue::operate::Status;
+use lifo_queue::time::Millis;
+
+use crate::sample::{Created, WINDOW};
+use crate::time_format::{exact, relative, tenths};
+
+/// Responses whose cause is known: a part of the text, the cause, and what removes it.
+const KNOWN: [[&str; 3]; 4] = [
+    [
+        "ReservedFunctionConcurrentInvocationLimitExceeded",
+        "AWS throttles the runner's function at its reserved concurrency",
+        "aws lambda get-function-concurrency --function-name <name> shows the reserved concurrency of the runner's function; its owner deletes it, or raises it to at least processing.concurrency",
+    ],
+    [
+        "TooManyRequestsException",
+        "AWS throttles the runner's function",
+        "the response names the limit: the reserved concurrency of the runner's function, or the concurrency of the account, which aws lambda get-account-settings shows",
+    ],
+    [
+        "certificate expired",
+        "the certificate of the endpoint expired",
+        "the owner of the endpoint renews its certificate, often that of the load balancer",
+    ],
+    [
+        "invalid peer certificate",
+        "the queue does not trust the certificate of the endpoint",
+        "the owner of the endpoint corrects its certificate; docs/how-to/http-endpoint.md explains a private CA",
+    ],
+];
+
+fn known(last: &LastResponse) -> Option<&'static [&'static str; 3]> {
+    KNOWN.iter().find(|[part, ..]| last.text.contains(part))
+}
+
+/// What removes the cause of a response, if it is known.
+pub(crate) fn remedy(last: &LastResponse) -> Option<&'static str> {
+    known(last).map(|[.., remedy]| *remedy)
+}
+
+fn described(last: Option<&LastResponse>, otherwise: &str) -> String {
+    let cause = last.and_then(known).map(|[_, cause, _]| *cause);
+    cause.unwrap_or(otherwise).to_owned()
+}
+
+/// What limits the starts of a queue with more new tasks than ended ones.
+#[derive(Debug)]
+pub(crate) enum Limit<'a> {
+    /// The downstream, by this response of the last minute, although slots are free.
+    Response(&'a LastResponse),
+    /// `processing.ratePerSecond`, because slots are free.
+    Rate(f64),
+    /// The concurrency.
+    Slots(u16),
+    Unknown,
+}
+
+impl<'a> Limit<'a> {
+    pub(crate) fn of(status: &'a Status) -> Self {
+        let observed = &status.control.observed;
+        let Some(limits) = observed.limits else {
+            return Self::Unknown;
+        };
+        if status.taken.count >= limits.concurrency.into() {
+            return Self::Slots(limits.concurrency);
+        }
+        let last = observed.last_response.as_ref();
+        match last.filter(|last| status.now.since(last.at) < WINDOW) {
+            Some(last) => Self::Response(last),
+            None => limits.rate_per_second().map_or(Self::Unknown, Self::Rate),
+        }
+    }
+}
+
+/// Minimum ratio of the longest and the median run from which single tasks take the slots.
+const SLOW: u64 = 10;
+
+/// What stops or limits the tasks, in one sentence; `None` if nothing is known to.
+pub(crate) fn summary(status: &Status, created: Created, start: Option<Millis>) -> Option<String> {
+    let (control, now) = (&status.control, status.now);
+    let observed = &control.observed;
+    let last = observed.last_response.as_ref();
+    let (succeeded, failed) = observed.ended.within(now);
+    if control.is_paused(now) {
+        return Some("the queue is paused, so no task starts".to_owned());
+    }
+    if control.held_breaker(now).is_some() {
+        return Some("an operator holds the circuit breaker open, so only probes start".to_owned());
+    }
+    if control.breaker.is_some() {
+        let cause = described(last, "the downstream is unavailable");
+        return Some(format!("{cause}, so only probes start"));
+    }
+    if failed > succeeded {
+        return Some(format!(
+            "{failed} of {} tasks that ended in the last minute failed",
+            succeeded + failed
+        ));
+    }
+    if created.exceeds_ended(status) {
+        return Some(format!("{}; the oldest expire", limit(status)));
+    }
+    let start = start.map(|at| (exact(at), relative(at, now)));
+    start.map(|(at, when)| format!("no pending task may start before {at}, {when}"))
+}
+
+fn limit(status: &Status) -> String {
+    let observed = &status.control.observed;
+    let created = "more tasks are created than";
+    match Limit::of(status) {
+        Limit::Response(last) => described(Some(last), "the downstream is busy"),
+        Limit::Rate(rate) => format!("{created} ratePerSecond {rate} lets start"),
+        Limit::Unknown => format!("{created} end"),
+        Limit::Slots(slots) => match (observed.median_run_ms, observed.longest_run_ms) {
+            (Some(median), Some(longest)) if longest >= SLOW * median.max(1) => {
+                let longest = tenths(Duration::from_millis(longest));
+                format!("slow tasks take the {slots} slots, up to {longest} each")
+            }
+            _ => format!("{created} concurrency {slots} can run"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lifo_queue::observed::LimitSettings;
+    use lifo_queue::task::TaskId;
+
+    use super::*;
+    use crate::verbs::doctor::flow::tests::{NOW, idle};
+
+    #[test]
+    fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
+        let mut status = idle();
+        status.pending.count = 300;
+        let created = Created {
+            count: 300,
+            ..Created::default()
+        };
+        let mut summary = |taken, rate, runs: [u64; 2], response: Option<&str>| {
+            status.taken.count = taken;
+            let observed = &mut status.control.observed;
+            observed.limits = Some(LimitSettings {
+                concurrency: 10,
+                starts_per_1000_s: rate,
+            });
+            [observed.median_run_ms, observed.longest_run_ms] = runs.map(Some);
+            let task = TaskId::from_stored("a");
+            observed.last_response = response.map(|text| LastResponse::new(NOW, &task, text));
+            super::summary(&status, created, None).unwrap()
+        };
+        let runs = [127, 300];
+        let throttled = "Invoke: TooManyRequestsException: Rate Exceeded. (ReservedFunctionConcurrentInvocationLimitExceeded)";
+        let cases = [
+            (
+                summary(3, None, runs, None),
+                "more tasks are created than end",
+            ),
+            (
+                summary(10, None, runs, None),
+                "more tasks are created than concurrency 10 can run",
+            ),
+            (
+                summary(10, None, [127, 25_000], None),
+                "slow tasks take the 10 slots, up to 25s each",
+            ),
+            (
+                summary(3, Some(4_000), runs, None),
+                "more tasks are created than ratePerSecond 4 lets start",
+            ),
+            (
+                summary(3, Some(4_000), runs, Some("HTTP 429")),
+                "the downstream is busy",
+            ),
+            (
+                summary(0, None, runs, Some(throttled)),
+                "AWS throttles the runner's function at its reserved concurrency",
+            ),
+        ];
+        for (summary, cause) in cases {
+            assert_eq!(summary, format!("{cause}; the oldest expire"));
+        }
+    }
+
+    #[test]
+    fn the_summary_names_a_pause_failed_tasks_and_late_starts() {
+        let mut status = idle();
+        let summary = |status: &Status, start| super::summary(status, Created::default(), start);
+        assert_eq!(summary(&status, None), None);
+        let start = summary(&status, Some(NOW.plus(Duration::from_secs(30_000)))).unwrap();
+        let text = "no pending task may start before 2027-01-15T16:20:00.000Z, in 8h 20m";
+        assert_eq!(start, text);
+        status.control.observed.ended.count(NOW, true);
+        let failed = summary(&status, None).unwrap();
+        assert_eq!(failed, "1 of 1 tasks that ended in the last minute failed");
+        status.control.paused_until = Some(NOW.plus(WINDOW));
+        let paused = summary(&status, None).unwrap();
+        assert_eq!(paused, "the queue is paused, so no task starts");
+    }
+
+    #[test]
+    fn the_summary_of_an_open_breaker_names_a_known_cause() {
+        let mut status = idle();
+        status.control.breaker = Some(lifo_queue::control::OpenBreaker {
+            since: NOW,
+            probes: 3,
+        });
+        let task = TaskId::from_stored("a");
+        let mut summary = |text| {
+            status.control.observed.last_response = Some(LastResponse::new(NOW, &task, text));
+            super::summary(&status, Created::default(), None).unwrap()
+        };
+        let expired = summary(
+            "no response: TLS handshake failed: invalid peer certificate: certificate expired: verification time 1",
+        );
+        assert_eq!(
+            expired,
+            "the certificate of the endpoint expired, so only probes start"
+        );
+        let unknown = summary("HTTP 502 Bad Gateway");
+        assert_eq!(
+            unknown,
+            "the downstream is unavailable, so only probes start"
+        );
+    }
+}
