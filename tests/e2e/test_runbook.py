@@ -31,7 +31,8 @@ def test_the_downstream_is_unavailable(queue: DeployedQueue, tasks: Any) -> None
         wait_until(lambda: "breakerSince" in (queue.item("#processor") or {}), 30, "an open breaker")
         wait_until(lambda: bool(re.search(r"last response .*HTTP 502", on_call.first())), 30, "the response in the first command")
         found = on_call.look()
-        assert re.search(r"circuit breaker +open since .*HTTP 502", found), found
+        assert re.search(r"summary +the downstream is unavailable, so only probes start", found), found
+        assert re.search(r"circuit breaker +open since .*failed probes", found), found
         assert re.search(r"(?m)^\S+ .* HTTP 502", found), found
 
         statuses[0] = 200
