@@ -56,8 +56,13 @@ pub(crate) enum Limit<'a> {
     Rate(f64),
     /// The concurrency.
     Slots(u16),
+    /// The concurrency, whose slots some tasks take for this time, far longer than others.
+    Slow(u16, Duration),
     Unknown,
 }
+
+/// Minimum ratio of the longest and the median run from which single tasks take the slots.
+const SLOW: u64 = 10;
 
 impl<'a> Limit<'a> {
     pub(crate) fn of(status: &'a Status) -> Self {
@@ -66,7 +71,12 @@ impl<'a> Limit<'a> {
             return Self::Unknown;
         };
         if status.taken.count >= limits.concurrency.into() {
-            return Self::Slots(limits.concurrency);
+            return match (observed.median_run_ms, observed.longest_run_ms) {
+                (Some(median), Some(longest)) if longest >= SLOW * median.max(1) => {
+                    Self::Slow(limits.concurrency, Duration::from_millis(longest))
+                }
+                _ => Self::Slots(limits.concurrency),
+            };
         }
         let last = observed.last_response.as_ref();
         match last.filter(|last| status.now.since(last.at) < WINDOW) {
@@ -75,9 +85,6 @@ impl<'a> Limit<'a> {
         }
     }
 }
-
-/// Minimum ratio of the longest and the median run from which single tasks take the slots.
-const SLOW: u64 = 10;
 
 /// What stops or limits the tasks, in one sentence; `None` if nothing is known to.
 pub(crate) fn summary(status: &Status, created: Created, start: Option<Millis>) -> Option<String> {
@@ -109,19 +116,16 @@ pub(crate) fn summary(status: &Status, created: Created, start: Option<Millis>) 
 }
 
 fn limit(status: &Status) -> String {
-    let observed = &status.control.observed;
     let created = "more tasks are created than";
     match Limit::of(status) {
         Limit::Response(last) => described(Some(last), "the downstream is busy"),
         Limit::Rate(rate) => format!("{created} ratePerSecond {rate} lets start"),
         Limit::Unknown => format!("{created} end"),
-        Limit::Slots(slots) => match (observed.median_run_ms, observed.longest_run_ms) {
-            (Some(median), Some(longest)) if longest >= SLOW * median.max(1) => {
-                let longest = tenths(Duration::from_millis(longest));
-                format!("slow tasks take the {slots} slots, up to {longest} each")
-            }
-            _ => format!("{created} concurrency {slots} can run"),
-        },
+        Limit::Slots(slots) => format!("{created} concurrency {slots} can run"),
+        Limit::Slow(slots, longest) => {
+            let longest = tenths(longest);
+            format!("slow tasks take the {slots} slots, up to {longest} each")
+        }
     }
 }
 

@@ -137,6 +137,9 @@ fn surplus(status: &Status, created: Created) -> Option<Finding> {
         Limit::Rate(_) => {
             "slots are free, so the rate is the limit: if the downstream accepts more, raise processing.ratePerSecond and deploy; otherwise let the producers create fewer tasks, or accept that the oldest expire"
         }
+        Limit::Slow(..) => {
+            "freshq list --status taken shows which kind of task takes the slots, by its payload: contact the owner of what these tasks call; a queue or a group of their own, or a shorter processing.taskTimeout, keeps the slots for other tasks"
+        }
         Limit::Slots(_) | Limit::Unknown => {
             "if runs take longer than usual, the downstream is slow: freshq list --status taken shows the running tasks; contact its owner. Otherwise raise processing.concurrency and deploy, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit"
         }

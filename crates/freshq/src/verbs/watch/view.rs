@@ -16,9 +16,9 @@ use ratatui::widgets::{Block, Clear, Paragraph, Sparkline, Wrap};
 use super::keys::{Field, HELP, Keys, Mode, PAUSE};
 use crate::overrides;
 use crate::report::on_one_line;
-use crate::sample::{History, Sample, WINDOW};
+use crate::sample::{History, Sample, WINDOW, started};
 use crate::time_format::{age, exact, rate, relative, rough, tenths};
-use crate::verbs::{cause, longest_run, start_limits};
+use crate::verbs::{cause, longest_run, payload_preview, start_limits};
 
 /// Minimum height of the curves.
 const CURVES: u16 = 4;
@@ -43,8 +43,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &
     let listed = sample.newest.len().max(sample.oldest.len());
     let listed = u16::try_from(listed).unwrap_or(0);
     let left = area.height.saturating_sub(head + 1);
-    let failed = failed_height(sample, left, listed);
+    let failed = extra_height(sample.failed.len(), left, listed);
     let left = left - failed;
+    let running = extra_height(sample.running.len(), left, listed);
+    let left = left - running;
     let (curves, tasks) = match listed {
         0 => (left.saturating_sub(1), 1),
         _ => {
@@ -57,12 +59,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &
         true => (0, left),
         false => (curves, tasks),
     };
-    let rows = [head, curves, failed, tasks, 1].map(Constraint::Length);
-    let [head, curves, failed, tasks, last] = Layout::vertical(rows).areas(area);
+    let rows = [head, curves, failed, running, tasks, 1].map(Constraint::Length);
+    let [head, curves, failed, running, tasks, last] = Layout::vertical(rows).areas(area);
     let block = Block::bordered().title(format!(" {name}  {} ", exact(sample.status.now)));
     frame.render_widget(Paragraph::new(facts).block(block), head);
     draw_curves(frame, curves, history, sample);
     draw_failed(frame, failed, sample);
+    draw_running(frame, running, sample);
     draw_tasks(frame, tasks, sample, keys.selected);
     frame.render_widget(foot(history, keys), last);
     if let Some(text) = overlay(&keys.mode) {
@@ -121,13 +124,13 @@ fn draw_curves(frame: &mut Frame<'_>, area: Rect, history: &History, sample: &Sa
     sparkline(frame, age, title, ages.collect());
 }
 
-/// Height of the list of failed tasks; 0 if none failed, or the screen has no space for it.
-fn failed_height(sample: &Sample, left: u16, listed: u16) -> u16 {
+/// Height of a list of failed or running tasks; 0 if there are none, or the screen has no space.
+fn extra_height(tasks: usize, left: u16, listed: u16) -> u16 {
     let lists = match listed {
         0 => 1,
         _ => LISTS.min(listed + 2),
     };
-    let rows = u16::try_from(sample.failed.len()).unwrap_or(0);
+    let rows = u16::try_from(tasks).unwrap_or(0);
     match left.saturating_sub(CURVES + lists).min(rows + 2) {
         0..=2 => 0,
         height => height,
@@ -147,6 +150,22 @@ fn draw_failed(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
     };
     let lines: Vec<_> = sample.failed.iter().map(row).collect();
     let block = Block::bordered().title(" newest failed ");
+    frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+/// The tasks that have been running longest, with their payloads.
+fn draw_running(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
+    let width = usize::from(area.width.saturating_sub(2));
+    let mut tasks: Vec<_> = sample.running.iter().collect();
+    tasks.sort_by_key(|task| started(task));
+    let row = |task: &FoundTask| {
+        let age = age(started(task).unwrap_or(task.created), sample.status.now);
+        let payload = payload_preview(task, width);
+        let text = on_one_line(format!("{age:>8}  {}  {payload}", task.id));
+        Line::from(fitted(text, width))
+    };
+    let lines: Vec<_> = tasks.into_iter().map(row).collect();
+    let block = Block::bordered().title(" longest running ");
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 

@@ -128,7 +128,13 @@ fn the_remedy_of_a_surplus_is_that_of_what_limits_the_starts() {
         ),
         "{what}"
     );
-    assert!(remedy.contains("freshq list --status taken"), "{remedy}");
+    assert!(
+        remedy.contains("which kind of task takes the slots"),
+        "{remedy}"
+    );
+    status.control.observed.longest_run_ms = Some(200);
+    let (_, remedy) = surplus(&status);
+    assert!(remedy.contains("raise processing.concurrency"), "{remedy}");
 
     status.taken.count = 3;
     status.control.observed.limits = Some(limits(Some(4_000)));
