@@ -1,5 +1,6 @@
 //! `freshq watch`: shows a live view of a queue.
 
+mod facts;
 mod keys;
 mod view;
 

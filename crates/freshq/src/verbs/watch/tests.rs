@@ -39,7 +39,7 @@ fn put(store: &MemoryStore, id: &str, status: TaskStatus, age: i64) {
 
 #[test]
 fn a_long_fact_breaks_between_words_and_a_long_word_at_the_edge() {
-    let rows = view::wrapped("response", "one two-three https://a.example/long", 24);
+    let rows = facts::wrapped("response", "one two-three https://a.example/long", 24);
     let rows = rows.iter().map(ToString::to_string).collect::<Vec<_>>();
     let expected = [
         "response   one ",

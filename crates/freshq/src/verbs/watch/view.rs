@@ -13,18 +13,15 @@ use ratatui::style::{Style, Stylize};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear, Paragraph, Sparkline, Wrap};
 
+use super::facts::facts;
 use super::keys::{Field, HELP, Keys, Mode, PAUSE};
-use crate::overrides;
 use crate::report::on_one_line;
-use crate::sample::{History, Sample, WINDOW, started};
-use crate::time_format::{age, exact, rate, relative, rough, tenths};
-use crate::verbs::{cause, longest_run, payload_preview, start_limits};
+use crate::sample::{History, Sample, started};
+use crate::time_format::{age, exact, relative, rough, tenths};
+use crate::verbs::payload_preview;
 
 /// Minimum height of the curves.
 const CURVES: u16 = 4;
-
-/// Width of the names of the facts.
-const NAME: usize = 11;
 
 /// Expiries that are later are not shown.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -197,133 +194,6 @@ fn draw_tasks(frame: &mut Frame<'_>, area: Rect, sample: &Sample, selected: usiz
 
 fn halves(area: Rect) -> [Rect; 2] {
     Layout::horizontal([Constraint::Percentage(50), Constraint::Percentage(50)]).areas(area)
-}
-
-/// The lines above the curves, for a screen of this width.
-fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
-    let (status, now) = (&sample.status, sample.status.now);
-    let control = &status.control;
-    let limits = control.observed.limits;
-    let limits = limits.map_or_else(String::new, |limits| format!("; {}", start_limits(limits)));
-    let processor = match &control.lease {
-        Some(lease) if lease.until > now => Line::from(format!("processor  active{limits}")),
-        Some(lease) => {
-            let expired = relative(lease.until, now);
-            Line::from(format!("processor  lease expired {expired}")).yellow()
-        }
-        None => Line::from("processor  none"),
-    };
-    let paused = match control.paused_until.filter(|_| control.is_paused(now)) {
-        None => Line::from("paused     no"),
-        Some(until) => {
-            let left = rough(until.since(now));
-            let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
-            // Of a pause by a processor, the last response is below.
-            let operator = control.paused_by.as_ref().filter(|by| !by.is_processor());
-            let by = operator.map_or(String::new(), |by| format!(" (by {})", by.name));
-            Line::from(format!("paused     {left} left: {reason}{by}")).yellow()
-        }
-    };
-    let breaker = match (control.held_breaker(now), control.breaker) {
-        (Some(hold), _) => {
-            let (left, reason) = (rough(hold.until.since(now)), &hold.reason);
-            Line::from(format!("breaker    held open, {left} left: {reason}")).red()
-        }
-        (None, Some(open)) => {
-            let (time, probes) = (rough(now.since(open.since)), open.probes);
-            Line::from(format!(
-                "breaker    open for {time}; failed probes: {probes}"
-            ))
-            .red()
-        }
-        (None, None) => Line::from("breaker    closed"),
-    };
-    let (succeeded, failed) = sample.ended_per_second();
-    let created = sample.created();
-    let least = if created.more { "at least " } else { "" };
-    let run_time = sample.run_time().map_or("not measured".to_owned(), tenths);
-    let flow = format!(
-        "last {} s  created {least}{}/s, succeeded {}/s, failed {}/s",
-        WINDOW.as_secs(),
-        rate(created.per_second()),
-        rate(succeeded),
-        rate(failed),
-    );
-    // A pause and a breaker that an operator holds open have lines of their own.
-    let by_hand = control.is_paused(now) || control.held_breaker(now).is_some();
-    let summary = cause::summary(status, created, sample.next_start).filter(|_| !by_hand);
-    let summary = summary.map(|text| wrapped("summary", &text, width));
-    let summary = summary
-        .into_iter()
-        .flatten()
-        .map(|line| match control.breaker {
-            Some(_) => line.red(),
-            None => line.yellow(),
-        });
-    let mut lines = vec![
-        paused,
-        breaker,
-        processor,
-        Line::from(format!(
-            "tasks      running: {}, failed: {}; median run: {run_time}{}",
-            status.taken,
-            status.failed,
-            longest_run(status)
-        )),
-        match failed > succeeded {
-            true => Line::from(flow).red(),
-            false if created.exceeds_ended(status) => Line::from(flow).yellow(),
-            false => Line::from(flow),
-        },
-    ];
-    if let Some(limit) = control.limit(now) {
-        let left = rough(limit.until.since(now));
-        let (values, reason) = (overrides::limit_values(limit), &limit.reason);
-        let text = format!("limited    {values}, {left} left: {reason}");
-        lines.insert(1, Line::from(text).yellow());
-    }
-    if let Some(groups) = sample.groups.text() {
-        lines.insert(1, Line::from(format!("groups     {groups}")).yellow());
-    }
-    let replaced: i64 = sample
-        .running
-        .iter()
-        .filter_map(|task| task.number(schema::SUPERSEDED))
-        .sum();
-    if replaced > 0 {
-        let text = format!(
-            "keys       {replaced} tasks were replaced by newer ones with the keys that run"
-        );
-        lines.push(Line::from(text));
-    }
-    if let Some(last) = &control.observed.last_response {
-        let text = format!("{}: {}", relative(last.at, now), last.text);
-        lines.extend(wrapped("response", &text, width));
-    }
-    summary.chain(lines).collect()
-}
-
-/// A fact that takes several lines if the screen is narrow. Words that are longer than a line break.
-pub(super) fn wrapped(name: &str, text: &str, width: usize) -> Vec<Line<'static>> {
-    let width = width.saturating_sub(NAME + 2).max(NAME);
-    let mut rows = vec![String::new()];
-    for word in on_one_line(text.to_owned()).split_inclusive(' ') {
-        let taken = rows.last().map_or(0, |row| row.chars().count());
-        if taken > 0 && taken + word.trim_end().chars().count() > width {
-            rows.push(String::new());
-        }
-        for c in word.chars() {
-            match rows.last_mut() {
-                Some(row) if row.chars().count() < width => row.push(c),
-                _ if c == ' ' => {}
-                _ => rows.push(c.to_string()),
-            }
-        }
-    }
-    let names = std::iter::once(name).chain(std::iter::repeat(""));
-    let rows = names.zip(rows);
-    rows.map(|(name, row)| Line::from(format!("{name:<NAME$}{row}")))
-        .collect()
 }
 
 fn sparkline(frame: &mut Frame<'_>, area: Rect, title: String, mut values: Vec<Option<u64>>) {
