@@ -17,10 +17,11 @@ use super::tasks;
 use crate::overrides;
 use crate::sample::{Figures, History, Sample, WINDOW, started};
 use crate::time_format::{exact, rate, relative, rough, tenths};
-use crate::verbs::{StatusReport, pause, payload_preview};
+use crate::verbs::{StatusReport, cause, pause, payload_preview};
 
 /// The facts of `freshq status` that the page does not show.
-const HIDDEN: [&str; 9] = [
+const HIDDEN: [&str; 10] = [
+    "summary",
     "queue",
     "account",
     "region",
@@ -102,8 +103,14 @@ fn state(site: &Site, sample: &Sample) -> Markup {
         }
         _ => (name, value),
     });
+    // The warnings have a pause and an open breaker.
+    let summary = cause::summary(status, sample.created(), sample.next_start);
+    let summary = summary.filter(|_| !paused && !open);
     html! {
         h2 #state-title { "State" }
+        @if let Some(summary) = summary {
+            p.warning { (summary) ". The page " a href="doctor" { "Doctor" } " has the remedy." }
+        }
         dl {
             @for (name, value) in facts { div { dt { (name) } dd { (value) } } }
         }

@@ -8,7 +8,7 @@ use crate::verbs::Fake;
 #[tokio::test]
 async fn the_first_page_shows_state_charts_running_and_pending_tasks() {
     let world = World::start(true).await;
-    for n in 0..12 {
+    for n in 0..24 {
         world.put(&format!("order-{n:02}"), TaskStatus::Pending, 3 * n, None);
     }
     world.put("runs", TaskStatus::Taken, 20, None);
@@ -16,13 +16,14 @@ async fn the_first_page_shows_state_charts_running_and_pending_tasks() {
     let shows = [
         "<title>Queue – LifoQueue-dev – freshq</title>",
         "<span>LifoQueue-dev in account 111122223333, eu-central-1</span>",
-        "<dt>PENDING</dt><dd>12</dd>",
+        "<dt>PENDING</dt><dd>24</dd>",
+        "more tasks are created than end; the oldest expire. The page <a href=\"doctor\">Doctor</a>",
         "<dt>circuit breaker</dt><dd>closed</dd>",
-        "<dt>oldest PENDING</dt><dd>33s, created 2027-01-15T07:59:27.000Z</dd>",
+        "<dt>oldest PENDING</dt><dd>1m 9s, created 2027-01-15T07:58:51.000Z</dd>",
         "<a href=\"task?id=runs\">runs</a>",
         "order-00",
-        "order-11",
-        "Created per second: <strong>0.2</strong>",
+        "order-23",
+        "Created per second: <strong>0.4</strong>",
         "Succeeded per second: <strong>0.0</strong>",
         "Median run time in seconds: <strong>not measured yet</strong>",
         "changes allowed",
