@@ -1,5 +1,5 @@
-//! The whole task queue in one process on a virtual clock, with faults that are scripted or drawn
-//! from a seed.
+//! The whole task queue in one process on a virtual clock, with faults that are drawn from a
+//! seed.
 //!
 //! Store, stream, topics and invocations simulate the AWS services. `trigger`, `process-tasks` and
 //! `sweep-tasks` run the product's own code. Each invocation is a simulated process, which can die
@@ -8,14 +8,16 @@
 //! ```
 //! # #[cfg(feature = "virtual-time")] {
 //! use std::time::Duration;
-//! use simulator::cloud::{self, Deed, FaultKind};
+//! use serde_json::json;
+//! use simulator::cloud::{self, Deed, FaultKind, Rates};
 //!
 //! let report = cloud::play(7, async |builder| {
+//!     let rates = Rates::none().with(FaultKind::NotificationLost, 1.0);
 //!     let cloud = builder
+//!         .faults(rates, Duration::from_secs(10))
 //!         .script(|_task| (Duration::from_secs(1), Deed::Succeed))
 //!         .start();
-//!     cloud.lose_next_notification();
-//!     cloud.create(&["a", "b"]).await;
+//!     cloud.invoke_create(&[json!({"taskId": "a"})]).await;
 //!     assert!(cloud.run_until_settled(Duration::from_secs(300)).await);
 //!     cloud.finish()
 //! });
@@ -78,7 +80,7 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Order, QueueStore};
 use lifo_queue::task::{Place, TaskId};
 use lifo_queue::time::Millis;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub use self::builder::Builder;
 pub use self::census::Census;
@@ -123,15 +125,6 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    /// Creates tasks one after the other, a millisecond apart, without faults.
-    pub async fn create(&self, ids: &[&str]) {
-        let creator = self.creator(&self.operator);
-        for id in ids {
-            creator.create(&[json!({"taskId": id})]).await;
-            pause(Duration::from_millis(1)).await;
-        }
-    }
-
     /// Invokes `create-tasks` once with these descriptions, with faults. `None` if the process
     /// died.
     pub async fn invoke_create(&self, specs: &[Value]) -> Option<CreateReport> {
@@ -197,24 +190,6 @@ impl Cloud {
         topic::send(world, process, Function::ProcessTasks, &notification);
     }
 
-    /// Injects the fault `kind` into the `nth` call of `operation` from now on; 1 is the next call.
-    /// `operation` is a method of the store, `wake_processor` or `tail_call`. With the embedded
-    /// DynamoDB, an operation of its API replaces the method of the store.
-    pub fn fail(&self, operation: &'static str, nth: u32, kind: FaultKind) {
-        self.world.chance.script(operation, nth, kind);
-    }
-
-    /// Loses the next message of either topic.
-    pub fn lose_next_notification(&self) {
-        self.fail("notification", 1, FaultKind::NotificationLost);
-    }
-
-    /// Kills `process-tasks` after its `nth` call of `operation` from now on was executed, before
-    /// it reads the response. `operation` may also be `run`, the run of a task.
-    pub fn kill_processor_after(&self, operation: &'static str, nth: u32) {
-        self.fail(operation, nth, FaultKind::KilledAtCall);
-    }
-
     /// Lets this much virtual time pass.
     pub async fn run_for(&self, duration: Duration) {
         pause(duration).await;
@@ -245,11 +220,6 @@ impl Cloud {
 
     pub fn now(&self) -> Millis {
         self.world.now()
-    }
-
-    /// Number of running invocations of `process-tasks`.
-    pub fn processors(&self) -> usize {
-        self.world.platform.running(Function::ProcessTasks)
     }
 
     /// Ends the run and returns its report. A task that has not ended is a violation, unless a

@@ -14,15 +14,7 @@ pub(crate) struct Chance {
     rates: Rates,
     /// Time from which no more faults are drawn.
     until: Millis,
-    scripted: Mutex<Vec<Scripted>>,
     pub(crate) census: Mutex<Census>,
-}
-
-struct Scripted {
-    operation: String,
-    /// Number of matching calls that pass before the fault.
-    after: u32,
-    kind: FaultKind,
 }
 
 impl Chance {
@@ -31,54 +23,15 @@ impl Chance {
             rng: Mutex::new(fastrand::Rng::with_seed(seed)),
             rates,
             until,
-            scripted: Mutex::default(),
             census: Mutex::default(),
         }
     }
 
-    /// Injects the fault `kind` into the `nth` call of `operation` from now on.
-    pub(crate) fn script(&self, operation: impl Into<String>, nth: u32, kind: FaultKind) {
-        let scripted = Scripted {
-            operation: operation.into(),
-            after: nth.saturating_sub(1),
-            kind,
-        };
-        lock(&self.scripted).push(scripted);
-    }
-
-    /// The fault of this call of `operation`, if any: a scripted one of these kinds, or else the
-    /// first one drawn.
-    pub(crate) fn befalls(
-        &self,
-        operation: &str,
-        kinds: &[FaultKind],
-        now: Millis,
-    ) -> Option<FaultKind> {
-        let kind = self.scripted(operation, kinds);
-        let kind = kind.or_else(|| kinds.iter().copied().find(|kind| self.draw(*kind, now)))?;
+    /// The first of these kinds that is drawn, if any.
+    pub(crate) fn befalls(&self, kinds: &[FaultKind], now: Millis) -> Option<FaultKind> {
+        let kind = kinds.iter().copied().find(|kind| self.draw(*kind, now))?;
         self.count(kind);
         Some(kind)
-    }
-
-    /// Whether a scripted kill applies to this call of `operation`.
-    pub(crate) fn is_killed(&self, operation: &str) -> bool {
-        self.scripted(operation, &[FaultKind::KilledAtCall])
-            .is_some()
-    }
-
-    fn scripted(&self, operation: &str, kinds: &[FaultKind]) -> Option<FaultKind> {
-        let mut scripted = lock(&self.scripted);
-        let mut hit = None;
-        for (place, fault) in scripted.iter_mut().enumerate() {
-            if fault.operation != operation || !kinds.contains(&fault.kind) {
-                continue;
-            }
-            match fault.after.checked_sub(1) {
-                Some(left) => fault.after = left,
-                None => hit = hit.or(Some(place)),
-            }
-        }
-        hit.map(|place| scripted.remove(place).kind)
     }
 
     /// Draws whether a fault of this kind occurs. Does not count it.

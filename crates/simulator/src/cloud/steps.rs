@@ -82,8 +82,7 @@ impl Process {
     /// Called after the response to the call.
     pub(crate) async fn leave(&self, world: &World, call: u32, operation: &'static str) {
         self.still_running(world, operation).await;
-        let scripted = self.function == Function::ProcessTasks && world.chance.is_killed(operation);
-        if scripted || self.kill_at == Some((call, When::After)) {
+        if self.kill_at == Some((call, When::After)) {
             self.die(world, operation).await;
         }
     }

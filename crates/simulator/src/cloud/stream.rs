@@ -39,7 +39,7 @@ pub(crate) fn record(world: &World, id: &TaskId, before: Option<&Record>, after:
     let now = world.now();
     let late = world
         .chance
-        .befalls("stream", &[FaultKind::StreamDelayed], now)
+        .befalls(&[FaultKind::StreamDelayed], now)
         .map_or(Duration::from_millis(20), |_| {
             let seconds = Duration::from_secs;
             world.chance.between(seconds(1), seconds(20))
@@ -137,7 +137,7 @@ async fn invoke(world: &Arc<World>, batch: &[Insert]) -> bool {
     let trigger = || world.functions.invoke(world, Function::Trigger, &event);
     let mut well = trigger().await;
     let kinds = [FaultKind::BatchRepeated];
-    let repeated = world.chance.befalls("stream", &kinds, world.now());
+    let repeated = world.chance.befalls(&kinds, world.now());
     if well == Ended::Returned && repeated.is_some() {
         well = trigger().await;
     }

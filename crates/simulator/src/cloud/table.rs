@@ -136,7 +136,7 @@ pub(crate) fn shows_at(world: &World, id: &TaskId) -> Option<Millis> {
 fn index_lag(world: &World, now: Millis) -> Duration {
     let settings = &world.settings;
     let kinds = [FaultKind::StaleBeyondLag, FaultKind::StaleIndex];
-    let (from, to) = match world.chance.befalls("index", &kinds, now) {
+    let (from, to) = match world.chance.befalls(&kinds, now) {
         Some(FaultKind::StaleBeyondLag) => {
             lock(&world.ledger).setback(now, "the index lags beyond what is configured");
             (settings.process.index_lag, settings.long_lag)

@@ -51,7 +51,7 @@ impl ProcessTopics {
         let faulty = process.function != Function::Operator;
         let fault = match process.is_cut_off(now) {
             true => Some(FaultKind::PublishRejected),
-            false if faulty => world.chance.befalls(operation, &PUBLISH, now),
+            false if faulty => world.chance.befalls(&PUBLISH, now),
             false => None,
         };
         lock(&world.ledger).called(now, process, operation, fault);
@@ -93,7 +93,7 @@ pub(crate) fn send(
     let seconds = Duration::from_secs;
     let millis = Duration::from_millis;
     let usual = world.chance.between(millis(5), millis(60));
-    match world.chance.befalls("notification", &DELIVERY, now) {
+    match world.chance.befalls(&DELIVERY, now) {
         Some(FaultKind::NotificationLost) => {
             lock(&world.ledger).setback(now, format!("{} is lost", event.message_id));
         }

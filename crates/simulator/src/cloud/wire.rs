@@ -58,7 +58,7 @@ pub(crate) async fn exchange<T: Send + 'static>(
 ) -> Result<T, Broken> {
     let call = process.enter(world, operation).await;
     let now = world.now();
-    let fault = fault(world, process, operation, kinds, now);
+    let fault = fault(world, process, kinds, now);
     lock(&world.ledger).called(now, process, operation, fault);
     let (mut out, mut back) = match process.function {
         Function::Operator => (Duration::ZERO, Duration::ZERO),
@@ -120,13 +120,7 @@ fn send<T: Send + 'static>(
     response
 }
 
-fn fault(
-    world: &World,
-    process: &Process,
-    operation: &'static str,
-    kinds: &[FaultKind],
-    now: Millis,
-) -> Option<FaultKind> {
+fn fault(world: &World, process: &Process, kinds: &[FaultKind], now: Millis) -> Option<FaultKind> {
     if process.function == Function::Operator {
         return None;
     }
@@ -134,7 +128,7 @@ fn fault(
         world.chance.count(FaultKind::Partition);
         return Some(FaultKind::Partition);
     }
-    world.chance.befalls(operation, kinds, now)
+    world.chance.befalls(kinds, now)
 }
 
 fn one_way(world: &World) -> Duration {

@@ -36,7 +36,7 @@ impl Connector {
         let Self { by, databases } = self;
         let world = &by.world;
         let kinds = [FaultKind::PartialBatch];
-        let partial = || world.chance.befalls(operation, &kinds, world.now());
+        let partial = || world.chance.befalls(&kinds, world.now());
         let (body, left) = match operation == "BatchWriteItem" && partial().is_some() {
             true => halve(&body),
             false => (body, Value::Null),
