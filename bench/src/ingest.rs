@@ -7,7 +7,6 @@
 
 mod function;
 pub(crate) mod puts;
-mod runtime_api;
 
 use std::path::Path;
 

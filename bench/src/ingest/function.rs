@@ -6,9 +6,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use futures::future::try_join_all;
 use serde_json::{Value, json};
+use simulator::runtime_api::RuntimeApi;
 use tokio::time::timeout;
 
-use super::runtime_api::RuntimeApi;
 use crate::Error;
 use crate::process::{Figures, function, peak_memory_kib_of};
 
@@ -87,8 +87,8 @@ impl Function {
 
     async fn work(&mut self, events: &[String]) -> Result<(), Error> {
         for event in events {
-            let response = timeout(PATIENCE, self.api.invoke(event.clone())).await??;
-            if response != json!({"batchItemFailures": []}) {
+            let (end, response) = timeout(PATIENCE, self.api.invoke(event.clone())).await??;
+            if end != "response" || response != json!({"batchItemFailures": []}) {
                 return Err(format!("not all was written: {response}").into());
             }
         }

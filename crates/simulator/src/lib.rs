@@ -13,6 +13,7 @@
 //! | [`faulty`] | a store whose calls fail according to a script |
 //! | [`layered`] | one place to step in between a queue and its store |
 //! | [`protocol`] | SDK connectors that respond to requests with a function |
+//! | [`runtime_api`] | Lambda's Runtime API, for a process of a function |
 //! | [`scripted`] | the real client over an embedded DynamoDB, with scripted failures |
 //! | [`seeds`] | the seeds of a test with random inputs |
 //! | [`sync`] | locks and pauses |
@@ -28,6 +29,7 @@ pub mod dynamodb;
 pub mod faulty;
 pub mod layered;
 pub mod protocol;
+pub mod runtime_api;
 pub mod scripted;
 pub mod seeds;
 pub mod sync;

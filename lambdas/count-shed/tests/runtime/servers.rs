@@ -1,22 +1,20 @@
-//! Servers for one invocation: the runtime API, the queue and the event bus.
+//! One invocation, with servers of the queue and the event bus.
 
-use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
-use axum::routing::{get, post};
+use axum::http::HeaderMap;
+use axum::routing::post;
 use serde_json::{Value, json};
+use simulator::runtime_api;
 use tokio::net::TcpListener;
-use tokio::process::Command;
-use tokio::sync::mpsc;
 
 pub(crate) const BUS_ARN: &str = "arn:aws:events:eu-west-1:123456789012:event-bus/default";
 
 /// Result of one invocation.
 pub(crate) struct Invoked {
-    /// The end of the path that the function posted to: `response` or `error`.
+    /// `response` or `error`.
     pub(crate) posted: String,
     pub(crate) body: Value,
     pub(crate) log: Vec<Value>,
@@ -27,33 +25,10 @@ pub(crate) struct Invoked {
 /// State of the servers during one invocation.
 #[derive(Clone)]
 struct World {
-    event: Arc<Mutex<Option<Value>>>,
     /// The task that the queue and the bus reject.
     rejected: Option<&'static str>,
     sent: Arc<Mutex<Vec<Value>>>,
     events: Arc<Mutex<Vec<Value>>>,
-    posted: mpsc::UnboundedSender<(String, Value)>,
-}
-
-/// Returns the event once (<https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>).
-async fn next(State(world): State<World>) -> (HeaderMap, String) {
-    let event = world.event.lock().unwrap().take();
-    let Some(event) = event else {
-        return std::future::pending().await;
-    };
-    let headers = [
-        ("lambda-runtime-aws-request-id", "request-1"),
-        ("lambda-runtime-deadline-ms", "0"),
-    ];
-    let headers = headers.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-    (headers.into_iter().collect(), event.to_string())
-}
-
-async fn posted_response(State(world): State<World>, uri: Uri, body: String) -> StatusCode {
-    let body = serde_json::from_str(&body).unwrap();
-    let end = uri.path().rsplit('/').next().unwrap().to_owned();
-    world.posted.send((end, body)).unwrap();
-    StatusCode::ACCEPTED
 }
 
 /// The operations of SQS and EventBridge that the function calls.
@@ -126,40 +101,29 @@ pub(crate) const BOTH: Given = Given {
 
 pub(crate) async fn invoke(given: Given, rejected: Option<&'static str>, event: Value) -> Invoked {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let (posted, mut responses) = mpsc::unbounded_channel();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let world = World {
-        event: Arc::new(Mutex::new(Some(event))),
         rejected,
         sent: Arc::default(),
         events: Arc::default(),
-        posted,
     };
-    let runtime = Router::new()
-        .route("/2018-06-01/runtime/invocation/next", get(next))
-        .route(
-            "/2018-06-01/runtime/invocation/request-1/{end}",
-            post(posted_response),
-        )
-        .route("/", post(aws))
-        .with_state(world.clone());
-    let server = tokio::spawn(async move { axum::serve(listener, runtime).await });
+    let routes = Router::new().route("/", post(aws));
+    let routes = routes.with_state(world.clone());
+    let server = tokio::spawn(async move { axum::serve(listener, routes).await });
 
-    let mut function = function(&address);
-    if given.queue {
-        function.env("SHED_QUEUE_URL", format!("http://{address}/1/shed"));
-    }
-    if given.bus {
-        function.env("EVENT_BUS_ARN", BUS_ARN);
-    }
-    let mut function = function.spawn().unwrap();
-    let (posted, body) = responses.recv().await.unwrap();
-    function.start_kill().unwrap();
-    let output = function.wait_with_output().await.unwrap();
+    let queue = format!("{endpoint}/1/shed");
+    let mut environment = vec![
+        ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"),
+        ("AWS_SECRET_ACCESS_KEY", "none"),
+        ("AWS_ENDPOINT_URL", &*endpoint),
+        ("TASK_TABLE_NAME", "tasks"),
+    ];
+    environment.extend(given.queue.then_some(("SHED_QUEUE_URL", &*queue)));
+    environment.extend(given.bus.then_some(("EVENT_BUS_ARN", BUS_ARN)));
+    let binary = env!("CARGO_BIN_EXE_count-shed");
+    let invoked = runtime_api::invoke(binary, &environment, &event).await;
     server.abort();
-    let log = String::from_utf8(output.stdout).unwrap();
-    let lines = log.lines().map(|line| serde_json::from_str(line).unwrap());
-    let log = lines.collect();
+    let ((posted, body), log) = invoked.unwrap();
     let sent = world.sent.lock().unwrap().clone();
     let events = world.events.lock().unwrap().clone();
     Invoked {
@@ -169,27 +133,6 @@ pub(crate) async fn invoke(given: Given, rejected: Option<&'static str>, event: 
         sent,
         events,
     }
-}
-
-fn function(address: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_count-shed"));
-    command
-        .env_clear()
-        .envs([
-            ("AWS_LAMBDA_RUNTIME_API", address),
-            ("AWS_LAMBDA_FUNCTION_NAME", "count-shed"),
-            ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256"),
-            ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST"),
-            ("AWS_LAMBDA_LOG_FORMAT", "JSON"),
-            ("AWS_REGION", "eu-west-1"),
-            ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"),
-            ("AWS_SECRET_ACCESS_KEY", "none"),
-            ("AWS_ENDPOINT_URL", &format!("http://{address}")),
-            ("TASK_TABLE_NAME", "tasks"),
-        ])
-        .stdout(Stdio::piped())
-        .kill_on_drop(true);
-    command
 }
 
 impl Invoked {
