@@ -33,20 +33,6 @@ def test_tasks_reach_success_and_carry_the_whole_item(
     assert takes(history, ids) == dict.fromkeys(ids, 1)
 
 
-def test_a_task_created_twice_is_a_duplicate_and_stays_unchanged(queue: DeployedQueue) -> None:
-    task_id = f"twice-{uuid.uuid4()}"
-    first = queue.create([{"taskId": task_id, "payload": {"version": 1}}])
-    assert first["created"] == [{"index": 0, "taskId": task_id}]
-    before = queue.item(task_id)
-    again = queue.create([{"payload": {}}, {"taskId": task_id, "payload": {"version": 2}}])
-    assert again["duplicates"] == [{"index": 1, "taskId": task_id}]
-    assert len(again["created"]) == 1 and again["failed"] == []
-    after = queue.item(task_id)
-    assert before is not None and after is not None
-    assert after["payload"] == before["payload"]
-    wait_for(queue, [task_id, again["created"][0]["taskId"]])
-
-
 def test_simulated_load_creates_ordinary_tasks(queue: DeployedQueue) -> None:
     response = queue.invoke("create-tasks", {"simulate": {"count": 5}})
     ids = [created["taskId"] for created in response["created"]]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use contract_file::{defaults, example};
 use lambda::config::variable::SETTINGS_AGENT_DESK;
-use lambda::config::{AgentQueue, ConfigError, CountShed, CreateTasks, ProcessTasks, Trigger};
+use lambda::config::{AgentQueue, ConfigError, CountShed, CreateTasks, ProcessTasks};
 use lifo_queue::create::LONGEST_TTL;
 use lifo_queue::runner::config::RunnerConfig;
 use lifo_queue::runner::simulated::Rates;
@@ -166,20 +166,6 @@ fn longest_expiry_is_optional() {
     let max_ttl = |max| read(max).map(|config| config.settings.create.max_ttl);
     assert_eq!(max_ttl(None), Ok(LONGEST_TTL));
     assert_eq!(max_ttl(Some(7_200_000)), Ok(Duration::from_secs(7_200)));
-}
-
-#[test]
-fn trigger_without_environment_reports_all_three_variables() {
-    let error = Trigger::read(&|_| None).unwrap_err();
-    let named = error.problems.iter().map(|problem| problem.variable.name);
-    assert_eq!(
-        named.collect::<Vec<_>>(),
-        [
-            "TASK_TABLE_NAME",
-            "PROCESS_TASKS_TOPIC_ARN",
-            "SETTINGS_TRIGGER"
-        ]
-    );
 }
 
 #[test]

@@ -28,8 +28,6 @@ pub(crate) struct Aws {
 struct Services {
     /// The table of each stack. A stack with an empty name of the table has no outputs.
     stacks: Mutex<Fields>,
-    /// The topic of each published notification.
-    published: Mutex<Vec<String>>,
     /// The access key and the action of each request.
     requests: Mutex<Vec<(String, String)>>,
     /// Whether STS is out of reach.
@@ -68,10 +66,6 @@ impl Aws {
     pub(crate) fn disconnect_sts(&self) {
         self.state.without_sts.store(true, Ordering::Relaxed);
     }
-
-    pub(crate) fn published(&self) -> Vec<String> {
-        self.state.published.lock().unwrap().clone()
-    }
 }
 
 /// Decodes the query protocol of the services: a form with the action's name and its fields.
@@ -106,11 +100,6 @@ async fn respond(
         "GetCallerIdentity" => (StatusCode::OK, identity(&key)),
         "DescribeStacks" => services.describe(&asked["StackName"]),
         "Publish" => {
-            services
-                .published
-                .lock()
-                .unwrap()
-                .push(asked["TopicArn"].clone());
             let body = "<PublishResponse><PublishResult><MessageId>1</MessageId></PublishResult></PublishResponse>";
             (StatusCode::OK, body.to_owned())
         }

@@ -12,9 +12,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use lifo_queue::schema;
 use lifo_queue::time::{Clock, SystemClock};
-use serde_json::Value;
 use simulator::dynamodb::{EmbeddedDynamo, TABLE};
-use simulator::texts::{begins, has};
+use simulator::texts::has;
 
 use crate::aws::Aws;
 
@@ -116,42 +115,6 @@ fn failed(output: &Output, expected: i32) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_queue_is_found_by_its_environment_paused_and_resumed() {
-    let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
-    aws.deploy("LifoQueue-dev", TABLE);
-    let run = Run::new(&dynamodb, &aws);
-    let paused = run.freshq("pause --env dev --for 30m --reason maintenance");
-    assert_eq!(code(&paused), 0, "{}", stderr(&paused));
-    begins(&stdout(&paused), "paused until 20");
-    let shorter = run.freshq("pause --env dev --for 10m --reason other");
-    assert_eq!(code(&shorter), 1);
-    assert!(stdout(&shorter).contains("a longer pause exists"));
-    let status = run.freshq("status --env dev --output json");
-    let status: Value = serde_json::from_str(&stdout(&status)).unwrap();
-    assert_eq!(status["queue"], "LifoQueue-dev");
-    assert_eq!(status["paused"]["reason"], "maintenance");
-    assert_eq!(code(&run.freshq("wake --env dev")), 1, "it is paused");
-    assert!(aws.published().is_empty());
-    let resumed = run.freshq("resume --env dev");
-    let resumed_text = stdout(&resumed);
-    let lines: Vec<&str> = resumed_text.lines().collect();
-    let [first, pause, place] = lines[..] else {
-        panic!("{resumed_text}{}", stderr(&resumed))
-    };
-    assert_eq!(first, "resumed: a processor was notified");
-    assert!(pause.starts_with("the ended pause: until "), "{pause}");
-    assert!(pause.contains("left: maintenance (by "), "{pause}");
-    assert_eq!(place, "LifoQueue-dev in account 111111111111, us-east-1");
-    assert_eq!(
-        aws.published(),
-        ["arn:aws:sns:us-east-1:000000000000:process"]
-    );
-    let named = format!("status --table {TABLE} --process-tasks-topic arn:aws:sns:us-east-1:0:t");
-    let status = run.freshq(&named);
-    has(&stdout(&status), "paused                no\n");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn errors_are_one_line_with_a_remedy_and_an_exit_code() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
     let mut run = Run::new(&dynamodb, &aws);
@@ -176,27 +139,9 @@ async fn errors_are_one_line_with_a_remedy_and_an_exit_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stack_option_works_for_list_show_export_and_purge() {
+async fn region_of_the_command_line_takes_precedence() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
-    aws.deploy("MyQueue", TABLE);
-    put_failed(&dynamodb.client).await;
     let mut run = Run::new(&dynamodb, &aws);
-    let listed = run.freshq("list --status failure --stack MyQueue --output json");
-    let listed: Value = serde_json::from_str(&stdout(&listed)).unwrap();
-    assert_eq!(listed["tasks"][0]["taskId"], "a", "{listed}");
-    assert_eq!(listed["after"], Value::Null);
-    let shown = run.freshq("show a --stack MyQueue");
-    has(&stdout(&shown), "taskStatus   FAILURE");
-    assert_eq!(code(&run.freshq("show b --stack MyQueue")), 1);
-    let exported = run.freshq("export --stack MyQueue");
-    let line: Value = serde_json::from_str(&stdout(&exported)).unwrap();
-    assert_eq!(line["taskId"], "a");
-    assert!(stderr(&exported).starts_with("tasks exported: 1; tasks read: 1"));
-    let declined = run.freshq("purge --confirm tasks-of-another --stack MyQueue");
-    assert_eq!(code(&declined), 4);
-    let purged = run.freshq(&format!("purge --confirm {TABLE} --stack MyQueue"));
-    begins(&stdout(&purged), "deleted: 1\n");
-    // The region of the command line takes precedence over that of the environment.
     let elsewhere = run.freshq("status --region eu-west-1 --stack Missing");
     let text = "there is no stack Missing in account 111111111111, eu-west-1";
     has(&failed(&elsewhere, 3), text);

@@ -2,7 +2,6 @@ use serde_json::Value;
 
 use super::*;
 
-const REJECTING: Signal = Signal::Rejecting;
 const BUSY: Signal = Signal::Busy { retry_after: None };
 
 fn id(number: usize) -> TaskId {
@@ -46,31 +45,6 @@ fn run(ledger: &mut Ledger, task: usize, signal: Signal, now: i64) -> Ruling {
         ledger.returned(&ruling);
     }
     ruling
-}
-
-#[test]
-fn result_prevents_a_pause_from_the_end_of_its_run_on() {
-    let mut ledger = ledger(8);
-    let working = ledger.run_started();
-    for task in 0..3 {
-        run(&mut ledger, task, REJECTING, 5);
-    }
-    assert_eq!(ledger.start(1, Millis(5)), Start::Wait(Millis::MAX));
-    assert!(matches!(ledger.start(0, Millis(5)), Start::Pause(_)));
-    end(&mut ledger, working, 9, Signal::Result, 5);
-    // The task with the result is not settled yet, so it is still active.
-    assert_eq!(ledger.start(1, Millis(5)), Start::Any);
-}
-
-#[test]
-fn run_that_started_before_a_result_does_not_pause_the_queue() {
-    let mut ledger = ledger(8);
-    let earlier = [0, 1, 2].map(|task| (task, ledger.run_started()));
-    run(&mut ledger, 9, Signal::Result, 5);
-    for (task, number) in earlier {
-        end(&mut ledger, number, task, REJECTING, 6);
-    }
-    assert_eq!(ledger.start(0, Millis(6)), Start::Any);
 }
 
 #[test]
