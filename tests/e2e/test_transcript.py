@@ -41,12 +41,13 @@ MASKS = (
     (re.compile(r"[\d.]+(?=/s (succeeded|failed|in the last))"), "<rate>"),
     (re.compile(r"\b(run time|last response|suspects) {2,}.*"), r"\1  <earlier>"),
     (re.compile(r"(?<=median run: )\S.*"), "<duration>"),
-    (re.compile(r"^│response .*\n", re.MULTILINE), ""),
+    (re.compile(r"^│(response|summary) .*\n", re.MULTILINE), ""),
     # These values depend on earlier tests on the same queue.
     (
-        re.compile(r"\b(wake-ups requested|last notification|redriven tasks|(?:idle turns|busy pauses) in a row) {2,}.*"),
+        re.compile(r"\b(summary|wake-ups requested|last notification|redriven tasks|(?:idle turns|busy pauses) in a row) {2,}.*"),
         r"\1  <earlier>",
     ),
+    (re.compile(r"; concurrency \d+"), ""),
     (re.compile(r"(?<=settings checked: )\d+|(?<=not checked: )\d+"), "<count>"),
     (re.compile(r'(?<="queued": )\d+'), "<count>"),
     (re.compile(r"(?<=deleted: )\d+.*"), "<count>"),
