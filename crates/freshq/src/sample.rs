@@ -41,8 +41,10 @@ pub(crate) struct Sample {
     pub(crate) recent: [usize; 4],
     /// Whether the window holds more tasks than were read.
     pub(crate) more: bool,
-    /// Of the pending tasks of `recent`, those that may not start within the next minute.
+    /// As in [`Created`].
     pub(crate) delayed: u32,
+    /// As in [`Created`].
+    pub(crate) late: Late,
     /// As [`next_start`].
     pub(crate) next_start: Option<Millis>,
     pub(crate) newest: Vec<Candidate>,
@@ -63,7 +65,19 @@ pub(crate) struct Created {
     pub(crate) more: bool,
     /// Those that may not start within the next minute.
     pub(crate) delayed: u32,
+    pub(crate) late: Late,
 }
+
+/// Tasks that may not start within the next hour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Late {
+    pub(crate) count: u32,
+    /// The first of their starts.
+    pub(crate) first: Option<Millis>,
+}
+
+/// From this time until their start, tasks are late.
+const LATE: Duration = Duration::from_secs(60 * 60);
 
 /// Minimum number of tasks by which the created exceed the ended in the last minute.
 const SURPLUS: u32 = 20;
@@ -99,6 +113,7 @@ impl Sample {
             count: u32::try_from(count).unwrap_or(u32::MAX),
             more: self.more,
             delayed: self.delayed,
+            late: self.late,
         }
     }
 
@@ -142,7 +157,7 @@ impl Sample {
                 "failed": failed,
             },
             "medianRunMs": control.observed.median_run_ms,
-            "longestRunMs": control.observed.longest_run_ms,
+            "longestRunMs": control.observed.longest_run.map(|run| run.ms),
             "nextStart": self.next_start.map(exact),
             "startAgeMs": self.start_age.map(|age| age.as_millis()),
             "newestPending": ids(&self.newest),
@@ -213,6 +228,7 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
         counts,
         more,
         delayed,
+        late,
     } = recent(queue, now).await?;
     let pending = TaskStatus::Pending;
     let (newest, _) = page(queue, pending, Order::NewestFirst, None, LISTED, now).await?;
@@ -232,6 +248,7 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
         recent: counts,
         more,
         delayed,
+        late,
         next_start,
         newest,
         oldest,
@@ -246,12 +263,14 @@ pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created> {
         counts,
         more,
         delayed,
+        late,
     } = recent(queue, now).await?;
     let count = u32::try_from(counts.iter().sum::<usize>()).unwrap_or(u32::MAX);
     Ok(Created {
         count,
         more,
         delayed,
+        late,
     })
 }
 
@@ -273,6 +292,7 @@ struct Recent {
     more: bool,
     /// Those that may not start within the next minute.
     delayed: u32,
+    late: Late,
 }
 
 async fn recent(queue: &Queue, now: Millis) -> Result<Recent> {
@@ -282,8 +302,16 @@ async fn recent(queue: &Queue, now: Millis) -> Result<Recent> {
         let (tasks, rest) = page(queue, status, Order::NewestFirst, from, RECENT, now).await?;
         *count = tasks.len();
         recent.more |= rest;
-        let later = |task: &&Candidate| task.not_before.is_some_and(|at| at > now.plus(WINDOW));
-        recent.delayed += u32::try_from(tasks.iter().filter(later).count()).unwrap_or(u32::MAX);
+        for at in tasks.iter().filter_map(|task| task.not_before) {
+            recent.delayed += u32::from(at > now.plus(WINDOW));
+            if at > now.plus(LATE) {
+                let first = recent.late.first.map_or(at, |first| first.min(at));
+                recent.late = Late {
+                    count: recent.late.count + 1,
+                    first: Some(first),
+                };
+            }
+        }
     }
     Ok(recent)
 }

@@ -30,8 +30,8 @@ pub struct Observed {
     pub ended: Ended,
     /// Median duration of the last runs that succeeded or failed, in milliseconds.
     pub median_run_ms: Option<u64>,
-    /// Longest duration of the same runs, in milliseconds.
-    pub longest_run_ms: Option<u64>,
+    /// The longest run of the last two minutes that succeeded or failed.
+    pub longest_run: Option<LongestRun>,
     /// The limits on starts in the settings of the last turn.
     pub limits: Option<LimitSettings>,
     /// Whether the queue measures overload. Otherwise it is unknown whether it is overloaded.
@@ -41,6 +41,28 @@ pub struct Observed {
     /// The capacity of the downstream, if the ingest needs it and no slot was free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
+}
+
+/// A run that was longer than others at its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LongestRun {
+    /// When it ended.
+    pub at: Millis,
+    /// Its duration, in milliseconds.
+    pub ms: u64,
+}
+
+impl LongestRun {
+    /// Time for which it counts. Slow tasks that start together end together, and only short runs
+    /// end between them.
+    const VALID: Duration = Duration::from_secs(120);
+
+    /// The longest run after another one ended.
+    pub(crate) fn after(left: Option<Self>, ended: Self) -> Self {
+        let still = |left: &Self| left.ms > ended.ms && ended.at.since(left.at) < Self::VALID;
+        left.filter(still).unwrap_or(ended)
+    }
 }
 
 /// The settings that limit the starts of tasks.
@@ -253,6 +275,21 @@ mod tests {
         let (succeeded, failed) = ended.per_second(at(-1));
         assert!((succeeded + failed - 1.0).abs() < 0.02, "one per second");
         assert_eq!(ended.0.len(), 7, "older intervals are forgotten");
+    }
+
+    #[test]
+    fn the_longest_run_counts_for_two_minutes() {
+        let run = |seconds, ms| LongestRun {
+            at: at(seconds),
+            ms,
+        };
+        let slow = LongestRun::after(None, run(0, 25_000));
+        assert_eq!(LongestRun::after(Some(slow), run(119, 130)), slow);
+        assert_eq!(LongestRun::after(Some(slow), run(120, 130)), run(120, 130));
+        assert_eq!(
+            LongestRun::after(Some(slow), run(5, 25_000)),
+            run(5, 25_000)
+        );
     }
 
     #[test]

@@ -109,7 +109,13 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     html! {
         h2 #state-title { "State" }
         @if let Some(summary) = summary {
-            p.warning { (summary) ". The page " a href="doctor" { "Doctor" } " has the remedy." }
+            p.warning {
+                (summary.text) ". Next: "
+                @match summary.next {
+                    "freshq doctor" => { a href="doctor" { "Doctor" } }
+                    _ => { a href="tasks" { "Tasks" } }
+                }
+            }
         }
         dl {
             @for (name, value) in facts { div { dt { (name) } dd { (value) } } }
@@ -152,10 +158,10 @@ fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
             (drawn("Created per second", &created, |look| Some(look.created_per_second)))
             (drawn("Succeeded per second", &rate(succeeded), |look| Some(look.ended_per_second.0)))
             (drawn("Failed per second", &rate(failed), |look| Some(look.ended_per_second.1)))
-            (drawn("Median run time in seconds", &run_time, |look| look.run_time.map(|time| time.as_secs_f64())))
-            (drawn("Age at start in seconds", &start_age, |look| look.start_age.map(|age| age.as_secs_f64())))
+            (drawn("Median run time", &run_time, |look| look.run_time.map(|time| time.as_secs_f64())))
+            (drawn("Age at start", &start_age, |look| look.start_age.map(|age| age.as_secs_f64())))
         }
-        p { "Rates are those of the last " (WINDOW.as_secs()) " s. A line breaks where nothing was read." }
+        p { "Rates are those of the last " (WINDOW.as_secs()) " s, and times are in seconds. A line breaks where nothing was read." }
         p {
             "Created in the last " (WINDOW.as_secs()) " s: " (success) " succeeded, " (failure) " failed, "
             (taken) " running, " (pending) " pending."
@@ -200,10 +206,14 @@ fn running(sample: &Sample) -> Markup {
         "Lease ends",
         "Payload",
     ];
+    let none = match taken.count {
+        0 => "No task is running.",
+        _ => "They ended before they were read.",
+    };
     html! {
         // Both reads lag behind the table, and not by the same time.
         h2 #running-title { "Running tasks: " (count) }
-        (table("The newest running tasks", head, rows, "No task is running."))
+        (table("The newest running tasks", head, rows, none))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What stops or limits the tasks of a queue, in words.
 
+use std::fmt;
 use std::time::Duration;
 
 use lifo_queue::observed::LastResponse;
@@ -64,30 +65,77 @@ pub(crate) enum Limit<'a> {
 /// Minimum ratio of the longest and the median run from which single tasks take the slots.
 const SLOW: u64 = 10;
 
+/// The rate is the limit if at least this part of it is used.
+const USED: f64 = 0.8;
+
 impl<'a> Limit<'a> {
     pub(crate) fn of(status: &'a Status) -> Self {
         let observed = &status.control.observed;
         let Some(limits) = observed.limits else {
             return Self::Unknown;
         };
-        if status.taken.count >= limits.concurrency.into() {
-            return match (observed.median_run_ms, observed.longest_run_ms) {
-                (Some(median), Some(longest)) if longest >= SLOW * median.max(1) => {
-                    Self::Slow(limits.concurrency, Duration::from_millis(longest))
-                }
-                _ => Self::Slots(limits.concurrency),
-            };
-        }
+        let is_full = status.taken.count >= limits.concurrency.into();
         let last = observed.last_response.as_ref();
-        match last.filter(|last| status.now.since(last.at) < WINDOW) {
-            Some(last) => Self::Response(last),
-            None => limits.rate_per_second().map_or(Self::Unknown, Self::Rate),
+        let last = last.filter(|last| status.now.since(last.at) < WINDOW && !is_full);
+        let (succeeded, failed) = observed.ended.within(status.now);
+        let ended = f64::from(succeeded + failed) / WINDOW.as_secs_f64();
+        let slow = observed.longest_run.filter(|run| {
+            let median = observed.median_run_ms.unwrap_or_default();
+            run.ms >= SLOW * median.max(1)
+        });
+        match (last, limits.rate_per_second(), slow) {
+            (Some(last), ..) => Self::Response(last),
+            (None, Some(rate), _) if ended >= USED * rate => Self::Rate(rate),
+            (None, _, Some(run)) => Self::Slow(limits.concurrency, Duration::from_millis(run.ms)),
+            (None, Some(rate), None) if !is_full => Self::Rate(rate),
+            _ if is_full => Self::Slots(limits.concurrency),
+            _ => Self::Unknown,
         }
     }
 }
 
-/// What stops or limits the tasks, in one sentence; `None` if nothing is known to.
-pub(crate) fn summary(status: &Status, created: Created, start: Option<Millis>) -> Option<String> {
+/// What stops or limits the tasks.
+pub(crate) struct Summary {
+    /// One sentence.
+    pub(crate) text: String,
+    /// The command that says more.
+    pub(crate) next: &'static str,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; next: {}", self.text, self.next)
+    }
+}
+
+/// Minimum number of late tasks of a minute that are named.
+const LATE: u32 = 5;
+
+/// What stops or limits the tasks; `None` if nothing is known to.
+pub(crate) fn summary(status: &Status, created: Created, start: Option<Millis>) -> Option<Summary> {
+    let finding = finding(status, created).map(|text| (text, "freshq doctor"));
+    let summary = finding.or_else(|| Some((late(status.now, created, start)?, "freshq list")));
+    summary.map(|(text, next)| Summary { text, next })
+}
+
+/// Tasks that may start much later than they were created.
+fn late(now: Millis, created: Created, start: Option<Millis>) -> Option<String> {
+    let when = |at| format!("{}, {}", exact(at), relative(at, now));
+    let late = created.late;
+    match (late.first.filter(|_| late.count >= LATE), start) {
+        (Some(first), _) => Some(format!(
+            "{} of {} tasks of the last minute may not start before {}",
+            late.count,
+            created.count,
+            when(first)
+        )),
+        (None, Some(at)) => Some(format!("no pending task may start before {}", when(at))),
+        (None, None) => None,
+    }
+}
+
+/// What a finding of `freshq doctor` explains, in one sentence.
+fn finding(status: &Status, created: Created) -> Option<String> {
     let (control, now) = (&status.control, status.now);
     let observed = &control.observed;
     let last = observed.last_response.as_ref();
@@ -108,11 +156,9 @@ pub(crate) fn summary(status: &Status, created: Created, start: Option<Millis>) 
             succeeded + failed
         ));
     }
-    if created.exceeds_ended(status) {
-        return Some(format!("{}; the oldest expire", limit(status)));
-    }
-    let start = start.map(|at| (exact(at), relative(at, now)));
-    start.map(|(at, when)| format!("no pending task may start before {at}, {when}"))
+    created
+        .exceeds_ended(status)
+        .then(|| format!("{}; the oldest expire", limit(status)))
 }
 
 fn limit(status: &Status) -> String {
@@ -124,17 +170,18 @@ fn limit(status: &Status) -> String {
         Limit::Slots(slots) => format!("{created} concurrency {slots} can run"),
         Limit::Slow(slots, longest) => {
             let longest = tenths(longest);
-            format!("slow tasks take the {slots} slots, up to {longest} each")
+            format!("slow tasks take most of the {slots} slots, up to {longest} each")
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use lifo_queue::observed::LimitSettings;
+    use lifo_queue::observed::{LimitSettings, LongestRun};
     use lifo_queue::task::TaskId;
 
     use super::*;
+    use crate::sample::Late;
     use crate::verbs::doctor::flow::tests::{NOW, idle};
 
     #[test]
@@ -152,10 +199,15 @@ mod tests {
                 concurrency: 10,
                 starts_per_1000_s: rate,
             });
-            [observed.median_run_ms, observed.longest_run_ms] = runs.map(Some);
+            let [median, longest] = runs;
+            observed.median_run_ms = Some(median);
+            observed.longest_run = Some(LongestRun {
+                at: NOW,
+                ms: longest,
+            });
             let task = TaskId::from_stored("a");
             observed.last_response = response.map(|text| LastResponse::new(NOW, &task, text));
-            super::summary(&status, created, None).unwrap()
+            super::summary(&status, created, None).unwrap().text
         };
         let runs = [127, 300];
         let throttled = "Invoke: TooManyRequestsException: Rate Exceeded. (ReservedFunctionConcurrentInvocationLimitExceeded)";
@@ -170,7 +222,7 @@ mod tests {
             ),
             (
                 summary(10, None, [127, 25_000], None),
-                "slow tasks take the 10 slots, up to 25s each",
+                "slow tasks take most of the 10 slots, up to 25s each",
             ),
             (
                 summary(3, Some(4_000), runs, None),
@@ -193,17 +245,41 @@ mod tests {
     #[test]
     fn the_summary_names_a_pause_failed_tasks_and_late_starts() {
         let mut status = idle();
-        let summary = |status: &Status, start| super::summary(status, Created::default(), start);
+        let summary = |status: &Status, start| {
+            super::summary(status, Created::default(), start).map(|it| it.to_string())
+        };
         assert_eq!(summary(&status, None), None);
         let start = summary(&status, Some(NOW.plus(Duration::from_secs(30_000)))).unwrap();
-        let text = "no pending task may start before 2027-01-15T16:20:00.000Z, in 8h 20m";
+        let text = "no pending task may start before 2027-01-15T16:20:00.000Z, in 8h 20m; next: freshq list";
         assert_eq!(start, text);
         status.control.observed.ended.count(NOW, true);
         let failed = summary(&status, None).unwrap();
-        assert_eq!(failed, "1 of 1 tasks that ended in the last minute failed");
+        assert_eq!(
+            failed,
+            "1 of 1 tasks that ended in the last minute failed; next: freshq doctor"
+        );
         status.control.paused_until = Some(NOW.plus(WINDOW));
         let paused = summary(&status, None).unwrap();
-        assert_eq!(paused, "the queue is paused, so no task starts");
+        assert_eq!(
+            paused,
+            "the queue is paused, so no task starts; next: freshq doctor"
+        );
+    }
+
+    #[test]
+    fn the_summary_names_tasks_that_are_delayed_for_an_hour_beside_others() {
+        let late = |count| {
+            let first = Some(NOW.plus(Duration::from_secs(30_000)));
+            let created = Created {
+                count: 8,
+                late: Late { count, first },
+                ..Created::default()
+            };
+            super::summary(&idle(), created, None).map(|it| it.to_string())
+        };
+        assert_eq!(late(4), None);
+        let text = "5 of 8 tasks of the last minute may not start before 2027-01-15T16:20:00.000Z, in 8h 20m; next: freshq list";
+        assert_eq!(late(5).as_deref(), Some(text));
     }
 
     #[test]
@@ -216,7 +292,9 @@ mod tests {
         let task = TaskId::from_stored("a");
         let mut summary = |text| {
             status.control.observed.last_response = Some(LastResponse::new(NOW, &task, text));
-            super::summary(&status, Created::default(), None).unwrap()
+            super::summary(&status, Created::default(), None)
+                .unwrap()
+                .text
         };
         let expired = summary(
             "no response: TLS handshake failed: invalid peer certificate: certificate expired: verification time 1",

@@ -80,7 +80,6 @@ async fn state(queue: &Queue, stack: &Stack) -> Result<(usize, Vec<Finding>), Fa
     let concurrency = stack.concurrency();
     let status = queue.operator.status().await?;
     let created = sample::created(queue, status.now).await?;
-    let next_start = sample::next_start(queue, status.now).await?;
     let taken = match concurrency {
         // The index lags behind, so the items decide.
         Some(limit) if status.taken.count as usize > limit => {
@@ -98,7 +97,7 @@ async fn state(queue: &Queue, stack: &Stack) -> Result<(usize, Vec<Finding>), Fa
         state::control(&status, stack.secret().as_deref()),
         groups,
         times::check(queue, &status).await?,
-        flow::flow(&status, created, next_start, is_limited),
+        flow::flow(&status, created, is_limited),
         (1, surplus.into_iter().collect()),
     ];
     let checked = checks.iter().map(|(checked, _)| checked).sum();

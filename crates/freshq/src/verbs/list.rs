@@ -33,7 +33,7 @@ const BATCH: usize = 500;
 const ERROR_WIDTH: usize = 60;
 
 /// Maximum number of characters of a payload in the table.
-const PAYLOAD_WIDTH: usize = 40;
+const PAYLOAD_WIDTH: usize = 80;
 
 /// Lists tasks of a status, newest first. Reads each task, so it costs one read unit per
 /// 4 KB of a task, and prints how much it read.

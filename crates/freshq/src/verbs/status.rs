@@ -80,8 +80,8 @@ impl StatusReport {
 
     fn summary(&self) -> String {
         cause::summary(&self.status, self.created, self.next_start)
-            .map_or("nothing stops or limits the tasks".to_owned(), |text| {
-                format!("{text}; remedy: freshq doctor")
+            .map_or("nothing stops or limits the tasks".to_owned(), |it| {
+                it.to_string()
             })
     }
 
@@ -304,9 +304,9 @@ impl StatusReport {
 
 /// The longest of the last runs, for people; empty if no processor reported it.
 pub(crate) fn longest_run(status: &operate::Status) -> String {
-    let longest = status.control.observed.longest_run_ms;
-    longest.map_or_else(String::new, |ms| {
-        format!(", longest {}", tenths(Duration::from_millis(ms)))
+    let longest = status.control.observed.longest_run;
+    longest.map_or_else(String::new, |run| {
+        format!(", longest {}", tenths(Duration::from_millis(run.ms)))
     })
 }
 

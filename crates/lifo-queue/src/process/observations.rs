@@ -8,10 +8,10 @@ use tokio::sync::watch;
 use super::attempt::{Attempted, End};
 use super::capacity::Measured;
 use super::settings::ProcessSettings;
-use crate::observed::{Capacity, LastResponse, LimitSettings, Observed};
+use crate::observed::{Capacity, LastResponse, LimitSettings, LongestRun, Observed};
 use crate::time::Millis;
 
-/// Number of runs whose median and longest duration are reported.
+/// Number of runs whose median duration is reported.
 const RUNS: usize = 50;
 
 /// The observations of a turn. They continue those of the previous turn.
@@ -19,9 +19,6 @@ pub(super) struct Observations {
     observed: watch::Sender<Observed>,
     /// Durations of the last runs of this turn, in milliseconds, oldest first.
     runs: VecDeque<u64>,
-    /// The longest run of the previous turn. It counts until as many runs of this turn ended,
-    /// because slow runs end last.
-    left_longest: Option<u64>,
 }
 
 impl Observations {
@@ -30,7 +27,6 @@ impl Observations {
             let starts = Duration::from_secs(1_000).as_nanos() / rate.interval.as_nanos().max(1);
             u64::try_from(starts).unwrap_or(u64::MAX)
         });
-        let left_longest = left.longest_run_ms;
         let observed = Observed {
             measures_overload: settings.codel.is_some(),
             limits: Some(LimitSettings {
@@ -42,7 +38,6 @@ impl Observations {
         Self {
             observed: watch::Sender::new(observed),
             runs: VecDeque::with_capacity(RUNS),
-            left_longest,
         }
     }
 
@@ -51,28 +46,22 @@ impl Observations {
         self.observed.subscribe()
     }
 
-    /// The observations of the whole turn.
-    pub(super) fn ended(&self) -> Observed {
-        let observed = self.observed.borrow().clone();
-        Observed {
-            longest_run_ms: self.runs.iter().max().copied().or(observed.longest_run_ms),
-            ..observed
-        }
+    pub(super) fn observed(&self) -> Observed {
+        self.observed.borrow().clone()
     }
 
     /// Records an attempt that ended.
     pub(super) fn record(&mut self, attempted: &Attempted, now: Millis) {
         // A busy downstream responds immediately, which shows nothing about the duration of the work.
         let ended = matches!(attempted.end, End::Succeeded | End::Failed);
-        if let Some(ran) = attempted.ran.filter(|_| ended) {
+        let ran = attempted.ran.filter(|_| ended);
+        let ran = ran.map(|ran| u64::try_from(ran.as_millis()).unwrap_or(u64::MAX));
+        if let Some(ms) = ran {
             if self.runs.len() == RUNS {
                 self.runs.pop_front();
             }
-            self.runs
-                .push_back(u64::try_from(ran.as_millis()).unwrap_or(u64::MAX));
+            self.runs.push_back(ms);
         }
-        let left = self.left_longest.filter(|_| self.runs.len() < RUNS);
-        let longest = self.runs.iter().copied().max().max(left);
         let median = self.median();
         self.observed.send_modify(|observed| {
             match attempted.end {
@@ -81,7 +70,10 @@ impl Observations {
                 End::Returned { .. } | End::LostRace | End::StoreFailed => {}
             }
             observed.median_run_ms = median.or(observed.median_run_ms);
-            observed.longest_run_ms = longest.or(observed.longest_run_ms);
+            if let Some(ms) = ran {
+                let ended = LongestRun { at: now, ms };
+                observed.longest_run = Some(LongestRun::after(observed.longest_run, ended));
+            }
             if let Some(text) = &attempted.reason {
                 let response = LastResponse::new(now, &attempted.task, text);
                 observed.last_response = Some(response);
@@ -126,37 +118,5 @@ impl Observations {
         let mut runs: Vec<u64> = self.runs.iter().copied().collect();
         let middle = runs.len() / 2;
         (!runs.is_empty()).then(|| *runs.select_nth_unstable(middle).1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::task::TaskId;
-
-    #[test]
-    fn the_longest_run_of_the_previous_turn_counts_until_enough_runs_ended() {
-        let mut observations = Observations {
-            observed: watch::Sender::new(Observed::default()),
-            runs: VecDeque::new(),
-            left_longest: Some(25_000),
-        };
-        let attempted = Attempted {
-            task: TaskId::from_stored("a"),
-            start_age: None,
-            end: End::Succeeded,
-            overtaken: false,
-            ran: Some(Duration::from_millis(130)),
-            reason: None,
-        };
-        let longest = |watched: &watch::Receiver<Observed>| watched.borrow().longest_run_ms;
-        let watched = observations.watch();
-        observations.record(&attempted, Millis(0));
-        assert_eq!(longest(&watched), Some(25_000));
-        assert_eq!(observations.ended().longest_run_ms, Some(130));
-        for _ in 1..RUNS {
-            observations.record(&attempted, Millis(0));
-        }
-        assert_eq!(longest(&watched), Some(130));
     }
 }

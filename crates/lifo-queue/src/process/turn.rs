@@ -283,7 +283,7 @@ impl<'a> Turn<'a> {
             learning,
             breaker,
             overloaded_since: self.codel.since(),
-            observed: self.observations.ended(),
+            observed: self.observations.observed(),
             owner: self.owner,
             summary: self.summary,
             returned: self.returned,

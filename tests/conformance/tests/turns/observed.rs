@@ -22,7 +22,7 @@ async fn a_turn_reports_ended_tasks_run_time_and_the_last_response() {
     let observed = world.control().await.observed;
     assert_eq!(observed.ended.within(NOW), (4, 1));
     assert_eq!(observed.median_run_ms, Some(300));
-    assert_eq!(observed.longest_run_ms, Some(900));
+    assert_eq!(observed.longest_run.map(|run| run.ms), Some(900));
     let limits = observed.limits.unwrap();
     assert_eq!(limits.concurrency, world.settings.slots);
     assert_eq!(limits.starts_per_1000_s, None);

@@ -9,15 +9,12 @@ use lifo_queue::time::Millis;
 
 use super::Finding;
 use crate::sample::{Created, WINDOW};
-use crate::time_format::{exact, relative, tenths};
+use crate::time_format::tenths;
 use crate::verbs::cause::{self, Limit};
 use crate::verbs::{longest_run, pause, start_limits};
 
 /// Minimum number of failed tasks in the last minute that is a finding.
 const FAILED: u32 = 5;
-
-/// Time until the first start from which a queue whose tasks are all delayed is a finding.
-const LONG_DELAY: Duration = Duration::from_secs(60 * 60);
 
 /// Maximum number of tasks that a finding names.
 const NAMED: usize = 5;
@@ -28,17 +25,11 @@ const FEW_KEYS: (u32, u64) = (2, 50);
 
 /// Checks the tasks of the last minute, and the pending keys. Beside limited groups, a growing backlog
 /// is no finding.
-pub(super) fn flow(
-    status: &Status,
-    created: Created,
-    next_start: Option<Millis>,
-    limited: bool,
-) -> (usize, Vec<Finding>) {
+pub(super) fn flow(status: &Status, created: Created, limited: bool) -> (usize, Vec<Finding>) {
     let findings = [
         failing(status),
         crashed(status),
         keys(status),
-        delayed(status, next_start),
         surplus(status, created).filter(|_| !limited),
     ];
     (findings.len(), findings.into_iter().flatten().collect())
@@ -141,7 +132,7 @@ fn surplus(status: &Status, created: Created) -> Option<Finding> {
             "freshq list --status taken shows which kind of task takes the slots, by its payload: contact the owner of what these tasks call; a queue or a group of their own, or a shorter processing.taskTimeout, keeps the slots for other tasks"
         }
         Limit::Slots(_) | Limit::Unknown => {
-            "if runs take longer than usual, the downstream is slow: freshq list --status taken shows the running tasks; contact its owner. Otherwise raise processing.concurrency and deploy, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit"
+            "freshq list --status taken shows the running tasks: if they are of one kind, or run much longer than the median, contact the owner of what they call. Otherwise raise processing.concurrency and deploy, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit"
         }
     };
     created.exceeds_ended(status).then(|| Finding {
@@ -149,22 +140,6 @@ fn surplus(status: &Status, created: Created) -> Option<Finding> {
         what,
         why: "the backlog grows: new tasks start first, and the oldest expire".to_owned(),
         remedy: remedy.to_owned(),
-    })
-}
-
-/// Finds a queue of which no task may start for a long time.
-fn delayed(status: &Status, next_start: Option<Millis>) -> Option<Finding> {
-    let start = next_start.filter(|at| at.since(status.now) >= LONG_DELAY)?;
-    Some(Finding {
-        place: "the tasks".to_owned(),
-        what: format!(
-            "none of {} pending tasks may start before {}, {}",
-            status.pending,
-            exact(start),
-            relative(start, status.now)
-        ),
-        why: "tasks wait until their delaySeconds or notBefore is over; a delay in the wrong unit is a thousand times too long".to_owned(),
-        remedy: "if this is not intended, fix the producer: freshq list shows the payloads; freshq cancel --payload <text> deletes its tasks, and it can create them again".to_owned(),
     })
 }
 

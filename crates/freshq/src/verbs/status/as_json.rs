@@ -18,7 +18,7 @@ impl StatusReport {
             "account": self.account.id,
             "region": self.account.region,
             "now": exact(now),
-            "summary": cause::summary(status, self.created, self.next_start),
+            "summary": cause::summary(status, self.created, self.next_start).map(|it| it.text),
             "paused": paused.map(|until| json!({
                 "until": exact(until),
                 "remainingMs": until.since(now).as_millis(),
@@ -49,7 +49,7 @@ impl StatusReport {
                 "failed": control.observed.ended.within(now).1,
             },
             "medianRunMs": control.observed.median_run_ms,
-            "longestRunMs": control.observed.longest_run_ms,
+            "longestRunMs": control.observed.longest_run.map(|run| run.ms),
             "limitSettings": control.observed.limits.map(|limits| json!({
                 "concurrency": limits.concurrency,
                 "ratePerSecond": limits.rate_per_second(),

@@ -5,7 +5,7 @@ use lifo_queue::control::{
     OperatorRate, RedrivenTasks,
 };
 use lifo_queue::depth::Depth;
-use lifo_queue::observed::{LastResponse, LimitSettings, Observed};
+use lifo_queue::observed::{LastResponse, LimitSettings, LongestRun, Observed};
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::EpochSeconds;
 use serde_json::{Value, json};
@@ -28,6 +28,7 @@ fn report(control: Control) -> StatusReport {
             count: 90,
             more: false,
             delayed: 0,
+            late: crate::sample::Late::default(),
         },
         next_start: None,
         groups: Unusual::default(),
@@ -116,7 +117,7 @@ fn busy() -> Control {
 fn observed() -> Observed {
     let mut observed = Observed {
         median_run_ms: Some(1_500),
-        longest_run_ms: Some(6_200),
+        longest_run: Some(LongestRun { at: NOW, ms: 6_200 }),
         limits: Some(LimitSettings {
             concurrency: 10,
             starts_per_1000_s: Some(4_500),
@@ -149,7 +150,7 @@ queue                 LifoQueue-dev
 account               111122223333
 region                eu-central-1
 as of                 2027-01-15T08:00:00.000Z
-summary               the queue is paused, so no task starts; remedy: freshq doctor
+summary               the queue is paused, so no task starts; next: freshq doctor
 paused                until 2027-01-15T08:29:30.000Z, 29m 30s left: maintenance (by user/ana at 2027-01-15T07:59:30.000Z)
 limited               7 starts/s and 3 concurrent tasks until 2027-01-15T08:01:00.000Z, 1m left: a migration (by user/ana at 2027-01-15T07:59:30.000Z)
 processor             active, its lease until 2027-01-15T08:00:18.000Z, in 18s (00000000-0000-0000-0000-000000000007)

@@ -53,7 +53,7 @@ impl Turn<'_> {
             Kept {
                 breaker: self.downstream.lock().queue().open_breaker(),
                 overloaded_since: self.codel.since(),
-                observed: self.observations.ended(),
+                observed: self.observations.observed(),
             },
             Some(self.seen),
             false,
