@@ -1,9 +1,9 @@
 import type { LoadWarning } from './load-rules';
 import type { QueueSettings } from './settings';
 
-/** The warnings about limits of groups that never act, or act on other tasks than intended; none without groups. */
+/** The warnings about groups that do not act as intended; none without groups. */
 export function groupWarnings({ processing, ingest }: QueueSettings): LoadWarning[] {
-  const { concurrency, ratePerSecond, burst, groups } = processing;
+  const { concurrency, ratePerSecond, burst, groups, order } = processing;
   if (groups === undefined) return [];
   const warnings: LoadWarning[] = [];
   if (groups.maxConcurrency !== undefined && groups.maxConcurrency >= concurrency) {
@@ -26,6 +26,12 @@ export function groupWarnings({ processing, ingest }: QueueSettings): LoadWarnin
     warnings.push({
       id: 'freshq:group-of-devices',
       text: 'processing.groups limits each group, and ingest.iotPresence puts all devices into the one group iot-presence, so the limit is for all devices together. If they need more, omit the limits and limit single groups with freshq limit --group, or give the devices their own queue.',
+    });
+  }
+  if (order === 'oldest-key-first') {
+    warnings.push({
+      id: 'freshq:group-order',
+      text: "processing.groups shares the slots among the groups of the 1,000 tasks that the processor reads, and with the order 'oldest-key-first' these are the 1,000 oldest. A group whose tasks are all newer does not start. If one group may have more than 1,000 pending tasks, limit it with processing.groups, or choose the order 'newest-first'.",
     });
   }
   return warnings;

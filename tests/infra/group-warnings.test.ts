@@ -6,7 +6,7 @@ type Case = [settings: PartialQueueSettings];
 const groups = { maxConcurrency: 10, ratePerSecond: 2.5 };
 const ingest = { iotPresence: true };
 
-describe('limits of groups', () => {
+describe('groups', () => {
   test.each<Case>([
     [{ processing: { concurrency: 11, groups } }],
     [{ processing: { concurrency: 11, ratePerSecond: 2.6, groups } }],
@@ -14,7 +14,7 @@ describe('limits of groups', () => {
     [{ processing: { groups: {}, concurrency: 1, ratePerSecond: 0.1 }, ingest }],
     [{ processing: { groups: { breaker: true } }, ingest }],
     [{ ingest }],
-  ])('pass without a word if they can act: %j', (settings) => {
+  ])('pass without a word if they act: %j', (settings) => {
     expect(Synthesized.queue(settings).warnings()).toEqual([]);
   });
 
@@ -35,7 +35,11 @@ describe('limits of groups', () => {
       { processing: { groups: { ratePerSecond: 1 } }, ingest },
       /puts all devices into the one group iot-presence, so the limit is for all devices together/,
     ],
-  ])('are warned of if they cannot, or limit all devices together: %j', (settings, warning) => {
+    [
+      { processing: { groups: {}, order: 'oldest-key-first' } },
+      /A group whose tasks are all newer does not start/,
+    ],
+  ])('are warned of if they do not act as intended: %j', (settings, warning) => {
     expect(Synthesized.queue(settings).warnings()).toEqual([expect.stringMatching(warning)]);
   });
 });
