@@ -37,14 +37,7 @@ pub(crate) const WINDOW: Duration = observed::WINDOW;
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) status: Status,
-    /// Tasks created within the window, by their current status: PENDING, TAKEN, SUCCESS, FAILURE.
-    pub(crate) recent: [usize; 4],
-    /// Whether the window holds more tasks than were read.
-    pub(crate) more: bool,
-    /// As in [`Created`].
-    pub(crate) delayed: u32,
-    /// As in [`Created`].
-    pub(crate) late: Late,
+    pub(crate) created: Created,
     /// As [`next_start`].
     pub(crate) next_start: Option<Millis>,
     pub(crate) newest: Vec<Candidate>,
@@ -61,6 +54,8 @@ pub(crate) struct Sample {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Created {
     pub(crate) count: u32,
+    /// By their current status: PENDING, TAKEN, SUCCESS, FAILURE.
+    pub(crate) by_status: [u32; 4],
     /// Whether there are more than were read.
     pub(crate) more: bool,
     /// Those that may not start within the next minute.
@@ -106,17 +101,6 @@ impl Created {
 }
 
 impl Sample {
-    /// Tasks created within the window.
-    pub(crate) fn created(&self) -> Created {
-        let count = self.recent.iter().sum::<usize>();
-        Created {
-            count: u32::try_from(count).unwrap_or(u32::MAX),
-            more: self.more,
-            delayed: self.delayed,
-            late: self.late,
-        }
-    }
-
     /// Tasks that succeeded and tasks that failed per second in the last minute.
     pub(crate) fn ended_per_second(&self) -> (f64, f64) {
         let Status { control, now, .. } = &self.status;
@@ -132,7 +116,7 @@ impl Sample {
     /// The figures, for programs.
     pub(crate) fn json(&self) -> Value {
         let Status { control, now, .. } = &self.status;
-        let [pending, taken, success, failure] = self.recent;
+        let [pending, taken, success, failure] = self.created.by_status;
         let (succeeded, failed) = control.observed.ended.within(*now);
         let ids = |tasks: &[Candidate]| {
             let ids = tasks.iter().map(|task| task.id.to_string());
@@ -148,8 +132,8 @@ impl Sample {
             "breakerOpen": control.breaker.is_some() || control.held_breaker(*now).is_some(),
             "processorActive": control.live_lease(*now).is_some(),
             "lastMinute": {
-                "created": self.created().count,
-                "createdIsExact": !self.more,
+                "created": self.created.count,
+                "createdIsExact": !self.created.more,
                 "createdByStatus": {
                     "PENDING": pending, "TAKEN": taken, "SUCCESS": success, "FAILURE": failure,
                 },
@@ -196,7 +180,7 @@ impl History {
         self.figures.push_back(Figures {
             at: sample.status.now,
             pending: sample.status.pending.count,
-            created_per_second: sample.created().per_second(),
+            created_per_second: sample.created.per_second(),
             ended_per_second: sample.ended_per_second(),
             run_time: sample.run_time(),
             start_age: sample.start_age,
@@ -224,12 +208,6 @@ impl History {
 pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
     let status = queue.operator.glance().await?;
     let now = status.now;
-    let Recent {
-        counts,
-        more,
-        delayed,
-        late,
-    } = recent(queue, now).await?;
     let pending = TaskStatus::Pending;
     let (newest, _) = page(queue, pending, Order::NewestFirst, None, LISTED, now).await?;
     let due = |task: &Candidate| task.not_before.is_none_or(|at| at <= now);
@@ -245,10 +223,7 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
         start_age: start_age(&running),
         groups: Unusual::of(&queue.store.groups().await?, now),
         status,
-        recent: counts,
-        more,
-        delayed,
-        late,
+        created: created(queue, now).await?,
         next_start,
         newest,
         oldest,
@@ -259,19 +234,25 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
 
 /// Counts the tasks that were created in the last minute.
 pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created> {
-    let Recent {
-        counts,
-        more,
-        delayed,
-        late,
-    } = recent(queue, now).await?;
-    let count = u32::try_from(counts.iter().sum::<usize>()).unwrap_or(u32::MAX);
-    Ok(Created {
-        count,
-        more,
-        delayed,
-        late,
-    })
+    let mut created = Created::default();
+    for (count, status) in created.by_status.iter_mut().zip(TaskStatus::ALL) {
+        let from = Some(now.minus(WINDOW));
+        let (tasks, rest) = page(queue, status, Order::NewestFirst, from, RECENT, now).await?;
+        *count = u32::try_from(tasks.len()).unwrap_or(u32::MAX);
+        created.count += *count;
+        created.more |= rest;
+        for at in tasks.iter().filter_map(|task| task.not_before) {
+            created.delayed += u32::from(at > now.plus(WINDOW));
+            if at > now.plus(LATE) {
+                let first = created.late.first.map_or(at, |first| first.min(at));
+                created.late = Late {
+                    count: created.late.count + 1,
+                    first: Some(first),
+                };
+            }
+        }
+    }
+    Ok(created)
 }
 
 /// When the first of the newest pending tasks may start; `None` if one may start now, or none is
@@ -281,39 +262,6 @@ pub(crate) async fn next_start(queue: &Queue, now: Millis) -> Result<Option<Mill
     let (tasks, _) = page(queue, pending, order, None, RECENT, now).await?;
     let starts = tasks.iter().map(|task| task.not_before.unwrap_or(now));
     Ok(starts.min().filter(|at| *at > now))
-}
-
-/// The tasks created within the window.
-#[derive(Default)]
-struct Recent {
-    /// Per status.
-    counts: [usize; 4],
-    /// Whether there are more than were read.
-    more: bool,
-    /// Those that may not start within the next minute.
-    delayed: u32,
-    late: Late,
-}
-
-async fn recent(queue: &Queue, now: Millis) -> Result<Recent> {
-    let mut recent = Recent::default();
-    for (count, status) in recent.counts.iter_mut().zip(TaskStatus::ALL) {
-        let from = Some(now.minus(WINDOW));
-        let (tasks, rest) = page(queue, status, Order::NewestFirst, from, RECENT, now).await?;
-        *count = tasks.len();
-        recent.more |= rest;
-        for at in tasks.iter().filter_map(|task| task.not_before) {
-            recent.delayed += u32::from(at > now.plus(WINDOW));
-            if at > now.plus(LATE) {
-                let first = recent.late.first.map_or(at, |first| first.min(at));
-                recent.late = Late {
-                    count: recent.late.count + 1,
-                    first: Some(first),
-                };
-            }
-        }
-    }
-    Ok(recent)
 }
 
 async fn page(

@@ -83,7 +83,7 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     let report = StatusReport {
         queue: site.queue.name.clone(),
         account: site.account.clone(),
-        created: sample.created(),
+        created: sample.created,
         next_start: sample.next_start,
         groups: sample.groups.clone(),
         status: status.clone(),
@@ -104,7 +104,7 @@ fn state(site: &Site, sample: &Sample) -> Markup {
         _ => (name, value),
     });
     // The warnings have a pause and an open breaker.
-    let summary = cause::summary(status, sample.created(), sample.next_start);
+    let summary = cause::summary(status, sample.created, sample.next_start);
     let summary = summary.filter(|_| !paused && !open);
     html! {
         h2 #state-title { "State" }
@@ -142,8 +142,8 @@ fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
         let points = figures.filter_map(|look| Some((look.at, figure(look)?)));
         chart(name, latest, &points.collect::<Vec<_>>(), (from, now), gap)
     };
-    let [pending, taken, success, failure] = sample.recent;
-    let created = sample.created();
+    let [pending, taken, success, failure] = sample.created.by_status;
+    let created = sample.created;
     let least = if created.more { "at least " } else { "" };
     let created = format!("{least}{}", rate(created.per_second()));
     let (succeeded, failed) = sample.ended_per_second();

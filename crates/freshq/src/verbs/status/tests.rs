@@ -26,9 +26,7 @@ fn report(control: Control) -> StatusReport {
         account: Account::example(),
         created: Created {
             count: 90,
-            more: false,
-            delayed: 0,
-            late: crate::sample::Late::default(),
+            ..Created::default()
         },
         next_start: None,
         groups: Unusual::default(),

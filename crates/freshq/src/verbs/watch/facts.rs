@@ -53,7 +53,7 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         (None, None) => Line::from("breaker    closed"),
     };
     let (succeeded, failed) = sample.ended_per_second();
-    let created = sample.created();
+    let created = sample.created;
     let least = if created.more { "at least " } else { "" };
     let run_time = sample.run_time().map_or("not measured".to_owned(), tenths);
     let flow = format!(
