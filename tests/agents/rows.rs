@@ -205,21 +205,15 @@ pub fn call(call: &Call) -> Row {
         ("ArrivedAt", call.arrived.to_string()),
         ("Sequence", call.sequence.to_string()),
     ]);
-    if call.unanswered > 0 {
-        row.insert("Assignment".to_owned(), vec![call.unanswered.to_string()]);
-    }
+    let unanswered = (call.unanswered > 0).then_some(call.unanswered);
+    set(&mut row, "Assignment", unanswered);
     row
 }
 
 pub fn record(record: &CallRecord) -> Row {
     let mut row = call(&record.call);
-    row.insert(
-        "CallStatus".to_owned(),
-        vec![record.state.stored().to_owned()],
-    );
-    if let Some(ttl) = record.ttl {
-        row.insert("ttl".to_owned(), vec![ttl.to_string()]);
-    }
+    set(&mut row, "CallStatus", Some(record.state.stored()));
+    set(&mut row, "ttl", record.ttl);
     if let CallState::Assigned(assignment) = &record.state {
         row.extend(assigned(assignment));
     }
@@ -236,9 +230,7 @@ pub fn assigned(assignment: &Assignment) -> Row {
         ("AssignedAt", assignment.assigned_at.to_string()),
         ("Assignment", assignment.number.to_string()),
     ]);
-    if let Some(until) = assignment.lease_until {
-        row.insert("LeaseUntil".to_owned(), vec![until.to_string()]);
-    }
+    set(&mut row, "LeaseUntil", assignment.lease_until);
     row
 }
 
@@ -249,12 +241,12 @@ pub fn lease(lease: &CallLease) -> Row {
         ("Ticket", lease.ticket.to_string()),
         ("CallID", lease.call.to_string()),
     ]);
-    if !lease.answered {
-        row.insert("AnswerBy".to_owned(), vec![lease.until.to_string()]);
-    }
-    if let Some(at) = lease.queued_at {
-        row.insert("QueuedAt".to_owned(), vec![at.to_string()]);
-    }
+    set(
+        &mut row,
+        "AnswerBy",
+        (!lease.answered).then_some(lease.until),
+    );
+    set(&mut row, "QueuedAt", lease.queued_at);
     row
 }
 
@@ -272,6 +264,10 @@ pub fn outbox_entry(entry: &OutboxEntry) -> Row {
     };
     row.insert("CallStatus".to_owned(), vec![status.to_owned()]);
     row
+}
+
+fn set(row: &mut Row, name: &str, value: Option<impl ToString>) {
+    row.extend(value.map(|value| (name.to_owned(), vec![value.to_string()])));
 }
 
 fn texts<const N: usize>(attributes: [(&str, String); N]) -> Row {

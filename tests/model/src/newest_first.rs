@@ -55,21 +55,12 @@ pub(crate) fn take(
             }
             Next::Go(Step::Run { task, live })
         }
-        Status::Taken {
+        status @ (Status::Pending
+        | Status::Taken {
             token: Owner::Attempt(_),
             ..
-        } if protocol.mutated(Mutation::TakeWithoutStatus) => {
-            state.history.trespass = true;
-            state.write(
-                task,
-                Status::Taken {
-                    token: mine,
-                    live: true,
-                },
-            );
-            Next::Go(Step::Run { task, live: true })
-        }
-        Status::Pending => {
+        }) if status == Status::Pending || protocol.mutated(Mutation::TakeWithoutStatus) => {
+            state.history.trespass |= status != Status::Pending;
             state.write(
                 task,
                 Status::Taken {

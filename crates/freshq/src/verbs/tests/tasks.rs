@@ -41,14 +41,11 @@ async fn redrive_retries_failed_tasks_and_reports_others() {
     world.put("failed", TaskStatus::Failure, 60);
     world.put("done", TaskStatus::Success, 60);
     let report = world.report(&redrive(&["failed", "done", "absent"])).await;
-    let expected = "\
+    let text = "\
 failed  redriven
 done    not redriven: it is SUCCESS
 absent  not found";
-    assert_eq!(
-        (report.text.as_str(), report.exit),
-        (expected, Exit::NotAll)
-    );
+    assert_eq!((report.text.as_str(), report.exit), (text, Exit::NotAll));
     let task = world.task("failed").unwrap();
     assert_eq!((task.status, task.attempts), (TaskStatus::Pending, 0));
     assert_eq!(task.ttl, Ttl::Seconds(NOW.ceil_seconds().plus(2 * HOUR)));
@@ -143,14 +140,11 @@ async fn cancel_deletes_pending_tasks_and_reports_others() {
         ..Cancel::default()
     };
     let report = world.report(&cancel(&["waits", "runs", "absent"])).await;
-    let expected = "\
+    let text = "\
 waits   cancelled
 runs    not cancelled: it is TAKEN
 absent  not found";
-    assert_eq!(
-        (report.text.as_str(), report.exit),
-        (expected, Exit::NotAll)
-    );
+    assert_eq!((report.text.as_str(), report.exit), (text, Exit::NotAll));
     assert_eq!(
         (world.status("waits"), world.status("runs")),
         (None, Some(TaskStatus::Taken))
