@@ -42,7 +42,7 @@ export function urlProblems(url: string): Problem[] {
       parsed.protocol === 'http:' && !isLoopback(parsed.hostname),
       setting,
       `http:// would send tasks and credentials to ${parsed.hostname} unencrypted`,
-      'use https://; http:// is for 127.0.0.1, [::1] and localhost only',
+      'use https://, or call it from your own function with TaskRunner.lambda; http:// is for 127.0.0.1, [::1] and localhost only',
     ),
     ...problemIf(
       parsed.username !== '' || parsed.password !== '',
