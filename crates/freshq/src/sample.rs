@@ -63,15 +63,15 @@ pub(crate) struct Created {
     pub(crate) late: Late,
 }
 
-/// Tasks that may not start within the next hour.
+/// Tasks that may start an hour or more after their creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Late {
     pub(crate) count: u32,
-    /// The first of their starts.
-    pub(crate) first: Option<Millis>,
+    /// The shortest time from their creation to their start.
+    pub(crate) delay: Option<Duration>,
 }
 
-/// From this time until their start, tasks are late.
+/// From this time between their creation and their start, tasks are late.
 const LATE: Duration = Duration::from_secs(60 * 60);
 
 /// Minimum number of tasks by which the created exceed the ended in the last minute.
@@ -241,14 +241,14 @@ pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created> {
         *count = u32::try_from(tasks.len()).unwrap_or(u32::MAX);
         created.count += *count;
         created.more |= rest;
-        for at in tasks.iter().filter_map(|task| task.not_before) {
+        for task in tasks {
+            let Some(at) = task.not_before else { continue };
             created.delayed += u32::from(at > now.plus(WINDOW));
-            if at > now.plus(LATE) {
-                let first = created.late.first.map_or(at, |first| first.min(at));
-                created.late = Late {
-                    count: created.late.count + 1,
-                    first: Some(first),
-                };
+            let delay = at.since(task.created);
+            if delay >= LATE {
+                let shortest = created.late.delay.map_or(delay, |other| other.min(delay));
+                created.late.count += 1;
+                created.late.delay = Some(shortest);
             }
         }
     }

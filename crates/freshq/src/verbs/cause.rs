@@ -7,8 +7,8 @@ use lifo_queue::observed::LastResponse;
 use lifo_queue::operate::Status;
 use lifo_queue::time::Millis;
 
-use crate::sample::{Created, WINDOW};
-use crate::time_format::{exact, relative, tenths};
+use crate::sample::{Created, Late, WINDOW};
+use crate::time_format::{moment, rough, tenths};
 
 /// Responses whose cause is known: a part of the text, the cause, and what removes it.
 const KNOWN: [[&str; 3]; 4] = [
@@ -120,16 +120,17 @@ pub(crate) fn summary(status: &Status, created: Created, start: Option<Millis>) 
 
 /// Tasks that may start much later than they were created.
 fn late(now: Millis, created: Created, start: Option<Millis>) -> Option<String> {
-    let when = |at| format!("{}, {}", exact(at), relative(at, now));
-    let late = created.late;
-    match (late.first.filter(|_| late.count >= LATE), start) {
-        (Some(first), _) => Some(format!(
-            "{} of {} tasks of the last minute may not start before {}",
-            late.count,
+    let Late { count, delay } = created.late;
+    match (delay.filter(|_| count >= LATE), start) {
+        (Some(delay), _) => Some(format!(
+            "{count} of {} tasks of the last minute may start only {} after their creation",
             created.count,
-            when(first)
+            rough(delay)
         )),
-        (None, Some(at)) => Some(format!("no pending task may start before {}", when(at))),
+        (None, Some(at)) => {
+            let at = moment(at, now);
+            Some(format!("no pending task may start before {at}"))
+        }
         (None, None) => None,
     }
 }
@@ -181,7 +182,6 @@ mod tests {
     use lifo_queue::task::TaskId;
 
     use super::*;
-    use crate::sample::Late;
     use crate::verbs::doctor::flow::tests::{NOW, idle};
 
     #[test]
@@ -269,16 +269,16 @@ mod tests {
     #[test]
     fn the_summary_names_tasks_that_are_delayed_for_an_hour_beside_others() {
         let late = |count| {
-            let first = Some(NOW.plus(Duration::from_secs(30_000)));
+            let delay = Some(Duration::from_secs(30_000));
             let created = Created {
                 count: 8,
-                late: Late { count, first },
+                late: Late { count, delay },
                 ..Created::default()
             };
             super::summary(&idle(), created, None).map(|it| it.to_string())
         };
         assert_eq!(late(4), None);
-        let text = "5 of 8 tasks of the last minute may not start before 2027-01-15T16:20:00.000Z, in 8h 20m; next: freshq list";
+        let text = "5 of 8 tasks of the last minute may start only 8h 20m after their creation; next: freshq list";
         assert_eq!(late(5).as_deref(), Some(text));
     }
 

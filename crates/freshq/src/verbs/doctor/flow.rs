@@ -126,7 +126,7 @@ fn surplus(status: &Status, created: Created) -> Option<Finding> {
             cause::remedy(last).unwrap_or("the downstream accepts fewer tasks than the queue could start: act on its last response, which freshq errors counts; a higher processing.concurrency does not help")
         }
         Limit::Rate(_) => {
-            "slots are free, so the rate is the limit: if the downstream accepts more, raise processing.ratePerSecond and deploy; otherwise let the producers create fewer tasks, or accept that the oldest expire"
+            "the rate is the limit: freshq list shows which producer sends the tasks, by their payloads; ask its owner to send fewer, or, if the downstream accepts more, raise processing.ratePerSecond and deploy; otherwise the oldest expire, and do not run"
         }
         Limit::Slow(..) => {
             "freshq list --status taken shows which kind of task takes the slots, by its payload: contact the owner of what these tasks call; a queue or a group of their own, or a shorter processing.taskTimeout, keeps the slots for other tasks"
