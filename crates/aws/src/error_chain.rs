@@ -14,7 +14,10 @@ pub fn messages(error: &dyn Error) -> Vec<String> {
     let mut source = error.source();
     while let Some(cause) = source {
         let message = cause.to_string();
-        if !messages.iter().any(|outer| outer.ends_with(&message)) {
+        if !messages
+            .last()
+            .is_some_and(|outer| outer.ends_with(&message))
+        {
             messages.push(message);
         }
         source = cause.source();

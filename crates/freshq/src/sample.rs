@@ -81,9 +81,7 @@ impl Created {
     /// Whether the backlog grows, although neither a pause nor the circuit breaker stops the queue.
     pub(crate) fn exceeds_ended(self, status: &Status) -> bool {
         let (control, now) = (&status.control, status.now);
-        let stops = control.is_paused(now)
-            || control.breaker.is_some()
-            || control.held_breaker(now).is_some();
+        let stops = control.is_paused(now) || control.is_breaker_open(now);
         let (succeeded, failed) = control.observed.ended.within(now);
         let due = self.count.saturating_sub(self.delayed);
         !stops && status.pending.count >= SURPLUS && due >= succeeded + failed + SURPLUS
@@ -129,7 +127,7 @@ impl Sample {
             "failed": self.status.failed,
             "paused": control.is_paused(*now),
             "limited": control.limit(*now).is_some(),
-            "breakerOpen": control.breaker.is_some() || control.held_breaker(*now).is_some(),
+            "breakerOpen": control.is_breaker_open(*now),
             "processorActive": control.live_lease(*now).is_some(),
             "lastMinute": {
                 "created": self.created.count,

@@ -151,6 +151,12 @@ impl Control {
         hold.filter(|hold| hold.until > now)
     }
 
+    /// Whether only probes start.
+    #[must_use]
+    pub fn is_breaker_open(&self, now: Millis) -> bool {
+        self.breaker.is_some() || self.held_breaker(now).is_some()
+    }
+
     /// The operator's limit on the queue, if it has not ended.
     #[must_use]
     pub fn limit(&self, now: Millis) -> Option<&OperatorLimit> {

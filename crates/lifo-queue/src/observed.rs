@@ -69,7 +69,7 @@ impl LongestRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitSettings {
-    /// Maximum number of tasks that run at once.
+    /// Maximum number of concurrent tasks.
     pub concurrency: u16,
     /// Starts in 1,000 seconds on average; `None` for no limit.
     pub starts_per_1000_s: Option<u64>,

@@ -17,7 +17,7 @@ use super::tasks;
 use crate::overrides;
 use crate::sample::{Figures, History, Sample, WINDOW, started};
 use crate::time_format::{exact, rate, relative, rough, tenths};
-use crate::verbs::{StatusReport, cause, pause, payload_preview};
+use crate::verbs::{StatusReport, pause, payload_preview};
 
 /// The facts of `freshq status` that the page does not show.
 const HIDDEN: [&str; 10] = [
@@ -66,7 +66,7 @@ fn warnings(looks: &History) -> Markup {
                     (limit.reason)
                 }
             }
-            @if control.breaker.is_some() || control.held_breaker(now).is_some() {
+            @if control.is_breaker_open(now) {
                 p.warning {
                     "The circuit breaker is open: only probes start"
                     @if let Some(last) = &control.observed.last_response {
@@ -90,7 +90,9 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     };
     let (control, now) = (&status.control, status.now);
     let paused = control.is_paused(now);
-    let open = control.breaker.is_some() || control.held_breaker(now).is_some();
+    let open = control.is_breaker_open(now);
+    // The warnings have a pause and an open breaker.
+    let summary = report.cause().filter(|_| !paused && !open);
     let facts = report.rows().into_iter();
     let facts = facts.filter(|(name, _)| !HIDDEN.contains(name));
     let facts = facts.map(|(name, value)| match (name, control.paused_until) {
@@ -103,18 +105,12 @@ fn state(site: &Site, sample: &Sample) -> Markup {
         }
         _ => (name, value),
     });
-    // The warnings have a pause and an open breaker.
-    let summary = cause::summary(status, sample.created, sample.next_start);
-    let summary = summary.filter(|_| !paused && !open);
     html! {
         h2 #state-title { "State" }
         @if let Some(summary) = summary {
             p.warning {
                 (summary.text) ". Next: "
-                @match summary.next {
-                    "freshq doctor" => { a href="doctor" { "Doctor" } }
-                    _ => { a href="tasks" { "Tasks" } }
-                }
+                @if summary.is_finding { a href="doctor" { "Doctor" } } @else { a href="tasks" { "Tasks" } }
             }
         }
         dl {
@@ -230,7 +226,7 @@ fn pending(sample: &Sample) -> Markup {
 fn candidates(caption: &str, tasks: &[Candidate], sample: &Sample) -> Markup {
     let now = sample.status.now;
     let control = &sample.status.control;
-    let open = control.breaker.is_some() || control.held_breaker(now).is_some();
+    let open = control.is_breaker_open(now);
     let soonest = match (control.is_paused(now), open) {
         (true, _) => "after the pause",
         (false, true) => "as a probe",

@@ -56,9 +56,7 @@ fn title(history: &History) -> &'static str {
     let (control, now) = (&sample.status.control, sample.status.now);
     match control.is_paused(now) {
         true => "paused – ",
-        false if control.breaker.is_some() || control.held_breaker(now).is_some() => {
-            "breaker open – "
-        }
+        false if control.is_breaker_open(now) => "breaker open – ",
         false if control.limit(now).is_some() => "limited – ",
         false => "",
     }

@@ -98,13 +98,14 @@ impl<'a> Limit<'a> {
 pub(crate) struct Summary {
     /// One sentence.
     pub(crate) text: String,
-    /// The command that says more.
-    pub(crate) next: &'static str,
+    /// Whether `freshq doctor` has a finding with its remedy.
+    pub(crate) is_finding: bool,
 }
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; next: {}", self.text, self.next)
+        let next = if self.is_finding { "doctor" } else { "list" };
+        write!(f, "{}; next: freshq {next}", self.text)
     }
 }
 
@@ -113,9 +114,10 @@ const LATE: u32 = 5;
 
 /// What stops or limits the tasks; `None` if nothing is known to.
 pub(crate) fn summary(status: &Status, created: Created, start: Option<Millis>) -> Option<Summary> {
-    let finding = finding(status, created).map(|text| (text, "freshq doctor"));
-    let summary = finding.or_else(|| Some((late(status.now, created, start)?, "freshq list")));
-    summary.map(|(text, next)| Summary { text, next })
+    let finding = finding(status, created);
+    let is_finding = finding.is_some();
+    let text = finding.or_else(|| late(status.now, created, start));
+    text.map(|text| Summary { text, is_finding })
 }
 
 /// Tasks that may start much later than they were created.
@@ -177,136 +179,4 @@ fn limit(status: &Status) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use lifo_queue::observed::{LimitSettings, LongestRun};
-    use lifo_queue::task::TaskId;
-
-    use super::*;
-    use crate::verbs::doctor::flow::tests::{NOW, idle};
-
-    #[test]
-    fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
-        let mut status = idle();
-        status.pending.count = 300;
-        let created = Created {
-            count: 300,
-            ..Created::default()
-        };
-        let mut summary = |taken, rate, runs: [u64; 2], response: Option<&str>| {
-            status.taken.count = taken;
-            let observed = &mut status.control.observed;
-            observed.limits = Some(LimitSettings {
-                concurrency: 10,
-                starts_per_1000_s: rate,
-            });
-            let [median, longest] = runs;
-            observed.median_run_ms = Some(median);
-            observed.longest_run = Some(LongestRun {
-                at: NOW,
-                ms: longest,
-            });
-            let task = TaskId::from_stored("a");
-            observed.last_response = response.map(|text| LastResponse::new(NOW, &task, text));
-            super::summary(&status, created, None).unwrap().text
-        };
-        let runs = [127, 300];
-        let throttled = "Invoke: TooManyRequestsException: Rate Exceeded. (ReservedFunctionConcurrentInvocationLimitExceeded)";
-        let cases = [
-            (
-                summary(3, None, runs, None),
-                "more tasks are created than end",
-            ),
-            (
-                summary(10, None, runs, None),
-                "more tasks are created than concurrency 10 can run",
-            ),
-            (
-                summary(10, None, [127, 25_000], None),
-                "slow tasks take most of the 10 slots, up to 25s each",
-            ),
-            (
-                summary(3, Some(4_000), runs, None),
-                "more tasks are created than ratePerSecond 4 lets start",
-            ),
-            (
-                summary(3, Some(4_000), runs, Some("HTTP 429")),
-                "the downstream is busy",
-            ),
-            (
-                summary(0, None, runs, Some(throttled)),
-                "AWS throttles the runner's function at its reserved concurrency",
-            ),
-        ];
-        for (summary, cause) in cases {
-            assert_eq!(summary, format!("{cause}; the oldest expire"));
-        }
-    }
-
-    #[test]
-    fn the_summary_names_a_pause_failed_tasks_and_late_starts() {
-        let mut status = idle();
-        let summary = |status: &Status, start| {
-            super::summary(status, Created::default(), start).map(|it| it.to_string())
-        };
-        assert_eq!(summary(&status, None), None);
-        let start = summary(&status, Some(NOW.plus(Duration::from_secs(30_000)))).unwrap();
-        let text = "no pending task may start before 2027-01-15T16:20:00.000Z, in 8h 20m; next: freshq list";
-        assert_eq!(start, text);
-        status.control.observed.ended.count(NOW, true);
-        let failed = summary(&status, None).unwrap();
-        assert_eq!(
-            failed,
-            "1 of 1 tasks that ended in the last minute failed; next: freshq doctor"
-        );
-        status.control.paused_until = Some(NOW.plus(WINDOW));
-        let paused = summary(&status, None).unwrap();
-        assert_eq!(
-            paused,
-            "the queue is paused, so no task starts; next: freshq doctor"
-        );
-    }
-
-    #[test]
-    fn the_summary_names_tasks_that_are_delayed_for_an_hour_beside_others() {
-        let late = |count| {
-            let delay = Some(Duration::from_secs(30_000));
-            let created = Created {
-                count: 8,
-                late: Late { count, delay },
-                ..Created::default()
-            };
-            super::summary(&idle(), created, None).map(|it| it.to_string())
-        };
-        assert_eq!(late(4), None);
-        let text = "5 of 8 tasks of the last minute may start only 8h 20m after their creation; next: freshq list";
-        assert_eq!(late(5).as_deref(), Some(text));
-    }
-
-    #[test]
-    fn the_summary_of_an_open_breaker_names_a_known_cause() {
-        let mut status = idle();
-        status.control.breaker = Some(lifo_queue::control::OpenBreaker {
-            since: NOW,
-            probes: 3,
-        });
-        let task = TaskId::from_stored("a");
-        let mut summary = |text| {
-            status.control.observed.last_response = Some(LastResponse::new(NOW, &task, text));
-            super::summary(&status, Created::default(), None)
-                .unwrap()
-                .text
-        };
-        let expired = summary(
-            "no response: TLS handshake failed: invalid peer certificate: certificate expired: verification time 1",
-        );
-        assert_eq!(
-            expired,
-            "the certificate of the endpoint expired, so only probes start"
-        );
-        let unknown = summary("HTTP 502 Bad Gateway");
-        assert_eq!(
-            unknown,
-            "the downstream is unavailable, so only probes start"
-        );
-    }
-}
+pub(crate) mod tests;

@@ -1,7 +1,7 @@
 //! `freshq doctor`: compares the settings of a deployed queue with its template, and checks its
 //! state.
 
-pub(super) mod flow;
+mod flow;
 mod groups;
 mod known;
 mod policies;

@@ -233,9 +233,10 @@ impl Listed {
             },
             Some("TAKEN") => match moment(schema::LEASE_UNTIL) {
                 Some(at) if at > self.now => {
-                    let runs = sample::started(task).map(|at| rough(self.now.since(at)));
+                    let runs = sample::started(task)
+                        .map(|at| format!("running for {}, ", rough(self.now.since(at))));
                     let runs = runs.unwrap_or_default();
-                    format!("running for {runs}, lease ends {}", relative(at, self.now))
+                    format!("{runs}lease ends {}", relative(at, self.now))
                 }
                 _ => "lease expired".to_owned(),
             },

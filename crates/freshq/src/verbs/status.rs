@@ -9,7 +9,8 @@ use lifo_queue::observed::LimitSettings;
 use lifo_queue::operate::{self, Keys, Suspect};
 use lifo_queue::time::Millis;
 
-use super::{VerbOnQueue, breaker, cause, limit, pause};
+use super::cause::{self, Summary};
+use super::{VerbOnQueue, breaker, limit, pause};
 use crate::account::Account;
 use crate::confirm::Prompt;
 use crate::failure::Result;
@@ -78,11 +79,13 @@ impl StatusReport {
         limit::stands(control, *now).unwrap_or_else(|| "not by an operator".to_owned())
     }
 
-    fn summary(&self) -> String {
+    pub(crate) fn cause(&self) -> Option<Summary> {
         cause::summary(&self.status, self.created, self.next_start)
-            .map_or("nothing stops or limits the tasks".to_owned(), |it| {
-                it.to_string()
-            })
+    }
+
+    fn summary(&self) -> String {
+        let none = || "nothing stops or limits the tasks".to_owned();
+        self.cause().map_or_else(none, |it| it.to_string())
     }
 
     fn pending(&self) -> String {

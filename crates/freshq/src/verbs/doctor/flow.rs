@@ -144,4 +144,4 @@ fn surplus(status: &Status, created: Created) -> Option<Finding> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::StatusReport;
 use crate::time_format::exact;
-use crate::verbs::{cause, limit};
+use crate::verbs::limit;
 
 impl StatusReport {
     pub(super) fn json(&self) -> Value {
@@ -18,7 +18,7 @@ impl StatusReport {
             "account": self.account.id,
             "region": self.account.region,
             "now": exact(now),
-            "summary": cause::summary(status, self.created, self.next_start).map(|it| it.text),
+            "summary": self.cause().map(|it| it.text),
             "paused": paused.map(|until| json!({
                 "until": exact(until),
                 "remainingMs": until.since(now).as_millis(),
@@ -84,7 +84,7 @@ impl StatusReport {
 /// The circuit breaker, if it is open.
 fn breaker_json(control: &Control, now: Millis) -> Option<Value> {
     let held = control.held_breaker(now);
-    (control.breaker.is_some() || held.is_some()).then(|| {
+    control.is_breaker_open(now).then(|| {
         json!({
             "since": control.breaker.map(|open| exact(open.since)),
             "failedProbes": control.breaker.map(|open| open.probes),

@@ -136,33 +136,38 @@ fn extra_height(tasks: usize, left: u16, listed: u16) -> u16 {
 
 /// The newest failed tasks with their errors.
 fn draw_failed(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
-    let width = usize::from(area.width.saturating_sub(2));
     let row = |task: &FoundTask| {
         let age = age(task.created, sample.status.now);
-        let error = task
-            .text(schema::LAST_ERROR)
-            .unwrap_or("no error was recorded");
-        let text = on_one_line(format!("{age:>8}  {}: {error}", task.id));
-        Line::from(fitted(text, width))
+        let error = task.text(schema::LAST_ERROR);
+        let error = error.unwrap_or("no error was recorded");
+        format!("{age:>8}  {}: {error}", task.id)
     };
-    let lines: Vec<_> = sample.failed.iter().map(row).collect();
-    let block = Block::bordered().title(" newest failed ");
-    frame.render_widget(Paragraph::new(lines).block(block), area);
+    draw_found(
+        frame,
+        area,
+        " newest failed ",
+        sample.failed.iter().map(row),
+    );
 }
 
 /// The tasks that have been running longest, with their payloads.
 fn draw_running(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
-    let width = usize::from(area.width.saturating_sub(2));
     let mut tasks: Vec<_> = sample.running.iter().collect();
     tasks.sort_by_key(|task| started(task));
     let row = |task: &FoundTask| {
         let age = age(started(task).unwrap_or(task.created), sample.status.now);
-        let payload = payload_preview(task, width);
-        let text = on_one_line(format!("{age:>8}  {}  {payload}", task.id));
-        Line::from(fitted(text, width))
+        let payload = payload_preview(task, area.width.into());
+        format!("{age:>8}  {}  {payload}", task.id)
     };
-    let lines: Vec<_> = tasks.into_iter().map(row).collect();
-    let block = Block::bordered().title(" longest running ");
+    let rows = tasks.into_iter().map(row);
+    draw_found(frame, area, " longest running ", rows);
+}
+
+fn draw_found(frame: &mut Frame<'_>, area: Rect, title: &str, rows: impl Iterator<Item = String>) {
+    let width = usize::from(area.width.saturating_sub(2));
+    let lines = rows.map(|row| Line::from(fitted(on_one_line(row), width)));
+    let lines: Vec<_> = lines.collect();
+    let block = Block::bordered().title(title);
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 

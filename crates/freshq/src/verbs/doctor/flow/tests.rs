@@ -1,33 +1,12 @@
 //! Checks of the flow with a status of each kind.
 
-use lifo_queue::control::Control;
-use lifo_queue::depth::Depth;
-use lifo_queue::observed::{LastResponse, LimitSettings, LongestRun};
+use lifo_queue::observed::LastResponse;
 use lifo_queue::operate::Suspect;
 use lifo_queue::task::{TaskId, TaskStatus};
-use lifo_queue::time::Millis;
+use simulator::texts::has;
 
 use super::*;
-
-pub(crate) const NOW: Millis = Millis(1_800_000_000_000);
-
-/// A queue without tasks, processor or pause.
-pub(crate) fn idle() -> Status {
-    let none = Depth {
-        count: 0,
-        exact: true,
-    };
-    Status {
-        now: NOW,
-        control: Control::default(),
-        pending: none,
-        oldest_pending: None,
-        taken: none,
-        failed: none,
-        keys: Keys::default(),
-        suspects: Vec::new(),
-    }
-}
+use crate::verbs::cause::tests::{NOW, idle, limited};
 
 fn findings(status: &Status, created: u32) -> Vec<Finding> {
     let created = Created {
@@ -96,56 +75,38 @@ fn tasks_that_start_later_are_no_surplus() {
 
 #[test]
 fn the_remedy_of_a_surplus_is_that_of_what_limits_the_starts() {
-    let mut status = idle();
-    status.pending.count = 300;
-    let limits = |starts_per_1000_s| LimitSettings {
-        concurrency: 10,
-        starts_per_1000_s,
-    };
-    let surplus = |status: &Status| {
-        let [Finding { what, remedy, .. }] = &findings(status, 300)[..] else {
+    let busy = Some("HTTP 429: at most one at once");
+    let slow = "runs take 127ms at the median, longest 25s; running: 10 with concurrency 10";
+    let rate = "running: 3 with concurrency 10, ratePerSecond 4";
+    let cases = [
+        (
+            limited(10, None, [127, 25_000], None),
+            slow,
+            "which kind of task takes the slots",
+        ),
+        (
+            limited(10, None, [127, 200], None),
+            "running: 10 with concurrency 10",
+            "raise processing.concurrency",
+        ),
+        (
+            limited(3, Some(4_000), [127, 200], None),
+            rate,
+            "raise processing.ratePerSecond",
+        ),
+        (
+            limited(3, Some(4_000), [127, 200], busy),
+            "HTTP 429: at most one at once",
+            "act on its last response",
+        ),
+    ];
+    for (status, end, part) in cases {
+        let [Finding { what, remedy, .. }] = &findings(&status, 300)[..] else {
             panic!("one finding")
         };
-        (what.clone(), remedy.clone())
-    };
-    let longest = |ms| Some(LongestRun { at: NOW, ms });
-    status.taken.count = 10;
-    status.control.observed.median_run_ms = Some(127);
-    status.control.observed.longest_run = longest(25_000);
-    status.control.observed.limits = Some(limits(None));
-    let (what, remedy) = surplus(&status);
-    assert!(
-        what.ends_with(
-            "runs take 127ms at the median, longest 25s; running: 10 with concurrency 10"
-        ),
-        "{what}"
-    );
-    assert!(
-        remedy.contains("which kind of task takes the slots"),
-        "{remedy}"
-    );
-    status.control.observed.longest_run = longest(200);
-    let (_, remedy) = surplus(&status);
-    assert!(remedy.contains("raise processing.concurrency"), "{remedy}");
-
-    status.taken.count = 3;
-    status.control.observed.limits = Some(limits(Some(4_000)));
-    let (what, remedy) = surplus(&status);
-    assert!(
-        what.ends_with("running: 3 with concurrency 10, ratePerSecond 4"),
-        "{what}"
-    );
-    assert!(
-        remedy.contains("raise processing.ratePerSecond"),
-        "{remedy}"
-    );
-
-    let task = TaskId::from_stored("a");
-    let busy = LastResponse::new(NOW, &task, "HTTP 429: at most one at once");
-    status.control.observed.last_response = Some(busy);
-    let (what, remedy) = surplus(&status);
-    assert!(what.ends_with("HTTP 429: at most one at once"), "{what}");
-    assert!(remedy.contains("act on its last response"), "{remedy}");
+        assert!(what.ends_with(end), "{what}");
+        has(remedy, part);
+    }
 }
 
 #[test]

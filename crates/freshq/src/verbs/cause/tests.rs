@@ -1,0 +1,153 @@
+//! The summary of a queue of each kind.
+
+use lifo_queue::control::{Control, OpenBreaker};
+use lifo_queue::depth::Depth;
+use lifo_queue::observed::{LimitSettings, LongestRun};
+use lifo_queue::operate::Keys;
+use lifo_queue::task::TaskId;
+
+use super::*;
+
+pub(crate) const NOW: Millis = Millis(1_800_000_000_000);
+
+/// A queue without tasks, processor or pause.
+pub(crate) fn idle() -> Status {
+    let none = Depth {
+        count: 0,
+        exact: true,
+    };
+    Status {
+        now: NOW,
+        control: Control::default(),
+        pending: none,
+        oldest_pending: None,
+        taken: none,
+        failed: none,
+        keys: Keys::default(),
+        suspects: Vec::new(),
+    }
+}
+
+/// A queue of ten slots with 300 pending tasks, and with these running tasks, rate in starts per 1,000 s,
+/// median and longest run in milliseconds, and last response.
+pub(crate) fn limited(
+    taken: u32,
+    rate: Option<u64>,
+    [median, longest]: [u64; 2],
+    response: Option<&str>,
+) -> Status {
+    let mut status = idle();
+    status.pending.count = 300;
+    status.taken.count = taken;
+    let observed = &mut status.control.observed;
+    observed.limits = Some(LimitSettings {
+        concurrency: 10,
+        starts_per_1000_s: rate,
+    });
+    observed.median_run_ms = Some(median);
+    observed.longest_run = Some(LongestRun {
+        at: NOW,
+        ms: longest,
+    });
+    let task = TaskId::from_stored("a");
+    observed.last_response = response.map(|text| LastResponse::new(NOW, &task, text));
+    status
+}
+
+fn text(status: &Status, created: Created, start: Option<Millis>) -> Option<String> {
+    summary(status, created, start).map(|it| it.to_string())
+}
+
+#[test]
+fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
+    let created = Created {
+        count: 300,
+        ..Created::default()
+    };
+    let runs = [127, 300];
+    let throttled = "Invoke: TooManyRequestsException: Rate Exceeded. (ReservedFunctionConcurrentInvocationLimitExceeded)";
+    let cases = [
+        (
+            limited(3, None, runs, None),
+            "more tasks are created than end",
+        ),
+        (
+            limited(10, None, runs, None),
+            "more tasks are created than concurrency 10 can run",
+        ),
+        (
+            limited(10, None, [127, 25_000], None),
+            "slow tasks take most of the 10 slots, up to 25s each",
+        ),
+        (
+            limited(3, Some(4_000), runs, None),
+            "more tasks are created than ratePerSecond 4 lets start",
+        ),
+        (
+            limited(3, Some(4_000), runs, Some("HTTP 429")),
+            "the downstream is busy",
+        ),
+        (
+            limited(0, None, runs, Some(throttled)),
+            "AWS throttles the runner's function at its reserved concurrency",
+        ),
+    ];
+    for (status, cause) in cases {
+        let expected = format!("{cause}; the oldest expire; next: freshq doctor");
+        assert_eq!(text(&status, created, None), Some(expected));
+    }
+}
+
+#[test]
+fn the_summary_names_a_pause_failed_tasks_and_late_starts() {
+    let mut status = idle();
+    let summary = |status: &Status, start| text(status, Created::default(), start);
+    assert_eq!(summary(&status, None), None);
+    let start = summary(&status, Some(NOW.plus(Duration::from_secs(30_000))));
+    let late =
+        "no pending task may start before 2027-01-15T16:20:00.000Z, in 8h 20m; next: freshq list";
+    assert_eq!(start.as_deref(), Some(late));
+    status.control.observed.ended.count(NOW, true);
+    let failed = "1 of 1 tasks that ended in the last minute failed; next: freshq doctor";
+    assert_eq!(summary(&status, None).as_deref(), Some(failed));
+    status.control.paused_until = Some(NOW.plus(WINDOW));
+    let paused = "the queue is paused, so no task starts; next: freshq doctor";
+    assert_eq!(summary(&status, None).as_deref(), Some(paused));
+}
+
+#[test]
+fn the_summary_names_tasks_that_are_delayed_for_an_hour_beside_others() {
+    let late = |count| {
+        let delay = Some(Duration::from_secs(30_000));
+        let created = Created {
+            count: 8,
+            late: Late { count, delay },
+            ..Created::default()
+        };
+        text(&idle(), created, None)
+    };
+    assert_eq!(late(4), None);
+    let expected = "5 of 8 tasks of the last minute may start only 8h 20m after their creation; next: freshq list";
+    assert_eq!(late(5).as_deref(), Some(expected));
+}
+
+#[test]
+fn the_summary_of_an_open_breaker_names_a_known_cause() {
+    let summary = |response| {
+        let mut status = limited(0, None, [1, 1], Some(response));
+        status.control.breaker = Some(OpenBreaker {
+            since: NOW,
+            probes: 3,
+        });
+        text(&status, Created::default(), None).unwrap()
+    };
+    let expired = "no response: TLS handshake failed: invalid peer certificate: certificate expired: verification time 1";
+    let cases = [
+        (expired, "the certificate of the endpoint expired"),
+        ("HTTP 502 Bad Gateway", "the downstream is unavailable"),
+    ];
+    for (response, cause) in cases {
+        let expected = format!("{cause}, so only probes start; next: freshq doctor");
+        assert_eq!(summary(response), expected);
+    }
+}
