@@ -62,8 +62,8 @@ pub(crate) enum Limit<'a> {
     Unknown,
 }
 
-/// Minimum ratio of the longest and the median run from which single tasks take the slots.
-const SLOW: u64 = 10;
+/// Minimum duration of a slow run in milliseconds, and minimum ratio to the median.
+const SLOW: (u64, u64) = (1_000, 10);
 
 /// The rate is the limit if at least this part of it is used.
 const USED: f64 = 0.8;
@@ -79,10 +79,12 @@ impl<'a> Limit<'a> {
         let last = last.filter(|last| status.now.since(last.at) < WINDOW && !is_full);
         let (succeeded, failed) = observed.ended.within(status.now);
         let ended = f64::from(succeeded + failed) / WINDOW.as_secs_f64();
-        let slow = observed.longest_run.filter(|run| {
-            let median = observed.median_run_ms.unwrap_or_default();
-            run.ms >= SLOW * median.max(1)
-        });
+        let median = observed.median_run_ms.unwrap_or_default();
+        // Runs of the median would leave most slots free.
+        #[allow(clippy::cast_precision_loss, reason = "milliseconds")]
+        let is_free = ended * median as f64 / 1_000.0 < f64::from(limits.concurrency) / 2.0;
+        let slow = observed.longest_run;
+        let slow = slow.filter(|run| is_free && run.ms >= SLOW.0.max(SLOW.1 * median));
         match (last, limits.rate_per_second(), slow) {
             (Some(last), ..) => Self::Response(last),
             (None, Some(rate), _) if ended >= USED * rate => Self::Rate(rate),

@@ -66,7 +66,12 @@ fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
     };
     let runs = [127, 300];
     let throttled = "Invoke: TooManyRequestsException: Rate Exceeded. (ReservedFunctionConcurrentInvocationLimitExceeded)";
+    let mut busy = limited(10, None, [2_000, 25_000], None);
+    for _ in 0..240 {
+        busy.control.observed.ended.count(NOW, false);
+    }
     let cases = [
+        (busy, "more tasks are created than concurrency 10 can run"),
         (
             limited(3, None, runs, None),
             "more tasks are created than end",
