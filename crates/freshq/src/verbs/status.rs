@@ -22,9 +22,9 @@ use crate::time_format::{FIRST_MILLIS, exact, moment, rate, relative, rough, ten
 
 /// Shows pending, running and failed tasks, the processor, a pause, a limit and the circuit breaker.
 ///
-/// "ended" counts tasks that succeeded or failed in the last minute, and "run time" is of the last 50
-/// runs; processors report both every few seconds. "suspects" are tasks that may have
-/// crashed their process. "overloaded" is measured only with the setting processing.codel; without
+/// "ended" counts tasks that succeeded or failed in the last minute, and "run time" has the median of
+/// the last 50 runs and the longest of two minutes; processors report both every few seconds.
+/// "suspects" are tasks that may have crashed their process. "overloaded" is measured only with the setting processing.codel; without
 /// it, created and ended tasks are compared.
 /// "last response" is the last without success; tasks may have succeeded since. "superseded states"
 /// were replaced by newer tasks with their key before they ran. A notification suppresses others for 10 s.
