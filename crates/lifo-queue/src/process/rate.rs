@@ -29,16 +29,15 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// An operator's rate with this interval, unless the setting is lower. Its bucket is the starts
-    /// of a second, but no larger than that of the setting.
+    /// The lower of the setting and an operator's rate with this interval. The bucket is the starts
+    /// of a second at the operator's rate, but no larger than that of the setting.
     pub(super) fn lowered(setting: Option<Self>, interval: Duration) -> Self {
         let a_second = 1_000_000_000_u128.div_ceil(interval.as_nanos().max(1));
         let a_second = u32::try_from(a_second).unwrap_or(u32::MAX);
         let burst = NonZeroU32::new(a_second).unwrap_or(NonZeroU32::MIN);
         match setting {
-            Some(setting) if setting.interval >= interval => setting,
             Some(setting) => Self {
-                interval,
+                interval: interval.max(setting.interval),
                 burst: burst.min(setting.burst),
             },
             None => Self { interval, burst },

@@ -94,6 +94,8 @@ fn operators_rate_only_lowers_the_setting() {
     assert_eq!(lowered(Some(LIMIT), second / 10), LIMIT);
     let small = Some(limit(second / 10, 1));
     assert_eq!(lowered(small, second / 5), limit(second / 5, 1));
+    let slow = Some(limit(second, 15));
+    assert_eq!(lowered(slow, second / 2), limit(second, 2));
 }
 
 #[test]
