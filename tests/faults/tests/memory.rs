@@ -47,7 +47,7 @@ parts! {
 }
 
 /// Seeds that once broke a guarantee, with the cause.
-const ONCE_BROKEN: [(u64, &str); 10] = [
+const ONCE_BROKEN: [(u64, &str); 11] = [
     (
         54_001_848,
         "a busy run was counted after a later one had succeeded",
@@ -81,6 +81,7 @@ const ONCE_BROKEN: [(u64, &str); 10] = [
         364_444_146,
         "the ledger kept the order of a key that was deleted while PENDING",
     ),
+    (510_037_544, "a crash emptied the bucket of a quiet group"),
     (3_515_399_679, "a limit kept the setting's larger burst"),
 ];
 

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lifo_queue::control::GroupStates;
+use lifo_queue::process::GroupSettings;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::Millis;
@@ -39,11 +41,12 @@ fn look(world: &World) {
         return;
     }
     let tasks = world.backend.tasks();
-    let groups = world
-        .settings
-        .process
-        .groups
-        .map(|_| world.backend.groups());
+    let settings = world.settings.process.groups;
+    let groups = settings.map(|settings| Groups {
+        states: world.backend.groups(),
+        settings,
+        tasks: &tasks,
+    });
     let mut ledger = lock(&world.ledger);
     let due = tasks.iter().filter_map(|(id, record)| {
         let waits = record.status == TaskStatus::Pending && !record.ttl.is_expired(now);
@@ -51,7 +54,7 @@ fn look(world: &World) {
         let since = record.not_before.map_or(shows, |from| shows.max(from));
         // Since its group is open.
         let groups = groups.as_ref();
-        let closed = groups.and_then(|groups| groups.closed_until(id.group(), Millis(0)));
+        let closed = groups.and_then(|groups| groups.closed_until(id.group()));
         let since = since.max(closed.unwrap_or(since));
         (waits && since <= now).then(|| Due {
             task: id.clone(),
@@ -76,6 +79,37 @@ fn look(world: &World) {
             }
         }
         None => {}
+    }
+}
+
+/// What closes groups, as the table has it.
+struct Groups<'a> {
+    states: GroupStates,
+    settings: GroupSettings,
+    tasks: &'a [(TaskId, Record)],
+}
+
+impl Groups<'_> {
+    /// The last known time until which no task of the group is due.
+    fn closed_until(&self, name: &str) -> Option<Millis> {
+        let learned = &self.states.learned;
+        let group = learned.groups.iter().find(|one| one.name == name);
+        let left = group.into_iter().flat_map(|one| one.leases.iter().copied());
+        let taken = self
+            .tasks
+            .iter()
+            .filter(|(id, record)| id.group() == name && record.status == TaskStatus::Taken);
+        let leases = taken.filter_map(|(_, record)| record.lease_until);
+        let mut leases: Vec<_> = leases.chain(left).collect();
+        leases.sort_unstable_by(|a, b| b.cmp(a));
+        let most = self.settings.max_concurrency;
+        let full = most.and_then(|most| leases.get(usize::from(most.get()) - 1).copied());
+        // After a crash, the buckets of the groups that no later turn knew start empty.
+        let emptied = learned.empty_at.filter(|_| group.is_none());
+        let emptied = emptied.zip(self.settings.rate);
+        let emptied = emptied.map(|(at, rate)| at.plus(rate.interval));
+        let closed = self.states.closed_until(name, Millis(0));
+        closed.max(emptied).max(full)
     }
 }
 
