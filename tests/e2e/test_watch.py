@@ -76,7 +76,7 @@ def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Wa
     with watch() as view:
         view.wait_for("LifoQueue-dev", r"paused +.+ left: to watch", "breaker +closed", "processor +none")
         view.wait(lambda _: view.is_alternate and view.screen.cursor.hidden, "its own screen, without a cursor")
-        view.wait(lambda now: f" pending: {pending} " in now and has_bars(now, "pending: "), "the depth and its curve")
+        view.wait(lambda now: f" pending: {pending}, oldest " in now and has_bars(now, "pending: "), "the depth and its curve")
         view.wait(lambda now: {row.split()[-1] for row in box(now, "newest pending")[:3] if row} == set(ids), "3 tasks")
         view.wait(lambda now: any(box(now, "oldest pending")), "the oldest tasks")
 

@@ -216,7 +216,7 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
     // Expired tasks, which DynamoDB deletes late, would fill the page.
     let from = status.oldest_pending;
     let (oldest, _) = page(queue, pending, Order::OldestFirst, from, LISTED, now).await?;
-    let running = found(queue, TaskStatus::Taken, RUNNING).await?;
+    let running = running(queue).await?;
     Ok(Sample {
         start_age: start_age(&running),
         groups: Unusual::of(&queue.store.groups().await?, now),
@@ -280,6 +280,11 @@ async fn page(
     };
     let page = queue.store.pending_page(&query).await?;
     Ok((page.candidates, page.next.is_some()))
+}
+
+/// The newest running tasks.
+pub(crate) async fn running(queue: &Queue) -> Result<Vec<FoundTask>> {
+    found(queue, TaskStatus::Taken, RUNNING).await
 }
 
 async fn found(queue: &Queue, status: TaskStatus, limit: usize) -> Result<Vec<FoundTask>> {

@@ -29,7 +29,7 @@ const HIDDEN: [&str; 10] = [
     "last notification",
     "idle turns in a row",
     "busy pauses in a row",
-    "rate limit's bucket",
+    "burst allowance",
     "redriven tasks",
 ];
 
@@ -86,6 +86,7 @@ fn state(site: &Site, sample: &Sample) -> Markup {
         created: sample.created,
         next_start: sample.next_start,
         groups: sample.groups.clone(),
+        running: sample.running.clone(),
         status: status.clone(),
     };
     let (control, now) = (&status.control, status.now);

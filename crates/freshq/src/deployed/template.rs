@@ -178,15 +178,26 @@ impl Stack {
         usize::try_from(settings["concurrency"].as_u64()?).ok()
     }
 
-    /// The ARN of the secret that the runner sends to the downstream.
-    pub(crate) fn secret(&self) -> Option<String> {
+    /// The setting of the runner.
+    fn runner(&self) -> Option<Value> {
         let path = "/Environment/Variables/TASK_RUNNER";
         let functions = self.resources.iter();
         let runner = functions
             .filter_map(|there| self.value(there.wanted.pointer(path)?))
             .next()?;
-        let runner: Value = serde_json::from_str(runner.as_str()?).ok()?;
-        Some(runner["auth"]["secretArn"].as_str()?.to_owned())
+        serde_json::from_str(runner.as_str()?).ok()
+    }
+
+    /// The ARN of the secret that the runner sends to the downstream.
+    pub(crate) fn secret(&self) -> Option<String> {
+        Some(self.runner()?["auth"]["secretArn"].as_str()?.to_owned())
+    }
+
+    /// The name of the function that the runner invokes.
+    pub(crate) fn runner_function(&self) -> Option<String> {
+        let runner = self.runner()?;
+        let name = runner["functionArn"].as_str()?.split(':').nth(6)?;
+        Some(name.to_owned())
     }
 
     /// The queue whose dead-letter queue this is.
@@ -299,12 +310,15 @@ mod tests {
     }
 
     #[test]
-    fn concurrency_is_read_from_the_settings_of_process_tasks() {
-        let variables = json!({ "SETTINGS_PROCESS_TASKS": "{\"concurrency\":12}" });
+    fn concurrency_and_runner_are_read_from_the_settings_of_process_tasks() {
+        let runner = "{\"kind\":\"lambda\",\"functionArn\":\"arn:aws:lambda:eu-west-1:111122223333:function:work:live\"}";
+        let variables =
+            json!({ "SETTINGS_PROCESS_TASKS": "{\"concurrency\":12}", "TASK_RUNNER": runner });
         let function = json!({ "Type": "AWS::Lambda::Function", "Properties": { "Environment": { "Variables": variables } } });
         let template = json!({ "Resources": { "process": function } });
         let queue = Stack::new(String::new(), &template, BTreeMap::new());
         assert_eq!(queue.concurrency(), Some(12));
+        assert_eq!(queue.runner_function().as_deref(), Some("work"));
         assert_eq!(stack().concurrency(), None, "no task queue");
     }
 }

@@ -1,11 +1,14 @@
 //! What stops or limits the tasks of a queue, in words.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use lifo_queue::observed::LastResponse;
-use lifo_queue::operate::Status;
+use lifo_queue::operate::{FoundTask, Status};
+use lifo_queue::schema;
 use lifo_queue::time::Millis;
+use serde_json::Value;
 
 use crate::sample::{Created, Late, WINDOW};
 use crate::time_format::{moment, rough, tenths};
@@ -15,7 +18,7 @@ const KNOWN: [[&str; 3]; 4] = [
     [
         "ReservedFunctionConcurrentInvocationLimitExceeded",
         "AWS throttles the runner's function at its reserved concurrency",
-        "aws lambda get-function-concurrency --function-name <name> shows the reserved concurrency of the runner's function; its owner deletes it, or raises it to at least processing.concurrency",
+        "aws lambda get-function-concurrency --function-name <runner> shows the reserved concurrency of the runner's function; its owner deletes it, or raises it to at least processing.concurrency",
     ],
     [
         "TooManyRequestsException",
@@ -38,7 +41,8 @@ fn known(last: &LastResponse) -> Option<&'static [&'static str; 3]> {
     KNOWN.iter().find(|[part, ..]| last.text.contains(part))
 }
 
-/// What removes the cause of a response, if it is known.
+/// What removes the cause of a response, if it is known. `<runner>` stands for the name of the runner's
+/// function.
 pub(crate) fn remedy(last: &LastResponse) -> Option<&'static str> {
     known(last).map(|[.., remedy]| *remedy)
 }
@@ -111,19 +115,53 @@ impl fmt::Display for Summary {
     }
 }
 
+/// Maximum number of shared fields that are named, and maximum length of one in characters.
+const NAMED: (usize, usize) = (3, 60);
+
+/// The fields that at least three and more than half of the running tasks share, for people: what
+/// they may have in common. Empty if there are none.
+pub(crate) fn shared_fields(running: &[FoundTask]) -> String {
+    let payloads = running
+        .iter()
+        .map(|task| task.attributes.get(schema::PAYLOAD));
+    let mut counts = BTreeMap::<String, usize>::new();
+    for (name, value) in payloads.filter_map(|it| it?.as_object()).flatten() {
+        let field = format!("{}:{value}", Value::from(name.as_str()));
+        if field.chars().count() <= NAMED.1 {
+            *counts.entry(field).or_default() += 1;
+        }
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.retain(|(_, count)| *count >= 3 && 2 * count > running.len());
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let counts = counts.into_iter().take(NAMED.0);
+    let counts: Vec<_> = counts
+        .map(|(field, count)| format!("{count} with {field}"))
+        .collect();
+    match counts.is_empty() {
+        true => String::new(),
+        false => format!("; of {} running: {}", running.len(), counts.join(", ")),
+    }
+}
+
 /// Minimum number of late tasks of a minute that are named.
 const LATE: u32 = 5;
 
 /// What stops or limits the tasks; `None` if nothing is known to.
-pub(crate) fn summary(status: &Status, created: Created, start: Option<Millis>) -> Option<Summary> {
-    let finding = finding(status, created);
+pub(crate) fn summary(
+    status: &Status,
+    created: Created,
+    start: Option<Millis>,
+    running: &[FoundTask],
+) -> Option<Summary> {
+    let finding = finding(status, created, running);
     let is_finding = finding.is_some();
     let text = finding.or_else(|| late(status.now, created, start));
     text.map(|text| Summary { text, is_finding })
 }
 
 /// Tasks that may start much later than they were created.
-fn late(now: Millis, created: Created, start: Option<Millis>) -> Option<String> {
+pub(crate) fn late(now: Millis, created: Created, start: Option<Millis>) -> Option<String> {
     let Late { count, delay } = created.late;
     match (delay.filter(|_| count >= LATE), start) {
         (Some(delay), _) => Some(format!(
@@ -140,7 +178,7 @@ fn late(now: Millis, created: Created, start: Option<Millis>) -> Option<String> 
 }
 
 /// What a finding of `freshq doctor` explains, in one sentence.
-fn finding(status: &Status, created: Created) -> Option<String> {
+fn finding(status: &Status, created: Created, running: &[FoundTask]) -> Option<String> {
     let (control, now) = (&status.control, status.now);
     let observed = &control.observed;
     let last = observed.last_response.as_ref();
@@ -163,10 +201,10 @@ fn finding(status: &Status, created: Created) -> Option<String> {
     }
     created
         .exceeds_ended(status)
-        .then(|| format!("{}; the oldest expire", limit(status)))
+        .then(|| format!("{}; the oldest expire", limit(status, running)))
 }
 
-fn limit(status: &Status) -> String {
+fn limit(status: &Status, running: &[FoundTask]) -> String {
     let created = "more tasks are created than";
     match Limit::of(status) {
         Limit::Response(last) => described(Some(last), "the downstream is busy"),
@@ -174,8 +212,8 @@ fn limit(status: &Status) -> String {
         Limit::Unknown => format!("{created} end"),
         Limit::Slots(slots) => format!("{created} concurrency {slots} can run"),
         Limit::Slow(slots, longest) => {
-            let longest = tenths(longest);
-            format!("slow tasks take most of the {slots} slots, up to {longest} each")
+            let (longest, shared) = (tenths(longest), shared_fields(running));
+            format!("slow tasks take most of the {slots} slots, up to {longest} each{shared}")
         }
     }
 }

@@ -18,7 +18,7 @@ use lifo_queue::task::TaskStatus;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::VerbOnQueue;
+use super::{VerbOnQueue, cause};
 use crate::agents;
 use crate::aws::{self, AwsArguments};
 use crate::confirm::Prompt;
@@ -64,6 +64,8 @@ pub(crate) struct Checkup {
     queue: String,
     pub(crate) checked: usize,
     pub(crate) findings: Vec<Finding>,
+    /// Tasks that start late, which may be intended.
+    pub(crate) late: Option<String>,
     /// What could not be read, each with the error. A local AWS does not know every resource.
     pub(crate) unchecked: Vec<(String, Failure)>,
 }
@@ -76,7 +78,11 @@ impl VerbOnQueue for Doctor {
 }
 
 /// Checks the state of the queue, and how many tasks were created and ended in the last minute.
-async fn state(queue: &Queue, stack: &Stack) -> Result<(usize, Vec<Finding>), Failure> {
+/// Returns the tasks that start late too.
+async fn state(
+    queue: &Queue,
+    stack: &Stack,
+) -> Result<((usize, Vec<Finding>), Option<String>), Failure> {
     let concurrency = stack.concurrency();
     let status = queue.operator.status().await?;
     let created = sample::created(queue, status.now).await?;
@@ -88,6 +94,7 @@ async fn state(queue: &Queue, stack: &Stack) -> Result<(usize, Vec<Finding>), Fa
         }
         _ => Vec::new(),
     };
+    let start = sample::next_start(queue, status.now).await?;
     let groups = groups::check(&queue.store.groups().await?, status.now);
     // The limits of groups, which are a finding already, explain a growing backlog.
     let is_limited = !groups.1.is_empty();
@@ -97,12 +104,21 @@ async fn state(queue: &Queue, stack: &Stack) -> Result<(usize, Vec<Finding>), Fa
         state::control(&status, stack.secret().as_deref()),
         groups,
         times::check(queue, &status).await?,
-        flow::flow(&status, created, is_limited),
+        flow::flow(&status, created, &sample::running(queue).await?, is_limited),
         (1, surplus.into_iter().collect()),
     ];
     let checked = checks.iter().map(|(checked, _)| checked).sum();
     let found = checks.into_iter().flat_map(|(_, found)| found);
-    Ok((checked, found.collect()))
+    let runner = stack.runner_function();
+    let found = found.map(|found| Finding {
+        remedy: match &runner {
+            Some(name) => found.remedy.replace("<runner>", name),
+            None => found.remedy,
+        },
+        ..found
+    });
+    let late = cause::late(status.now, created, start);
+    Ok(((checked, found.collect()), late))
 }
 
 /// Checks the stack of an agents' queue.
@@ -205,7 +221,12 @@ impl Checkup {
         let stack = deployed.stack().await?;
         let mut checkup = examine(queue.name.clone(), deployed, &stack).await;
         match state(queue, &stack).await {
-            Ok(state) => checkup.note(state),
+            Ok(((checked, mut findings), late)) => {
+                // The state comes before the settings: it is what the operator sees.
+                findings.append(&mut checkup.findings);
+                checkup.late = late;
+                checkup.note((checked, findings));
+            }
             Err(failure) => {
                 let place = "the state of the queue".to_owned();
                 checkup.unchecked.push((place, failure));
@@ -246,6 +267,11 @@ impl Checkup {
             lines.push(format!("  why it matters: {}", finding.why));
             lines.push(format!("  remedy: {}", finding.remedy));
         }
+        if let Some(late) = &self.late {
+            lines.push(format!(
+                "no finding if intended: {late}; freshq list shows their payloads"
+            ));
+        }
         let unchecked = self.unchecked.iter();
         let (local, others): (Vec<_>, Vec<_>) =
             unchecked.partition(|(_, failure)| is_local(failure));
@@ -273,6 +299,7 @@ impl Checkup {
             "queue": self.queue,
             "checked": self.checked,
             "findings": self.findings,
+            "late": self.late,
             "notChecked": unchecked.collect::<Vec<_>>(),
         })
     }

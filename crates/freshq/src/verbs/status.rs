@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use clap::Args;
 use lifo_queue::control::ProcessorLease;
 use lifo_queue::observed::LimitSettings;
-use lifo_queue::operate::{self, Keys, Suspect};
+use lifo_queue::operate::{self, FoundTask, Keys, Suspect};
 use lifo_queue::time::Millis;
 
 use super::cause::{self, Summary};
@@ -44,6 +44,7 @@ impl VerbOnQueue for Status {
             created: sample::created(queue, status.now).await?,
             next_start: sample::next_start(queue, status.now).await?,
             groups: Unusual::of(&queue.store.groups().await?, status.now),
+            running: sample::running(queue).await?,
             status,
         };
         Ok(Report::done(report.text(), report.json()))
@@ -63,6 +64,7 @@ pub(crate) struct StatusReport {
     /// As [`sample::next_start`].
     pub(crate) next_start: Option<Millis>,
     pub(crate) groups: Unusual,
+    pub(crate) running: Vec<FoundTask>,
     pub(crate) status: operate::Status,
 }
 
@@ -76,11 +78,11 @@ impl StatusReport {
 
     fn limited(&self) -> String {
         let operate::Status { control, now, .. } = &self.status;
-        limit::stands(control, *now).unwrap_or_else(|| "not by an operator".to_owned())
+        limit::stands(control, *now).unwrap_or_else(|| "none".to_owned())
     }
 
     pub(crate) fn cause(&self) -> Option<Summary> {
-        cause::summary(&self.status, self.created, self.next_start)
+        cause::summary(&self.status, self.created, self.next_start, &self.running)
     }
 
     fn summary(&self) -> String {
@@ -182,7 +184,7 @@ impl StatusReport {
     fn rate(&self) -> String {
         let now = self.status.now;
         match self.status.control.rate_full_at {
-            None => "no limit was applied yet".to_owned(),
+            None => "no rate limit was applied yet".to_owned(),
             Some(at) if at <= now => "full".to_owned(),
             Some(at) => format!("full again at {} if no task starts before", moment(at, now)),
         }
@@ -274,7 +276,7 @@ impl StatusReport {
             ("as of", exact(*now)),
             ("summary", self.summary()),
             ("paused", self.paused()),
-            ("limited", self.limited()),
+            ("operator's limit", self.limited()),
         ];
         let rest = [
             ("processor", self.processor()),
@@ -294,7 +296,7 @@ impl StatusReport {
             ("busy pauses in a row", control.busy_pauses.to_string()),
             ("circuit breaker", self.breaker()),
             ("overloaded", self.overload()),
-            ("rate limit's bucket", self.rate()),
+            ("burst allowance", self.rate()),
             ("redriven tasks", self.redriven()),
         ];
         first.into_iter().chain(groups).chain(rest).collect()

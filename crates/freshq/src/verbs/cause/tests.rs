@@ -5,6 +5,7 @@ use lifo_queue::depth::Depth;
 use lifo_queue::observed::{LimitSettings, LongestRun};
 use lifo_queue::operate::Keys;
 use lifo_queue::task::TaskId;
+use serde_json::json;
 
 use super::*;
 
@@ -55,7 +56,7 @@ pub(crate) fn limited(
 }
 
 fn text(status: &Status, created: Created, start: Option<Millis>) -> Option<String> {
-    summary(status, created, start).map(|it| it.to_string())
+    summary(status, created, start, &[]).map(|it| it.to_string())
 }
 
 #[test]
@@ -101,6 +102,33 @@ fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
         let expected = format!("{cause}; the oldest expire; next: freshq doctor");
         assert_eq!(text(&status, created, None), Some(expected));
     }
+}
+
+#[test]
+fn the_summary_of_slow_tasks_names_the_fields_that_most_of_them_share() {
+    let run = |payload: Value| FoundTask {
+        id: TaskId::from_stored("a"),
+        created: NOW,
+        attributes: [(schema::PAYLOAD.to_owned(), payload)]
+            .into_iter()
+            .collect(),
+    };
+    let created = Created {
+        count: 300,
+        ..Created::default()
+    };
+    let slow = limited(10, None, [127, 25_000], None);
+    let text = |tasks: &[FoundTask]| summary(&slow, created, None, tasks).unwrap().text;
+    let credit = |n: u32| run(json!({ "check": "credit", "v": 1, "order": n }));
+    let mut tasks: Vec<_> = (0..4).map(credit).collect();
+    tasks.push(run(json!({ "check": "address", "v": 1, "order": 9 })));
+    tasks.push(run(json!("a text")));
+    let shared = "slow tasks take most of the 10 slots, up to 25s each; \
+                  of 6 running: 5 with \"v\":1, 4 with \"check\":\"credit\"; the oldest expire";
+    assert_eq!(text(&tasks), shared);
+    let none = "slow tasks take most of the 10 slots, up to 25s each; the oldest expire";
+    assert_eq!(text(&tasks[..2]), none, "too few tasks");
+    assert_eq!(text(&[]), none);
 }
 
 #[test]

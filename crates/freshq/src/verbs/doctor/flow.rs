@@ -25,12 +25,17 @@ const FEW_KEYS: (u32, u64) = (2, 50);
 
 /// Checks the tasks of the last minute, and the pending keys. Beside limited groups, a growing backlog
 /// is no finding.
-pub(super) fn flow(status: &Status, created: Created, limited: bool) -> (usize, Vec<Finding>) {
+pub(super) fn flow(
+    status: &Status,
+    created: Created,
+    running: &[FoundTask],
+    limited: bool,
+) -> (usize, Vec<Finding>) {
     let findings = [
         failing(status),
         crashed(status),
         keys(status),
-        surplus(status, created).filter(|_| !limited),
+        surplus(status, created, running).filter(|_| !limited),
     ];
     (findings.len(), findings.into_iter().flatten().collect())
 }
@@ -103,7 +108,7 @@ pub(super) fn taken(taken: &[FoundTask], concurrency: usize, now: Millis) -> Opt
     })
 }
 
-fn surplus(status: &Status, created: Created) -> Option<Finding> {
+fn surplus(status: &Status, created: Created, running: &[FoundTask]) -> Option<Finding> {
     let observed = &status.control.observed;
     let (succeeded, failed) = observed.ended.within(status.now);
     let mut what = format!(
@@ -129,6 +134,7 @@ fn surplus(status: &Status, created: Created) -> Option<Finding> {
             "the rate is the limit: freshq list shows which producer sends the tasks, by their payloads; ask its owner to send fewer, or, if the downstream accepts more, raise processing.ratePerSecond and deploy; otherwise the oldest expire, and do not run"
         }
         Limit::Slow(..) => {
+            what += &cause::shared_fields(running);
             "freshq list --status taken shows which kind of task takes the slots, by its payload: contact the owner of what these tasks call; a queue or a group of their own, or a shorter processing.taskTimeout, keeps the slots for other tasks"
         }
         Limit::Slots(_) | Limit::Unknown => {

@@ -164,6 +164,11 @@ fn resources_unsupported_by_local_aws_are_reported_in_one_line() {
                     LifoQueue-dev: settings checked: 3, findings: 0, not checked: 2";
     assert_eq!(checkup.text(), expected);
     assert_eq!(checkup.exit(), Exit::Done);
+    checkup.late = Some("5 of 8 tasks are late".to_owned());
+    let late = "no finding if intended: 5 of 8 tasks are late; freshq list shows their payloads";
+    assert!(checkup.text().starts_with(late), "{}", checkup.text());
+    assert_eq!(checkup.exit(), Exit::Done, "a producer may intend it");
+    checkup.late = None;
     checkup
         .unchecked
         .push(("table t".to_owned(), Failure::NoRegion));

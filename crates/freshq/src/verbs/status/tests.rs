@@ -30,6 +30,7 @@ fn report(control: Control) -> StatusReport {
         },
         next_start: None,
         groups: Unusual::default(),
+        running: Vec::new(),
         status: operate::Status {
             now: NOW,
             control,
@@ -150,7 +151,7 @@ region                eu-central-1
 as of                 2027-01-15T08:00:00.000Z
 summary               the queue is paused, so no task starts; next: freshq doctor
 paused                until 2027-01-15T08:29:30.000Z, 29m 30s left: maintenance (by user/ana at 2027-01-15T07:59:30.000Z)
-limited               7 starts/s and 3 concurrent tasks until 2027-01-15T08:01:00.000Z, 1m left: a migration (by user/ana at 2027-01-15T07:59:30.000Z)
+operator's limit      7 starts/s and 3 concurrent tasks until 2027-01-15T08:01:00.000Z, 1m left: a migration (by user/ana at 2027-01-15T07:59:30.000Z)
 processor             active, its lease until 2027-01-15T08:00:18.000Z, in 18s (00000000-0000-0000-0000-000000000007)
 PENDING               at least 10000
 oldest PENDING        1h 2m 3s, created 2027-01-15T06:57:57.000Z
@@ -168,7 +169,7 @@ idle turns in a row   2
 busy pauses in a row  1
 circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24; held open until 2027-01-15T08:05:00.000Z, 5m left: a new release
 overloaded            since 2027-01-15T07:59:50.000Z, 10s ago; only new tasks start
-rate limit's bucket   full again at 2027-01-15T08:00:04.000Z, in 4s if no task starts before
+burst allowance       full again at 2027-01-15T08:00:04.000Z, in 4s if no task starts before
 redriven tasks        oldest created 2027-01-15T06:00:00.000Z, last expiry 2027-01-15T09:00:00.000Z";
     assert_eq!(report(busy()).text(), expected);
 }
@@ -198,12 +199,12 @@ fn expired_state_is_not_shown_as_current() {
     report.status.oldest_pending = None;
     let lines = [
         "paused                no",
-        "limited               not by an operator",
+        "operator's limit      none",
         "processor             probably crashed, its lease expired 2027-01-15T07:59:55.000Z, 5s ago (00000000-0000-0000-0000-000000000007)",
         "oldest PENDING        -",
         "last notification     none",
         "circuit breaker       closed",
-        "rate limit's bucket   full",
+        "burst allowance       full",
         "redriven tasks        none pending",
     ];
     has_lines(&report.text(), &lines);
@@ -270,7 +271,7 @@ fn status_of_an_unused_queue_is_shown() {
         "circuit breaker       closed",
         "overloaded            probably: more tasks are created than end",
         "run time              not measured yet",
-        "rate limit's bucket   no limit was applied yet",
+        "burst allowance       no rate limit was applied yet",
     ];
     has_lines(&untouched.text(), &lines);
     for key in [

@@ -65,7 +65,8 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
     );
     // A pause and a breaker that an operator holds open have lines of their own.
     let by_hand = control.is_paused(now) || control.held_breaker(now).is_some();
-    let summary = cause::summary(status, created, sample.next_start).filter(|_| !by_hand);
+    let summary =
+        cause::summary(status, created, sample.next_start, &sample.running).filter(|_| !by_hand);
     let summary = summary.map(|it| wrapped("summary", &it.to_string(), width));
     let summary = summary
         .into_iter()

@@ -108,7 +108,11 @@ fn foot(history: &History, keys: &Keys) -> Line<'static> {
 /// The curves, side by side.
 fn draw_curves(frame: &mut Frame<'_>, area: Rect, history: &History, sample: &Sample) {
     let [depth, age] = halves(area);
-    let title = format!(" pending: {} ", sample.status.pending);
+    let oldest = sample.status.oldest_pending;
+    let oldest = oldest.map_or_else(String::new, |created| {
+        format!(", oldest {}", rough(sample.status.now.since(created)))
+    });
+    let title = format!(" pending: {}{oldest} ", sample.status.pending);
     let depths = history.figures.iter().map(|look| Some(look.pending.into()));
     sparkline(frame, depth, title, depths.collect());
     let latest = sample.start_age.map_or("no task runs".to_owned(), tenths);

@@ -13,7 +13,7 @@ fn findings(status: &Status, created: u32) -> Vec<Finding> {
         count: created,
         ..Created::default()
     };
-    super::flow(status, created, false).1
+    super::flow(status, created, &[], false).1
 }
 
 fn whats(status: &Status, created: u32) -> Vec<String> {
@@ -55,7 +55,7 @@ fn more_created_than_ended_tasks_are_a_finding_unless_the_queue_is_stopped() {
         count: 300,
         ..Created::default()
     };
-    let (_, found) = super::flow(&status, many, true);
+    let (_, found) = super::flow(&status, many, &[], true);
     assert!(found.is_empty(), "the limit of a group is the finding");
     status.control.paused_until = Some(NOW.plus(std::time::Duration::from_secs(1)));
     assert!(whats(&status, 300).is_empty(), "the pause is the finding");
@@ -70,7 +70,7 @@ fn tasks_that_start_later_are_no_surplus() {
         delayed: 300,
         ..Created::default()
     };
-    assert_eq!(super::flow(&status, created, false).1, []);
+    assert_eq!(super::flow(&status, created, &[], false).1, []);
 }
 
 #[test]
