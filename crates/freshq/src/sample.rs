@@ -22,8 +22,8 @@ const REMEMBERED: usize = 200;
 /// Maximum number of tasks in the list of the newest pending tasks, and in that of the oldest.
 const LISTED: u16 = 8;
 
-/// Maximum number of running tasks that are read.
-const RUNNING: usize = 16;
+/// Maximum number of running tasks that are read, and of the newest pending ones.
+const READ: usize = 16;
 
 /// Maximum number of failed tasks that are read.
 const FAILED: usize = 4;
@@ -37,17 +37,53 @@ pub(crate) const WINDOW: Duration = observed::WINDOW;
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) status: Status,
-    pub(crate) created: Created,
-    /// As [`next_start`].
-    pub(crate) next_start: Option<Millis>,
+    pub(crate) tasks: Tasks,
     pub(crate) newest: Vec<Candidate>,
     pub(crate) oldest: Vec<Candidate>,
-    pub(crate) running: Vec<FoundTask>,
     /// The newest failed tasks.
     pub(crate) failed: Vec<FoundTask>,
-    /// Median age of the tasks in `running` when they started; `None` if no task runs.
+    /// Median age of the running tasks when they started; `None` if no task runs.
     pub(crate) start_age: Option<Duration>,
     pub(crate) groups: Unusual,
+}
+
+/// Some tasks of a queue, which explain its state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tasks {
+    pub(crate) created: Created,
+    /// When the first of the newest pending tasks may start; `None` if one may start now, or none is
+    /// pending.
+    pub(crate) next_start: Option<Millis>,
+    /// The newest running tasks.
+    pub(crate) running: Vec<FoundTask>,
+    /// The newest pending tasks, with their payloads.
+    pub(crate) recent: Vec<FoundTask>,
+}
+
+impl Tasks {
+    pub(crate) async fn read(queue: &Queue, now: Millis) -> Result<Self> {
+        let recent = found(queue, TaskStatus::Pending, READ).await?;
+        let is_due = |task: &FoundTask| not_before(task).is_none_or(|at| at <= now);
+        Ok(Self {
+            created: created(queue, now).await?,
+            next_start: match recent.iter().any(is_due) {
+                true => None,
+                false => next_start(queue, now).await?,
+            },
+            running: found(queue, TaskStatus::Taken, READ).await?,
+            recent,
+        })
+    }
+}
+
+fn not_before(task: &FoundTask) -> Option<Millis> {
+    task.number(schema::NOT_BEFORE).map(Millis)
+}
+
+/// The time from the creation of a task to its earliest start, if that makes it late.
+pub(crate) fn delay(task: &FoundTask) -> Option<Duration> {
+    let delay = not_before(task)?.since(task.created);
+    (delay >= LATE).then_some(delay)
 }
 
 /// Tasks created within the window.
@@ -114,7 +150,7 @@ impl Sample {
     /// The figures, for programs.
     pub(crate) fn json(&self) -> Value {
         let Status { control, now, .. } = &self.status;
-        let [pending, taken, success, failure] = self.created.by_status;
+        let [pending, taken, success, failure] = self.tasks.created.by_status;
         let (succeeded, failed) = control.observed.ended.within(*now);
         let ids = |tasks: &[Candidate]| {
             let ids = tasks.iter().map(|task| task.id.to_string());
@@ -130,8 +166,8 @@ impl Sample {
             "breakerOpen": control.is_breaker_open(*now),
             "processorActive": control.live_lease(*now).is_some(),
             "lastMinute": {
-                "created": self.created.count,
-                "createdIsExact": !self.created.more,
+                "created": self.tasks.created.count,
+                "createdIsExact": !self.tasks.created.more,
                 "createdByStatus": {
                     "PENDING": pending, "TAKEN": taken, "SUCCESS": success, "FAILURE": failure,
                 },
@@ -140,7 +176,7 @@ impl Sample {
             },
             "medianRunMs": control.observed.median_run_ms,
             "longestRunMs": control.observed.longest_run.map(|run| run.ms),
-            "nextStart": self.next_start.map(exact),
+            "nextStart": self.tasks.next_start.map(exact),
             "startAgeMs": self.start_age.map(|age| age.as_millis()),
             "newestPending": ids(&self.newest),
             "oldestPending": ids(&self.oldest),
@@ -178,7 +214,7 @@ impl History {
         self.figures.push_back(Figures {
             at: sample.status.now,
             pending: sample.status.pending.count,
-            created_per_second: sample.created.per_second(),
+            created_per_second: sample.tasks.created.per_second(),
             ended_per_second: sample.ended_per_second(),
             run_time: sample.run_time(),
             start_age: sample.start_age,
@@ -208,30 +244,23 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
     let now = status.now;
     let pending = TaskStatus::Pending;
     let (newest, _) = page(queue, pending, Order::NewestFirst, None, LISTED, now).await?;
-    let due = |task: &Candidate| task.not_before.is_none_or(|at| at <= now);
-    let next_start = match newest.iter().any(due) {
-        true => None,
-        false => next_start(queue, now).await?,
-    };
     // Expired tasks, which DynamoDB deletes late, would fill the page.
     let from = status.oldest_pending;
     let (oldest, _) = page(queue, pending, Order::OldestFirst, from, LISTED, now).await?;
-    let running = running(queue).await?;
+    let tasks = Tasks::read(queue, now).await?;
     Ok(Sample {
-        start_age: start_age(&running),
+        start_age: start_age(&tasks.running),
         groups: Unusual::of(&queue.store.groups().await?, now),
         status,
-        created: created(queue, now).await?,
-        next_start,
+        tasks,
         newest,
         oldest,
-        running,
         failed: found(queue, TaskStatus::Failure, FAILED).await?,
     })
 }
 
 /// Counts the tasks that were created in the last minute.
-pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created> {
+async fn created(queue: &Queue, now: Millis) -> Result<Created> {
     let mut created = Created::default();
     for (count, status) in created.by_status.iter_mut().zip(TaskStatus::ALL) {
         let from = Some(now.minus(WINDOW));
@@ -253,9 +282,7 @@ pub(crate) async fn created(queue: &Queue, now: Millis) -> Result<Created> {
     Ok(created)
 }
 
-/// When the first of the newest pending tasks may start; `None` if one may start now, or none is
-/// pending.
-pub(crate) async fn next_start(queue: &Queue, now: Millis) -> Result<Option<Millis>> {
+async fn next_start(queue: &Queue, now: Millis) -> Result<Option<Millis>> {
     let (pending, order) = (TaskStatus::Pending, Order::NewestFirst);
     let (tasks, _) = page(queue, pending, order, None, RECENT, now).await?;
     let starts = tasks.iter().map(|task| task.not_before.unwrap_or(now));
@@ -280,11 +307,6 @@ async fn page(
     };
     let page = queue.store.pending_page(&query).await?;
     Ok((page.candidates, page.next.is_some()))
-}
-
-/// The newest running tasks.
-pub(crate) async fn running(queue: &Queue) -> Result<Vec<FoundTask>> {
-    found(queue, TaskStatus::Taken, RUNNING).await
 }
 
 async fn found(queue: &Queue, status: TaskStatus, limit: usize) -> Result<Vec<FoundTask>> {

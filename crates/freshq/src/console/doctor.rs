@@ -30,6 +30,7 @@ fn shown(checkup: &Checkup) -> Markup {
             "Settings checked: " (checkup.checked) ", findings: " strong { (checkup.findings.len()) }
             ", not checked: " (checkup.unchecked.len()) ". " a href="doctor" { "Check again" }
         }
+        @if let Some(late) = &checkup.late { p.warning { (late) } }
         @for finding in &checkup.findings {
             section.failure {
                 h2 { (finding.place) }

@@ -83,10 +83,8 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     let report = StatusReport {
         queue: site.queue.name.clone(),
         account: site.account.clone(),
-        created: sample.created,
-        next_start: sample.next_start,
+        tasks: sample.tasks.clone(),
         groups: sample.groups.clone(),
-        running: sample.running.clone(),
         status: status.clone(),
     };
     let (control, now) = (&status.control, status.now);
@@ -139,8 +137,8 @@ fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
         let points = figures.filter_map(|look| Some((look.at, figure(look)?)));
         chart(name, latest, &points.collect::<Vec<_>>(), (from, now), gap)
     };
-    let [pending, taken, success, failure] = sample.created.by_status;
-    let created = sample.created;
+    let [pending, taken, success, failure] = sample.tasks.created.by_status;
+    let created = sample.tasks.created;
     let least = if created.more { "at least " } else { "" };
     let created = format!("{least}{}", rate(created.per_second()));
     let (succeeded, failed) = sample.ended_per_second();
@@ -189,7 +187,7 @@ fn running(sample: &Sample) -> Markup {
             html! { (payload_preview(task, tasks::PAYLOAD_WIDTH)) },
         ]
     };
-    let rows: Vec<_> = sample.running.iter().map(row).collect();
+    let rows: Vec<_> = sample.tasks.running.iter().map(row).collect();
     let taken = &sample.status.taken;
     let count = match rows.len() > taken.count as usize {
         true => rows.len().to_string(),

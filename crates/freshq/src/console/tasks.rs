@@ -18,6 +18,7 @@ use super::page::{
 };
 use super::site::Site;
 use crate::failure::{Failure, Result};
+use crate::time_format::relative;
 use crate::verbs::{Shown, StatusName, group_name, missing, payload_preview};
 
 /// Maximum number of tasks on a page.
@@ -117,7 +118,12 @@ fn cursor(place: &str) -> Result<Cursor> {
 pub(super) fn row(task: &FoundTask, now: Millis) -> [Markup; 5] {
     [
         task_link(&task.id),
-        age(task.created, now),
+        html! {
+            (age(task.created, now))
+            @if let Some(at) = task.number(schema::NOT_BEFORE).map(Millis).filter(|at| *at > now) {
+                ", may start " (relative(at, now))
+            }
+        },
         html! { (task.number(schema::ATTEMPTS).unwrap_or(0)) },
         html! { (task.text(schema::LAST_ERROR).unwrap_or_default()) },
         html! { code { (payload_preview(task, PAYLOAD_WIDTH)) } },

@@ -10,7 +10,7 @@ use lifo_queue::schema;
 use lifo_queue::time::Millis;
 use serde_json::Value;
 
-use crate::sample::{Created, Late, WINDOW};
+use crate::sample::{self, Late, Tasks, WINDOW};
 use crate::time_format::{moment, rough, tenths};
 
 /// Responses whose cause is known: a part of the text, the cause, and what removes it.
@@ -118,21 +118,30 @@ impl fmt::Display for Summary {
 /// Maximum number of shared fields that are named, and maximum length of one in characters.
 const NAMED: (usize, usize) = (3, 60);
 
-/// The fields that at least three and more than half of the running tasks share, for people: what
-/// they may have in common. Empty if there are none.
-pub(crate) fn shared_fields(running: &[FoundTask]) -> String {
-    let payloads = running
-        .iter()
-        .map(|task| task.attributes.get(schema::PAYLOAD));
+/// The fields that at least three and more than half of some tasks share, as text: what they may
+/// have in common. Empty if there are none.
+pub(crate) fn shared_fields<'a>(
+    tasks: impl IntoIterator<Item = &'a FoundTask>,
+    name: &str,
+) -> String {
+    let tasks = tasks.into_iter();
+    let payloads: Vec<_> = tasks
+        .map(|task| task.attributes.get(schema::PAYLOAD))
+        .collect();
+    let all = payloads.len();
     let mut counts = BTreeMap::<String, usize>::new();
-    for (name, value) in payloads.filter_map(|it| it?.as_object()).flatten() {
+    for (name, value) in payloads
+        .into_iter()
+        .filter_map(|it| it?.as_object())
+        .flatten()
+    {
         let field = format!("{}:{value}", Value::from(name.as_str()));
         if field.chars().count() <= NAMED.1 {
             *counts.entry(field).or_default() += 1;
         }
     }
     let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.retain(|(_, count)| *count >= 3 && 2 * count > running.len());
+    counts.retain(|(_, count)| *count >= 3 && 2 * count > all);
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let counts = counts.into_iter().take(NAMED.0);
     let counts: Vec<_> = counts
@@ -140,7 +149,7 @@ pub(crate) fn shared_fields(running: &[FoundTask]) -> String {
         .collect();
     match counts.is_empty() {
         true => String::new(),
-        false => format!("; of {} running: {}", running.len(), counts.join(", ")),
+        false => format!("; of {all} {name}: {}", counts.join(", ")),
     }
 }
 
@@ -148,27 +157,27 @@ pub(crate) fn shared_fields(running: &[FoundTask]) -> String {
 const LATE: u32 = 5;
 
 /// What stops or limits the tasks; `None` if nothing is known to.
-pub(crate) fn summary(
-    status: &Status,
-    created: Created,
-    start: Option<Millis>,
-    running: &[FoundTask],
-) -> Option<Summary> {
-    let finding = finding(status, created, running);
+pub(crate) fn summary(status: &Status, tasks: &Tasks) -> Option<Summary> {
+    let finding = finding(status, tasks);
     let is_finding = finding.is_some();
-    let text = finding.or_else(|| late(status.now, created, start));
+    let text = finding.or_else(|| late(status.now, tasks));
     text.map(|text| Summary { text, is_finding })
 }
 
 /// Tasks that may start much later than they were created.
-pub(crate) fn late(now: Millis, created: Created, start: Option<Millis>) -> Option<String> {
-    let Late { count, delay } = created.late;
-    match (delay.filter(|_| count >= LATE), start) {
-        (Some(delay), _) => Some(format!(
-            "{count} of {} tasks of the last minute may start only {} after their creation",
-            created.count,
-            rough(delay)
-        )),
+pub(crate) fn late(now: Millis, tasks: &Tasks) -> Option<String> {
+    let Late { count, delay } = tasks.created.late;
+    match (delay.filter(|_| count >= LATE), tasks.next_start) {
+        (Some(delay), _) => {
+            let late = tasks.recent.iter().filter(|it| sample::delay(it).is_some());
+            Some(format!(
+                "{count} of {} tasks of the last minute may start only {} ({} s) after their creation{}",
+                tasks.created.count,
+                rough(delay),
+                delay.as_secs(),
+                shared_fields(late, "late")
+            ))
+        }
         (None, Some(at)) => {
             let at = moment(at, now);
             Some(format!("no pending task may start before {at}"))
@@ -178,7 +187,7 @@ pub(crate) fn late(now: Millis, created: Created, start: Option<Millis>) -> Opti
 }
 
 /// What a finding of `freshq doctor` explains, in one sentence.
-fn finding(status: &Status, created: Created, running: &[FoundTask]) -> Option<String> {
+fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
     let (control, now) = (&status.control, status.now);
     let observed = &control.observed;
     let last = observed.last_response.as_ref();
@@ -199,20 +208,20 @@ fn finding(status: &Status, created: Created, running: &[FoundTask]) -> Option<S
             succeeded + failed
         ));
     }
-    created
-        .exceeds_ended(status)
-        .then(|| format!("{}; the oldest expire", limit(status, running)))
+    let is_growing = tasks.created.exceeds_ended(status);
+    is_growing.then(|| format!("{}; the oldest expire", limit(status, tasks)))
 }
 
-fn limit(status: &Status, running: &[FoundTask]) -> String {
-    let created = "more tasks are created than";
+fn limit(status: &Status, tasks: &Tasks) -> String {
+    let created = "tasks are created faster than";
+    let recent = || shared_fields(&tasks.recent, "new");
     match Limit::of(status) {
         Limit::Response(last) => described(Some(last), "the downstream is busy"),
-        Limit::Rate(rate) => format!("{created} ratePerSecond {rate} lets start"),
-        Limit::Unknown => format!("{created} end"),
-        Limit::Slots(slots) => format!("{created} concurrency {slots} can run"),
+        Limit::Rate(rate) => format!("{created} ratePerSecond {rate} lets them start{}", recent()),
+        Limit::Unknown => format!("{created} they finish{}", recent()),
+        Limit::Slots(slots) => format!("{created} concurrency {slots} can run them{}", recent()),
         Limit::Slow(slots, longest) => {
-            let (longest, shared) = (tenths(longest), shared_fields(running));
+            let (longest, shared) = (tenths(longest), shared_fields(&tasks.running, "running"));
             format!("slow tasks take most of the {slots} slots, up to {longest} each{shared}")
         }
     }

@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use crate::function::Function;
 use crate::queue::{Queue, QueueArguments};
 use crate::report::Report;
-use crate::sample;
+use crate::sample::Tasks;
 
 /// Resources that are read concurrently.
 const READS_AT_ONCE: usize = 8;
@@ -85,7 +85,7 @@ async fn state(
 ) -> Result<((usize, Vec<Finding>), Option<String>), Failure> {
     let concurrency = stack.concurrency();
     let status = queue.operator.status().await?;
-    let created = sample::created(queue, status.now).await?;
+    let tasks = Tasks::read(queue, status.now).await?;
     let taken = match concurrency {
         // The index lags behind, so the items decide.
         Some(limit) if status.taken.count as usize > limit => {
@@ -94,7 +94,6 @@ async fn state(
         }
         _ => Vec::new(),
     };
-    let start = sample::next_start(queue, status.now).await?;
     let groups = groups::check(&queue.store.groups().await?, status.now);
     // The limits of groups, which are a finding already, explain a growing backlog.
     let is_limited = !groups.1.is_empty();
@@ -104,7 +103,7 @@ async fn state(
         state::control(&status, stack.secret().as_deref()),
         groups,
         times::check(queue, &status).await?,
-        flow::flow(&status, created, &sample::running(queue).await?, is_limited),
+        flow::flow(&status, &tasks, is_limited),
         (1, surplus.into_iter().collect()),
     ];
     let checked = checks.iter().map(|(checked, _)| checked).sum();
@@ -117,7 +116,9 @@ async fn state(
         },
         ..found
     });
-    let late = cause::late(status.now, created, start);
+    let late = cause::late(status.now, &tasks);
+    let late =
+        late.map(|late| format!("{late}; if this is not intended, ask the owner of the producer"));
     Ok(((checked, found.collect()), late))
 }
 
@@ -268,9 +269,7 @@ impl Checkup {
             lines.push(format!("  remedy: {}", finding.remedy));
         }
         if let Some(late) = &self.late {
-            lines.push(format!(
-                "no finding if intended: {late}; freshq list shows their payloads"
-            ));
+            lines.push(format!("notice: {late}"));
         }
         let unchecked = self.unchecked.iter();
         let (local, others): (Vec<_>, Vec<_>) =

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use clap::Args;
 use lifo_queue::control::ProcessorLease;
 use lifo_queue::observed::LimitSettings;
-use lifo_queue::operate::{self, FoundTask, Keys, Suspect};
+use lifo_queue::operate::{self, Keys, Suspect};
 use lifo_queue::time::Millis;
 
 use super::cause::{self, Summary};
@@ -17,7 +17,7 @@ use crate::failure::Result;
 use crate::overrides::Unusual;
 use crate::queue::Queue;
 use crate::report::{Report, two_columns};
-use crate::sample::{self, Created};
+use crate::sample::Tasks;
 use crate::time_format::{FIRST_MILLIS, exact, moment, rate, relative, rough, tenths};
 
 /// Shows pending, running and failed tasks, the processor, a pause, a limit and the circuit breaker.
@@ -41,10 +41,8 @@ impl VerbOnQueue for Status {
         let report = StatusReport {
             queue: queue.name.clone(),
             account: account.clone(),
-            created: sample::created(queue, status.now).await?,
-            next_start: sample::next_start(queue, status.now).await?,
+            tasks: Tasks::read(queue, status.now).await?,
             groups: Unusual::of(&queue.store.groups().await?, status.now),
-            running: sample::running(queue).await?,
             status,
         };
         Ok(Report::done(report.text(), report.json()))
@@ -59,12 +57,8 @@ const SUSPECTS: usize = 5;
 pub(crate) struct StatusReport {
     pub(crate) queue: String,
     pub(crate) account: Account,
-    /// Tasks created in the last minute.
-    pub(crate) created: Created,
-    /// As [`sample::next_start`].
-    pub(crate) next_start: Option<Millis>,
+    pub(crate) tasks: Tasks,
     pub(crate) groups: Unusual,
-    pub(crate) running: Vec<FoundTask>,
     pub(crate) status: operate::Status,
 }
 
@@ -82,7 +76,7 @@ impl StatusReport {
     }
 
     pub(crate) fn cause(&self) -> Option<Summary> {
-        cause::summary(&self.status, self.created, self.next_start, &self.running)
+        cause::summary(&self.status, &self.tasks)
     }
 
     fn summary(&self) -> String {
@@ -92,7 +86,7 @@ impl StatusReport {
 
     fn pending(&self) -> String {
         let operate::Status { pending, now, .. } = &self.status;
-        match self.next_start {
+        match self.tasks.next_start {
             None => pending.to_string(),
             Some(at) => format!("{pending}; none may start before {}", moment(at, *now)),
         }
@@ -167,11 +161,11 @@ impl StatusReport {
 
     fn overload(&self) -> String {
         match self.status.control.overloaded_since {
-            None if self.created.exceeds_ended(&self.status) => {
-                "probably: more tasks are created than end".to_owned()
+            None if self.tasks.created.exceeds_ended(&self.status) => {
+                "probably: tasks are created faster than they finish".to_owned()
             }
             None if !self.status.control.observed.measures_overload => {
-                "not measured; compare created and ended".to_owned()
+                "not measured without processing.codel".to_owned()
             }
             None => "no".to_owned(),
             Some(since) => {
@@ -284,7 +278,7 @@ impl StatusReport {
             ("oldest PENDING", self.oldest()),
             ("TAKEN", self.taken()),
             ("FAILURE", failed.to_string()),
-            ("created", self.created.text()),
+            ("created", self.tasks.created.text()),
             ("ended", self.ended()),
             ("run time", self.run_time()),
             ("last response", self.last_response()),

@@ -17,7 +17,7 @@ async fn the_first_page_shows_state_charts_running_and_pending_tasks() {
         "<title>Queue – LifoQueue-dev – freshq</title>",
         "<span>LifoQueue-dev in account 111122223333, eu-central-1</span>",
         "<dt>PENDING</dt><dd>24</dd>",
-        "more tasks are created than end; the oldest expire. Next: <a href=\"doctor\">Doctor</a>",
+        "tasks are created faster than they finish; the oldest expire. Next: <a href=\"doctor\">Doctor</a>",
         "<dt>circuit breaker</dt><dd>closed</dd>",
         "<dt>oldest PENDING</dt><dd>1m 9s, created 2027-01-15T07:58:51.000Z</dd>",
         "<a href=\"task?id=runs\">runs</a>",

@@ -55,16 +55,29 @@ pub(crate) fn limited(
     status
 }
 
-fn text(status: &Status, created: Created, start: Option<Millis>) -> Option<String> {
-    summary(status, created, start, &[]).map(|it| it.to_string())
+fn text(status: &Status, tasks: &Tasks) -> Option<String> {
+    summary(status, tasks).map(|it| it.to_string())
+}
+
+/// 300 tasks were created in the last minute.
+fn many() -> Tasks {
+    let mut tasks = Tasks::default();
+    tasks.created.count = 300;
+    tasks
+}
+
+fn task(payload: Value) -> FoundTask {
+    FoundTask {
+        id: TaskId::from_stored("a"),
+        created: NOW,
+        attributes: [(schema::PAYLOAD.to_owned(), payload)]
+            .into_iter()
+            .collect(),
+    }
 }
 
 #[test]
 fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
-    let created = Created {
-        count: 300,
-        ..Created::default()
-    };
     let runs = [127, 300];
     let throttled = "Invoke: TooManyRequestsException: Rate Exceeded. (ReservedFunctionConcurrentInvocationLimitExceeded)";
     let mut busy = limited(10, None, [2_000, 25_000], None);
@@ -72,14 +85,17 @@ fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
         busy.control.observed.ended.count(NOW, false);
     }
     let cases = [
-        (busy, "more tasks are created than concurrency 10 can run"),
+        (
+            busy,
+            "tasks are created faster than concurrency 10 can run them",
+        ),
         (
             limited(3, None, runs, None),
-            "more tasks are created than end",
+            "tasks are created faster than they finish",
         ),
         (
             limited(10, None, runs, None),
-            "more tasks are created than concurrency 10 can run",
+            "tasks are created faster than concurrency 10 can run them",
         ),
         (
             limited(10, None, [127, 25_000], None),
@@ -87,7 +103,7 @@ fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
         ),
         (
             limited(3, Some(4_000), runs, None),
-            "more tasks are created than ratePerSecond 4 lets start",
+            "tasks are created faster than ratePerSecond 4 lets them start",
         ),
         (
             limited(3, Some(4_000), runs, Some("HTTP 429")),
@@ -100,29 +116,22 @@ fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
     ];
     for (status, cause) in cases {
         let expected = format!("{cause}; the oldest expire; next: freshq doctor");
-        assert_eq!(text(&status, created, None), Some(expected));
+        assert_eq!(text(&status, &many()), Some(expected));
     }
 }
 
 #[test]
 fn the_summary_of_slow_tasks_names_the_fields_that_most_of_them_share() {
-    let run = |payload: Value| FoundTask {
-        id: TaskId::from_stored("a"),
-        created: NOW,
-        attributes: [(schema::PAYLOAD.to_owned(), payload)]
-            .into_iter()
-            .collect(),
-    };
-    let created = Created {
-        count: 300,
-        ..Created::default()
-    };
     let slow = limited(10, None, [127, 25_000], None);
-    let text = |tasks: &[FoundTask]| summary(&slow, created, None, tasks).unwrap().text;
-    let credit = |n: u32| run(json!({ "check": "credit", "v": 1, "order": n }));
+    let text = |running: &[FoundTask]| {
+        let mut tasks = many();
+        tasks.running = running.to_vec();
+        summary(&slow, &tasks).unwrap().text
+    };
+    let credit = |n: u32| task(json!({ "check": "credit", "v": 1, "order": n }));
     let mut tasks: Vec<_> = (0..4).map(credit).collect();
-    tasks.push(run(json!({ "check": "address", "v": 1, "order": 9 })));
-    tasks.push(run(json!("a text")));
+    tasks.push(task(json!({ "check": "address", "v": 1, "order": 9 })));
+    tasks.push(task(json!("a text")));
     let shared = "slow tasks take most of the 10 slots, up to 25s each; \
                   of 6 running: 5 with \"v\":1, 4 with \"check\":\"credit\"; the oldest expire";
     assert_eq!(text(&tasks), shared);
@@ -134,7 +143,13 @@ fn the_summary_of_slow_tasks_names_the_fields_that_most_of_them_share() {
 #[test]
 fn the_summary_names_a_pause_failed_tasks_and_late_starts() {
     let mut status = idle();
-    let summary = |status: &Status, start| text(status, Created::default(), start);
+    let summary = |status: &Status, next_start| {
+        let tasks = Tasks {
+            next_start,
+            ..Tasks::default()
+        };
+        text(status, &tasks)
+    };
     assert_eq!(summary(&status, None), None);
     let start = summary(&status, Some(NOW.plus(Duration::from_secs(30_000))));
     let late =
@@ -152,15 +167,19 @@ fn the_summary_names_a_pause_failed_tasks_and_late_starts() {
 fn the_summary_names_tasks_that_are_delayed_for_an_hour_beside_others() {
     let late = |count| {
         let delay = Some(Duration::from_secs(30_000));
-        let created = Created {
-            count: 8,
-            late: Late { count, delay },
-            ..Created::default()
-        };
-        text(&idle(), created, None)
+        let mut tasks = Tasks::default();
+        tasks.created.count = 8;
+        tasks.created.late = Late { count, delay };
+        let mut one = task(json!({ "producer": "billing/7.3.0" }));
+        tasks.recent = vec![one.clone()];
+        let at = NOW.plus(Duration::from_secs(30_000)).0;
+        one.attributes
+            .insert(schema::NOT_BEFORE.to_owned(), at.into());
+        tasks.recent.extend(vec![one; 3]);
+        text(&idle(), &tasks)
     };
     assert_eq!(late(4), None);
-    let expected = "5 of 8 tasks of the last minute may start only 8h 20m after their creation; next: freshq list";
+    let expected = "5 of 8 tasks of the last minute may start only 8h 20m (30000 s) after their creation; of 3 late: 3 with \"producer\":\"billing/7.3.0\"; next: freshq list";
     assert_eq!(late(5).as_deref(), Some(expected));
 }
 
@@ -172,7 +191,7 @@ fn the_summary_of_an_open_breaker_names_a_known_cause() {
             since: NOW,
             probes: 3,
         });
-        text(&status, Created::default(), None).unwrap()
+        text(&status, &Tasks::default()).unwrap()
     };
     let expired = "no response: TLS handshake failed: invalid peer certificate: certificate expired: verification time 1";
     let cases = [

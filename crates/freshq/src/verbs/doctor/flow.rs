@@ -8,7 +8,7 @@ use lifo_queue::schema;
 use lifo_queue::time::Millis;
 
 use super::Finding;
-use crate::sample::{Created, WINDOW};
+use crate::sample::{Tasks, WINDOW};
 use crate::time_format::tenths;
 use crate::verbs::cause::{self, Limit};
 use crate::verbs::{longest_run, pause, start_limits};
@@ -25,17 +25,12 @@ const FEW_KEYS: (u32, u64) = (2, 50);
 
 /// Checks the tasks of the last minute, and the pending keys. Beside limited groups, a growing backlog
 /// is no finding.
-pub(super) fn flow(
-    status: &Status,
-    created: Created,
-    running: &[FoundTask],
-    limited: bool,
-) -> (usize, Vec<Finding>) {
+pub(super) fn flow(status: &Status, tasks: &Tasks, limited: bool) -> (usize, Vec<Finding>) {
     let findings = [
         failing(status),
         crashed(status),
         keys(status),
-        surplus(status, created, running).filter(|_| !limited),
+        surplus(status, tasks).filter(|_| !limited),
     ];
     (findings.len(), findings.into_iter().flatten().collect())
 }
@@ -108,7 +103,8 @@ pub(super) fn taken(taken: &[FoundTask], concurrency: usize, now: Millis) -> Opt
     })
 }
 
-fn surplus(status: &Status, created: Created, running: &[FoundTask]) -> Option<Finding> {
+fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
+    let created = tasks.created;
     let observed = &status.control.observed;
     let (succeeded, failed) = observed.ended.within(status.now);
     let mut what = format!(
@@ -131,10 +127,11 @@ fn surplus(status: &Status, created: Created, running: &[FoundTask]) -> Option<F
             cause::remedy(last).unwrap_or("the downstream accepts fewer tasks than the queue could start: act on its last response, which freshq errors counts; a higher processing.concurrency does not help")
         }
         Limit::Rate(_) => {
-            "the rate is the limit: freshq list shows which producer sends the tasks, by their payloads; ask its owner to send fewer, or, if the downstream accepts more, raise processing.ratePerSecond and deploy; otherwise the oldest expire, and do not run"
+            what += &cause::shared_fields(&tasks.recent, "new");
+            "processing.ratePerSecond limits the starts: freshq list shows which producer sends the tasks, by their payloads; ask its owner to send fewer. If the downstream accepts more, raise processing.ratePerSecond and deploy. Otherwise, the oldest tasks expire without running"
         }
         Limit::Slow(..) => {
-            what += &cause::shared_fields(running);
+            what += &cause::shared_fields(&tasks.running, "running");
             "freshq list --status taken shows which kind of task takes the slots, by its payload: contact the owner of what these tasks call; a queue or a group of their own, or a shorter processing.taskTimeout, keeps the slots for other tasks"
         }
         Limit::Slots(_) | Limit::Unknown => {
@@ -144,7 +141,7 @@ fn surplus(status: &Status, created: Created, running: &[FoundTask]) -> Option<F
     created.exceeds_ended(status).then(|| Finding {
         place: "the tasks".to_owned(),
         what,
-        why: "the backlog grows: new tasks start first, and the oldest expire".to_owned(),
+        why: "new tasks start first, and the oldest expire without running".to_owned(),
         remedy: remedy.to_owned(),
     })
 }

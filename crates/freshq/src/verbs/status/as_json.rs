@@ -35,7 +35,7 @@ impl StatusReport {
                 "messageId": lease.message_id,
             })),
             "pending": status.pending,
-            "nextStart": self.next_start.map(exact),
+            "nextStart": self.tasks.next_start.map(exact),
             "oldestPending": status.oldest_pending.map(|created| json!({
                 "created": exact(created),
                 "ageMs": now.since(created).as_millis(),
@@ -43,8 +43,8 @@ impl StatusReport {
             "taken": status.taken,
             "failed": status.failed,
             "lastMinute": {
-                "created": self.created.count,
-                "createdIsExact": !self.created.more,
+                "created": self.tasks.created.count,
+                "createdIsExact": !self.tasks.created.more,
                 "succeeded": control.observed.ended.within(now).0,
                 "failed": control.observed.ended.within(now).1,
             },

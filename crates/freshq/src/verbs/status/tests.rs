@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::*;
+use crate::sample::Created;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
@@ -24,13 +25,14 @@ fn report(control: Control) -> StatusReport {
     StatusReport {
         queue: "LifoQueue-dev".to_owned(),
         account: Account::example(),
-        created: Created {
-            count: 90,
-            ..Created::default()
+        tasks: Tasks {
+            created: Created {
+                count: 90,
+                ..Created::default()
+            },
+            ..Tasks::default()
         },
-        next_start: None,
         groups: Unusual::default(),
-        running: Vec::new(),
         status: operate::Status {
             now: NOW,
             control,
@@ -269,7 +271,7 @@ fn status_of_an_unused_queue_is_shown() {
         "processor             none",
         "wake-ups requested    0",
         "circuit breaker       closed",
-        "overloaded            probably: more tasks are created than end",
+        "overloaded            probably: tasks are created faster than they finish",
         "run time              not measured yet",
         "burst allowance       no rate limit was applied yet",
     ];
@@ -291,7 +293,7 @@ fn status_of_an_unused_queue_is_shown() {
 #[test]
 fn a_time_before_which_no_task_may_start_is_named() {
     let mut status = report(Control::default());
-    status.next_start = Some(at(90));
+    status.tasks.next_start = Some(at(90));
     let line = "PENDING               at least 10000; none may start before 2027-01-15T08:01:30.000Z, in 1m 30s";
     has_lines(&status.text(), &[line]);
 }

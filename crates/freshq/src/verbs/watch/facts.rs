@@ -53,7 +53,7 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         (None, None) => Line::from("breaker    closed"),
     };
     let (succeeded, failed) = sample.ended_per_second();
-    let created = sample.created;
+    let created = sample.tasks.created;
     let least = if created.more { "at least " } else { "" };
     let run_time = sample.run_time().map_or("not measured".to_owned(), tenths);
     let flow = format!(
@@ -65,8 +65,7 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
     );
     // A pause and a breaker that an operator holds open have lines of their own.
     let by_hand = control.is_paused(now) || control.held_breaker(now).is_some();
-    let summary =
-        cause::summary(status, created, sample.next_start, &sample.running).filter(|_| !by_hand);
+    let summary = cause::summary(status, &sample.tasks).filter(|_| !by_hand);
     let summary = summary.map(|it| wrapped("summary", &it.to_string(), width));
     let summary = summary
         .into_iter()
@@ -101,6 +100,7 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         lines.insert(1, Line::from(format!("groups     {groups}")).yellow());
     }
     let replaced: i64 = sample
+        .tasks
         .running
         .iter()
         .filter_map(|task| task.number(schema::SUPERSEDED))

@@ -153,7 +153,7 @@ async fn paused_groups_and_replaced_tasks_are_in_the_first_lines() {
         ..GroupStates::default()
     };
     sample.groups = Unusual::of(&states, NOW);
-    sample.running = vec![FoundTask {
+    sample.tasks.running = vec![FoundTask {
         id: TaskId::from_stored("meter-"),
         created: NOW,
         attributes: [(schema::SUPERSEDED.to_owned(), 571.into())]

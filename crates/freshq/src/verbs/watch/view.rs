@@ -42,7 +42,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &
     let left = area.height.saturating_sub(head + 1);
     let failed = extra_height(sample.failed.len(), left, listed);
     let left = left - failed;
-    let running = extra_height(sample.running.len(), left, listed);
+    let running = extra_height(sample.tasks.running.len(), left, listed);
     let left = left - running;
     let (curves, tasks) = match listed {
         0 => (left.saturating_sub(1), 1),
@@ -156,7 +156,7 @@ fn draw_failed(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
 
 /// The tasks that have been running longest, with their payloads.
 fn draw_running(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
-    let mut tasks: Vec<_> = sample.running.iter().collect();
+    let mut tasks: Vec<_> = sample.tasks.running.iter().collect();
     tasks.sort_by_key(|task| started(task));
     let row = |task: &FoundTask| {
         let age = age(started(task).unwrap_or(task.created), sample.status.now);

@@ -8,12 +8,15 @@ use simulator::texts::has;
 use super::*;
 use crate::verbs::cause::tests::{NOW, idle, limited};
 
+/// So many tasks were created in the last minute.
+fn many(count: u32) -> Tasks {
+    let mut tasks = Tasks::default();
+    tasks.created.count = count;
+    tasks
+}
+
 fn findings(status: &Status, created: u32) -> Vec<Finding> {
-    let created = Created {
-        count: created,
-        ..Created::default()
-    };
-    super::flow(status, created, &[], false).1
+    super::flow(status, &many(created), false).1
 }
 
 fn whats(status: &Status, created: u32) -> Vec<String> {
@@ -51,11 +54,7 @@ fn more_created_than_ended_tasks_are_a_finding_unless_the_queue_is_stopped() {
         "300 were created and 60 ended in the last 60 s; runs take 2.5s at the median; running: 0";
     assert_eq!(whats(&status, 300), [what]);
     assert!(whats(&status, 79).is_empty());
-    let many = Created {
-        count: 300,
-        ..Created::default()
-    };
-    let (_, found) = super::flow(&status, many, &[], true);
+    let (_, found) = super::flow(&status, &many(300), true);
     assert!(found.is_empty(), "the limit of a group is the finding");
     status.control.paused_until = Some(NOW.plus(std::time::Duration::from_secs(1)));
     assert!(whats(&status, 300).is_empty(), "the pause is the finding");
@@ -65,12 +64,9 @@ fn more_created_than_ended_tasks_are_a_finding_unless_the_queue_is_stopped() {
 fn tasks_that_start_later_are_no_surplus() {
     let mut status = idle();
     status.pending.count = 300;
-    let created = Created {
-        count: 300,
-        delayed: 300,
-        ..Created::default()
-    };
-    assert_eq!(super::flow(&status, created, &[], false).1, []);
+    let mut tasks = many(300);
+    tasks.created.delayed = 300;
+    assert_eq!(super::flow(&status, &tasks, false).1, []);
 }
 
 #[test]
