@@ -1,4 +1,4 @@
-//! The page Doctor: the findings of `freshq doctor`. They are read when the page is loaded, and only then.
+//! The page Doctor: the findings of `freshq doctor`, which are read only when the page is loaded.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The first page: the state of the queue.
+//! The start page: the state of the queue.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::sample::{Figures, History, Sample, WINDOW, started};
 use crate::time_format::{exact, rate, relative, rough, tenths};
 use crate::verbs::{StatusReport, pause, payload_preview};
 
-/// The facts of `freshq status` that the page does not show.
+/// Facts of `freshq status` that the page does not show.
 const HIDDEN: [&str; 10] = [
     "summary",
     "queue",
@@ -48,7 +48,7 @@ pub(super) async fn overview(State(site): State<Arc<Site>>, Query(fields): Asked
     page(&site, &fields, ("./", "Queue"), Ok(content))
 }
 
-/// Warnings. They have no relative times, so that a screen reader repeats them only after a change.
+/// Warnings. They omit relative times, so that a screen reader repeats them only after a change.
 fn warnings(looks: &History) -> Markup {
     let sample = looks.last.as_ref();
     let control = sample.map(|sample| (&sample.status.control, sample.status.now));
@@ -91,14 +91,14 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     let (control, now) = (&status.control, status.now);
     let paused = control.is_paused(now);
     let open = control.is_breaker_open(now);
-    // The warnings have a pause and an open breaker.
+    // The warnings already show a pause and an open breaker.
     let summary = report.cause().filter(|_| !paused && !open);
     let facts = report.rows().into_iter();
     let facts = facts.filter(|(name, _)| !HIDDEN.contains(name));
     let facts = facts.map(|(name, value)| match (name, control.paused_until) {
-        // The owner is an id that only logs have.
+        // The owner is an id that appears only in logs.
         ("processor", _) => (name, report.lease()),
-        // The warning above has the reason.
+        // The warning above contains the reason.
         ("paused", Some(until)) if paused => {
             let left = rough(until.since(now));
             (name, format!("until {}, {left} left", exact(until)))
@@ -127,7 +127,7 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     }
 }
 
-/// Missing samples that break the line of a chart.
+/// Number of missing samples that break the line of a chart.
 const MISSED: u32 = 3;
 
 fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
@@ -181,7 +181,7 @@ fn running(sample: &Sample) -> Markup {
         [
             task_link(&task.id),
             html! { @if let Some(started) = started { (rough(started.since(task.created))) } },
-            // Its process has another clock, which may be ahead.
+            // The time comes from its process's clock, which may be ahead.
             html! { @if let Some(started) = started { (rough(now.since(started))) } },
             html! { (task.number(schema::ATTEMPTS).unwrap_or(0)) },
             html! { @if let Some(until) = task.number(schema::LEASE_UNTIL) { (relative(Millis(until), now)) } },
@@ -207,7 +207,7 @@ fn running(sample: &Sample) -> Markup {
         _ => "They ended before they were read.",
     };
     html! {
-        // Both reads lag behind the table, and not by the same time.
+        // Both reads lag behind the table, by different times.
         h2 #running-title { "Running tasks: " (count) }
         (table("The newest running tasks", head, rows, none))
     }

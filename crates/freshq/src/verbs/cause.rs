@@ -1,4 +1,4 @@
-//! What stops or limits the tasks of a queue, in words.
+//! What stops or limits the tasks of a queue, as text.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use lifo_queue::time::Millis;
 use crate::sample::{Created, Late, WINDOW};
 use crate::time_format::{moment, rough, tenths};
 
-/// Responses whose cause is known: a part of the text, the cause, and what removes it.
+/// Responses with a known cause: a part of the response, the cause, and the fix.
 const KNOWN: [[&str; 3]; 4] = [
     [
         "ReservedFunctionConcurrentInvocationLimitExceeded",
@@ -38,7 +38,7 @@ fn known(last: &LastResponse) -> Option<&'static [&'static str; 3]> {
     KNOWN.iter().find(|[part, ..]| last.text.contains(part))
 }
 
-/// What removes the cause of a response, if it is known.
+/// The fix for the cause of a response, if it is known.
 pub(crate) fn remedy(last: &LastResponse) -> Option<&'static str> {
     known(last).map(|[.., remedy]| *remedy)
 }
@@ -48,24 +48,24 @@ fn described(last: Option<&LastResponse>, otherwise: &str) -> String {
     cause.unwrap_or(otherwise).to_owned()
 }
 
-/// What limits the starts of a queue with more new tasks than ended ones.
+/// What limits the starts if more tasks are created than end.
 #[derive(Debug)]
 pub(crate) enum Limit<'a> {
-    /// The downstream, by this response of the last minute, although slots are free.
+    /// The downstream, according to this response of the last minute, although slots are free.
     Response(&'a LastResponse),
     /// `processing.ratePerSecond`, because slots are free.
     Rate(f64),
     /// The concurrency.
     Slots(u16),
-    /// The concurrency, whose slots some tasks take for this time, far longer than others.
+    /// The concurrency: some tasks take slots for this time, far longer than other tasks do.
     Slow(u16, Duration),
     Unknown,
 }
 
-/// Minimum duration of a slow run in milliseconds, and minimum ratio to the median.
+/// Minimum duration of a slow run in milliseconds, and its minimum ratio to the median.
 const SLOW: (u64, u64) = (1_000, 10);
 
-/// The rate is the limit if at least this part of it is used.
+/// The rate is considered the limit if at least this share of it is used.
 const USED: f64 = 0.8;
 
 impl<'a> Limit<'a> {
@@ -80,7 +80,7 @@ impl<'a> Limit<'a> {
         let (succeeded, failed) = observed.ended.within(status.now);
         let ended = f64::from(succeeded + failed) / WINDOW.as_secs_f64();
         let median = observed.median_run_ms.unwrap_or_default();
-        // Runs of the median would leave most slots free.
+        // Runs of median duration would leave most slots free.
         #[allow(clippy::cast_precision_loss, reason = "milliseconds")]
         let is_free = ended * median as f64 / 1_000.0 < f64::from(limits.concurrency) / 2.0;
         let slow = observed.longest_run;
@@ -100,7 +100,7 @@ impl<'a> Limit<'a> {
 pub(crate) struct Summary {
     /// One sentence.
     pub(crate) text: String,
-    /// Whether `freshq doctor` has a finding with its remedy.
+    /// Whether `freshq doctor` has a finding with a fix for it.
     pub(crate) is_finding: bool,
 }
 
@@ -111,10 +111,10 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Minimum number of late tasks of a minute that are named.
+/// Minimum number of late tasks created in a minute for a mention.
 const LATE: u32 = 5;
 
-/// What stops or limits the tasks; `None` if nothing is known to.
+/// What stops or limits the tasks; `None` if nothing is known to do so.
 pub(crate) fn summary(status: &Status, created: Created, start: Option<Millis>) -> Option<Summary> {
     let finding = finding(status, created);
     let is_finding = finding.is_some();
@@ -122,7 +122,7 @@ pub(crate) fn summary(status: &Status, created: Created, start: Option<Millis>) 
     text.map(|text| Summary { text, is_finding })
 }
 
-/// Tasks that may start much later than they were created.
+/// Tasks that can start only long after their creation.
 fn late(now: Millis, created: Created, start: Option<Millis>) -> Option<String> {
     let Late { count, delay } = created.late;
     match (delay.filter(|_| count >= LATE), start) {
@@ -139,7 +139,7 @@ fn late(now: Millis, created: Created, start: Option<Millis>) -> Option<String> 
     }
 }
 
-/// What a finding of `freshq doctor` explains, in one sentence.
+/// The explanation from a finding of `freshq doctor`, in one sentence.
 fn finding(status: &Status, created: Created) -> Option<String> {
     let (control, now) = (&status.control, status.now);
     let observed = &control.observed;

@@ -1,4 +1,4 @@
-//! The summary of a queue of each kind.
+//! The summary for each kind of queue.
 
 use lifo_queue::control::{Control, OpenBreaker};
 use lifo_queue::depth::Depth;
@@ -28,8 +28,8 @@ pub(crate) fn idle() -> Status {
     }
 }
 
-/// A queue of ten slots with 300 pending tasks, and with these running tasks, rate in starts per 1,000 s,
-/// median and longest run in milliseconds, and last response.
+/// A queue of ten slots with 300 pending tasks and these values: running tasks, rate in starts per
+/// 1,000 s, median and longest run in milliseconds, and last response.
 pub(crate) fn limited(
     taken: u32,
     rate: Option<u64>,

@@ -1,5 +1,5 @@
-//! Checks of the flow of tasks: failed runs, crashed processes, keys that replace other tasks, and
-//! more new tasks than ended ones.
+//! Checks of the task flow: failed runs, crashed processes, keys that supersede other tasks, and a
+//! growing backlog.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ use crate::time_format::tenths;
 use crate::verbs::cause::{self, Limit};
 use crate::verbs::{longest_run, pause, start_limits};
 
-/// Minimum number of failed tasks in the last minute that is a finding.
+/// Minimum number of failed tasks in the last minute for a finding.
 const FAILED: u32 = 5;
 
 /// Maximum number of tasks that a finding names.
 const NAMED: usize = 5;
 
-/// Maximum number of pending keys, and minimum number of states that newer ones replaced, that are a
-/// finding. A device that reports often has many states too, so more keys are none.
+/// Maximum number of pending keys, and minimum number of superseded states, for a finding. A device
+/// that reports often also has many states, so a larger number of keys is not a finding.
 const FEW_KEYS: (u32, u64) = (2, 50);
 
-/// Checks the tasks of the last minute, and the pending keys. Beside limited groups, a growing backlog
-/// is no finding.
+/// Checks the tasks of the last minute, and the pending keys. If groups are limited, a growing
+/// backlog is not a finding.
 pub(super) fn flow(status: &Status, created: Created, limited: bool) -> (usize, Vec<Finding>) {
     let findings = [
         failing(status),
@@ -85,7 +85,7 @@ fn keys(status: &Status) -> Option<Finding> {
     })
 }
 
-/// Checks the number of running tasks, and whether the sweep returned those of a crashed process.
+/// Checks the number of running tasks and whether the sweep returned those of a crashed process.
 pub(super) fn taken(taken: &[FoundTask], concurrency: usize, now: Millis) -> Option<Finding> {
     let expired = taken.iter().filter(|task| {
         let until = task.number(schema::LEASE_UNTIL);

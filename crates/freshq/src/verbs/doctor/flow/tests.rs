@@ -1,4 +1,4 @@
-//! Checks of the flow with a status of each kind.
+//! Checks of the flow, with each kind of status.
 
 use lifo_queue::observed::LastResponse;
 use lifo_queue::operate::Suspect;
