@@ -1,1 +1,1 @@
-"""Builds the functions for AWS, shows changes of stacks, and deploys them."""
+"""Builds the functions for AWS, shows stack changes, and deploys the stacks."""

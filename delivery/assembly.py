@@ -1,4 +1,4 @@
-"""Reads from the output of ``cdk synth`` what a deployment needs: stacks, accounts, regions and code folders."""
+"""Reads the stacks, accounts, regions and code folders for a deployment from the output of ``cdk synth``."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class Stack:
     #: The assembly's folder.
     directory: Path
     name: str
-    #: Its region; `None` means the region of the credentials in use.
+    #: Region of the stack; `None` means the region of the credentials in use.
     region: str | None
 
     @property
     def account(self) -> str | None:
-        """Its account; `None` means the account of the credentials in use."""
+        """Account of the stack; `None` means the account of the credentials in use."""
         account = self._artifact()["environment"].removeprefix("aws://").split("/")[0]
         return None if account == "unknown-account" else account
 
     @property
     def protected(self) -> bool:
-        """Whether CloudFormation rejects its deletion, as in staging and prod."""
+        """Whether CloudFormation rejects the deletion of the stack, as in staging and prod."""
         return bool(self._artifact().get("properties", {}).get("terminationProtection", False))
 
     def bootstrap(self) -> tuple[str, int] | None:
-        """The parameter with the version of the CDK's bootstrap, and the lowest version that it needs, if any."""
+        """The parameter with the CDK bootstrap version, and the minimum version that the stack requires, if any."""
         properties = self._artifact().get("properties", {})
         version = properties.get("requiresBootstrapStackVersion")
         parameter = properties.get("bootstrapStackVersionSsmParameter")
@@ -43,7 +43,7 @@ class Stack:
         return json.loads((self.directory / f"{self.name}.template.json").read_text())
 
     def code_folders(self) -> Iterator[Path]:
-        """The folders with the code of its functions."""
+        """The folders that contain the code of the stack's functions."""
         assets = json.loads((self.directory / f"{self.name}.assets.json").read_text())
         keys = {
             resource["Properties"]["Code"]["S3Key"].removesuffix(".zip")
@@ -61,7 +61,7 @@ class Stack:
 
 
 def stacks(directory: Path, *names: str) -> list[Stack]:
-    """The stacks of the assembly in `directory`: those named, or all. Raises `AssemblyError` if one is missing."""
+    """The stacks in the assembly in `directory`: the named stacks, or all. Raises `AssemblyError` if one is missing."""
     manifest = directory / "manifest.json"
     if not manifest.exists():
         raise AssemblyError(f"{manifest} is missing: synthesize it first (`make synth`)")

@@ -5,11 +5,11 @@
 #   delivery/build-arm64.sh --check          # only name the compiler
 #
 # Uses the first compiler that has Rust's standard library for aarch64-unknown-linux-gnu: the one on the PATH (rustup's)
-# with the linker zig from .venv, or Debian's with Debian's cross gcc. Binaries of both need at most glibc 2.34, the
-# version of Amazon Linux 2023. Installs nothing: a toolchain belongs to the machine, not to the project.
+# with the zig linker from .venv, or Debian's with Debian's cross gcc. Binaries from both require glibc 2.34 or earlier,
+# the version of Amazon Linux 2023. Doesn't install anything: a toolchain belongs to the machine, not to the project.
 #
-# The same sources, lock file and compiler give the same bytes in every checkout, and so the same asset hash. For this,
-# the folders that the compiler writes into a binary (the places of panics) get fixed names.
+# The same sources, lock file and compiler produce identical bytes in every checkout, and therefore the same asset hash.
+# For this, the folders that the compiler writes to a binary (panic locations) get fixed names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,7 +30,7 @@ missing: Rust's standard library for $TARGET. Install it with one of
 MESSAGE
 }
 
-# The unit separator separates the flags, so that the name of a folder may contain a space.
+# The unit separator separates the flags, so that a folder name can contain a space.
 encoded_flags() {
   local cargo_home=${CARGO_HOME:-$HOME/.cargo} separator=$'\x1f'
   printf '%s' "-Ctarget-cpu=$CPU$separator--remap-path-prefix=$PWD=/freshq$separator" \
@@ -49,12 +49,12 @@ fi
 bins=()
 for function in "$@"; do bins+=(--bin "$function"); done
 
-# cargo-lambda is in .venv, and finds zig through the python beside it.
+# cargo-lambda is in .venv and finds zig through the Python interpreter in the same folder.
 export PATH=$PWD/.venv/bin:$PATH
 export CARGO_TARGET_DIR=target/arm64
 CARGO_ENCODED_RUSTFLAGS=$(encoded_flags)
 export CARGO_ENCODED_RUSTFLAGS
-# No command may download a target or a toolchain.
+# Prevents every command from downloading a target or a toolchain.
 export RUSTUP_AUTO_INSTALL=0
 build=(cargo lambda build --locked --release --arm64 --skip-target-check "${bins[@]}")
 
@@ -63,7 +63,7 @@ if has_target rustc; then
   "${build[@]}"
 elif has_target /usr/bin/rustc && command -v aarch64-linux-gnu-gcc >/dev/null; then
   echo "building for arm64 with Debian's $(/usr/bin/rustc --version), linked by aarch64-linux-gnu-gcc" >&2
-  # Both cargo and rustc are Debian's.
+  # Uses Debian's cargo and rustc.
   PATH=/usr/bin:$PATH CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc "${build[@]}" --compiler cargo
 else
   say_missing

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Builds the command freshq of a platform, release, into target/cli/<platform>/freshq.
+# Builds the freshq command for a platform, release, into target/cli/<platform>/freshq.
 #
 #   delivery/build-cli.sh linux-x64|linux-arm64|darwin-x64|darwin-arm64
 #
 # For Linux, cargo-zigbuild links it with zig for glibc 2.28. It uses the first compiler that has the target's standard
-# library: the one on the PATH (rustup's), or Debian's. For macOS, which zig cannot link without Apple's libraries, it
+# library: the one on the PATH (rustup's), or Debian's. For macOS, which zig can't link without Apple's libraries, it
 # must run on macOS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# cargo-zigbuild is in .venv, and finds zig through the python beside it.
+# cargo-zigbuild is in .venv and finds zig through the Python interpreter in the same folder.
 export PATH=$PWD/.venv/bin:$PATH
 export CARGO_TARGET_DIR=target/cli/cargo RUSTUP_AUTO_INSTALL=0 MACOSX_DEPLOYMENT_TARGET=11.0
-# The folders that the compiler writes into a binary get fixed names, so that every checkout gives the same bytes.
+# The folders that the compiler writes to a binary get fixed names, so that every checkout produces identical bytes.
 separator=$'\x1f'
 export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$PWD=/freshq$separator--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=/crates"
 
@@ -35,7 +35,7 @@ has_target() { # <rustc>
 }
 cargo=cargo
 if ! has_target rustc; then
-  # Both cargo and rustc are Debian's.
+  # Uses Debian's cargo and rustc.
   cargo=/usr/bin/cargo
   export RUSTC=/usr/bin/rustc
   if ! has_target "$RUSTC"; then

@@ -14,11 +14,11 @@ _PLACEHOLDER = PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap"
 
 
 class NotDeployable(RuntimeError):
-    """The stack must not be deployed; the message says why, and what to do."""
+    """The stack must not be deployed. The message contains the reason and the remedy."""
 
 
 def reject_uncommitted(project: Path) -> None:
-    """Raise `NotDeployable` if the tree differs from its commit, or is not a git checkout."""
+    """Raises `NotDeployable` if the working tree differs from its commit or isn't a git checkout."""
     status = captured(["git", "status", "--porcelain"], cwd=project)
     if status.returncode != 0:
         raise NotDeployable(
@@ -35,7 +35,7 @@ def reject_uncommitted(project: Path) -> None:
 
 
 def reject_gaps(stack: Stack) -> None:
-    """Raise `NotDeployable` if the stack of a protected environment lacks a setting."""
+    """Raises `NotDeployable` if the stack belongs to a protected environment and lacks a setting."""
     found = gaps(stack)
     if found:
         listed = "\n".join(f"  {gap.found}. Remedy: {gap.remedy}" for gap in found)
@@ -43,7 +43,7 @@ def reject_gaps(stack: Stack) -> None:
 
 
 def reject_placeholders(stack: Stack) -> None:
-    """Raise `NotDeployable` if any of the stack's functions is the placeholder of a synthesis without code."""
+    """Raises `NotDeployable` if any of the stack's functions is the placeholder from a synthesis without code."""
     placeholder = _PLACEHOLDER.read_bytes()
     for folder in stack.code_folders():
         bootstrap = folder / "bootstrap"
@@ -55,7 +55,7 @@ def reject_placeholders(stack: Stack) -> None:
 
 
 def reject_unbuilt(stack: Stack) -> None:
-    """Raise `NotDeployable` if any of the stack's functions is not a program for Lambda's arm64."""
+    """Raises `NotDeployable` if any of the stack's functions isn't a program for arm64 on Lambda."""
     for folder in stack.code_folders():
         try:
             problems = elf.read(folder / "bootstrap").problems()

@@ -1,7 +1,7 @@
-"""Builds an npm package of the command `freshq` for each platform: `@freshq/cli-<platform>`.
+"""Builds an npm package per platform for the `freshq` command: `@freshq/cli-<platform>`.
 
-The package `freshq` names all of them as optional dependencies. npm installs the one whose `os`, `cpu` and `libc` are
-those of the machine.
+The `freshq` package lists all of them as optional dependencies. npm installs the package whose `os`, `cpu` and `libc`
+match the machine.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from delivery.arm64 import elf
 from delivery.npm import Metadata, pack, write_json
 from local.paths import PROJECT
 
-#: The folder in which `make build-cli` puts the commands: `<platform>/freshq`.
+#: The folder to which `make build-cli` writes the commands: `<platform>/freshq`.
 BUILT = PROJECT / "target" / "cli"
-#: Debian 10, RHEL 8 and Amazon Linux 2023 have this version or a later one.
+#: Debian 10, RHEL 8 and Amazon Linux 2023 have this version or later.
 GLIBC_CEILING = (2, 28)
-#: The largest archive of a command, bytes.
+#: Maximum size of a command's archive, in bytes.
 SIZE_CEILING = 10_000_000
 _STAGES = PROJECT / "target" / "package" / "cli"
-#: The beginning of a 64-bit little-endian Mach-O file, and its CPU types.
+#: Start of a 64-bit little-endian Mach-O file, and its CPU types.
 _MACH_O = 0xFEEDFACF
 _LIBRARIES = {"libc.so.6", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"}
 
@@ -35,7 +35,7 @@ class Platform:
     cpu: str
     #: Target of the Rust compiler.
     target: str
-    #: The machine in the headers of a binary: of ELF a name, of Mach-O a number.
+    #: The machine in a binary's headers: a name in ELF, a number in Mach-O.
     machine: str | int
 
     @property
@@ -57,7 +57,7 @@ PLATFORMS = (
 
 
 def problems(platform: Platform, binary: Path) -> list[str]:
-    """The reasons why a binary cannot start on the platform; empty if it can."""
+    """The reasons why a binary can't start on the platform; empty if it can."""
     if platform.os == "darwin":
         header = struct.unpack("<II", binary.read_bytes()[:8].ljust(8, b"\0"))
         return [] if header == (_MACH_O, platform.machine) else [f"{binary} is not a program for {platform.name}"]
@@ -74,7 +74,7 @@ def problems(platform: Platform, binary: Path) -> list[str]:
 
 
 def build(platform: Platform, binary: Path, metadata: Metadata, out: Path) -> Path:
-    """Write the archive of a platform's package to the folder ``out``; returns its path."""
+    """Writes the archive of a platform's package to the folder ``out`` and returns its path."""
     stage = _STAGES / platform.name
     shutil.rmtree(stage, ignore_errors=True)
     (stage / "bin").mkdir(parents=True)
@@ -94,7 +94,7 @@ def build(platform: Platform, binary: Path, metadata: Metadata, out: Path) -> Pa
         "os": [platform.os],
         "cpu": [platform.cpu],
         **({"libc": ["glibc"]} if platform.os == "linux" else {}),
-        # Yarn cannot start a program inside an archive.
+        # Yarn can't start a program inside an archive.
         "preferUnplugged": True,
         "files": ["bin", "THIRD_PARTY_LICENSES"],
     }

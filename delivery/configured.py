@@ -1,4 +1,4 @@
-"""Finds settings that the template of a protected environment lacks: the runner's URL, the recipients of the alarms."""
+"""Finds settings missing from the template of a protected environment: the runner's URL, the alarm recipients."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _LIST = "infra/environments/list.ts"
 
 @dataclass(frozen=True)
 class Gap:
-    """A setting that a protected environment needs."""
+    """A setting that a protected environment requires."""
 
     found: str
     remedy: str
 
 
 def gaps(stack: Stack) -> list[Gap]:
-    """What the stack lacks. Personal stacks and those of dev lack nothing."""
+    """The settings that the stack lacks; none for personal stacks and dev stacks."""
     if not stack.protected:
         return []
     resources = stack.template()["Resources"].values()

@@ -1,4 +1,4 @@
-"""The crates that are linked into a binary: their licences and their bill of materials."""
+"""The crates that are linked into a binary: their licenses and bill of materials."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from delivery.npm import run
 from local.paths import PROJECT
 
-#: Names of files with the text of a licence, or with notices that must be kept.
+#: Names of files that contain a license text or notices that must be kept.
 _TEXTS = re.compile(r"(?i)(licen[sc]e|unlicense|copying|copyright|notice)")
-#: The text of licences of crates that are published without a file. A test names these crates.
+#: License text for crates that are published without a license file. A test lists these crates.
 _MIT = """\
 Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
 documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
@@ -52,10 +52,10 @@ class Crate:
 
 
 def linked(target: str, roots: Sequence[str]) -> list[Crate]:
-    """The crates of the registry that these packages of the workspace link for a target of the compiler.
+    """The registry crates that these workspace packages link for a compiler target.
 
-    Crates that only run at compile time (procedural macros, build scripts) and those of tests are excluded. Features
-    are those of the whole workspace, so a crate may be listed that a single package does not use.
+    Crates that run only at compile time (procedural macros, build scripts) and test crates are excluded. Features are
+    resolved for the whole workspace, so the list can include a crate that a single package doesn't use.
     """
     metadata = json.loads(run("cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target))
     packages = {package["id"]: package for package in metadata["packages"]}
@@ -77,7 +77,7 @@ def linked(target: str, roots: Sequence[str]) -> list[Crate]:
 
 
 def licences(crates: Iterable[Crate]) -> str:
-    """The document `THIRD_PARTY_LICENSES`: each text once, after the crates that have it."""
+    """The `THIRD_PARTY_LICENSES` document: each text once, after the crates to which it applies."""
     by_text: dict[str, list[Crate]] = {}
     for crate in crates:
         for text in crate.texts():
@@ -93,7 +93,7 @@ def licences(crates: Iterable[Crate]) -> str:
 
 
 def bill_of_materials(name: str, version: str, crates: Iterable[Crate]) -> dict[str, object]:
-    """The CycloneDX document of an npm package with the crates that its programs contain."""
+    """The CycloneDX document of an npm package, which lists the crates in its programs."""
     purl = f"pkg:npm/{name.replace('@', '%40')}@{version}"
     components = [
         {
@@ -126,7 +126,7 @@ def bill_of_materials(name: str, version: str, crates: Iterable[Crate]) -> dict[
 
 
 def _crate(package: dict[str, object]) -> Crate:
-    # Some crates still separate alternatives by a slash, as Cargo did before SPDX.
+    # Some crates still separate alternatives with a slash, as Cargo did before SPDX.
     licence = re.sub(r"\s*/\s*", " OR ", str(package["license"]))
     authors = tuple(re.sub(r"\s*<[^>]*>", "", author) for author in package["authors"])  # type: ignore[attr-defined]
     folder = Path(str(package["manifest_path"])).parent

@@ -16,28 +16,28 @@ from delivery.assembly import Stack
 from local import account
 from local.paths import CDK, PROJECT, STATE
 
-#: The environment that is deployed from a commit only.
+#: The environment that is deployed only from a commit.
 PRODUCTION = "prod"
 _AGENTS = "AgentQueue-"
 _TASKS = "LifoQueue-"
 
 
 class Failed(RuntimeError):
-    """A command failed; what it printed is on the terminal."""
+    """A command failed. Its output is on the terminal."""
 
 
 @dataclass(frozen=True)
 class Request:
     stack: Stack
     environment: str
-    #: Skip every question; the answer is yes.
+    #: Skip all prompts and answer yes.
     yes: bool
     #: Deploy to the local AWS, whose functions are built for this machine.
     local: bool
 
 
 def run(request: Request, ask: Callable[[str], str] = input, say: Callable[[str], None] = print) -> bool:
-    """Deploy one stack; returns False if the user declined. Raises `RuntimeError` if it cannot be deployed."""
+    """Deploys one stack and returns False if the user declines. Raises `RuntimeError` if the stack can't be deployed."""
     stack = request.stack
     _reject_incomplete(request)
     if not request.local:
@@ -61,19 +61,19 @@ def run(request: Request, ask: Callable[[str], str] = input, say: Callable[[str]
     outputs.parent.mkdir(parents=True, exist_ok=True)
     _cdk(
         ["deploy", stack.name, "--exclusively", "--app", str(stack.directory)]
-        # The question above covers every kind of change.
+        # The prompt above covers every kind of change.
         + ["--require-approval", "never", "--outputs-file", str(outputs)]
         + watched.arguments()
     )
-    # The CDK CLI has printed the outputs.
+    # The CDK CLI has already printed the outputs.
     say(f"next: {next_command(stack.name, json.loads(outputs.read_text()).get(stack.name, {}))}")
     return True
 
 
 def bootstrap() -> None:
-    """Bootstrap the CDK in the account and region of the credentials in use."""
+    """Bootstraps the CDK in the account and region of the credentials in use."""
     place = f"aws://{account.identify()}"
-    # Not in the project: there, the CDK CLI would synthesize the app of cdk.json first.
+    # Not in the project folder, where the CDK CLI would first synthesize the app in cdk.json.
     STATE.mkdir(exist_ok=True)
     _cdk(["bootstrap", place], STATE)
 

@@ -1,4 +1,4 @@
-"""Fetches the templates of deployed stacks, so that a comparison needs no access to AWS."""
+"""Fetches the templates of deployed stacks, so that a comparison doesn't require access to AWS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ClientOf = Callable[[str | None], Any]
 
 
 class FetchFailed(RuntimeError):
-    """A template could not be read; the message says which, and why."""
+    """A template could not be read. The message contains the template and the reason."""
 
 
 def cloudformation(region: str | None) -> Any:
@@ -25,9 +25,9 @@ def cloudformation(region: str | None) -> Any:
 
 
 def fetch(stacks: Iterable[Stack], into: Path, client_of: ClientOf = cloudformation) -> list[str]:
-    """Write `<stack>.template.json` into `into` for each stack that is deployed; returns their names.
+    """Writes `<stack>.template.json` to `into` for each deployed stack and returns the stack names.
 
-    First removes the templates of an earlier run, so that no deleted stack is compared.
+    First removes templates from an earlier run, so that deleted stacks aren't compared.
     """
     into.mkdir(parents=True, exist_ok=True)
     for stale in into.glob("*.template.json"):
@@ -51,6 +51,6 @@ def _template(client: Any, name: str) -> dict[str, Any] | None:
         raise FetchFailed(f"the template of {name} cannot be read: {error}") from error
     except BotoCoreError as error:
         raise FetchFailed(f"the template of {name} cannot be read: {error}") from error
-    # boto3 returns a JSON template parsed, and any other as text.
+    # boto3 returns a JSON template parsed, and any other template as text.
     template = json.loads(body) if isinstance(body, str) else body
     return dict(template)

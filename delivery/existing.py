@@ -1,4 +1,4 @@
-"""Checks resources outside of the stack: its event bus must exist, and an ingest queue that was left must not."""
+"""Checks resources outside the stack: its event bus must exist, and a leftover ingest queue must not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bus_of(stack: Stack) -> str | None:
 
 
 def missing_bus(name: str, events: Any) -> Gap | None:
-    """The problem if there is no such bus: `count-shed` would retry its batches of the stream for hours."""
+    """The problem if the bus doesn't exist: `count-shed` would retry its stream batches for hours."""
     if _exists(lambda: events.describe_event_bus(Name=name), "ResourceNotFoundException"):
         return None
     return Gap(
@@ -33,7 +33,7 @@ def missing_bus(name: str, events: Any) -> Gap | None:
 
 
 def leftover_queue(stack: Stack, deployed: Mapping[str, Any], stack_id: str, sqs: Any) -> Gap | None:
-    """The problem if a queue with a fixed name, which the deployed template does not have, exists all the same."""
+    """The problem if a queue with a fixed name exists although the deployed template doesn't contain it."""
     guid = stack_id.rsplit("/", 1)[-1]
     for id_, resource in stack.template()["Resources"].items():
         prefix = _name_before_guid(resource)
@@ -58,7 +58,7 @@ def _exists(look: Any, absent: str) -> bool:
     try:
         look()
     except ClientError as error:
-        # SQS's code has the prefix of its former protocol, for example AWS.SimpleQueueService.NonExistentQueue.
+        # SQS error codes have the prefix of the former protocol, for example AWS.SimpleQueueService.NonExistentQueue.
         code = error.response["Error"]["Code"]
         if code.endswith((absent, "NonExistentQueue")):
             return False

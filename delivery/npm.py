@@ -1,4 +1,4 @@
-"""What the project's npm packages have in common."""
+"""Functions and metadata shared by the project's npm packages."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from local.paths import PROJECT
 
 @dataclass(frozen=True)
 class Metadata:
-    """The fields that every published package takes from the package.json of the repository."""
+    """The fields that every published package takes from the repository's package.json."""
 
     source: dict[str, object]
-    #: `owner/name` on GitHub; npm compares it with the provenance. `None` outside of a workflow.
+    #: `owner/name` on GitHub; npm compares it with the provenance. `None` outside a workflow.
     repository: str | None
 
     @classmethod
     def read(cls) -> Metadata:
-        """Read the package.json of the repository, and the environment of a workflow."""
+        """Reads the repository's package.json and the workflow's environment."""
         return cls(json.loads((PROJECT / "package.json").read_text()), os.environ.get("GITHUB_REPOSITORY"))
 
     @property
@@ -39,7 +39,7 @@ class Metadata:
 
 
 def pack(stage: Path, out: Path) -> Path:
-    """Write the archive of a folder to the folder ``out``; returns its path. npm writes archives without times."""
+    """Writes a folder's archive to the folder ``out`` and returns its path. npm writes archives without timestamps."""
     out.mkdir(parents=True, exist_ok=True)
     packed = run("npm", "pack", "--silent", "--pack-destination", str(out), cwd=stage)
     return out / packed.strip()

@@ -1,7 +1,7 @@
-"""Builds the npm package `freshq`: compiled constructs, the functions as zip files, and the launcher of the command.
+"""Builds the `freshq` npm package: compiled constructs, the functions as zip files, and the command launcher.
 
-The same commit and binaries give the same bytes: the zip files have fixed times and modes, and npm writes archives
-without times.
+The same commit and binaries produce identical bytes: the zip files have fixed timestamps and modes, and npm writes
+archives without timestamps.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from delivery.commands import PLATFORMS
 from delivery.npm import Metadata, pack, run, write_json
 from local.paths import PROJECT
 
-#: The folder in which `make build` puts the functions for AWS.
+#: The folder to which `make build` writes the functions for AWS.
 BUILT = PROJECT / "target" / "arm64" / "lambda"
-#: Target of the functions.
+#: Compiler target of the functions.
 TARGET = "aarch64-unknown-linux-gnu"
-#: The earliest time that a zip file can contain.
+#: The earliest timestamp that a zip file can contain.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _TOOLS = PROJECT / "tools" / "package"
 _STAGE = PROJECT / "target" / "package" / "freshq"
@@ -31,16 +31,16 @@ _STAGE = PROJECT / "target" / "package" / "freshq"
 
 @dataclass(frozen=True)
 class Functions:
-    """The functions to pack, and their origin."""
+    """The functions to package, and their origin."""
 
-    #: Folder with one folder per function, which contains `bootstrap`.
+    #: Folder with one subfolder per function, which contains `bootstrap`.
     built: Path
     names: tuple[str, ...]
     rustc: str
 
 
 def build(functions: Functions, out: Path) -> Path:
-    """Write `freshq-<version>.tgz` to the folder ``out``; returns its path."""
+    """Writes `freshq-<version>.tgz` to the folder ``out`` and returns its path."""
     metadata = Metadata.read()
     shutil.rmtree(_STAGE, ignore_errors=True)
     run("node_modules/.bin/tsc", "--project", "tools/package/tsconfig.json")
@@ -56,12 +56,12 @@ def build(functions: Functions, out: Path) -> Path:
 
 
 def rustc() -> str:
-    """The compiler with which `make build` builds for arm64."""
+    """The compiler that `make build` uses for arm64."""
     return run("delivery/build-arm64.sh", "--check").strip()
 
 
 def zip_bootstrap(binary: Path, path: Path) -> str:
-    """Write the zip file of a function to ``path``; returns its SHA-256."""
+    """Writes a function's zip file to ``path`` and returns its SHA-256 hash."""
     entry = zipfile.ZipInfo("bootstrap", _EPOCH)
     entry.create_system = 3  # Unix, so that the mode counts
     entry.external_attr = 0o100755 << 16
@@ -86,7 +86,7 @@ def _package_json(metadata: Metadata) -> dict[str, object]:
             "./testing": {"types": "./lib/testing.d.ts", "default": "./lib/testing.js"},
             "./package.json": "./package.json",
         },
-        # For `moduleResolution: node10`, which does not read `exports`.
+        # For `moduleResolution: node10`, which doesn't read `exports`.
         "typesVersions": {"*": {"testing": ["./lib/testing.d.ts"]}},
         "bin": {"freshq": "bin/freshq.js"},
         "files": ["bin", "lib", "functions"],

@@ -1,8 +1,8 @@
-"""Finds problems of a deployment or a bootstrap before the build. Each problem is one line with its remedy.
+"""Finds problems with a deployment or a bootstrap before the build. Each problem is one line with its remedy.
 
-There are two phases. The first needs only boto3: `of_account` checks the credentials and the region, `of_build` the
-tools. In the second, `of_stack` checks a template that was synthesized without code: its account and bootstrap, the
-state of the stack, other resources, and the concurrency that it reserves.
+There are two phases. The first requires only boto3: `of_account` checks the credentials and the region, and `of_build`
+checks the tools. In the second, `of_stack` checks a template synthesized without code: its account and bootstrap, the
+stack state, other resources, and the reserved concurrency.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from local import account
 from local.captured import captured
 from local.paths import NODE_BIN, PROJECT
 
-#: Creates a client of a service in a region; `None` means the region of the credentials in use.
+#: Creates a client for a service in a region; `None` means the region of the credentials in use.
 Clients = Callable[[str, str | None], Any]
-#: Lambda keeps this much of an account's concurrency, or all of a smaller quota, for functions that reserve none:
+#: Lambda keeps this much of an account's concurrency, or all of a smaller quota, for functions without a reservation:
 #: https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html
 KEPT_UNRESERVED = 100
 #: The stack that `cdk bootstrap` creates by default.
@@ -35,12 +35,12 @@ _DENIED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation")
 
 
 class NotReady(RuntimeError):
-    """The preflight found problems, which are on the terminal."""
+    """The preflight found problems and printed them on the terminal."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check. A problem has a remedy. If `looked` is False, `found` says why there was no check."""
+    """The result of one check. A problem has a remedy. If `looked` is False, `found` says why nothing was checked."""
 
     check: str
     found: str
@@ -54,7 +54,7 @@ class Finding:
 
 
 def report(findings: list[Finding], say: Callable[[str], None]) -> None:
-    """Print the findings. Raises `NotReady` if any of them is a problem."""
+    """Prints the findings. Raises `NotReady` if any finding is a problem."""
     for finding in findings:
         say(str(finding))
     failed = [finding.check for finding in findings if finding.remedy is not None]
@@ -63,12 +63,12 @@ def report(findings: list[Finding], say: Callable[[str], None]) -> None:
 
 
 def client(service: str, region: str | None) -> Any:
-    """A client with the credentials in use, and timeouts of seconds."""
+    """A client with the credentials in use and timeouts of a few seconds."""
     return account.session().client(service, region_name=region, config=_CONFIG)
 
 
 def of_account(environ: Mapping[str, str] = os.environ, client_of: Clients = client) -> list[Finding]:
-    """Check the credentials and the region of this shell."""
+    """Checks the credentials and the region of this shell."""
     if any(name.startswith("AWS_ENDPOINT_URL") for name in environ):
         remedy = "open a new shell, or deploy to the local AWS with LOCAL=1"
         return [Finding("account", "AWS_ENDPOINT_URL points this shell at the local AWS", remedy)]
@@ -77,7 +77,7 @@ def of_account(environ: Mapping[str, str] = os.environ, client_of: Clients = cli
 
 
 def of_build(environ: Mapping[str, str] = os.environ) -> list[Finding]:
-    """Check that this machine can build the functions, and that no variable omits their code."""
+    """Checks that this machine can build the functions, and that no environment variable omits their code."""
     findings = []
     if environ.get("FRESHQ_SKIP_BUILD"):
         findings.append(Finding("code", "FRESHQ_SKIP_BUILD omits the functions' code", "unset FRESHQ_SKIP_BUILD"))
@@ -94,12 +94,12 @@ def of_build(environ: Mapping[str, str] = os.environ) -> list[Finding]:
 
 
 def of_toolkit(region: str | None, client_of: Clients = client) -> list[Finding]:
-    """Check that `cdk bootstrap` can create or update its stack."""
+    """Checks that `cdk bootstrap` can create or update its stack."""
     return [_looked("bootstrap stack", lambda: _state(client_of("cloudformation", region), TOOLKIT))]
 
 
 def of_stack(stack: Stack, client_of: Clients = client) -> list[Finding]:
-    """Check that this stack can be deployed to the account."""
+    """Checks that this stack can be deployed to the account."""
     cloudformation = client_of("cloudformation", stack.region)
     return [
         *_configuration(stack),
@@ -113,9 +113,9 @@ def of_stack(stack: Stack, client_of: Clients = client) -> list[Finding]:
 
 
 def synthesize(environment: str, personal: str | None, into: Path) -> None:
-    """Write the assembly of an environment without code. Raises `NotReady` where its settings are rejected."""
+    """Writes an environment's assembly without code. Raises `NotReady` if its settings are rejected."""
     context = {"env": environment} | ({"name": personal} if personal else {})
-    # Without the CDK CLI, which would print that the functions have placeholders.
+    # Without the CDK CLI, which would print a warning about placeholders.
     finished = captured(
         [str(NODE_BIN / "tsx"), "infra/app.ts"],
         cwd=PROJECT,
@@ -136,7 +136,7 @@ def _region() -> tuple[str | None, list[Finding]]:
 
 
 def _credentials(region: str | None, client_of: Clients) -> Finding:
-    # Every region can respond for the account.
+    # Any region can respond for the account.
     try:
         identity = client_of("sts", region or "us-east-1").get_caller_identity()
     except (BotoCoreError, ClientError) as error:
@@ -225,7 +225,7 @@ def _concurrency(stack: Stack, functions: Any, cloudformation: Any) -> Finding:
 
 
 def reserved(template: Mapping[str, Any]) -> dict[str, int]:
-    """The concurrency that a template's functions reserve, by their logical ids."""
+    """The concurrency that a template's functions reserve, by logical id."""
     return {
         id_: int(resource["Properties"]["ReservedConcurrentExecutions"])
         for id_, resource in template.get("Resources", {}).items()
@@ -235,7 +235,7 @@ def reserved(template: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _deployed_template(cloudformation: Any, name: str) -> Mapping[str, Any]:
-    """The deployed template; an empty one if the stack does not exist or its creation failed."""
+    """The deployed template; empty if the stack doesn't exist or its creation failed."""
     found = wedged.state(cloudformation, name)
     if found is None or wedged.was_never_created(found["StackStatus"]):
         return {}
@@ -244,7 +244,7 @@ def _deployed_template(cloudformation: Any, name: str) -> Mapping[str, Any]:
 
 
 def _looked(check: str, look: Callable[[], Finding]) -> Finding:
-    """The finding of `look`. If the credentials may not read it, the finding says so and is not a problem."""
+    """The finding of `look`. If the credentials lack read permission, the finding says so and isn't a problem."""
     try:
         return look()
     except ClientError as error:

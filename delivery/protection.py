@@ -1,7 +1,7 @@
-"""Checks that GitHub lets only one branch use the environments to which the roles are bound.
+"""Checks that only one branch can deploy to the GitHub environments that the IAM roles trust.
 
-A role that deploys trusts GitHub's token for an environment. Without a rule, a workflow of any branch may use the
-environment.
+A deployment role trusts GitHub's token for an environment. Without a deployment branch rule, a workflow on any branch
+can use the environment.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from local.captured import captured
 
 
 class Unprotected(RuntimeError):
-    """Other branches may use an environment; the message names it and the remedy."""
+    """Other branches can use an environment. The message contains the environment and the remedy."""
 
 
 class _Unread(RuntimeError):
-    """`gh` did not read it; the message is that of `gh`."""
+    """`gh` could not read the response. The message is the one from `gh`."""
 
 
 def check(repository: str, branch: str, environments: Iterable[str], say: Callable[[str], None]) -> None:
-    """Raise `Unprotected` if GitHub says that another branch than `branch` may use an environment.
+    """Raises `Unprotected` if GitHub reports that a branch other than `branch` can use an environment.
 
-    If `gh` is missing, is not signed in, or gets no response, print what was not checked.
+    If `gh` is missing, isn't signed in, or gets no response, prints what was not checked.
     """
-    # GitHub's tokens may name a repository with numbers: octo-org@1234/freshq@5678.
+    # GitHub's tokens can identify a repository with numbers: octo-org@1234/freshq@5678.
     name = re.sub(r"@\d+", "", repository)
     problems = []
     for environment in environments:
@@ -58,14 +58,14 @@ def _problem(path: str, branch: str) -> str | None:
         return "may be used by every branch"
     if not policy["custom_branch_policies"]:
         return None  # Protected branches only.
-    # GitHub has at most 30 rules on a page, and more than one rule is a problem already.
+    # GitHub returns up to 30 rules per page. The first page is enough, because more than one rule is already a problem.
     rules = _get(f"{path}/deployment-branch-policies")["branch_policies"]
     others = sorted({rule["name"] for rule in rules} - {branch})
     return f"may be used by {', '.join(others)} too" if others else None
 
 
 def _get(path: str) -> Any:
-    """The response of GitHub's API, with the token of `gh auth login` or `GITHUB_TOKEN`."""
+    """The GitHub API response, requested with the token of `gh auth login` or `GITHUB_TOKEN`."""
     try:
         ran = captured(["gh", "api", path])
     except FileNotFoundError as error:

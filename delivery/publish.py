@@ -1,4 +1,4 @@
-"""Publishes the files of a release to npm. It runs in a job with rights, so it needs nothing but Python and npm.
+"""Publishes the files of a release to npm. It runs in a privileged job, so it requires only Python and npm.
 
     python3 delivery/publish.py <folder of make release>
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def main(folder: Path) -> None:
-    """Check the checksums, then publish each package that npm does not have yet, in the order of the list."""
+    """Verifies the checksums, then publishes each package that npm doesn't have yet, in list order."""
     archives = []
     for line in (folder / "SHA256SUMS").read_text().splitlines():
         checksum, name = line.split("  ")
@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
     for archive in archives:
         package = _inside(archive, "package/package.json")
         identity = f"{package['name']}@{package['version']}"
-        # A re-run after a failure publishes the rest.
+        # A rerun after a failure publishes the remaining packages.
         if subprocess.run(["npm", "view", identity, "version"], capture_output=True, check=False).stdout.strip():
             print(f"{identity} is published already", flush=True)
             continue

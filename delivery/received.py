@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks the templates that a pull request's own code wrote, and copies them as data.
+"""Checks the templates written by a pull request's own code, and copies them as data.
 
-Uses only the standard library: the jobs with rights run this file from the base.
+Uses only the standard library, because privileged jobs run this file from the base.
 
     received.py --from FOLDER --into FOLDER
 
-The first FOLDER is a download outside the checkout. Only plain files NAME.json are copied, into a folder that does not
-exist yet. Any other entry rejects the whole folder, because the job `synth` does not write such an entry.
+The first FOLDER is a download outside the checkout. Only regular files NAME.json are copied, to a folder that doesn't
+exist yet. If there is any other entry, the whole folder is rejected, because the `synth` job doesn't write such entries.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import stat
 import sys
 from pathlib import Path
 
-#: The names of the files that the job `synth` writes: templates and manifests.
+#: Names of the files that the `synth` job writes: templates and manifests.
 NAME = re.compile(r"[\w.-]+\.json", re.ASCII)
-#: CloudFormation takes templates of up to 1 MB; a manifest or a construct tree is larger.
+#: CloudFormation accepts templates of up to 1 MB. A manifest or construct tree is larger.
 MOST_BYTES = 8 * 1024 * 1024
 #: For three environments, `synth` writes about twenty files.
 MOST_FILES = 100
 
 
 class Rejected(RuntimeError):
-    """The folder has an entry that must not be copied; the message names it."""
+    """The folder contains an entry that must not be copied. The message contains its name."""
 
 
 def take(received: Path, into: Path) -> list[str]:
-    """Copy the templates in `received` to the new folder `into`; returns their names. Raises `Rejected`."""
+    """Copies the templates in `received` to the new folder `into` and returns their names. Raises `Rejected`."""
     if os.path.lexists(into):
         raise Rejected(f"{into} exists already; templates are copied into a new folder only")
     contents = {name: _read(received / name) for name in _names(received)}
@@ -42,7 +42,7 @@ def take(received: Path, into: Path) -> list[str]:
 
 
 def _names(received: Path) -> list[str]:
-    """The entries of the folder, all of the form `NAME`. No link is followed."""
+    """The sorted names of the folder's entries. Every name matches `NAME`. Symbolic links are not followed."""
     names = os.listdir(received)
     if len(names) > MOST_FILES:
         raise Rejected(f"there are more than {MOST_FILES} files")
@@ -55,7 +55,7 @@ def _names(received: Path) -> list[str]:
 
 
 def _read(path: Path) -> bytes:
-    """The content of a plain file without other hard links. The checks are on the open file, not on its name."""
+    """The content of a regular file without other hard links. The open file is checked, not its name."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:

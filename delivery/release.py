@@ -1,4 +1,4 @@
-"""Builds everything that a release publishes, without network: the npm packages, their SBOMs and their checksums.
+"""Builds everything that a release publishes, without network access: the npm packages, their SBOMs and checksums.
 
 The workflow `release.yml` publishes the folder. See `docs/internals/releasing.md`.
 """
@@ -17,11 +17,11 @@ from delivery import commands, crates, package, standins
 from delivery.npm import Metadata, run, write_json
 from local.paths import PROJECT
 
-#: The folder with the files of a release.
+#: The folder for the files of a release.
 OUT = PROJECT / "target" / "npm"
 #: The list of checksums, in the format of `sha256sum`.
 CHECKSUMS = "SHA256SUMS"
-#: The packages of the repository that are not published.
+#: The repository's packages that aren't published.
 _TOOLS = [f"tools/{name}/package.json" for name in ("cdk", "package", "site")]
 
 
@@ -30,14 +30,14 @@ class Release:
     functions: package.Functions
     #: Folder with `<platform>/freshq`.
     commands: Path
-    #: Whether missing parts and an unfinished version are allowed. They are printed.
+    #: Whether missing parts and an unfinished version are allowed. If so, they are printed.
     dry: bool
 
 
 def build(release: Release, out: Path, tell: Callable[[str], None]) -> None:
-    """Write the files of a release to the folder ``out``, and print what would be published.
+    """Writes the files of a release to the folder ``out`` and prints what would be published.
 
-    Raises `RuntimeError` if anything is missing, unless it is a dry run.
+    Raises `RuntimeError` if anything is missing, except in a dry run.
     """
     metadata = Metadata.read()
     shutil.rmtree(out, ignore_errors=True)
@@ -58,7 +58,7 @@ def build(release: Release, out: Path, tell: Callable[[str], None]) -> None:
             raise RuntimeError(f"{archive} has {archive.stat().st_size} bytes, more than {commands.SIZE_CEILING}")
         packed.append(archive)
         contents.append(_bill(out, platform.package, metadata.version, crates.linked(platform.target, ("freshq",))))
-    # The last one, because the others are its dependencies.
+    # Packed last, because the other packages are its dependencies.
     packed.append(package.build(functions, out))
     contents.append(_bill(out, "freshq", metadata.version, crates.linked(package.TARGET, functions.names)))
     _checksums(out, packed)
@@ -103,7 +103,7 @@ def _functions(release: Release) -> tuple[package.Functions, list[str]]:
 
 
 def _bill(out: Path, name: str, version: str, linked: list[crates.Crate]) -> str:
-    """Write the bill of materials of a package; returns its licences, for the report."""
+    """Writes the bill of materials of a package and returns its licenses for the report."""
     file = f"{name.removeprefix('@').replace('/', '-')}-{version}.cdx.json"
     write_json(out / file, crates.bill_of_materials(name, version, linked))
     licences = Counter(crate.licence for crate in linked).most_common()

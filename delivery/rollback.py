@@ -1,9 +1,9 @@
-"""The alarms that roll a deployment back, as CloudFormation's rollback triggers.
+"""The alarms that roll back a deployment, as CloudFormation rollback triggers.
 
-https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-rollback-triggers.html: CloudFormation watches
-up to five alarms during a deployment and for some minutes after it. If one of them fires, it rolls everything back. A
-trigger that does not exist fails the deployment, so only alarms that are deployed already are watched. An alarm that
-fires before the deployment would roll back the change that fixes it. So it is not watched, and a note says so.
+https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-rollback-triggers.html: CloudFormation monitors up
+to five alarms during a deployment and for some minutes after it. If one of them fires, it rolls back the whole deployment.
+A trigger that doesn't exist fails the deployment, so only alarms that are already deployed are monitored. An alarm that
+fires before the deployment would roll back the change that fixes it, so it isn't monitored, and a note says so.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery.assembly import Stack
 
-#: The template's metadata that names them; infra/environments/rollback.ts writes it.
+#: Template metadata key that lists the alarms, written by infra/environments/rollback.ts.
 METADATA = "freshq:rollback"
 
-#: Creates a client of a service in a region; `None` means the region of the credentials in use.
+#: Creates a client for a service in a region; `None` means the region of the credentials in use.
 Clients = Callable[[str, str | None], Any]
 
 
 class AlarmsUnknown(RuntimeError):
-    """The deployed alarms could not be read; the message says why."""
+    """The deployed alarms could not be read. The message contains the reason."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Watch:
     notes: list[str] = field(default_factory=list)
 
     def arguments(self) -> list[str]:
-        """The options of `cdk deploy`. Without alarms, they clear the alarms of an earlier deployment."""
+        """The options for `cdk deploy`. Without alarms, they clear the alarms of an earlier deployment."""
         if not self.arns:
             return ["--rollback-trigger-alarm-arns", "none"]
         return [
@@ -46,7 +46,7 @@ class Watch:
 
 
 def watch(stack: Stack, client_of: Clients) -> Watch:
-    """The alarms to watch while `stack` is deployed. Raises `AlarmsUnknown`."""
+    """The alarms to monitor while `stack` is deployed. Raises `AlarmsUnknown`."""
     wanted = stack.template().get("Metadata", {}).get(METADATA)
     if wanted is None:
         return Watch([], 0, ["its template names no alarms that roll it back"])
@@ -68,7 +68,7 @@ def watch(stack: Stack, client_of: Clients) -> Watch:
 
 
 def _deployed(client: Any, stack: str, logical_ids: list[str]) -> list[str]:
-    """The names of those alarms that are deployed."""
+    """The names of the alarms that are already deployed."""
     try:
         pages = list(client.get_paginator("list_stack_resources").paginate(StackName=stack))
     except ClientError as error:

@@ -1,6 +1,6 @@
-"""Stand-ins for the functions, where none were built: programs for arm64 that cannot run.
+"""Stand-ins for functions that weren't built: arm64 programs that can't run.
 
-Only the tests of the package and `make release DRY=1` use them. The package's manifest names them as its compiler.
+Used only by the package tests and `make release DRY=1`. The package manifest lists them as its compiler.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-#: The field `rustc` of a manifest with stand-ins.
+#: Value of the `rustc` field in a manifest with stand-ins.
 COMPILER = "stand-ins"
 _EM_AARCH64 = 183
 
 
 def write(root: Path, names: Iterable[str]) -> Path:
-    """Write `<root>/<name>/bootstrap` for each name, each with bytes of its own; returns ``root``."""
+    """Writes `<root>/<name>/bootstrap` for each name, each with unique bytes, and returns ``root``."""
     for name in names:
         folder = root / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -26,6 +26,6 @@ def write(root: Path, names: Iterable[str]) -> Path:
 
 
 def _elf() -> bytes:
-    """The header of a 64-bit little-endian ELF program without segments and sections."""
+    """The header of a 64-bit little-endian ELF program without segments or sections."""
     ident = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
     return ident + struct.pack("<HHIQQQIHHHHHH", 2, _EM_AARCH64, 1, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0)

@@ -1,8 +1,8 @@
-"""The states in which a CloudFormation stack accepts no deployment, and the remedy of each.
+"""The states in which a CloudFormation stack doesn't accept a deployment, and the remedy for each.
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html lists the states. A stack whose
 creation failed can only be deleted. The CDK CLI deletes such a stack before it deploys again, unless the stack has
-termination protection, which the CDK CLI enables before the creation. `make_way` deletes such a stack too.
+termination protection, which the CDK CLI enables before creation. `make_way` also deletes a protected stack.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 
-#: The states after a failed creation: the stack has only resources that its template retains, and can only be deleted.
+#: States after a failed creation: the stack contains only resources that its template retains, and can only be deleted.
 _NEVER_CREATED = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED")
-#: The state with a change set that was never executed. The CDK CLI can deploy such a stack.
+#: State of a stack whose change set was never executed. The CDK CLI can deploy such a stack.
 _NOT_BEGUN = "REVIEW_IN_PROGRESS"
 _REMEDIES = {
     "UPDATE_ROLLBACK_FAILED": "aws cloudformation continue-update-rollback --stack-name {name}; where a resource still"
@@ -23,16 +23,16 @@ _REMEDIES = {
     "DELETE_FAILED": "aws cloudformation delete-stack --stack-name {name}; where a resource still fails, add"
     " --retain-resources <its logical id>",
 }
-#: The deletion of a table or of a VPC's interfaces takes minutes.
+#: Deleting a table or a VPC's network interfaces takes minutes.
 _DELETION = {"Delay": 5, "MaxAttempts": 360}
 
 
 class Wedged(RuntimeError):
-    """The stack accepts no deployment; the message says why, and what to do."""
+    """The stack doesn't accept a deployment. The message contains the reason and the remedy."""
 
 
 def state(client: Any, name: str) -> dict[str, Any] | None:
-    """CloudFormation's description of a stack; `None` if it does not exist."""
+    """CloudFormation's description of a stack; `None` if the stack doesn't exist."""
     try:
         return client.describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
@@ -47,7 +47,7 @@ def was_never_created(status: str) -> bool:
 
 
 def problem(name: str, status: str) -> tuple[str, str] | None:
-    """Why a stack in this state accepts no deployment, and the remedy; `None` if it accepts one."""
+    """The reason why a stack in this state doesn't accept a deployment, and the remedy; `None` if it does."""
     if status.endswith("_IN_PROGRESS") and status != _NOT_BEGUN:
         return f"{name} is {status}", "wait until the running operation has ended, then run this again"
     if was_never_created(status):
@@ -59,9 +59,9 @@ def problem(name: str, status: str) -> tuple[str, str] | None:
 
 
 def make_way(client: Any, name: str, agreed: Callable[[str], bool], say: Callable[[str], None]) -> bool:
-    """Delete what is left of a failed creation, if `agreed`; returns whether the stack accepts a deployment.
+    """Deletes the remains of a failed creation, if `agreed`, and returns whether the stack accepts a deployment.
 
-    Raises `Wedged` for any other state that accepts none, and if the deletion is not allowed or fails.
+    Raises `Wedged` for any other state that doesn't accept one, and if the deletion isn't allowed or fails.
     """
     try:
         found = state(client, name)
@@ -98,13 +98,13 @@ def _delete(client: Any, name: str, found: dict[str, Any], say: Callable[[str], 
     if found.get("EnableTerminationProtection"):
         client.update_termination_protection(StackName=name, EnableTerminationProtection=False)
     client.delete_stack(StackName=name)
-    # A deleted stack is found by its id, but not by its name.
+    # A deleted stack can be found by its id, but not by its name.
     client.get_waiter("stack_delete_complete").wait(StackName=found["StackId"], WaiterConfig=_DELETION)
     say(f"{name}: deleted what was left of it")
 
 
 def _retained(client: Any, stack_id: str) -> list[str]:
-    """The resources of the failed creation that were not deleted, each with its type and name."""
+    """Resources that remain after the failed stack creation, each as type and physical ID."""
     return [
         f"{event['ResourceType']} {event['PhysicalResourceId']}"
         for event in _events(client, stack_id)
@@ -113,7 +113,7 @@ def _retained(client: Any, stack_id: str) -> list[str]:
 
 
 def _reason(client: Any, stack_id: str) -> str:
-    """Why the creation failed: the reason of the first resource that failed."""
+    """The reason why the creation failed: that of the first failed resource."""
     reasons = _reasons(client, stack_id, "CREATE_FAILED")
     return f": {reasons[0]}" if reasons else ""
 
@@ -124,7 +124,7 @@ def _deletion_failure(client: Any, stack_id: str) -> str:
 
 
 def _reasons(client: Any, stack_id: str, status: str) -> list[str]:
-    """The reasons of the events with this status, oldest first, without resources that were only cancelled."""
+    """The reasons in events with this status, oldest first, without resources that were only canceled."""
     return [
         f"{event['LogicalResourceId']}: {event['ResourceStatusReason']}"
         for event in _events(client, stack_id)

@@ -8,7 +8,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { LifoQueue } from './tasks/lifo-queue';
 import type { PartialQueueSettings } from './tasks/settings';
 
-/** The part of a policy in a template that the assertions read. */
+/** The part of a template's policy that the assertions read. */
 interface Policy {
   readonly Properties: {
     readonly Roles?: unknown[];
@@ -22,7 +22,7 @@ interface Statement {
   readonly Resource?: unknown;
 }
 
-/** Assertions about a task queue. Each throws an error that names the queue, and the expected and the actual value. */
+/** Assertions about a task queue. Each throws an error with the queue, the expected value and the actual value. */
 export class QueueAssertions {
   private constructor(private readonly queue: LifoQueue) {}
 
@@ -31,13 +31,13 @@ export class QueueAssertions {
     return new QueueAssertions(queue);
   }
 
-  /** Asserts that the queue runs each task by a POST request to `url`. */
+  /** Asserts that the queue runs each task with a POST request to `url`. */
   runsTasksByHttp(url: string): void {
     const { runner } = this.queue._configured;
     this.expectEqual('the endpoint', runner.kind === 'http' ? runner.url : noneOf(runner.kind), url);
   }
 
-  /** Asserts that the queue runs each task by an invocation of `fn`. */
+  /** Asserts that the queue runs each task by invoking `fn`. */
   runsTasksByFunction(fn: IFunction): void {
     const { runner } = this.queue._configured;
     const found = runner.kind === 'lambda' ? runner.functionArn : noneOf(runner.kind);
@@ -50,8 +50,8 @@ export class QueueAssertions {
   }
 
   /**
-   * Asserts that the template lets a function or another holder of a role create tasks, as `grantCreate`, `grantSend`
-   * or `grantPut` do. Synthesizes the app, so constructs that you add later have no effect.
+   * Asserts that the template lets a function or another principal with a role create tasks, as `grantCreate`,
+   * `grantSend` or `grantPut` do. Synthesizes the app, so constructs that you add later have no effect.
    */
   letsCreateTasks(producer: IGrantable): void {
     const { createTasks, ingest, table } = this.queue;
@@ -93,7 +93,7 @@ export class QueueAssertions {
     }
   }
 
-  /** Compares two values, which may be known only at deployment. */
+  /** Compares two values that might be known only at deployment. */
   private expectEqual(what: string, actual: unknown, expected: unknown): void {
     const stack = Stack.of(this.queue);
     const [found, wanted] = [stack.resolve(actual), stack.resolve(expected)];
@@ -108,7 +108,7 @@ function noneOf(kind: string): string {
   return `none, because the runner is of the kind ${kind}`;
 }
 
-/** Durations of one length are equal in every unit. */
+/** Makes durations of equal length compare as equal, whatever their unit. */
 function comparable(value: unknown): unknown {
   return value instanceof Duration ? `${value.toMilliseconds()} ms` : value;
 }
@@ -118,7 +118,7 @@ function roleOf({ grantPrincipal }: IGrantable): IRole {
   throw new Error('letsCreateTasks needs a function or another principal with a role');
 }
 
-/** Whether an element of a policy, a value or a list of values, contains a value. */
+/** Whether a policy element, which is a value or a list of values, contains a value. */
 function contains(element: unknown, value: unknown): boolean {
   return [element].flat().some((each) => isDeepStrictEqual(each, value));
 }

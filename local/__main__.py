@@ -16,10 +16,10 @@ from local.paths import LOCAL_ASSEMBLY, PROJECT
 
 def main() -> int:
     arguments = _parser().parse_args()
-    # A shell may start a background process with SIGINT ignored.
+    # A shell can start a background process with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # An exception runs the `finally` blocks, which stop what was started.
+        # An exception runs the `finally` blocks, which stop the started processes.
         signal.signal(number, _leave)
     console = Console(highlight=False, soft_wrap=True)
     try:

@@ -1,4 +1,4 @@
-"""What to check before a change in real AWS: the account in use, and what a deletion leaves behind."""
+"""Checks before a change in real AWS: the account in use, and the resources that a deletion leaves behind."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempt
 
 
 class NoAccount(RuntimeError):
-    """There are no valid AWS credentials; the message says what to do."""
+    """There are no valid AWS credentials. The message contains the remedy."""
 
 
 def session() -> boto3.Session:
-    """A session with the credentials in use, and with their region, if there is one.
+    """A session with the credentials in use and their region, if there is one.
 
-    `AWS_REGION` takes precedence, as for the CDK, the AWS CLI and freshq. boto3 itself reads `AWS_DEFAULT_REGION` only.
+    `AWS_REGION` takes precedence, as in the CDK, the AWS CLI and freshq. boto3 itself reads only `AWS_DEFAULT_REGION`.
     """
     return boto3.Session(region_name=os.environ.get("AWS_REGION") or None)
 
 
 def identify() -> str:
-    """The account and region that a deployment would go to, as `account/region`."""
+    """The target account and region of a deployment, as `account/region`."""
     if any(name.startswith("AWS_ENDPOINT_URL") for name in os.environ):
         raise NoAccount(
             "AWS_ENDPOINT_URL is set, so this shell uses the local AWS. "
@@ -47,7 +47,7 @@ def identify() -> str:
 
 
 def leftovers(assembly: Assembly) -> list[str]:
-    """The resources that `cdk destroy` cannot delete or leaves behind, and the commands that delete them."""
+    """The resources that `cdk destroy` can't delete or leaves behind, and the commands that delete them."""
     lines = []
     for resource in assembly.resources():
         if not (resource.is_retained or resource.is_protected):

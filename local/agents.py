@@ -1,4 +1,4 @@
-"""A client of the deployed agents' queue: its desk, its calls and its table."""
+"""A client for the deployed agents' queue: its desk, calls and table."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from local.contract import AGENT_PK, AGENT_SK
 from local.events import sqs_record
 from local.stack import DeployedStack
 
-#: The dimensions of dev's queue, in order. An agent may have several values in the first one.
+#: The dimensions of dev's queue, in order. An agent can have multiple values for the first dimension.
 DIMENSIONS = ("language", "gender")
-#: Stands for any value in canonical criteria.
+#: Represents any value in canonical criteria.
 ANY = "*"
 
 
 @dataclass(frozen=True)
 class Counters:
-    """The number of agents in a queue, and how often the queue has changed."""
+    """The number of agents in a queue, and the number of times that the queue has changed."""
 
     depth: int
     version: int
@@ -34,19 +34,19 @@ class DeployedAgents(DeployedStack):
         return self.outputs["AgentTableName"]
 
     def command(self, command: str, **fields: Any) -> Any:
-        """Send agent-desk a command without the fields that are None; returns its response."""
+        """Sends agent-desk a command without the fields that are None, and returns the response."""
         given = {name: value for name, value in fields.items() if value is not None}
         return self.invoke("agent-desk", {"command": command, **given})
 
     def queues(self) -> dict[str, Counters]:
-        """Depth and version of every queue, by its name (`Q#Spanish#M`)."""
+        """The depth and version of every queue, by queue name (`Q#Spanish#M`)."""
         return {
             queue["queue"]: Counters(queue["depth"], queue["version"])
             for queue in self.command("queues")["queues"]
         }
 
     def pending(self) -> dict[str, int]:
-        """The number of pending calls, by their canonical criteria (`Spanish#M`)."""
+        """The number of pending calls, by canonical criteria (`Spanish#M`)."""
         return {kind["criteria"]: kind["depth"] for kind in self.command("queues")["pending"]}
 
     def agents(self) -> dict[str, dict[str, Any]]:
@@ -71,11 +71,11 @@ class DeployedAgents(DeployedStack):
         return [item[AGENT_SK]["S"].split("#", 1)[1] for page in pages for item in page["Items"]]
 
     def send_call(self, call_id: str, criteria: dict[str, str]) -> None:
-        """Send a call to the call queue, in the message group of its criteria."""
+        """Sends a call to the call queue, in the message group for its criteria."""
         self.send_calls([intake_message(call_id, criteria)])
 
     def send_calls(self, messages: Iterable[dict[str, str]]) -> None:
-        """Send at most ten messages to the call queue in one request, in this order."""
+        """Sends up to ten messages to the call queue in one request, in this order."""
         entries = [{"Id": str(n), **message} for n, message in enumerate(messages)]
         response = self.client("sqs").send_message_batch(
             QueueUrl=self.outputs["CallQueueUrl"], Entries=entries
@@ -85,14 +85,14 @@ class DeployedAgents(DeployedStack):
 
 
 def canonical(criteria: dict[str, str]) -> str:
-    """The canonical form of criteria: the values in the order of the dimensions, `*` for any."""
+    """The canonical form of criteria: the values in dimension order, with `*` for any value."""
     return "#".join(criteria.get(dimension, ANY) for dimension in DIMENSIONS)
 
 
 def intake_message(
     call_id: str, criteria: dict[str, str], *, group: str | None = None, body: str | None = None
 ) -> dict[str, str]:
-    """A call as a message of the call queue. An invalid message has another `group` or `body`."""
+    """A call as a message for the call queue. For an invalid message, set a different `group` or `body`."""
     return {
         "MessageBody": json.dumps({"callId": call_id, "criteria": criteria}) if body is None else body,
         "MessageGroupId": canonical(criteria) if group is None else group,
@@ -101,24 +101,24 @@ def intake_message(
 
 
 def intake_record(message: dict[str, str], **attributes: str) -> dict[str, Any]:
-    """The record of a message of the call queue, as Lambda delivers it."""
+    """The record of a call queue message, as Lambda delivers it."""
     ids = {name: message[name] for name in ("MessageGroupId", "MessageDeduplicationId")}
     return sqs_record("match-calls", message["MessageBody"], None, ids | attributes)
 
 
 def queues_of(agent: dict[str, Any]) -> list[str]:
-    """The queues that an agent is in when queued: one for each combination of its values."""
+    """The queues that an agent joins when queued: one per combination of its values."""
     values = [_values(agent["attributes"][dimension]) for dimension in DIMENSIONS]
     return ["#".join(("Q", *combination)) for combination in product(*values)]
 
 
 def fits(agent: dict[str, Any], criteria: dict[str, str]) -> bool:
-    """Whether an agent has the values that the criteria ask for."""
+    """Whether an agent has the values that the criteria request."""
     return all(value in _values(agent["attributes"][name]) for name, value in criteria.items())
 
 
 def by_turn(agents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Agents in the order of their turns: by `queuedAt`, or by `availableSince` if not queued, then by id."""
+    """Agents in the order of their turns: by `queuedAt` (`availableSince` if not queued), then by id."""
 
     def turn(agent: dict[str, Any]) -> tuple[str, str]:
         return agent.get("queuedAt") or agent["availableSince"], agent["agentId"]

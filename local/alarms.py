@@ -1,6 +1,6 @@
-"""Alarms on metric math for the emulator, whose CloudFormation rejects them.
+"""Metric math alarms for the emulator, whose CloudFormation rejects them.
 
-The emulator evaluates no metric math. So such an alarm is only recorded, with its expression.
+The emulator stores such an alarm with its expression but never evaluates it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ def install() -> None:
 
 
 def with_metric_math(record: Record) -> Record:
-    """A function like `record` that also accepts the properties of an alarm on metric math."""
+    """A function like `record` that also accepts the properties of a metric math alarm."""
 
     def recorded(name: str, properties: dict[str, Any]) -> dict[str, Any]:
         metrics = properties.get("Metrics")
         if not metrics:
             return record(name, properties)
-        # An alarm watches exactly one of its queries. The default of ReturnData is true.
+        # An alarm evaluates exactly one of its queries. ReturnData defaults to true.
         [query] = [each for each in metrics if str(each.get("ReturnData", True)).lower() == "true"]
         plain = {key: value for key, value in properties.items() if key != "Metrics"}
         return record(name, plain | {"Namespace": "metric math", "MetricName": query["Expression"]})

@@ -1,4 +1,4 @@
-"""Reads the template of a stack from the output of ``cdk synth``, by resource type."""
+"""Reads a stack's template from the output of ``cdk synth``, by resource type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Iterator
 
 
 class AssemblyError(RuntimeError):
-    """The cloud assembly is missing or does not have the expected stack."""
+    """The cloud assembly is missing or doesn't contain the expected stack."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Resource:
 
     @property
     def is_retained(self) -> bool:
-        """Whether CloudFormation leaves it behind when the stack is deleted."""
+        """Whether CloudFormation retains the resource when the stack is deleted."""
         return str(self.attributes.get("DeletionPolicy", "")).startswith("Retain")
 
     @property
     def is_protected(self) -> bool:
-        """Whether the service itself rejects its deletion."""
+        """Whether the service itself rejects the resource's deletion."""
         protected = self.properties.get("DeletionProtectionEnabled", False)
         return protected is True or protected == "true"
 

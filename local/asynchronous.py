@@ -1,14 +1,13 @@
 """Asynchronous invocations for the emulator, with the retries of AWS Lambda.
 
-The emulator runs a function once for a notification of SNS or an event of a schedule, and drops the event if the
-function is throttled or fails. It retries events of `Invoke`, but counts throttles as function errors. This module
-retries all three as AWS documents
-(https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html):
+The emulator runs a function once per SNS notification or schedule event, and drops the event if the function is
+throttled or fails. It retries `Invoke` events, but counts throttles as function errors. This module retries all three
+as documented by AWS (https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html):
 
-- a throttled event, for up to its maximum age, after 1 s, 2 s, 4 s and so on, at most 5 minutes;
-- a function error, as often as configured (twice by default), after 1 and 2 minutes.
+- a throttled event, up to its maximum age, after 1 s, 2 s, 4 s and so on, with a maximum wait of 5 minutes;
+- a function error, the configured number of times (two by default), after 1 and 2 minutes.
 
-Then the event goes to the failure destination, which must be an SQS queue. With a reserved concurrency of 0, it goes
+The event then goes to the failure destination, which must be an SQS queue. With a reserved concurrency of 0, it goes
 there immediately.
 """
 
@@ -36,7 +35,7 @@ Function = dict[str, Any]
 def install() -> None:
     lambda_svc.invoke_async_with_retry = accept  # type: ignore[assignment]
     eventbridge._dispatch_to_lambda = _of_schedule
-    # The names that SNS uses, of which it uses the last one only to deliver a notification.
+    # The names that SNS uses. It uses the last one only to deliver a notification.
     sns._lambda_svc = SimpleNamespace(  # type: ignore[assignment]
         _get_func_record_for_ref=lambda_svc._get_func_record_for_ref,
         _execution_record_for_config=lambda_svc._execution_record_for_config,
@@ -45,18 +44,18 @@ def install() -> None:
 
 
 def accept(function: Function, event: Any) -> None:
-    """Accept an event, and deliver it in the background."""
+    """Accepts an event and delivers it in the background."""
     deliver_in_scope = partial(lambda_svc._run_with_function_config_scope, function, deliver, function, event)
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(deliver_in_scope,), daemon=True).start()
 
 
 def deliver(function: Function, event: Any, clock: Any = time) -> None:
-    """Invoke a function with an event until it succeeds, or until the event goes to the failure destination."""
+    """Invokes a function with an event until it succeeds, or until the event goes to the failure destination."""
     arn = function["config"]["FunctionArn"]
     began, throttles, errors = clock.monotonic(), itertools.count(), 0
     while True:
-        # The function may have changed since the last attempt.
+        # The function might have changed since the last attempt.
         current, config, _ = lambda_svc._get_func_record_for_ref(arn)
         if not current or not config:
             return
@@ -80,7 +79,7 @@ def deliver(function: Function, event: Any, clock: Any = time) -> None:
 
 
 def discard(settings: dict[str, Any], arn: str, event: Any, condition: str, result: dict[str, Any] | None) -> None:
-    """Send the record of an event to the failure destination, if there is one. `result` is of its last attempt."""
+    """Sends an event's record to the failure destination, if there is one. `result` is the result of the last attempt."""
     destination = settings.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
     queue = sqs._queue_by_arn(destination) if destination else None
     if queue is None:

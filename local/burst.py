@@ -1,4 +1,4 @@
-"""Measures a burst of inserts: its wake-ups are proportional to the activations, not to the tasks."""
+"""Measures a burst of inserts. Wake-ups must be proportional to activations, not to tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from local.queue import DeployedQueue, chunks, wait_for_last_turn
 from local.waiting import now_ms, wait_until
 
 TASKS = 1000
-#: Maximum number of invocations of process-tasks that a burst may cause, without those by tail calls.
+#: Maximum number of process-tasks invocations that a burst can cause, excluding those from tail calls.
 MOST_WAKE_UPS = 5
 _AT_ONCE = 250
 _DRAIN_SECONDS = 300
@@ -31,7 +31,7 @@ class BurstFigures:
 
     @property
     def wake_ups(self) -> int:
-        """Invocations of process-tasks that no tail call caused."""
+        """The number of process-tasks invocations that weren't caused by a tail call."""
         return self.invocations - self.tail_calls
 
     def __str__(self) -> str:
@@ -43,10 +43,10 @@ class BurstFigures:
 
 
 def measure(queue: DeployedQueue, tasks: int = TASKS) -> BurstFigures:
-    """Insert `tasks` tasks as fast as create-tasks accepts them, wait for SUCCESS, count the invocations.
+    """Inserts `tasks` tasks as fast as create-tasks accepts them, waits for SUCCESS and counts the invocations.
 
-    Meanwhile process-tasks has no reserved concurrency. With one, throttled notifications would be delivered later, and
-    would not be counted.
+    During the burst, process-tasks has no reserved concurrency. Otherwise, throttled notifications would be delivered
+    later and would not be counted.
     """
     functions, name = queue.client("lambda"), queue.function("process-tasks")
     reserved = functions.get_function_concurrency(FunctionName=name)["ReservedConcurrentExecutions"]
@@ -83,7 +83,7 @@ def _measure(queue: DeployedQueue, tasks: int) -> BurstFigures:
 
 
 def run(assembly: Assembly, console: Console) -> int:
-    """Measure on a new local AWS; returns exit code 0 if there were at most `MOST_WAKE_UPS` wake-ups."""
+    """Measures on a new local AWS and returns exit code 0 if there were no more than `MOST_WAKE_UPS` wake-ups."""
     with emulator.start(STATE / "burst") as local_aws:
         figures = measure(deployment.deploy(local_aws, assembly, DeployedQueue))
     console.print(str(figures))

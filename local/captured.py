@@ -13,7 +13,7 @@ def captured(
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command without a terminal; returns its exit code and what it printed. `timeout` is in seconds."""
+    """Runs a command without a terminal and returns its exit code and output. `timeout` is in seconds."""
     return subprocess.run(
         command,
         cwd=cwd,

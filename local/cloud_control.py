@@ -1,6 +1,6 @@
-"""Cloud Control for resources of the emulator, whose Cloud Control knows only those that it created itself.
+"""Cloud Control for the emulator, whose Cloud Control knows only the resources that it created itself.
 
-`freshq doctor` reads schedules, inline policies and event buses with it. Other types are reported as unknown.
+`freshq doctor` uses it to read schedules, inline policies and event buses. Other types are reported as unknown.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _role_policy(identifier: str) -> dict[str, Any] | None:
     return {"PolicyName": name, "RoleName": role_name, "PolicyDocument": document}
 
 
-#: How to read the properties of a resource with its identifier, by its type.
+#: Functions that read a resource's properties by its identifier, per resource type.
 READS: dict[str, Callable[[str], dict[str, Any] | None]] = {
     "AWS::Scheduler::Schedule": lambda name: scheduler._schedules.get(f"default/{name}"),
     "AWS::IAM::RolePolicy": _role_policy,

@@ -12,12 +12,12 @@ from local.emulator import STOP_SECONDS, local_environment
 
 
 class ConsoleError(RuntimeError):
-    """The console did not start, or ended with an exit code other than 0; it printed why."""
+    """The console did not start, or exited with a code other than 0. It printed the reason."""
 
 
 @contextmanager
 def serving(freshq: str, endpoint: str, *arguments: str) -> Iterator[str]:
-    """Serve the console of the environment `dev` while the block runs; yields its URL."""
+    """Serves the console for the `dev` environment while the block runs, and yields its URL."""
     process = subprocess.Popen(
         [freshq, "console", "--env", "dev", "--output", "json", *arguments],
         env=local_environment(endpoint),

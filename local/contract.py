@@ -17,25 +17,25 @@ INDEX: str = _CONTRACT["table"]["index"]
 CONTROL_ITEM: str = _CONTRACT["table"]["controlItem"]
 #: Every status that a task can have.
 STATUSES: list[str] = _CONTRACT["table"]["statuses"]
-#: The filter pattern for stream records of ended tasks.
+#: The filter pattern for stream records of finished tasks.
 ENDS_PATTERN: dict[str, Any] = _CONTRACT["endsPattern"]
-#: The task queue's functions.
+#: The functions of the task queue.
 FUNCTIONS: list[str] = list(_CONTRACT["environment"])
 
 _AGENT_QUEUE = _CONTRACT["agentQueue"]
 
-#: The partition key of the agents' table.
+#: The partition key of the agent table.
 AGENT_PK: str = _AGENT_QUEUE["table"]["partitionKey"]
-#: The sort key of the agents' table.
+#: The sort key of the agent table.
 AGENT_SK: str = _AGENT_QUEUE["table"]["sortKey"]
-#: The agents' queue's functions.
+#: The functions of the agents' queue.
 AGENT_FUNCTIONS: list[str] = list(_AGENT_QUEUE["environment"])
-#: The variables that each function of both queues reads, besides its settings.
+#: The environment variables that each function of both queues reads, in addition to its settings.
 ENVIRONMENT: dict[str, list[str]] = _CONTRACT["environment"] | _AGENT_QUEUE["environment"]
 
-#: The fields of every log line. Fields of the invocation begin with `span.`.
+#: The fields of every log line. Invocation fields start with `span.`.
 LOG_FIELDS: list[str] = _CONTRACT["logFields"]
-#: The log lines of the task queue's functions, by their message: level, functions and further fields.
+#: The log lines of the task queue's functions, by message: level, functions and additional fields.
 LOG_LINES: dict[str, dict[str, Any]] = _CONTRACT["logLines"]
-#: The log lines of the agents' queue's functions, in the same form.
+#: The log lines of the agents' queue's functions, in the same format.
 AGENT_LOG_LINES: dict[str, dict[str, Any]] = _AGENT_QUEUE["logLines"]

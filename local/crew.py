@@ -1,4 +1,4 @@
-"""Agents and calls of one test, which a unique language or gender keeps apart from other tests."""
+"""Agents and calls of one test. A unique language or gender separates them from other tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Crew:
         return f"Q#{canonical(self.criteria)}"
 
     def register(self, name: str) -> str:
-        """Register an agent, which is offline at first; returns its id."""
+        """Registers an agent, which is initially offline, and returns its id."""
         agent_id = fresh(name.lower())
         attributes = {"language": [self.language], "gender": self.gender}
         response = self.queue.command("register", agentId=agent_id, name=name, attributes=attributes)
@@ -34,7 +34,7 @@ class Crew:
         return agent_id
 
     def queued(self, *names: str) -> list[str]:
-        """Register agents and queue them, one after the other; returns their ids in this order."""
+        """Registers and queues agents one after another, and returns their ids in this order."""
         ids = []
         for name in names:
             agent_id = self.register(name)
@@ -43,7 +43,7 @@ class Crew:
         return ids
 
     def enqueue(self, agent_id: str) -> dict[str, Any]:
-        """Make an agent available, then queue it; returns the response to `enqueue`."""
+        """Makes an agent available, queues it, and returns the response to `enqueue`."""
         available = self.queue.command("available", agentId=agent_id)
         assert available["changed"], available
         response: dict[str, Any] = self.queue.command("enqueue", agentId=agent_id)
@@ -51,12 +51,12 @@ class Crew:
         return response
 
     def match(self, call_id: str | None = None) -> dict[str, Any]:
-        """Send the desk a call for this crew; returns the response."""
+        """Sends the desk a call for this crew and returns the response."""
         response: dict[str, Any] = self.queue.command("match", callId=call_id or fresh("call"), criteria=self.criteria)
         return response
 
     def assigned(self) -> dict[str, Any]:
-        """Match a call for this crew, which must get an agent immediately; returns the assignment."""
+        """Matches a call for this crew, which must get an agent immediately, and returns the assignment."""
         response = self.match()
         assert response["status"] == "assigned", response
         return response["assignment"]

@@ -1,4 +1,4 @@
-"""The decisions about roles of an emulator that enforces IAM."""
+"""The authorization decisions of an emulator that enforces IAM."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether a role was allowed an action on a resource."""
+    """Whether a role was allowed to perform an action on a resource."""
 
     role: str
-    #: The name of the role session: the function that acts with the role.
+    #: Role session name: the function that uses the role.
     session: str
     action: str
     resource: str
@@ -23,19 +23,19 @@ class Decision:
 
 
 class Decisions:
-    """Reads the decisions that an emulator writes to a file; each read returns the new ones."""
+    """Reads the decisions that an emulator writes to a file. Each read returns only new decisions."""
 
     def __init__(self, path: Path, since_start: bool = False) -> None:
-        """The decisions written to `path` from now on, or since the emulator started."""
+        """Starts reading at decisions written to `path` from now on, or since the emulator started."""
         self._path = path
         self._read = 0 if since_start else path.stat().st_size
 
     def since(self) -> list[Decision]:
-        """Every decision since the last call."""
+        """All decisions since the last call."""
         with self._path.open("rb") as file:
             file.seek(self._read)
             written = file.read()
-        # The emulator may be in the middle of a line.
+        # The emulator might be in the middle of writing a line.
         whole = written[: written.rfind(b"\n") + 1]
         self._read += len(whole)
         return [Decision(**json.loads(line)) for line in whole.splitlines()]

@@ -19,21 +19,21 @@ from local.waiting import now_ms
 
 WAVES = 4
 WAVE_SIZE = 75
-#: The next wave is created when this share of the previous wave has started.
+#: Share of the previous wave that must have started before the next wave is created.
 NEXT_WAVE_SHARE = 0.25
-#: The demonstration fails if no task changes for this time.
+#: Time without a task change after which the demonstration fails.
 STALL_SECONDS = 60
 _CREATE_AT_ONCE = 25
 _FINAL = ("SUCCESS", "FAILURE")
 
 
 def run(assembly: Assembly, console: Console, freshq: str | None = None) -> int:
-    """Start a local AWS, deploy, run the burst and report; always stops the local AWS.
+    """Starts a local AWS, deploys, runs the burst and reports. Always stops the local AWS.
 
-    With the path of `freshq`, its console shows the queue during the burst. On a terminal it stays open until Enter.
+    With the path of `freshq`, its console shows the queue during the burst. On a terminal, it stays open until Enter.
 
-    Returns the exit code: 0 only if every task reached SUCCESS in the right order. If the runner has failure rates,
-    FAILURE is allowed too.
+    Returns the exit code: 0 only if every task reached SUCCESS in the correct order. If the runner has failure rates,
+    FAILURE is also allowed.
     """
     with deployed("demo", console, assembly, DeployedQueue) as queue:
         if freshq is None:
@@ -73,7 +73,7 @@ def _next_wave_is_due(changes: list[Change], waves: list[Wave]) -> bool:
 
 
 def _create(queue: DeployedQueue, wave: Wave) -> list[dict[str, Any]]:
-    """Create a wave through create-tasks; returns the tasks that the function rejected."""
+    """Creates a wave through create-tasks and returns the tasks that the function rejected."""
     rejected = []
     tasks = [{"payload": {"wave": wave.number, "number": n}} for n in range(WAVE_SIZE)]
     for batch in chunks(tasks, _CREATE_AT_ONCE):

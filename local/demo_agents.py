@@ -1,8 +1,8 @@
 """The demonstration of the agents' queue: each call gets the matching agent queued longest.
 
-It follows the published sample: five sample agents, six queues at depth 0, all agents queued, a
-Spanish-speaking man requested. The first call that another agent gets, or that is published otherwise, ends the
-demonstration. `test_the_demonstration_of_the_published_sample` also checks each counter and each queue.
+It follows the published sample: five sample agents, six queues at depth 0, all agents queued, and a request for a
+Spanish-speaking man. The demonstration ends at the first call that is assigned to a different agent or published
+differently. `test_the_demonstration_of_the_published_sample` also checks every counter and queue.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class NotAsPromised(RuntimeError):
 
 
 def run(assembly: Assembly, console: Console) -> int:
-    """Start a local AWS, deploy, and check each step; always stops the local AWS.
+    """Starts a local AWS, deploys, and checks each step. Always stops the local AWS.
 
-    Returns 0 if each step was as promised; raises `NotAsPromised` otherwise.
+    Returns 0 if every step had the guaranteed outcome; raises `NotAsPromised` otherwise.
     """
     with deployed("demo-agents", console, assembly, DeployedAgents) as queue:
         with subscription(queue, queue.outputs["AssignmentTopicArn"]) as assignments:
@@ -79,7 +79,7 @@ class Walk:
         self._console.print(counter_table(before, self._queue.queues()))
 
     def _ask(self) -> dict[str, Any]:
-        """Request a Spanish-speaking man; returns the assignment."""
+        """Requests a Spanish-speaking man and returns the assignment."""
         self._heading(f"A call asks for Q#{canonical(CRITERIA)}")
         wanted = self._next_for(CRITERIA)
         before = self._queue.queues()
@@ -100,7 +100,7 @@ class Walk:
         self._console.print(f"  the same response: {first['agentName']}; no queue has changed")
 
     def _call_through_the_intake_queue(self) -> dict[str, Any]:
-        """Send a call for the deepest queue through SQS; returns the assignment."""
+        """Sends a call for the deepest queue through SQS and returns the assignment."""
         before = self._queue.queues()
         name = max(before, key=lambda queue: before[queue].depth)
         expect(before[name].depth > 0, "no queued agent is left")
@@ -146,7 +146,7 @@ class Walk:
         self._console.print(f"  {assignment['agentName']} is {status} again")
 
     def _next_for(self, criteria: dict[str, str]) -> Agent:
-        """The matching agent that has been queued longest."""
+        """The matching agent queued longest."""
         pending = by_turn(
             agent
             for agent in self._queue.agents().values()
@@ -180,7 +180,7 @@ class Walk:
 
 
 def expect(holds: bool, otherwise: str) -> None:
-    """Raise `NotAsPromised` with the message `otherwise`, unless `holds`."""
+    """Raises `NotAsPromised` with the message `otherwise`, unless `holds`."""
     if not holds:
         raise NotAsPromised(f"not as promised: {otherwise}")
 
@@ -205,7 +205,7 @@ def agent_table(pool: list[Agent]) -> Table:
 def counter_table(
     before: dict[str, Counters], after: dict[str, Counters] | None = None
 ) -> Table:
-    """A table with one row for each queue: its depth and version, before and after."""
+    """A table with one row per queue: its depth and version, before and after."""
     table = Table(title="Queues" if after is None else "Queues, before → after")
     table.add_column("queue")
     table.add_column("depth", justify="right")

@@ -1,15 +1,15 @@
 """The demonstration of a storm: more devices connect than the legacy system can validate.
 
-Each connection is a message to the ingest queue, as the deployed IoT rule would send it, and
-becomes a task. A legacy HTTP server of a fixed capacity validates the tasks, newest first. A second
-server of the same capacity validates the same devices in the order of arrival. The table at the end
-compares how many devices each of them validated soon after they connected.
+Each connection is a message to the ingest queue, as the deployed IoT rule would send it, and becomes a task. A legacy
+HTTP server with a fixed capacity validates the tasks, newest first. A second server with the same capacity validates
+the same devices in order of arrival. The table at the end compares how many devices each server validated soon after
+they connected.
 
-Some devices connect again. The device is the key of its task, so the queue validates only its
-newest connection. In the order of arrival, outdated connections are validated too.
+Some devices reconnect. The device is the key of its task, so the queue validates only its newest connection. In order
+of arrival, outdated connections are also validated.
 
-With a storm, 20,000 devices connect within two seconds. The local AWS is slower than AWS, so 20 devices share a message
-there, and its table takes fewer new tasks than a partition of an index on AWS.
+In a storm, 20,000 devices connect within two seconds. The local AWS is slower than AWS, so 20 devices share a message
+there, and its table accepts fewer new tasks than an index partition on AWS.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from local.storm import ArrivalOrder, Event, Storm
 from local.waiting import now_ms, wait_until
 
 SERVICE_SECONDS = 0.4
-#: A device counts as validated soon if it is validated within this time.
+#: Time within which a device must be validated to count as validated soon.
 SOON_SECONDS = 5
-#: A connection older than this is no longer validated: the device has disconnected.
+#: Age above which a connection is no longer validated, because the device has disconnected.
 EXPIRY_SECONDS = 10
-#: Newest first must validate at least this many times as many devices soon as the order of arrival.
+#: Minimum ratio of devices validated within SOON_SECONDS: newest first compared with order of arrival.
 LEAST_GAIN = 2
 _DRAIN_SECONDS = 60
 
@@ -44,11 +44,11 @@ class Scene:
     """A storm, and the system that has to validate its devices."""
 
     storm: Storm
-    #: Devices that the legacy system validates concurrently.
+    #: Number of devices that the legacy system validates concurrently.
     capacity: int
-    #: Devices of one message.
+    #: Number of devices per message.
     devices_each: int = 1
-    #: New tasks that the table takes a second; as many as it can, if None.
+    #: Number of new tasks that the table accepts per second; None for no limit.
     inserts: int | None = None
     #: Whether only devices that connect after the burst are compared.
     after_burst: bool = False
@@ -75,24 +75,24 @@ class Outcome:
 
     @property
     def soon(self) -> int:
-        """Devices validated within `SOON_SECONDS` of connecting."""
+        """Number of devices validated within `SOON_SECONDS` of connecting."""
         return sum(wait <= SOON_SECONDS for wait in self.waits)
 
     @property
     def shed(self) -> int:
-        """Devices that were not validated."""
+        """Number of devices that were not validated."""
         return self.devices - len(self.waits)
 
     def percentile(self, share: float) -> float:
-        """The wait, in seconds, that this share of the validated devices did not exceed."""
+        """The wait, in seconds, that this share of the validated devices didn't exceed."""
         return sorted(self.waits)[max(0, round(share * len(self.waits)) - 1)]
 
 
 def run(assembly: Assembly, console: Console, scene: Scene) -> int:
-    """Start a local AWS, deploy, run the storm and compare; always stops the local AWS.
+    """Starts a local AWS, deploys, runs the storm and compares. Always stops the local AWS.
 
-    Returns the exit code: 0 only if newest first served at least `LEAST_GAIN` times as many
-    devices soon, and no device was lost or validated twice.
+    Returns the exit code: 0 only if newest first validated at least `LEAST_GAIN` times as many devices soon, and no
+    device was lost or validated twice.
     """
     iot_presence.check(assembly)
     inserts = (assembly.stack, scene.inserts) if scene.inserts else None
@@ -134,7 +134,7 @@ class Demonstration:
         return self._report(connected)
 
     def _configure(self) -> None:
-        """Point the queue at the legacy system, and let tasks expire when devices disconnect."""
+        """Points the queue at the legacy system, and lets tasks expire when devices disconnect."""
         runner = {"kind": "http", "url": self._newest.address}
         self._queue.set_environment(
             "process-tasks", {"TASK_RUNNER": json.dumps(runner)}, {"concurrency": self._scene.capacity}
@@ -171,7 +171,7 @@ class Demonstration:
         self._queue.send(tasks if each == 1 else list(chunks(tasks, each)))
 
     def _drain(self, last_expiry: int) -> None:
-        """Wait until no message is in the ingest queue, no task runs, and no task is pending and unexpired.
+        """Waits until the ingest queue is empty, no task is running, and no unexpired task is pending.
 
         `last_expiry` is the last expiry of a task, in milliseconds since the epoch.
         """
@@ -216,7 +216,7 @@ class Demonstration:
         return newest, arrival
 
     def _faults(self, newest: Outcome, arrival: Outcome) -> list[str]:
-        """The differences from the expected result, one line each."""
+        """The deviations from the expected result, one line each."""
         faults = []
         found = self._queue.statuses()
         statuses = [found.get(device) for device in self._devices]

@@ -1,4 +1,4 @@
-"""What the demonstrations have in common: a local AWS with their stack, and a display of a burst's state."""
+"""Parts shared by the demonstrations: a local AWS with their stack, and a display of a burst's state."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _LINE_EVERY_MS = 2000
 
 @contextmanager
 def deployed(name: str, console: Console, assembly: Assembly, kind: type[S], **options: Any) -> Iterator[S]:
-    """The stack of a demonstration, on a local AWS that runs as long as the block; prints each step.
+    """Yields a demonstration's stack, on a local AWS that runs until the block ends. Prints each step.
 
-    `options` are those of `emulator.start`.
+    `options` are passed to `emulator.start`.
     """
     directory = STATE / name
     console.print("[bold]Starting the local AWS[/bold]")
@@ -38,7 +38,7 @@ def deployed(name: str, console: Console, assembly: Assembly, kind: type[S], **o
 
 
 class Display:
-    """A panel that is redrawn in place on a terminal; elsewhere a line every two seconds."""
+    """A panel that is redrawn in place on a terminal. Elsewhere, prints a line every two seconds."""
 
     def __init__(self, console: Console, total: int) -> None:
         self._console = console

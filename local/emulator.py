@@ -22,7 +22,7 @@ REGION = "us-east-1"
 READY_SECONDS = 60.0
 STOP_SECONDS = 10.0
 
-#: Variables that would point an AWS client at a real account, or at another emulator.
+#: Environment variables that would point an AWS client at a real account or another emulator.
 _FOREIGN_VARIABLES = (
     "AWS_PROFILE",
     "AWS_DEFAULT_PROFILE",
@@ -40,16 +40,16 @@ _CERTIFICATE = Path("ministack-tls") / "server.crt"
 
 _DECISIONS = "iam-decisions.jsonl"
 
-#: The program that runs ministack and rejects requests of web pages. ministack is never started directly.
+#: The program that runs ministack and rejects requests from web pages. ministack is never started directly.
 _PROGRAM = "local.serving"
 
 
 class EmulatorError(RuntimeError):
-    """The local AWS could not be started; the message says why and where its log is."""
+    """The local AWS could not be started. The message contains the reason and the location of its log."""
 
 
 def client_variables(endpoint: str) -> dict[str, str]:
-    """The variables with which AWS SDKs, the AWS CLI and the CDK CLI use `endpoint`.
+    """The environment variables that make AWS SDKs, the AWS CLI and the CDK CLI use `endpoint`.
 
     The credentials are fake. The emulator takes the account from the access key id.
     """
@@ -64,7 +64,7 @@ def client_variables(endpoint: str) -> dict[str, str]:
 
 
 def local_environment(endpoint: str) -> dict[str, str]:
-    """This process's environment, changed so that AWS clients use `endpoint` and no real account."""
+    """This process's environment, modified so that AWS clients use `endpoint` and never a real account."""
     environment = {k: v for k, v in os.environ.items() if k not in _FOREIGN_VARIABLES}
     # A deployment to the emulator must not read the user's own profiles.
     environment["AWS_CONFIG_FILE"] = os.devnull
@@ -78,7 +78,7 @@ def local_environment(endpoint: str) -> dict[str, str]:
 
 @dataclass
 class Emulator:
-    """A running local AWS: its endpoint, its process id, and its working directory. The end of a `with` block stops it."""
+    """A running local AWS: its endpoint, its process id, and its working directory. Stops at the end of a `with` block."""
 
     endpoint: str
     pid: int
@@ -86,7 +86,7 @@ class Emulator:
 
     @property
     def decisions(self) -> Path:
-        """The file of its decisions about roles, if it enforces IAM; see `local.decisions`."""
+        """The file with its authorization decisions, if it enforces IAM; see `local.decisions`."""
         return self.directory / _DECISIONS
 
     def __enter__(self) -> Emulator:
@@ -96,7 +96,7 @@ class Emulator:
         self.stop()
 
     def stop(self) -> None:
-        """Stop the emulator and the functions it started, and remove its working directory."""
+        """Stops the emulator and the functions that it started, and removes its working directory."""
         stop_process_group(self.pid)
         shutil.rmtree(self.directory / "tmp", ignore_errors=True)
 
@@ -104,19 +104,19 @@ class Emulator:
 def start(
     directory: Path, enforced: bool = False, schedules: bool = True, inserts: tuple[str, float] | None = None
 ) -> Emulator:
-    """Start the emulator on a free port of 127.0.0.1 and wait until it responds.
+    """Starts the emulator on a free port of 127.0.0.1 and waits until it responds.
 
-    `directory`, which need not exist, receives its log (``ministack.log``) and its temporary files. The process
-    leads its own process group, so that :meth:`Emulator.stop` also ends the functions.
+    `directory` doesn't have to exist. It receives the log (``ministack.log``) and temporary files. The process leads
+    its own process group, so that :meth:`Emulator.stop` also ends the functions.
 
-    With `enforced`, it uses TLS and enforces IAM's policies. Only the fake credentials of
-    :func:`client_variables` may do everything, like an account's root user. From then on, this
-    process and its children trust the emulator's certificate, and no other.
+    With `enforced`, it uses TLS and enforces IAM policies. Only the fake credentials of :func:`client_variables` allow
+    everything, like an account's root user. From then on, this process and its children trust only the emulator's
+    certificate.
 
-    Without `schedules`, no schedule fires: a test invokes the function that it needs.
+    Without `schedules`, no schedule fires, and a test invokes the functions that it requires.
 
-    With `inserts`, the tables whose names begin with its first part have its second part as a limit of new tasks a
-    second; see `local.throttling`.
+    With `inserts`, tables whose names start with its first element have its second element as the limit of new tasks
+    per second; see `local.throttling`.
     """
     if not (Path(sys.executable).parent / "ministack").exists():
         raise EmulatorError("ministack is not installed in this environment: run `make setup`")
@@ -134,10 +134,10 @@ def start(
         "MINISTACK_REGION": REGION,
         "PERSIST_STATE": "0",
         "PYTHONPATH": str(PROJECT),
-        # Lambda sets this variable for each function. The emulator does not set it, but its
-        # functions inherit the emulator's environment.
+        # Lambda sets this environment variable for each function. The emulator doesn't set it, but its functions
+        # inherit the emulator's environment.
         "AWS_LAMBDA_LOG_FORMAT": "JSON",
-        # Otherwise ministack's MQTT broker for devices would listen on every interface.
+        # Otherwise, ministack's MQTT broker for devices would listen on every interface.
         "IOT_MTLS_ENABLED": "0",
         "TMPDIR": str(temporary),
         "LOG_LEVEL": os.environ.get("LOCAL_AWS_LOG_LEVEL", "WARNING"),
@@ -175,7 +175,7 @@ def start(
 
 
 def is_running(pid: int) -> bool:
-    """Whether `pid` is a running emulator of this project, and not another process with a reused id."""
+    """Whether `pid` is a running emulator of this project rather than another process with a reused id."""
     listing = captured(["ps", "-p", str(pid), "-o", "command="])
     # An earlier version of this project started ministack under its own name.
     ours = _PROGRAM in listing.stdout or "ministack" in listing.stdout
@@ -183,7 +183,7 @@ def is_running(pid: int) -> bool:
 
 
 def stop_process_group(pid: int) -> None:
-    """End the process group of `pid` with SIGTERM, and after `STOP_SECONDS` with SIGKILL."""
+    """Ends the process group of `pid` with SIGTERM, followed by SIGKILL after `STOP_SECONDS`."""
     if not _signal_group(pid, signal.SIGTERM):
         return
     deadline = time.monotonic() + STOP_SECONDS
@@ -212,19 +212,19 @@ def _reap(pid: int) -> None:
 
 
 def _trust(certificate: Path) -> None:
-    """Make this process and its children trust `certificate`, which the emulator creates when it starts."""
+    """Makes this process and its children trust `certificate`, which the emulator creates on startup."""
     if shutil.which("openssl") is None:
         raise EmulatorError(
             "openssl is missing: the local AWS creates its certificate with it."
             " Debian, Ubuntu: apt-get install openssl. macOS has it."
         )
-    # These are for boto3, the CDK CLI and the Rust programs, in this order.
+    # For boto3, the CDK CLI and the Rust programs, in this order.
     for variable in ("AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"):
         os.environ[variable] = str(certificate)
 
 
 def _responds(endpoint: str) -> bool:
-    """Whether the emulator is ready; raises `OSError` while no server listens."""
+    """Whether the emulator is ready. Raises `OSError` while no server is listening."""
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
     if endpoint.startswith("https:"):
         context = ssl.create_default_context(cafile=os.environ["SSL_CERT_FILE"])
@@ -249,6 +249,6 @@ def _wait_until_ready(process: subprocess.Popen, endpoint: str, log_path: Path) 
             if _responds(endpoint):
                 return
         except OSError:
-            pass  # The emulator does not listen yet, or has not created its certificate.
+            pass  # The emulator isn't listening yet, or hasn't created its certificate.
         time.sleep(0.1)
     raise EmulatorError(f"the local AWS did not respond within {READY_SECONDS:.0f} s; see {log_path}")

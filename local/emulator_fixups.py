@@ -1,8 +1,8 @@
-"""Sets by API what the emulator's CloudFormation drops.
+"""Uses APIs to set what the emulator's CloudFormation drops.
 
 ministack accepts a template's reserved concurrency, recursive-loop setting, TTL and
-point-in-time recovery, but applies them only if they are set by their own APIs. This module
-reads each value from the synthesized template. A deployment to AWS does not use it.
+point-in-time recovery, but applies them only if they are set through their own APIs. This module reads each value from
+the synthesized template. A deployment to AWS doesn't use it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ GLOBAL_TABLE = "AWS::DynamoDB::GlobalTable"
 
 
 def apply(assembly: Assembly, physical_id: Callable[[str], str], lambda_: Any, dynamodb: Any) -> list[str]:
-    """Apply the settings that were dropped; returns one line of text for each.
+    """Applies the settings that were dropped and returns one line of text per setting.
 
-    `physical_id` gives the deployed name for a logical id; `lambda_` and `dynamodb` are
-    boto3 clients.
+    `physical_id` returns the deployed name for a logical id. `lambda_` and `dynamodb` are boto3 clients.
     """
     applied: list[str] = []
     for function in assembly.resources(FUNCTION):
@@ -61,14 +60,14 @@ def _apply_to_table(table: Resource, name: str, dynamodb: Any) -> list[str]:
 
 
 def _point_in_time_recovery(table: Resource) -> dict[str, Any] | None:
-    """The setting of a table. A TableV2 has it in each replica; the first one is in the stack's region."""
+    """The setting of a table. A TableV2 has the setting in each replica; the first replica is in the stack's region."""
     if table.type == GLOBAL_TABLE:
         return table.properties["Replicas"][0].get("PointInTimeRecoverySpecification")
     return table.properties.get("PointInTimeRecoverySpecification")
 
 
 def _ignore_already_enabled(call: Callable[[], Any]) -> None:
-    """Run `call`, and ignore the error of UpdateTimeToLive if TTL is enabled already."""
+    """Runs `call` and ignores the UpdateTimeToLive error if TTL is already enabled."""
     try:
         call()
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""The sample events of tests/events, and records of new messages in their form."""
+"""The sample events in tests/events, and records of new messages in the same format."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from local.waiting import now_ms
 
 
 def event(name: str) -> Any:
-    """An event of tests/events."""
+    """An event from tests/events."""
     return json.loads((PROJECT / "tests" / "events" / f"{name}.json").read_text())
 
 
 def sqs_record(
     name: str, body: Any, sent: int | None = None, attributes: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    """A record as in an event, of another message: a text, or JSON. It was sent now, unless `sent` is the time in ms."""
+    """A record in the format of the event, for another message: text or JSON. Sent now, unless `sent` (ms) is given."""
     (record, *_) = event(name)["Records"]
     text = body if isinstance(body, str) else json.dumps(body)
     changed = record["attributes"] | {"SentTimestamp": str(sent or now_ms())} | (attributes or {})

@@ -1,4 +1,4 @@
-"""A downstream system with a fixed capacity: an HTTP server that returns 503 for requests beyond it."""
+"""A downstream system with a fixed capacity: an HTTP server that returns 503 for excess requests."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from local.waiting import now_ms
 
 @dataclass
 class FakeDownstream:
-    """A downstream system: its capacity and the figures of its work.
+    """A downstream system: its capacity and its statistics.
 
-    It works on `capacity` devices concurrently, each for `service_seconds`, and returns 503 for others. `validated` has each
-    device's last validated connection and the end of that validation (this machine's clock, ms). `newest` has each
-    device's newest connection. `outdated` counts calls that began after a newer connection of their device.
+    It processes `capacity` devices concurrently, each for `service_seconds`, and returns 503 for others. `validated`
+    has each device's last validated connection and the end of that validation (this machine's clock, ms). `newest` has
+    each device's newest connection. `outdated` counts requests started after a newer connection of their device.
     """
 
     capacity: int
@@ -40,11 +40,11 @@ class FakeDownstream:
 
     @property
     def rate(self) -> float:
-        """Maximum number of devices that it can validate in a second."""
+        """Maximum number of devices that it can validate per second."""
         return self.capacity / self.service_seconds
 
     def validate(self, task: dict[str, Any]) -> bool:
-        """Validate the device that a task is about; False if all capacity is in use."""
+        """Validates a task's device; returns False if all capacity is in use."""
         with self._lock:
             if self._busy >= self.capacity:
                 self.turned_away += 1
@@ -62,7 +62,7 @@ class FakeDownstream:
         return True
 
     def connect(self, device: str, moment: int) -> None:
-        """Note that a device connected: its earlier connections are outdated from now on."""
+        """Records that a device connected. Its earlier connections are outdated from now on."""
         with self._lock:
             self.newest[device] = moment
 
@@ -76,7 +76,7 @@ class FakeDownstream:
 
 @contextmanager
 def fake_downstream(capacity: int, service_seconds: float) -> Iterator[FakeDownstream]:
-    """A downstream system on a free port of 127.0.0.1, while the block runs."""
+    """Yields a downstream system on a free port of 127.0.0.1 while the block runs."""
     system = FakeDownstream(capacity, service_seconds)
 
     def respond(body: bytes, _: Message) -> tuple[int, dict[str, str]]:

@@ -1,8 +1,7 @@
 """Follows the table's stream: every change of every task, in commit order.
 
-Only the stream has every transition with both images, in the order in which the table accepted
-them. The functions' logs and repeated reads do not. The emulator's stream has a single shard, so
-this order is total.
+Only the stream has every transition with both images, in the order in which the table accepted them; function logs and
+repeated reads don't. The emulator's stream has a single shard, so the order is total.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from local.waiting import now_ms
 
 _POLL_SECONDS = 0.1
 _PAGE = 1000
-#: A page also ends before a record with which it would exceed 1 MB. A record has two images of at most 400 KB. So a page
-#: is the stream's end if it is smaller than this, as JSON, and has fewer than `_PAGE` records.
+#: A page also ends before a record that would make it exceed 1 MB. A record has two images of up to 400 KB. A page is
+#: therefore the end of the stream if its JSON is smaller than this and it has fewer than `_PAGE` records.
 _SMALL = 200_000
 _PATIENCE_SECONDS = 30
 
@@ -29,8 +28,8 @@ class Change:
     """One change of a task's item.
 
     `seen` is the time (this machine's clock, ms) at which the change was read from the stream,
-    at most a poll interval (0.1 s) after the commit. `image` is the item after the change, or
-    before its deletion, as DynamoDB JSON.
+    no more than a poll interval (0.1 s) after the commit. `image` is the item after the change, or before its deletion,
+    as DynamoDB JSON.
     """
 
     position: int
@@ -55,16 +54,16 @@ class Change:
 
 
 class History:
-    """A thread that reads the stream from its beginning until it is closed."""
+    """A thread that reads the stream from the start until it is closed."""
 
     def __init__(self, queue: DeployedQueue) -> None:
         self._streams = queue.client("dynamodbstreams")
         table = queue.client("dynamodb").describe_table(TableName=queue.table)["Table"]
         self._arn = table["LatestStreamArn"]
-        #: The time (this machine's clock, ms) at which reading began.
+        #: The time (this machine's clock, ms) at which reading started.
         self.opened = now_ms()
         self._changes: list[Change] = []
-        #: The number of the last read that began, and of the last read that reached the stream's end.
+        #: The numbers of the last read that started and of the last read that reached the end of the stream.
         self._began = self._reached_end = 0
         self._ended = False
         self._progress = threading.Condition()
@@ -84,10 +83,10 @@ class History:
         self._thread.join(timeout=10)
 
     def changes(self) -> list[Change]:
-        """Every change that was committed before the call, or before `close`.
+        """All changes committed before the call, or before `close`.
 
-        Waits for a read that begins after the call and reaches the stream's end: at most two
-        poll intervals on an idle machine. If an error ended reading, raises this error.
+        Waits for a read that starts after the call and reaches the end of the stream: up to two poll intervals on an
+        idle machine. If an error stopped reading, raises this error.
         """
         with self._progress:
             last = self._began
@@ -125,7 +124,7 @@ class History:
         )["ShardIterator"]
 
     def _add(self, records: list[dict[str, Any]]) -> bool:
-        """Add the changes of a page; returns whether it is the stream's end."""
+        """Adds the changes from a page and returns whether the page is the end of the stream."""
         seen = now_ms()
         at_end = len(records) < _PAGE and len(json.dumps(records, default=str)) < _SMALL
         with self._progress:
@@ -140,7 +139,7 @@ class History:
 
 
 def _change(position: int, seen: int, record: dict[str, Any]) -> Change | None:
-    """A stream record as a change of a task; None for the control item, which has no status."""
+    """Converts a stream record to a task change; None for the control item, which has no status."""
     old, new = record.get("OldImage") or {}, record.get("NewImage") or {}
     before = old.get("taskStatus", {}).get("S")
     after = new.get("taskStatus", {}).get("S")

@@ -1,4 +1,4 @@
-"""An HTTP endpoint on this machine while a block runs."""
+"""An HTTP endpoint on this machine that exists while a block runs."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-#: The body and the headers of a request; returns the status and the headers of the response.
+#: Receives the body and headers of a request and returns the status and headers of the response.
 Respond = Callable[[bytes, Message], tuple[int, dict[str, str]]]
 
 
 @contextmanager
 def http_endpoint(respond: Respond) -> Iterator[str]:
-    """The address of an endpoint on a free port of 127.0.0.1. Each request has its own thread."""
+    """Yields the URL of an endpoint on a free port of 127.0.0.1. Each request has its own thread."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        # Headers and body are two writes. With Nagle, the second waits until the first is acknowledged.
+        # Headers and body are separate writes. With Nagle's algorithm, the body waits until the headers are acknowledged.
         disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
@@ -31,7 +31,7 @@ def http_endpoint(respond: Respond) -> Iterator[str]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Print nothing: the terminal is for the output of the caller."""
+            """Prints nothing, because the terminal is reserved for the caller's output."""
 
     with _Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, name="http-endpoint")
@@ -44,7 +44,7 @@ def http_endpoint(respond: Respond) -> Iterator[str]:
 
 
 class _Server(ThreadingHTTPServer):
-    # A client that keeps its connection open must not delay the end of this process.
+    # A client that keeps its connection open must not delay the exit of this process.
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128

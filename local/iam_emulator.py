@@ -1,17 +1,17 @@
-"""What `local.serving` adds to the emulator when it enforces IAM.
+"""Extensions that `local.serving` adds to the emulator when it enforces IAM.
 
-With ``AUTH=true``, ministack evaluates every policy, including resource policies and conditions. This
-module adds what it lacks, so that the synthesized policies need no change:
+With ``AUTH=true``, ministack evaluates every policy, including resource policies and conditions. This module adds what
+ministack lacks, so that the synthesized policies don't have to change:
 
-- a batch needs the permission for the single call; IAM has no actions for batches
+- a batch request requires the permission for the single request, because IAM has no actions for batches
   (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonsns.html,
   https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-api-permissions-reference.html);
 - the condition key ``dynamodb:LeadingKeys``, which separates the control item from tasks
   (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html);
-- the actions of reads in Lambda's API, which ministack checks as other actions
+- the actions of read requests in the Lambda API, which ministack checks as other actions
   (https://docs.aws.amazon.com/service-authorization/latest/reference/list_awslambda.html);
-- a line for each decision about a role, in the file that ``FRESHQ_IAM_DECISIONS`` names. With it, a
-  test can distinguish a denied call from other failures: see `local.decisions`.
+- a line per decision about a role, in the file specified by ``FRESHQ_IAM_DECISIONS``. It allows a test to distinguish a
+  denied request from other failures: see `local.decisions`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ministack import app
 from ministack.core import iam_actions, iam_evaluator
 from ministack.services import dynamodb
 
-#: IAM's action, by the action that ministack checks.
+#: The IAM action for each action that ministack checks.
 _SINGLE = {
     "sns:PublishBatch": "sns:Publish",
     "sqs:ChangeMessageVisibilityBatch": "sqs:ChangeMessageVisibility",
@@ -32,7 +32,7 @@ _SINGLE = {
     "sqs:SendMessageBatch": "sqs:SendMessage",
 }
 
-#: Lambda's action of a GET request, by the last part of its path.
+#: The Lambda action of a GET request, by the last part of its path.
 _LAMBDA_READS = {
     "concurrency": "GetFunctionConcurrency",
     "event-invoke-config": "GetFunctionEventInvokeConfig",
@@ -53,9 +53,9 @@ def _with_reads(action_of: Callable[[str, str], str | None]) -> Callable[[str, s
 
 
 def leading_keys(request: dict[str, Any], partition_key: str) -> list[str]:
-    """The values of `partition_key` in the item that a request names, in the form of the condition key.
+    """The values of `partition_key` in the item that a request specifies, in the format of the condition key.
 
-    Empty for a query, because no policy has a condition on the keys of an index.
+    Empty for a query, because no policy has a condition on index keys.
     """
     named = (request[name] for name in ("Key", "Item") if name in request)
     return [value for item in named for value in item.get(partition_key, {}).values()]
@@ -80,7 +80,7 @@ def _with_record(enforce: Callable[..., Any], path: str) -> Callable[..., Any]:
         action = _SINGLE.get(action, action)
         rejected = enforce(access_key, action, *arguments, **options)
         caller = iam_evaluator.resolve_caller_identity(access_key) or {}
-        # The account's root may do everything, so there is no decision to record.
+        # The account's root user can do everything, so there is no decision to record.
         if ":assumed-role/" in caller.get("userArn", ""):
             _, role, session = caller["userArn"].split("/")
             decision = {
@@ -98,9 +98,9 @@ def _with_record(enforce: Callable[..., Any], path: str) -> Callable[..., Any]:
 
 
 def install(decisions: str) -> None:
-    """Patch ministack, which this process starts afterwards; its decisions go to the file `decisions`."""
+    """Patches ministack before this process starts it. Its decisions are written to the file `decisions`."""
     iam_actions._lambda_action = _with_reads(iam_actions._lambda_action)  # type: ignore[assignment]
     iam_actions.dynamodb_service_context = _with_leading_keys(iam_actions.dynamodb_service_context)  # type: ignore[assignment]
     iam_evaluator.enforce = _with_record(iam_evaluator.enforce, decisions)
-    # With TLS, ministack would listen on port 443 too. No client of this project uses that port.
+    # With TLS, ministack would also listen on port 443. No client in this project uses that port.
     app._port_is_bindable = lambda host, port: False

@@ -1,8 +1,8 @@
 """The messages that the deployed IoT rule sends to the ingest queue.
 
-The emulator's rules engine supports neither `floor` nor object literals nor case statements. So this module builds the
-messages of the one statement that this project deploys, as AWS documents its parts. It rejects a template with another
-statement.
+The emulator's rules engine supports neither `floor` nor object literals nor case statements. Therefore, this module
+builds the messages for the one statement that this project deploys, as AWS documents its parts. It rejects a template
+with any other statement.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ STATEMENT = (
 
 
 class OtherStatement(RuntimeError):
-    """The template's rule does not have the statement that this module knows."""
+    """The template's rule doesn't have the statement that this module supports."""
 
 
 def check(assembly: Assembly) -> None:
-    """Raise `OtherStatement` unless the template's only IoT rule has the known statement."""
+    """Raises `OtherStatement` unless the template's only IoT rule has the known statement."""
     found = [rule.properties["TopicRulePayload"]["Sql"] for rule in assembly.resources("AWS::IoT::TopicRule")]
     if found != [STATEMENT]:
         raise OtherStatement(f"{assembly.stack} has the IoT statements {found}; adapt local/iot_presence.py to them")
 
 
 def message(event: dict[str, Any], now_ms: int) -> dict[str, Any]:
-    """The message for a device that connected. `now_ms` is the time by the rule's clock, in ms."""
+    """The message for a device that connected. `now_ms` is the time on the rule's clock, in ms."""
     payload = {
         "clientId": event["clientId"],
         "ipAddress": event.get("ipAddress"),
@@ -48,6 +48,6 @@ def message(event: dict[str, Any], now_ms: int) -> dict[str, Any]:
         "key": event["clientId"],
         "sequence": event["timestamp"] // 3_600_000 * 1_000_000 + event["versionNumber"],
         "taskCreated": min(event["timestamp"], now_ms),
-        # IoT omits attributes that an event does not have.
+        # IoT omits attributes that an event doesn't have.
         "payload": {name: value for name, value in payload.items() if value is not None},
     }

@@ -1,16 +1,16 @@
-"""Checks in the history that the newest task always started first.
+"""Uses the history to check that the newest task always started first.
 
-The guarantee: a free slot takes the newest due task of an index page that is at most 100 ms
-old. So the take of a task *t* is wrong if another task *u*
+The guarantee: a free slot takes the newest due task of an index page that is at most 100 ms old. Therefore, the take of
+a task *t* is wrong if another task *u*
 
-- was newer (`taskCreated`), and still PENDING when *t* was taken, in commit order,
+- was newer (`taskCreated`) and still PENDING when *t* was taken, in commit order,
 - had been due and visible for longer than the tolerance before *t* was taken, and
-- was not taken at the same moment. Slots that become free together race for their
-  conditional writes, so starts within `CONCURRENT_MS` of each other count as simultaneous.
+- was not taken at the same moment. Slots that become free together compete for their conditional writes, so starts
+  within `CONCURRENT_MS` of each other count as simultaneous.
 
 The tolerance is the page's 100 ms plus the time of one index query on the local AWS
-(`QUERY_MS`; the local index has no lag). A newer task that was visible for a shorter time may
-be passed over. The report shows the longest such time and the limit.
+(`QUERY_MS`; the local index has no lag). A newer task that was visible for a shorter time can be passed over. The
+report shows the longest such time and the limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONCURRENT_MS = 50
 
 @dataclass(frozen=True)
 class Start:
-    """A start of a task. `created` and `taken` are in ms; `taken` is by the function's clock."""
+    """A start of a task. `created` and `taken` are in ms; `taken` is the time on the function's clock."""
 
     task_id: str
     created: int
@@ -52,9 +52,9 @@ class Overlooked:
 class Verdict:
     """The result of the order check.
 
-    `overtakes` counts the starts at which an older task was pending. If it is zero, no start
-    had a choice, and the check proves nothing. `worst` is the longest time (ms) for which a
-    newer task was visible before an older one started, within or beyond the tolerance.
+    `overtakes` counts the starts at which an older task was pending. If this count is zero, no start had a choice, and
+    the check proves nothing. `worst` is the longest time (ms) for which a newer task was visible before an older one
+    started, within or beyond the tolerance.
     """
 
     starts: list[Start]
@@ -88,7 +88,7 @@ def starts(changes: list[Change]) -> list[Start]:
 
 
 def judge(changes: list[Change]) -> Verdict:
-    """Check every start in the history against the guarantee."""
+    """Checks every start in the history against the guarantee."""
     waits = _waits(changes)
     all_starts = starts(changes)
     overtakes, worst = 0, 0
@@ -108,7 +108,7 @@ def judge(changes: list[Change]) -> Verdict:
 
 
 def _waits(changes: list[Change]) -> list[_Waiting]:
-    """Every period in which a task was PENDING, from the moment at which it was visible and due."""
+    """All periods in which a task was PENDING, from the time at which it was visible and due."""
     open_waits: dict[str, _Waiting] = {}
     waits: list[_Waiting] = []
     for change in changes:

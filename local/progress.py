@@ -33,12 +33,12 @@ def counts(changes: list[Change]) -> Counter[str]:
 
 
 def age(milliseconds: float) -> str:
-    """A duration as text: in milliseconds if it is below one second, else in seconds."""
+    """A duration as text: in milliseconds if less than one second, otherwise in seconds."""
     return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
 
 
 def line(changes: list[Change], waves: list[Wave], total: int) -> str:
-    """The state in one line, for output that does not go to a terminal."""
+    """The state in one line, for output that doesn't go to a terminal."""
     by_status = counts(changes)
     states = ", ".join(f"{by_status[status]} {status}" for status in STATUSES)
     recent = [start.age for start in starts(changes)[-20:]]
@@ -67,7 +67,7 @@ def panel(changes: list[Change], waves: list[Wave], total: int, began_ms: int) -
 
 
 def summary(changes: list[Change], waves: list[Wave]) -> Table:
-    """A table with one row for each wave: its first start, its last end, and the ages at start."""
+    """A table with one row per wave: its first start, its last end, and the ages at start."""
     table = Table(title="Newest first: the last wave overtakes the ones before it")
     for heading in ("wave", "tasks", "first start", "last end", "age at start: median", "longest"):
         table.add_column(heading, justify="right")

@@ -1,4 +1,4 @@
-"""A client of the deployed task queue: its table, its tasks and its turns."""
+"""A client for the deployed task queue: its table, tasks and turns."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from local.contract import CONTROL_ITEM, INDEX, KEY, STATUSES
 from local.stack import DeployedStack
 from local.waiting import now_ms, wait_until
 
-#: The maximum number of messages of one request to SQS.
+#: The maximum number of messages per SQS request.
 _SQS_BATCH = 10
-#: Fields by which to find the log line that process-tasks writes at the end of each turn.
+#: Fields that identify the log line that process-tasks writes at the end of each turn.
 _TURN_FIELDS = {"tail_call", "empty_polls", "lost_races"}
 
 
@@ -27,11 +27,11 @@ class DeployedQueue(DeployedStack):
         return self.outputs["QueueTableName"]
 
     def create(self, tasks: list[dict[str, Any]]) -> dict[str, Any]:
-        """Create tasks through create-tasks; its response lists created, duplicates and failed."""
+        """Creates tasks through create-tasks. Its response lists created, duplicates and failed."""
         return self.invoke("create-tasks", {"tasks": tasks})
 
     def item(self, task_id: str) -> dict[str, Any] | None:
-        """An item of the table as DynamoDB JSON, by a strongly consistent read."""
+        """A table item in DynamoDB JSON, from a strongly consistent read."""
         response = self.client("dynamodb").get_item(
             TableName=self.table, Key={KEY: {"S": task_id}}, ConsistentRead=True
         )
@@ -42,7 +42,7 @@ class DeployedQueue(DeployedStack):
         return item["taskStatus"]["S"] if item else None
 
     def statuses(self) -> dict[str, str]:
-        """The status of every task by its id, read in pages."""
+        """The status of every task, by id, read in pages."""
         pages = self.client("dynamodb").get_paginator("scan").paginate(
             TableName=self.table, ProjectionExpression=f"{KEY}, taskStatus", ConsistentRead=True
         )
@@ -50,14 +50,14 @@ class DeployedQueue(DeployedStack):
         return {item[KEY]["S"]: item["taskStatus"]["S"] for item in items if "taskStatus" in item}
 
     def messages_left(self) -> int:
-        """The number of messages in the ingest queue, those in flight included."""
+        """The number of messages in the ingest queue, including messages in flight."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
         url = self.outputs["IngestQueueUrl"]
         left = self.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
         return sum(int(left[name]) for name in names)
 
     def send(self, bodies: list[Any]) -> None:
-        """Send messages with these JSON values to the ingest queue, at most ten per request."""
+        """Sends messages with these JSON values to the ingest queue, up to ten per request."""
         for batch in chunks(bodies, _SQS_BATCH):
             entries = [{"Id": str(number), "MessageBody": json.dumps(body)} for number, body in enumerate(batch)]
             response = self.client("sqs").send_message_batch(QueueUrl=self.outputs["IngestQueueUrl"], Entries=entries)
@@ -84,9 +84,9 @@ class DeployedQueue(DeployedStack):
         return "owner" not in control or int(control["leaseUntil"]["N"]) <= now_ms()
 
     def wait_until_idle(self, seconds: float = 90) -> None:
-        """Wait until no processor is active in five checks in a row.
+        """Waits until no processor is active in five consecutive checks.
 
-        One check is not enough: between a release and the start of its tail call, no processor is active either.
+        One check isn't enough, because no processor is active between a release and the start of its tail call either.
         """
         calm = 0
         deadline = time.monotonic() + seconds
@@ -96,10 +96,10 @@ class DeployedQueue(DeployedStack):
             time.sleep(0.2)
 
     def replace_environment(self, binary: str, variables: dict[str, str]) -> None:
-        """Give a deployed function exactly these variables, and wait until they apply.
+        """Gives a deployed function exactly these variables and waits until they apply.
 
         A new environment replaces the process. A replaced processor would leave its lease behind, and the next tasks
-        would wait for the sweep. So for process-tasks, first wait until the queue is idle.
+        would wait for the sweep. For process-tasks, this method therefore first waits until the queue is idle.
         """
         if binary == "process-tasks":
             self.wait_until_idle()
@@ -111,9 +111,9 @@ class DeployedQueue(DeployedStack):
         return [line for line in lines if _TURN_FIELDS <= line.keys()]
 
     def invocations(self, binary: str, since_ms: int) -> int:
-        """The number of invocations of a function that have ended since `since_ms`, without turns by hand.
+        """The number of a function's invocations that ended since `since_ms`, excluding manual turns.
 
-        Counts the platform's START lines, which the emulator writes when an invocation ends.
+        Counts START lines from the platform, which the emulator writes when an invocation ends.
         """
         pages = self.client("logs").get_paginator("filter_log_events").paginate(
             logGroupName=self.log_group(binary), startTime=since_ms
@@ -127,17 +127,17 @@ class DeployedQueue(DeployedStack):
         return ended - sum(at >= since_ms for at in by_hand)
 
     def turn_by_hand(self) -> Any:
-        """Invoke process-tasks directly, without the wake-up protocol; returns the turn's summary."""
+        """Invokes process-tasks directly, without the wake-up protocol, and returns the turn's summary."""
         self._turns_by_hand.append(now_ms())
         return self.invoke("process-tasks", {})
 
 
 def wait_for_last_turn(queue: DeployedQueue, since_ms: int, taken: int = 0, seconds: float = 90) -> None:
-    """Wait until the last turn since `since_ms` has ended, and every turn's summary is logged.
+    """Waits until the last turn since `since_ms` has ended, and every turn's summary is logged.
 
-    The emulator may write the last log lines of an invocation only during the next one in the same process; with several
-    processors, also its START line. So if summaries are missing after the last turn, or if they count fewer than `taken`
-    takes in total, two concurrent extra turns flush those of both processes.
+    The emulator can delay an invocation's last log lines until the next invocation in the same process; with multiple
+    processors, also its START line. If summaries are missing after the last turn, or count fewer than `taken` takes in
+    total, two concurrent extra turns flush the lines of both processes.
     """
 
     def ended() -> bool:

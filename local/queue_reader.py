@@ -25,7 +25,7 @@ class Message:
 
 
 class QueueReader:
-    """Keeps every message of a queue. Each call first reads the queue to its end."""
+    """Keeps every message of a queue. Each call first reads the queue until it is empty."""
 
     def __init__(self, sqs: Any, url: str) -> None:
         self._sqs = sqs
@@ -33,7 +33,7 @@ class QueueReader:
         self._messages: list[Message] = []
 
     def messages(self) -> list[Message]:
-        """All messages so far, in the order of arrival; they are deleted from the queue."""
+        """All messages so far, in order of arrival. They are deleted from the queue."""
         while received := self._receive():
             self._messages += received
         return list(self._messages)
@@ -41,7 +41,7 @@ class QueueReader:
     def wait_for(
         self, wanted: Callable[[Message], bool], seconds: float, what: str
     ) -> list[Message]:
-        """Wait for a message that is `wanted`; returns all wanted ones, in the order of arrival."""
+        """Waits for a message that is `wanted` and returns all wanted messages in order of arrival."""
         wait_until(lambda: any(map(wanted, self.messages())), seconds, what)
         return [message for message in self._messages if wanted(message)]
 
@@ -71,8 +71,8 @@ class QueueReader:
 
 @contextmanager
 def queue_of(stack: DeployedStack, name: str, service: str, source: str | None = None) -> Iterator[tuple[str, str]]:
-    """The URL and the ARN of a queue to which a service may send, for `source` if it is given. It exists while the
-    block runs."""
+    """Creates a queue that `service` can send to, restricted to `source` if given. Yields the queue's URL and ARN,
+    and deletes the queue on exit."""
     sqs = stack.client("sqs")
     url = sqs.create_queue(QueueName=name)["QueueUrl"]
     try:
@@ -94,7 +94,7 @@ def queue_of(stack: DeployedStack, name: str, service: str, source: str | None =
 
 @contextmanager
 def subscription(stack: DeployedStack, topic_arn: str) -> Iterator[QueueReader]:
-    """The messages of a topic, without SNS's envelope, in a queue that exists while the block runs."""
+    """Yields a reader for a topic's messages, without the SNS envelope, in a queue that exists while the block runs."""
     sns = stack.client("sns")
     with queue_of(stack, f"subscriber-of-{stack.stack}", "sns", topic_arn) as (url, arn):
         subscribed = sns.subscribe(

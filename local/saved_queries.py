@@ -1,6 +1,6 @@
-"""Saved queries of CloudWatch Logs Insights for the emulator, whose CloudFormation rejects them.
+"""CloudWatch Logs Insights saved queries for the emulator, whose CloudFormation rejects them.
 
-The emulator does not run queries, so a saved query only gets an id.
+The emulator doesn't run queries, so a saved query only gets an id.
 """
 
 from __future__ import annotations
@@ -31,4 +31,4 @@ def _update(
 
 
 def _delete(_query_id: str, _properties: dict[str, Any]) -> None:
-    """Do nothing, because nothing was stored."""
+    """Does nothing, because the query was never stored."""

@@ -1,17 +1,16 @@
 """The emulator's program: ``python -m local.serving``.
 
-ministack accepts every ``Origin``, ignores ``Host`` and runs any code that it receives. Started directly,
-it would let any web page in a browser run code on this machine: the page only has to send a request, and
-does not need the response. This module rejects requests of browsers before ministack gets them, by these
-headers:
+ministack accepts every ``Origin``, ignores ``Host`` and runs any code that it receives. If it were started directly,
+any web page in a browser could run code on this machine: the page only has to send a request, and doesn't need the
+response. This module uses the following headers to reject browser requests before ministack receives them:
 
-- ``Origin``: in each request of a script to another origin, and in each POST and WebSocket;
-- ``Sec-Fetch-Site``: in the other requests, for images, scripts, frames, links and typed addresses;
-- a foreign ``Host``: in requests of a page whose host name resolves to 127.0.0.1 (DNS rebinding). Such a
-  page has the same origin, so its requests may lack the two other headers.
+- ``Origin``: in each script request to another origin, and in each POST and WebSocket request;
+- ``Sec-Fetch-Site``: in all other requests: images, scripts, frames, links and typed URLs;
+- a foreign ``Host``: in requests from a page whose host name resolves to 127.0.0.1 (DNS rebinding). Such a page has the
+  same origin, so its requests can lack the two other headers.
 
-No client of this project is a browser. AWS SDKs, the AWS CLI, the CDK CLI and the functions send
-neither header, and name the host as ``AWS_ENDPOINT_URL`` does.
+No client in this project is a browser. AWS SDKs, the AWS CLI, the CDK CLI and the functions send neither ``Origin`` nor
+``Sec-Fetch-Site``, and their ``Host`` is the one in ``AWS_ENDPOINT_URL``.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def rejection(headers: Iterable[tuple[str, str]]) -> str | None:
-    """Why a request with these headers is rejected, with the remedy; None if it is accepted."""
+    """The reason for rejecting a request with these headers, and the remedy; None if the request is accepted."""
     found = [(name.lower(), value) for name, value in headers]
     for name in _BROWSER_HEADERS:
         if any(name == given for given, _ in found):
@@ -55,7 +54,7 @@ def rejection(headers: Iterable[tuple[str, str]]) -> str | None:
 
 
 def without_web_pages(application: Application) -> Application:
-    """An application like `application` that rejects requests and WebSockets of web pages."""
+    """An application like `application` that rejects requests and WebSockets from web pages."""
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -75,7 +74,7 @@ def without_web_pages(application: Application) -> Application:
 
 
 def _runtime_api_without_web_pages(build: Callable[..., type]) -> Callable[..., type]:
-    """Build a handler of the functions' runtime API, which has its own ports, that rejects web pages too."""
+    """Builds a handler for the functions' runtime API, which has its own ports, that also rejects web pages."""
 
     def built(*arguments: Any) -> type:
         class Guarded(build(*arguments)):  # type: ignore[misc]

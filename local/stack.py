@@ -1,4 +1,4 @@
-"""A client of a deployed stack: its outputs, its functions and their logs."""
+"""A client for a deployed stack: its outputs, functions and logs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from botocore.exceptions import ClientError
 
 S = TypeVar("S", bound="DeployedStack")
 
-# A synchronous invocation waits for the end of a turn, which may last a minute.
+# A synchronous invocation waits for the end of a turn, which can last a minute.
 _AWS_CONFIG = Config(
     read_timeout=180, connect_timeout=10, retries={"total_max_attempts": 5, "mode": "standard"}
 )
-#: The emulator throttles nothing, so errors are raised without a retry. Requests use no proxy.
+#: The emulator doesn't throttle, so errors are raised without a retry. Requests don't use a proxy.
 _LOCAL_CONFIG = Config(
     read_timeout=180,
     connect_timeout=10,
@@ -45,7 +45,7 @@ def settings_variable(binary: str) -> str:
 def changed(
     environment: dict[str, str], binary: str, variables: dict[str, str], settings: dict[str, Any]
 ) -> dict[str, str]:
-    """A function's environment with other variables, and with other settings merged into their groups."""
+    """A function's environment with changed variables, and with changed settings merged into their groups."""
     if not settings:
         return environment | variables
     name = settings_variable(binary)
@@ -61,7 +61,7 @@ def _merged(group: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 class InvocationFailed(RuntimeError):
-    """A function returned an error; the message has it."""
+    """A function returned an error. The message contains the error."""
 
 
 @dataclass
@@ -77,7 +77,7 @@ class DeployedStack:
 
     @classmethod
     def find(cls: type[S], session: boto3.Session, endpoint: str | None, stack: str) -> S:
-        """Read the outputs and resources of `stack` from CloudFormation at `endpoint` (None: AWS)."""
+        """Reads the outputs and resources of `stack` from CloudFormation at `endpoint` (None: AWS)."""
         found = cls(session, endpoint, stack, {}, {})
         cloudformation = found.client("cloudformation")
         description = cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
@@ -98,7 +98,7 @@ class DeployedStack:
         return self.endpoint
 
     def client(self, service: str) -> Any:
-        """A boto3 client of `service` at the stack's endpoint, created once."""
+        """A boto3 client for `service` at the stack's endpoint, created once."""
         if service not in self._clients:
             config = _AWS_CONFIG if self.endpoint is None else _LOCAL_CONFIG
             self._clients[service] = self.session.client(
@@ -107,11 +107,11 @@ class DeployedStack:
         return self._clients[service]
 
     def physical_id(self, logical_id: str) -> str:
-        """The deployed name of the resource with this id in the template."""
+        """The deployed name of the resource with this template id."""
         return self._physical[logical_id]
 
     def function(self, binary: str) -> str:
-        """The deployed name of the function built from the binary `binary`."""
+        """The deployed name of the function built from `binary`."""
         if binary not in self._functions:
             self._functions[binary] = self._find_function(binary)
         return self._functions[binary]
@@ -120,7 +120,7 @@ class DeployedStack:
         output = "".join(word.capitalize() for word in binary.split("-")) + "FunctionName"
         if output in self.outputs:
             return self.outputs[output]
-        # The construct id is the name of the binary; CloudFormation's logical ids have no dashes.
+        # The construct id is the name of the binary. CloudFormation logical ids can't contain dashes.
         stem = binary.replace("-", "").lower()
         pages = self.client("lambda").get_paginator("list_functions").paginate()
         deployed = {function["FunctionName"] for page in pages for function in page["Functions"]}
@@ -134,7 +134,7 @@ class DeployedStack:
         return found[0]
 
     def invoke(self, binary: str, event: Any) -> Any:
-        """Invoke a function and wait for its response; raises `InvocationFailed` on an error."""
+        """Invokes a function and waits for its response. Raises `InvocationFailed` on error."""
         response = self.client("lambda").invoke(
             FunctionName=self.function(binary), Payload=json.dumps(event).encode()
         )
@@ -155,20 +155,20 @@ class DeployedStack:
     def set_environment(
         self, binary: str, changes: dict[str, str] | None = None, settings: dict[str, Any] | None = None
     ) -> dict[str, str]:
-        """Change some variables and settings of a deployed function; returns the previous environment."""
+        """Changes some variables and settings of a deployed function and returns the previous environment."""
         before = self.environment(binary)
         self.replace_environment(binary, changed(before, binary, changes or {}, settings or {}))
         return before
 
     def replace_environment(self, binary: str, variables: dict[str, str]) -> None:
-        """Give a deployed function exactly these variables, and wait until they apply."""
+        """Gives a deployed function exactly these variables and waits until they apply."""
         client, name = self.client("lambda"), self.function(binary)
         client.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
         client.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1})
 
     @contextmanager
     def changed(self, binary: str, settings: dict[str, Any] | None = None, **variables: str) -> Iterator[None]:
-        """Give a function other settings and variables while the block runs."""
+        """Gives a function different settings and variables while the block runs."""
         before = self.set_environment(binary, variables, settings)
         try:
             yield
@@ -176,7 +176,7 @@ class DeployedStack:
             self.replace_environment(binary, before)
 
     def failure_queue(self, binary: str) -> str:
-        """The URL of the queue for discarded asynchronous events of a function."""
+        """The URL of the queue for a function's discarded asynchronous events."""
         settings = self.client("lambda").get_function_event_invoke_config(
             FunctionName=self.function(binary), Qualifier="$LATEST"
         )
@@ -185,7 +185,7 @@ class DeployedStack:
         return url
 
     def empty_queues(self) -> None:
-        """Delete every message in the stack's SQS queues, including failure and dead-letter queues."""
+        """Deletes every message in the stack's SQS queues, including failure and dead-letter queues."""
         sqs = self.client("sqs")
         for page in sqs.get_paginator("list_queues").paginate(QueueNamePrefix=self.stack):
             for url in page.get("QueueUrls", []):
@@ -194,7 +194,7 @@ class DeployedStack:
     def log_messages(self, binary: str, since_ms: int) -> list[dict[str, Any]]:
         """The JSON lines that a function logged since `since_ms` (epoch), oldest first.
 
-        Lines of the platform (START, END, REPORT) are not JSON and are excluded.
+        Platform lines (START, END, REPORT) aren't JSON and are excluded.
         """
         pages = self.client("logs").get_paginator("filter_log_events").paginate(
             logGroupName=self.log_group(binary), startTime=since_ms

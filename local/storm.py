@@ -1,4 +1,4 @@
-"""A storm of connecting devices, and for comparison, workers that serve it in the order of arrival."""
+"""A storm of connecting devices, and, for comparison, workers that serve it in order of arrival."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from urllib.parse import urlsplit
 from local.fake_downstream import FakeDownstream
 from local.waiting import now_ms
 
-#: An event of AWS IoT Core: https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html
+#: An AWS IoT Core event: https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html
 Event = dict[str, Any]
-#: The networks that are reserved for documentation (RFC 5737).
+#: Networks reserved for documentation (RFC 5737).
 _NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
 
 
 @dataclass(frozen=True)
 class Storm:
-    """`burst` devices connect within `burst_seconds`, then `steady` a second for `steady_seconds`.
+    """`burst` devices connect within `burst_seconds`, then `steady` per second for `steady_seconds`.
 
-    Every `reconnects`-th of the later connections is of a device of the burst, beginning with its last device.
+    Every `reconnects`-th later connection is from a device in the burst, starting with the last device in the burst.
     """
 
     burst: int
@@ -44,7 +44,7 @@ class Storm:
         return len({self.device(number)[0] for number in range(self.connections)})
 
     def device(self, number: int) -> tuple[int, int]:
-        """The device of a connection, and the number of its earlier connections."""
+        """The device of a connection, and the number of the device's earlier connections."""
         later = number - self.burst
         if self.reconnects and later >= 0 and later % self.reconnects == 0:
             again = later // self.reconnects
@@ -58,10 +58,10 @@ class Storm:
             yield self.burst_seconds + number / self.steady
 
     def blow(self, connected: Callable[[list[Event]], None], every: float = 0.1) -> dict[str, int]:
-        """Let the devices connect at their times; call `connected` with the new events each `every` seconds.
+        """Lets the devices connect at their times, and calls `connected` with the new events every `every` seconds.
 
-        Returns the time of each device's last connection (this machine's clock, ms). It is the planned time, even if
-        this machine is late. So two connections of a device have different times, even within one call of `connected`.
+        Returns the time of each device's last connection (this machine's clock, ms). This is the planned time, even if
+        the machine is late, so two connections of a device have different times, even within one call of `connected`.
         """
         began, began_ms = time.monotonic(), now_ms()
         moments = list(self.moments())
@@ -95,9 +95,9 @@ def connection(number: int, before: int = 0, at_ms: int | None = None) -> Event:
 
 
 class ArrivalOrder:
-    """Sends tasks to the legacy system in the order of arrival, as many concurrently as it can serve.
+    """Sends tasks to the legacy system in order of arrival, as many concurrently as it can serve.
 
-    A task that is older than `expiry_seconds` at its turn is dropped, as in the queue.
+    A task older than `expiry_seconds` at its turn is dropped, as in the queue.
     """
 
     def __init__(self, legacy: FakeDownstream, expiry_seconds: float) -> None:
@@ -116,7 +116,7 @@ class ArrivalOrder:
         self._waiting.put(task)
 
     def finish(self, seconds: float) -> None:
-        """Wait until all tasks have ended; raises the first error of a worker, or `TimeoutError`."""
+        """Waits until all tasks have finished. Raises the first worker error, or `TimeoutError`."""
         for _ in self._workers:
             self._waiting.put(None)
         deadline = time.monotonic() + seconds

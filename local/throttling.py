@@ -1,7 +1,7 @@
-"""The limit of the index's partition of pending tasks, for the emulator, which throttles nothing.
+"""The limit of the index partition with pending tasks, for the emulator, which doesn't throttle.
 
-On AWS this partition takes 1,000 inserts per second, more than the emulator can. So a test of a storm sets a lower
-limit. Then the emulator responds to further inserts as DynamoDB does, and `ingest-tasks` has to keep newest first.
+On AWS, this partition accepts 1,000 inserts per second, more than the emulator can. Storm tests therefore set a lower
+limit. The emulator then responds to excess inserts as DynamoDB does, and `ingest-tasks` has to keep newest first.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 from ministack.core.responses import error_response_json
 from ministack.services import dynamodb
 
-#: The beginning of the condition of each insert of a task.
+#: The start of the condition of each task insert.
 _INSERT = "attribute_not_exists(taskId)"
 
 Handler = Callable[[dict[str, Any]], tuple]
 
 
 class Inserts:
-    """Inserts a second, of which unused ones are saved for one second."""
+    """Inserts per second. Unused inserts are saved for one second."""
 
     def __init__(self, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_second = self._left = per_second
@@ -28,7 +28,7 @@ class Inserts:
         self._at = clock()
 
     def take(self) -> bool:
-        """Whether one more insert is within the limit."""
+        """Uses up one insert and returns whether it is within the limit."""
         now = self._clock()
         self._left = min(self._per_second, self._left + (now - self._at) * self._per_second)
         self._at = now
@@ -39,7 +39,7 @@ class Inserts:
 
 
 def install(tables: str, per_second: float) -> None:
-    """Patch ministack, which this process starts afterwards: limit the inserts into tables whose names begin with `tables`."""
+    """Patches ministack before this process starts it, to limit inserts into tables whose names start with `tables`."""
     inserts = Inserts(per_second)
     dynamodb._put_item = _limited(dynamodb._put_item, tables, inserts)
     dynamodb._update_item = _limited(dynamodb._update_item, tables, inserts)

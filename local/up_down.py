@@ -17,7 +17,7 @@ from local.stack import DeployedStack, settings_variable
 
 
 def up(queue: Assembly, agents: Assembly, say: Callable[[str], None]) -> list[DeployedStack]:
-    """Start the local AWS, deploy both stacks, and write the files of variables for shells."""
+    """Starts the local AWS, deploys both stacks, and writes the files with shell variables."""
     running = _running()
     if running is not None:
         raise EmulatorError(
@@ -41,7 +41,7 @@ def up(queue: Assembly, agents: Assembly, say: Callable[[str], None]) -> list[De
 
 
 def down() -> bool:
-    """Stop what `up` started; False when nothing was running."""
+    """Stops what `up` started; returns False if nothing was running."""
     running = _running()
     if running is not None:
         running.stop()
@@ -50,7 +50,7 @@ def down() -> bool:
 
 
 def shell_variables(local_aws: Emulator, stacks: list[DeployedStack]) -> dict[str, str]:
-    """The endpoint, region and fake credentials, the environment for freshq, and every output under its own name."""
+    """The endpoint, region, fake credentials, environment for freshq, and every output under its own name."""
     variables = emulator.client_variables(local_aws.endpoint) | {"FRESHQ_ENV": "dev"}
     for stack in stacks:
         variables |= stack.outputs
@@ -58,10 +58,10 @@ def shell_variables(local_aws: Emulator, stacks: list[DeployedStack]) -> dict[st
 
 
 def watch_variables(local_aws: Emulator, stacks: list[DeployedStack]) -> dict[str, str]:
-    """The variables with which `cargo lambda watch` runs the functions on the local tables.
+    """The environment variables with which `cargo lambda watch` runs the functions on the local tables.
 
-    cargo-lambda gives all functions the same environment. So a variable with different values for
-    two functions is an error.
+    cargo-lambda gives all functions the same environment. Therefore, a variable with different values for two functions
+    is an error.
     """
     merged = emulator.client_variables(local_aws.endpoint)
     functions = contract.FUNCTIONS, contract.AGENT_FUNCTIONS

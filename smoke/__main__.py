@@ -1,4 +1,4 @@
-"""The commands of ``python -m smoke``. Exit code 0: no check failed; 1: a check or the run itself failed."""
+"""The commands of ``python -m smoke``. Exit codes: 0 if no check failed, 1 if a check or the run itself failed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _KINDS: dict[str, type[DeployedStack]] = {"LifoQueue": DeployedQueue, "AgentQueu
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
+    """Runs one command and returns the exit code."""
     given = _parser().parse_args(arguments)
-    # A shell may start a background process with SIGINT ignored.
+    # A shell can start a background process with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         # An exception runs the `finally` blocks, which remove the stacks.
@@ -79,7 +79,7 @@ def _run(given: argparse.Namespace, report: Report) -> None:
 
 @contextmanager
 def _removed_in_the_end(where: Place, names: list[str], report: Report) -> Iterator[None]:
-    """Remove the stacks when the block ends, however it ends."""
+    """Removes the stacks when the block ends, even after an error."""
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ SECONDS = 60.0
 
 @dataclass
 class AgentChecks:
-    """The checks of one agents' queue. Each uses agents with a unique language."""
+    """The checks for one agents' queue. Each check uses agents with a unique language."""
 
     queue: DeployedAgents
 

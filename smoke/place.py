@@ -1,4 +1,4 @@
-"""The place of a smoke test: the AWS account of the credentials in use, or a local AWS for this test."""
+"""The environment of a smoke test: the AWS account of the credentials in use, or a local AWS for this test."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Place:
 
     @property
     def is_local(self) -> bool:
-        """Whether this is the emulator, which lacks alarms and metrics."""
+        """Whether this is the emulator, which doesn't support alarms and metrics."""
         return self.emulator is not None
 
     @property
     def endpoint(self) -> str | None:
-        """The endpoint of every service; None for those of AWS."""
+        """The endpoint for all services; None for the AWS endpoints."""
         return self.emulator.endpoint if self.emulator else None
 
     def client(self, service: str) -> Any:
@@ -55,15 +55,15 @@ def real_aws() -> Place:
 
 @dataclass(frozen=True)
 class Freshq:
-    """The operators' command for one environment's queue."""
+    """The operator command for one environment's queue."""
 
     program: Path
-    #: The environment with the personal name, as `freshq --env` takes it.
+    #: The environment with the personal name, in the format of `freshq --env`.
     suffix: str
     place: Place
 
     def __call__(self, verb: str, *arguments: str) -> str:
-        """Run a verb; returns its output. Raises `RuntimeError` with the output if it fails."""
+        """Runs a verb and returns its output. Raises `RuntimeError` with the output if the verb fails."""
         running = self.place.emulator
         finished = captured(
             [str(self.program), verb, "--env", self.suffix, *arguments],

@@ -1,4 +1,4 @@
-"""Runs checks one after the other, and prints plain text: a job with rights installs only the AWS libraries."""
+"""Runs checks one after another and prints plain text, because a privileged job installs only the AWS libraries."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from functools import partial
 
 
 class Skipped(Exception):
-    """A check that does not apply here; the message says why."""
+    """A check that doesn't apply here. The message contains the reason."""
 
 
 class CheckFailed(RuntimeError):
-    """A check found a result that differs from the expected one; the message names it."""
+    """A check found a result other than the expected one. The message contains the result."""
 
 
 @dataclass(frozen=True)
@@ -22,19 +22,19 @@ class Result:
     #: `ok`, `FAILED` or `skipped`.
     state: str
     seconds: float
-    #: What was measured, or why the check failed or was skipped.
+    #: The measurement, or the reason why the check failed or was skipped.
     note: str
 
 
 @dataclass
 class Report:
-    """Runs checks and keeps their results; a failed check does not stop the next one."""
+    """Runs checks and keeps their results. A failed check doesn't prevent the next one."""
 
     say: Callable[[str], None] = partial(print, flush=True)
     results: list[Result] = field(default_factory=list)
 
     def check(self, name: str, run: Callable[[], str]) -> bool:
-        """Run one check, which returns a note; returns False if it failed."""
+        """Runs one check, which returns a note. Returns False if the check failed."""
         began = time.monotonic()
         try:
             state, note = "ok", run()
@@ -53,6 +53,6 @@ class Report:
 
 
 def expect(holds: bool, otherwise: str) -> None:
-    """Raise `CheckFailed` with the message `otherwise`, unless `holds`."""
+    """Raises `CheckFailed` with the message `otherwise`, unless `holds`."""
     if not holds:
         raise CheckFailed(otherwise)

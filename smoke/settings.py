@@ -1,4 +1,4 @@
-"""Compares a deployed stack with its template. It only reads, and no data of any task."""
+"""Compares a deployed stack with its template. Read-only; doesn't read any task data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEDULE = "AWS::Scheduler::Schedule"
 TABLE = "AWS::DynamoDB::Table"
 GLOBAL_TABLE = "AWS::DynamoDB::GlobalTable"
 ALARM = "AWS::CloudWatch::Alarm"
-#: A new mapping needs a minute; an alarm on a missing sweep fires for some minutes after the first deployment.
+#: A new mapping takes a minute. After the first deployment, an alarm on a missing sweep fires for a few minutes.
 MAPPING_SECONDS = 180.0
 ALARM_SECONDS = 600.0
 _CALM = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
@@ -32,7 +32,7 @@ class SettingChecks:
     template: Assembly
     #: Whether CloudFormation rejects the deletion of the stack.
     termination_protection: bool
-    #: Start of the deployment. An alarm that was in ALARM before does not fail the check. None: every alarm fails it.
+    #: Start of the deployment. An alarm that was already in ALARM doesn't fail the check. With None, any alarm fails it.
     since: datetime | None = None
 
     def run(self, report: Report) -> None:
@@ -120,9 +120,9 @@ class SettingChecks:
         return f"{len(names)} alarms" + (f"; fired before the deployment: {', '.join(earlier)}" if earlier else "")
 
     def firing(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """The alarms in ALARM: those since the start of the deployment, and those since before it.
+        """The alarms in ALARM: first those that fired since the start of the deployment, then those that fired before it.
 
-        Raises `CheckFailed` if an alarm does not exist or its actions are off.
+        Raises `CheckFailed` if an alarm doesn't exist or its actions are disabled.
         """
         pages = self.stack.client("cloudwatch").get_paginator("describe_alarms").paginate(
             AlarmNames=names, AlarmTypes=["MetricAlarm"]
@@ -145,7 +145,7 @@ class SettingChecks:
 
 
 def same(what: str, found: Any, wanted: Any) -> None:
-    """Raise `CheckFailed` unless the setting has the value of the template."""
+    """Raises `CheckFailed` unless the setting has the value from the template."""
     expect(
         found == wanted,
         f"{what} is {found}, and {wanted} in the template: changed by hand? Deploy to set it again",
@@ -153,5 +153,5 @@ def same(what: str, found: Any, wanted: Any) -> None:
 
 
 def truth(value: Any) -> bool:
-    """A boolean of a template, which may be a string."""
+    """A Boolean from a template, where it can be a string."""
     return value is True or value == "true"

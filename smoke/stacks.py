@@ -1,4 +1,4 @@
-"""Deploys the two stacks of a smoke test, and removes them in every case."""
+"""Deploys the two stacks of a smoke test, and always removes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from local.stack import S, exists
 from smoke.place import Place
 from smoke.report import expect
 
-#: By service: the listing call, the member with the list, and the member of an element with its physical id.
+#: Per service: the list operation, the response field with the list, and the element field with the physical id.
 _LISTS = {
     "lambda": ("list_functions", "Functions", "FunctionName"),
     "dynamodb": ("list_tables", "TableNames", None),
@@ -31,11 +31,11 @@ _MOST_LOOKS = 30
 
 
 class StackExists(RuntimeError):
-    """A stack of this name exists already; the message says what to do."""
+    """A stack with this name already exists. The message contains the remedy."""
 
 
 def reject_existing(place: Place, stacks: list[str]) -> None:
-    """Raise `StackExists` if one of the stacks exists, because the smoke test would remove it."""
+    """Raises `StackExists` if one of the stacks exists, because the smoke test would remove it."""
     for name in stacks:
         if exists(place.client("cloudformation"), name):
             raise StackExists(
@@ -58,7 +58,7 @@ def find(place: Place, name: str, kind: type[S]) -> S:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ignore SIGINT (Ctrl-C), SIGTERM and SIGHUP while the block runs."""
+    """Ignores SIGINT (Ctrl+C), SIGTERM and SIGHUP while the block runs."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.signal(number, signal.SIG_IGN) for number in numbers]
     try:
@@ -69,16 +69,16 @@ def uninterrupted() -> Iterator[None]:
 
 
 def remove(place: Place, stacks: list[str]) -> str:
-    """Delete the stacks, including partly created ones, and check that no resource of them is left."""
+    """Deletes the stacks, including partly created ones, and checks that none of their resources are left."""
     cloudformation = place.client("cloudformation")
     present = [name for name in stacks if exists(cloudformation, name)]
-    # Names do not show the stack: another stack may be named LifoQueue-dev-smoketest.
+    # Names don't identify the stack, because another stack can be named LifoQueue-dev-smoketest.
     owned = {resource for name in present for resource in resources(place, name)}
     for name in present:
         cloudformation.delete_stack(StackName=name)
     waiter = cloudformation.get_waiter("stack_delete_complete")
     for name in present:
-        # On AWS 20 minutes: an event source mapping or a custom resource may take several.
+        # 20 minutes on AWS, because an event source mapping or a custom resource can take several minutes.
         waiter.wait(StackName=name, WaiterConfig={"Delay": 1 if place.is_local else 10, "MaxAttempts": 120})
     _delete_late_logs(place, owned)
     left = leftovers(place, owned)
@@ -98,10 +98,10 @@ def resources(place: Place, stack: str) -> set[str]:
 
 
 def _delete_late_logs(place: Place, owned: set[str]) -> None:
-    """Delete the log groups that exist again because a function wrote to them after the deletion.
+    """Deletes log groups that were recreated because a function wrote to them after the deletion.
 
-    The emulator creates a log group again for this; AWS does so only if the role may create one. An ending function
-    writes for some seconds, so this repeats until no log group has appeared for `_QUIET_SECONDS`.
+    The emulator recreates a log group in this case. AWS does so only if the role can create log groups. An ending
+    function keeps writing for a few seconds, so this repeats until no log group has appeared for `_QUIET_SECONDS`.
     """
     logs = place.client("logs")
     quiet = 0
@@ -120,7 +120,7 @@ def leftovers(place: Place, owned: set[str]) -> list[str]:
 
 
 def _left(place: Place, service: str, owned: set[str]) -> list[str]:
-    """The resources of one service in `owned` that still exist."""
+    """The resources in `owned` that belong to one service and still exist."""
     call, member, attribute = _LISTS[service]
     pages = place.client(service).get_paginator(call).paginate()
     listed = [each for page in pages for each in page.get(member, [])]

@@ -18,22 +18,22 @@ from smoke.place import Freshq
 from smoke.report import Report, expect
 
 BURST = 100
-#: Less than the interval of the sweep, which is one minute.
+#: Less than the sweep interval of one minute.
 WAKE_UP_SECONDS = 20.0
-#: The sweep runs once a minute, so it can cause at most one of three wake-ups within a minute.
+#: The sweep runs once per minute, so it can cause only one of three wake-ups within a minute.
 WAKE_UPS = 3
-#: A lease (5.5 s), the sweep's schedule (60 s), the emulator's tick (10 s), a retry by Lambda, backoff, runs.
+#: Time for a lease (5.5 s), the sweep's schedule (60 s), the emulator's tick (10 s), a Lambda retry, backoff and runs.
 CRASH_SECONDS = 180.0
-#: CloudWatch may show a metric some minutes late.
+#: CloudWatch can show a metric a few minutes late.
 METRIC_SECONDS = 300.0
 ATTEMPTS = 2
-#: Enough for a minute at the limit of a queue, 500 tasks/s. The local AWS only shows that the check works.
+#: Enough for one minute at a queue's limit of 500 tasks/s. The local AWS shows only that the check works.
 RATE_TASKS, LOCAL_RATE_TASKS = 30_000, 500
 RATE_SECONDS = 60.0
-#: These settings leave the limit to DynamoDB and the function: up to 2,000 runs end per second.
+#: With these settings, DynamoDB and the function are the limit, because up to 2,000 runs can end per second.
 RATE_SLOTS, RATE_RUN_MS = 200, 100
 
-#: Short times make the test short. Only the smoke test's own stack gets them.
+#: Short times keep the test short. Only the smoke test's own stack uses them.
 SETTINGS = {
     "taskTimeoutMs": 4000,
     "deadlineMarginMs": 1000,
@@ -51,7 +51,7 @@ class TaskChecks:
     freshq: Freshq
 
     def run(self, report: Report) -> None:
-        """Run all of them, in an order in which none disturbs the next."""
+        """Runs all checks, in an order in which none interferes with the next."""
         checks: list[tuple[str, Callable[[], str]]] = [
             ("tasks: short times are set", self.short_times),
             ("tasks: a pause holds tasks back, and a burst drains newest first", self.burst),
@@ -76,7 +76,7 @@ class TaskChecks:
         slots = self.queue.settings("process-tasks")["concurrency"]
         self.freshq("pause", "--for", "10m", "--reason", "smoke test")
         try:
-            # One call for each task, so that no two tasks have the same creation time.
+            # One request per task, so that no two tasks have the same creation time.
             ids = [self.create({"number": number})[0] for number in range(BURST)]
             time.sleep(2)
             waiting = [task for task in ids if self.queue.status(task) == "PENDING"]
@@ -108,7 +108,7 @@ class TaskChecks:
         began = now_ms()
         healthy = self.create(*({"number": number} for number in range(20)))
         wrong = {"fail": 1, "retry": ATTEMPTS, "hang": ATTEMPTS}
-        # They are the newest tasks: a queue that always retried them first would run no other task.
+        # These are the newest tasks. A queue that always retried them first would never run another task.
         poison = self.create(*({"simulate": {"outcome": outcome}} for outcome in wrong))
         wait_for(self.queue, healthy, seconds=60)
         served = now_ms() - began
@@ -135,7 +135,7 @@ class TaskChecks:
         return f"Failed: {self.failed_by_metric(began):.0f} in CloudWatch"
 
     def failed_by_metric(self, since_ms: int) -> float:
-        """The sum of the metric Failed."""
+        """The sum of the Failed metric."""
         response = self.queue.client("cloudwatch").get_metric_statistics(
             Namespace="freshq",
             MetricName="Failed",
@@ -151,7 +151,7 @@ class TaskChecks:
         (task,) = self.create({"simulate": {"outcome": "retry", "attempts": ATTEMPTS}})
         wait_for(self.queue, [task], "FAILURE", seconds=60)
         self.queue.wait_until_idle()
-        # One more attempt stands for the fix after which an operator redrives.
+        # One additional attempt represents the fix after which an operator redrives.
         self.queue.set_environment("process-tasks", settings={"maxAttempts": ATTEMPTS + 1})
         self.freshq("redrive", task)
         wait_for(self.queue, [task], seconds=60)
@@ -214,13 +214,13 @@ class TaskChecks:
         return int(self.item(task)[attribute]["N"])
 
     def expect_attempts(self, tasks: Iterable[str], attempts: int) -> None:
-        """Every task must have had this number of attempts."""
+        """Checks that every task has had this number of attempts."""
         for task in tasks:
             had = self.number(task, "attempts")
             expect(had == attempts, f"{task} had {had} attempts, not {attempts}")
 
 
 def displacement(expected: Sequence[str], actual: Sequence[str]) -> int:
-    """The largest distance, in places, of an element from its expected place."""
+    """The maximum distance of an element from its expected position, in positions."""
     places = {each: place for place, each in enumerate(expected)}
     return max((abs(place - places[each]) for place, each in enumerate(actual)), default=0)

@@ -1,8 +1,8 @@
-"""What only AWS can show: a list of what the local AWS cannot do, and checks of some of it on AWS.
+"""Behavior that only AWS can show: a list of what the local AWS can't do, and checks of some of it on AWS.
 
 ``python -m smoke unknowns`` prints the list. Each check uses AWS itself, with the credentials in use, on the tables and
-topics of a smoke test's own stacks. A check that fails on the first deployment to a new partition or region is a defect
-to report.
+topics of a smoke test's own stacks. A check that fails on the first deployment to a new partition or region indicates a
+defect; report it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from smoke.report import Report, Skipped, expect
 
 @dataclass(frozen=True)
 class Unknown:
-    """Something on which the queues rely and which no test on the local AWS shows."""
+    """Behavior that the queues rely on and that no test on the local AWS can show."""
 
     what: str
-    #: What the local AWS does instead.
+    #: The behavior of the local AWS.
     locally: str
-    #: The check of `make smoke` that shows it on AWS; None: only operation shows it.
+    #: The `make smoke` check that shows it on AWS; None if only operation can show it.
     check: str | None = None
 
 
@@ -106,7 +106,7 @@ class UnknownChecks:
     agents: DeployedAgents
 
     def run(self, report: Report) -> None:
-        """Run all of them; each is skipped on the local AWS."""
+        """Runs all checks; each is skipped on the local AWS."""
         checks: list[tuple[str, Callable[[], str]]] = [
             ("aws: encrypted topics accept notifications", self.topics),
             ("aws: an update without a condition may set ReturnValuesOnConditionCheckFailure", self.old_item),
@@ -116,7 +116,7 @@ class UnknownChecks:
             report.check(name, self.on_aws(check))
 
     def on_aws(self, check: Callable[[], str]) -> Callable[[], str]:
-        """The check on AWS; on the local AWS it raises `Skipped`."""
+        """The check on AWS; raises `Skipped` on the local AWS."""
 
         def run() -> str:
             if self.place.is_local:
@@ -132,7 +132,7 @@ class UnknownChecks:
             attributes = sns.get_topic_attributes(TopicArn=arn)["Attributes"]
             expect(bool(attributes.get("KmsMasterKeyId")), f"{arn} is not encrypted")
             keys.add(attributes["KmsMasterKeyId"])
-            # An extra tail call or notification does no harm. A key that SNS cannot use fails here.
+            # An extra tail call or notification is harmless. A key that SNS can't use fails here.
             sns.publish(TopicArn=arn, Message="{}")
         return f"by {', '.join(sorted(keys))}"
 
@@ -171,7 +171,7 @@ class UnknownChecks:
 
 
 def cancelled(dynamodb: Any, update: dict[str, Any], token: str) -> bool:
-    """Whether a transaction of this one update, with this token, is cancelled by its condition."""
+    """Whether a transaction with this one update and this token is canceled by the update's condition."""
     try:
         dynamodb.transact_write_items(TransactItems=[{"Update": update}], ClientRequestToken=token)
     except ClientError as error:

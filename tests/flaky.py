@@ -1,6 +1,6 @@
 """``python -m tests.flaky 5 tests/e2e`` repeats tests and lists the failed ones; exit code 1 if there are any.
 
-All arguments after the number are for pytest.
+All arguments after the number are passed to pytest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from local.paths import PROJECT, STATE
 
 
 def failures(results: Path) -> list[str]:
-    """The failed tests in a JUnit file of pytest."""
+    """The failed tests in a pytest JUnit file."""
     return [
         f"{case.get('classname')}::{case.get('name')}"
         for case in ElementTree.parse(results).iter("testcase")

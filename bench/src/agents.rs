@@ -1,8 +1,8 @@
-//! Matches agents and calls with several concurrent processes, with the latency and the conflicts of
-//! DynamoDB.
+//! Matches agents and calls with multiple concurrent processes, with DynamoDB's latency and
+//! conflicts.
 //!
-//! Tokio's clock is paused, so the figures do not depend on the machine. The rates are those of the
-//! in-memory store, and the units those of the embedded DynamoDB. Every call goes through the
+//! Tokio's clock is paused, so the figures do not depend on the machine. The rates are measured on
+//! the in-memory store, and the units on the embedded DynamoDB. Every call goes through the
 //! intake's batches, as in `match-calls`.
 
 mod crowd;
@@ -25,13 +25,13 @@ use self::stage::{Conditions, Truth};
 use crate::runtime::in_virtual_time;
 use crate::{Arguments, Error};
 
-/// The latency of DynamoDB within its region, including the network.
+/// DynamoDB latency within a region, including the network.
 const LATENCY: Latency = Latency {
     plain: Duration::from_millis(4),
     transaction: Duration::from_millis(8),
 };
 
-/// Write units per second of a partition of DynamoDB
+/// Write units per second of a DynamoDB partition
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html>).
 /// The model never splits a partition.
 const WRITE_LIMIT: f64 = 1_000.0;
@@ -42,7 +42,7 @@ const MATCHERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Calls in a batch of `match-calls`.
 const BATCH: usize = 10;
 
-/// Number of runs of a small mode for each run of a large one.
+/// Number of runs of a small mode per run of a large one.
 const SMALL_RUNS: u64 = 10;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Error> {
@@ -54,8 +54,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Error> {
     Ok(())
 }
 
-/// Measures every mode with every number of processes. The modes are measured concurrently, because they
-/// depend neither on the machine nor on each other.
+/// Measures every mode with every number of processes. The modes are measured concurrently, because
+/// they depend neither on the machine nor on each other.
 fn measure_all(arguments: &Arguments) -> Result<Report, Error> {
     let of_mode = |mode: Mode| {
         let one =
@@ -76,7 +76,7 @@ fn measure_all(arguments: &Arguments) -> Result<Report, Error> {
 }
 
 fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure, Error> {
-    // In a run with few matches, chance has more influence.
+    // Chance has more influence on a run with few matches.
     let runs = match mode.is_large() {
         true => arguments.agent_runs,
         false => SMALL_RUNS * arguments.agent_runs,

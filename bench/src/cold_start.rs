@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::Error;
 use crate::process::function;
 
-/// The environment of the function. The function sends no request to any address in it.
+/// The function's environment. The function sends no request to any address in it.
 const ENVIRONMENT: &str = include_str!("../cold-start.env");
 
 /// Starts the binary once against a Runtime API that only listens, and times its first request.

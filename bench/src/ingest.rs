@@ -1,9 +1,9 @@
-//! Measures messages per second through `ingest-tasks`, by the size of the batch. The release
-//! binary gets its batches from a Runtime API like Lambda's and writes to an embedded DynamoDB. It
-//! is compared with the database's own limit: the same number of conditional puts of items of the
-//! same size, from the same client at the same concurrency, and nothing else. If a batch has fewer
-//! messages than one invocation writes concurrently, several invocations run side by side to reach that
-//! number. Lambda would start more.
+//! Measures messages per second through `ingest-tasks` by batch size. The release binary gets its
+//! batches from a Runtime API like Lambda's and writes to an embedded DynamoDB. The result is
+//! compared with the database's own limit: the same number of conditional puts of items of the same
+//! size, from the same client at the same concurrency, and nothing else. If a batch has fewer
+//! messages than one invocation writes concurrently, multiple invocations run in parallel to reach
+//! that number. Lambda would start more.
 
 mod function;
 pub(crate) mod puts;
@@ -14,13 +14,13 @@ use crate::process::{Figures, Server, run};
 use crate::table::{Lines as _, median, table};
 use crate::{Arguments, Error};
 
-/// Sizes of a batch: from the default to the largest that Lambda delivers.
+/// Batch sizes: from the default to the maximum that Lambda delivers.
 const BATCHES: [u32; 4] = [10, 100, 1_000, 10_000];
 
-/// The smallest number of messages in a run, so that it lasts long enough.
+/// Minimum number of messages in a run, so that it lasts long enough.
 const LEAST_MESSAGES: u32 = 2_000;
 
-/// Number of runs for each size; the medians are printed.
+/// Number of runs per size; the medians are printed.
 const RUNS: usize = 5;
 
 struct Measured {
@@ -40,7 +40,7 @@ pub(crate) fn measure(arguments: &Arguments, bootstrap: &Path) -> Result<(), Err
         let mut event_bytes = 0;
         for _ in 0..RUNS {
             // Each run has a new server, and the two measurements alternate, because this machine
-            // may also be busy with other work.
+            // may be busy with other work.
             let server = Server::start()?;
             let through = function::measure(bootstrap, &server.address, batch, messages)?;
             event_bytes = through.event_bytes;

@@ -2,20 +2,20 @@
 //!
 //! The program prints, from one run:
 //!
-//! - the rate of a turn over 1,000 tasks with a runner that takes no time, and the calls for each
-//!   task by kind;
+//! - the rate of a turn over 1,000 tasks with a runner that takes no time, and the calls per task
+//!   by kind;
 //! - the peak memory;
-//! - the takes of each task among poison tasks and with a busy downstream;
+//! - the takes per task among poison tasks and with a busy downstream;
 //! - the time of the release binary from exec to its first `next`.
 //!
-//! Then it prints the rate of `ingest-tasks` by the size of its batches ([`ingest`]).
+//! Then it prints the rate of `ingest-tasks` by batch size ([`ingest`]).
 //!
-//! Then it prints figures for the agents' queue ([`agents`]). These are matches per second with
-//! parallel matchers, whose transactions conflict as on DynamoDB, and the calls and units for each
-//! enqueue and match.
+//! Finally, it prints figures for the agents' queue ([`agents`]): matches per second with parallel
+//! matchers, whose transactions conflict as on DynamoDB, and the calls and units per enqueue and
+//! per match.
 //!
-//! Server and turn run in separate processes, so the memory is only the turn's. No run fails
-//! for being slow.
+//! Server and turn run in separate processes, so the measured memory is only that of the turn. No
+//! run fails for being slow.
 
 mod agents;
 mod cold_start;

@@ -1,4 +1,4 @@
-//! The processes of the parts: their start and their output.
+//! The processes of the measurements: their start and their output.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::{Arguments, Error};
 /// The figures of a turn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Figures {
-    /// Time from the first call to the last response, in seconds.
+    /// Time from the first request to the last response, in seconds.
     pub(crate) seconds: f64,
     pub(crate) calls: std::collections::BTreeMap<String, u32>,
-    /// Largest resident memory of the process, in KiB; 0 if the system does not report it.
+    /// Peak resident set size (RSS) of the process, in KiB; 0 if the system does not report it.
     pub(crate) peak_memory_kib: u64,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn run<T: DeserializeOwned>(
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// A command that starts the binary of a function, with these variables and its default settings.
+/// A command that starts a function's binary with these variables and its default settings.
 pub(crate) fn function(bootstrap: &Path, name: &str, environment: &str) -> Command {
     let variables = environment.lines().filter_map(|line| line.split_once('='));
     let settings_of = format!("SETTINGS_{}", name.replace('-', "_").to_uppercase());
@@ -94,12 +94,12 @@ impl Drop for Server {
     }
 }
 
-/// This process' largest resident memory, in KiB.
+/// Peak RSS of this process, in KiB.
 pub(crate) fn peak_memory_kib() -> u64 {
     peak_memory_kib_of("self")
 }
 
-/// A process' largest resident memory, in KiB; 0 if the system does not report it.
+/// Peak RSS of a process, in KiB; 0 if the system does not report it.
 pub(crate) fn peak_memory_kib_of(process: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -56,7 +56,7 @@ fn print_turn(arguments: &Arguments, turns: &[Figures]) {
     println!("{table}");
 }
 
-/// The write units of the transitions of a task, by the size of its payload.
+/// The write units of a task's transitions, by payload size.
 fn print_units() -> Result<(), Error> {
     let mut table = table("write units of a task: create, take, return, settle");
     for payload in [100, 4_000, 50_000, 300_000] {
@@ -75,7 +75,7 @@ fn print_takes(arguments: &Arguments) -> Result<(), Error> {
         arguments.tasks, arguments.slots
     ));
     for (what, downstream, aim) in [
-        // Each poison task has five attempts, so nine completed tasks have 9 + 5 takes.
+        // Each poison task has five attempts, so nine completed tasks require 9 + 5 takes.
         ("one poison task in ten", Downstream::Poison, "1.56"),
         (
             "a runner busy half of the time",

@@ -1,4 +1,4 @@
-//! Counts the takes of a task until it is done: with poison tasks among its neighbours, and with a
+//! Counts the takes of a task until it is done: with poison tasks among the other tasks, and with a
 //! downstream that is busy half of the time. The count uses a virtual clock and the in-memory
 //! store, turn after turn, so the figures do not depend on the machine.
 
@@ -22,12 +22,12 @@ const RUN: Duration = Duration::from_millis(100);
 /// Duration of each phase: the downstream is busy, and then available.
 const PHASE: Duration = Duration::from_secs(1);
 
-/// The interval of the sweep, which wakes a processor for tasks that became due after a turn.
+/// The sweep interval. The sweep wakes a processor for tasks that became due after a turn.
 const SWEEP: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Downstream {
-    /// Every tenth task fails at every attempt.
+    /// Every tenth task fails in every attempt.
     Poison,
     /// Busy for a second, then available for a second.
     BusyHalfOfTheTime,

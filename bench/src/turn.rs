@@ -30,7 +30,7 @@ impl TaskRunner for Costless {
     }
 }
 
-/// Calls by kind, and the time of the last settle.
+/// Calls by kind, and the time of the last settlement.
 #[derive(Default)]
 struct Counted {
     calls: BTreeMap<String, u32>,
@@ -115,7 +115,7 @@ async fn insert(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// The defaults of `infra/`, except for a longer turn and a shorter wait of an empty queue, which
+/// The defaults of `infra/`, except for a longer turn and a shorter wait on an empty queue, which
 /// is not timed.
 pub(crate) fn settings(slots: u16) -> ProcessSettings {
     ProcessSettings {

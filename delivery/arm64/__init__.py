@@ -1,1 +1,1 @@
-"""Checks the functions that were built for Lambda: their binaries, their start and their responses."""
+"""Checks the functions that were built for Lambda: their binaries, startup and responses."""

@@ -1,4 +1,4 @@
-"""Reads what a binary needs to start: the architecture, glibc and shared libraries."""
+"""Reads what a binary requires to start: the architecture, glibc and shared libraries."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from elftools.elf.gnuversions import GNUVerNeedSection
 
 #: Amazon Linux 2023 has glibc 2.34 (https://docs.aws.amazon.com/linux/al2023/ug/core-glibc.html).
 GLIBC_CEILING = (2, 34)
-#: The libraries that `provided.al2023` has: those of glibc, and that of gcc, which unwinds panics.
+#: Libraries in `provided.al2023`: those of glibc, and the gcc library that unwinds panics.
 _PROVIDED = {"ld-linux-aarch64.so.1", "libc.so.6", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "libdl.so.2"}
 
 
 class NotAnElf(RuntimeError):
-    """The file is missing or is not a program for Linux; the message says which."""
+    """The file is missing or isn't a program for Linux. The message says which."""
 
 
 @dataclass(frozen=True)
 class Binary:
-    """What the ELF headers of a program say."""
+    """Information from a program's ELF headers."""
 
     machine: str
-    #: The newest symbol version of glibc that it needs, from its version-needed section; `None` if it needs none.
+    #: The newest glibc symbol version that it requires, from its version-needed section; `None` if it requires none.
     glibc: tuple[int, ...] | None
-    #: The shared libraries it loads.
+    #: The shared libraries that it loads.
     libraries: frozenset[str]
 
     def problems(self) -> list[str]:
-        """The reasons why it cannot start on Lambda's arm64; empty if it can."""
+        """The reasons why it can't start on arm64 in Lambda; empty if it can."""
         found = []
         if self.machine != "EM_AARCH64":
             found.append(f"it is for {self.machine.removeprefix('EM_')}, and the functions are arm64: run `make build`")
@@ -43,12 +43,12 @@ class Binary:
         return found
 
     def described(self) -> str:
-        """Machine and glibc, for a table."""
+        """Machine and glibc version, for a table."""
         return f"{self.machine.removeprefix('EM_')}, glibc {_dotted(self.glibc) if self.glibc else 'none'}"
 
 
 def read(path: Path) -> Binary:
-    """Read a program's headers. Raises `NotAnElf`."""
+    """Reads a program's headers. Raises `NotAnElf`."""
     try:
         with path.open("rb") as stream:
             elf = ELFFile(stream)

@@ -1,7 +1,7 @@
 """Lambda's Runtime API for one function, on the loopback interface.
 
 https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html: a function requests the next invocation and posts the
-response by its id.
+response under the invocation's id.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _REQUEST_ID = "8476a536-e9f4-11e8-9739-2dfe598c3fcd"
 
 @dataclass(frozen=True)
 class Result:
-    """The result of an event: a response (`response`), a failure (`error`) or a failed start (`init/error`)."""
+    """The result of an event: a response (`response`), a failure (`error`) or an initialization error (`init/error`)."""
 
     kind: str
     body: Any
 
 
 class _Server(ThreadingHTTPServer):
-    """A server that ignores a connection that closes because its function is stopped."""
+    """A server that ignores connections closed because its function is stopped."""
 
-    # A request for the next invocation waits for as long as the function lives.
+    # A request for the next invocation can wait until the function exits.
     daemon_threads = True
     block_on_close = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print the error, unless the end of the function closed the connection."""
+        """Prints the error, unless the connection closed because the function exited."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
@@ -50,7 +50,7 @@ class RuntimeApi:
         self._events: queue.Queue[Any] = queue.Queue()
         self._results: queue.Queue[Result] = queue.Queue()
         self._stopped = threading.Event()
-        #: Set when the function first requests an invocation, which ends its cold start.
+        #: Set when the function requests its first invocation, which ends the cold start.
         self.ready = threading.Event()
         self._server = _Server(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -61,11 +61,11 @@ class RuntimeApi:
         return f"127.0.0.1:{self._server.server_port}"
 
     def invoke(self, event: Any) -> None:
-        """Give the function this event when it next requests one."""
+        """Passes this event to the function when it next requests one."""
         self._events.put(event)
 
     def result(self, seconds: float) -> Result | None:
-        """The function's result, or `None` if it gives none within `seconds`."""
+        """The function's result; `None` if there is none within `seconds`."""
         try:
             return self._results.get(timeout=seconds)
         except queue.Empty:
@@ -86,7 +86,7 @@ class RuntimeApi:
         self._server.server_close()
 
     def _next_event(self) -> Any | None:
-        """Wait for the next event; `None` if this API has been stopped."""
+        """Waits for the next event and returns it; `None` if this API has been stopped."""
         while not self._stopped.is_set():
             try:
                 return self._events.get(timeout=0.1)
@@ -144,7 +144,7 @@ class RuntimeApi:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002
-                """Print nothing: only the function's output is of interest."""
+                """Prints nothing, because only the function's output matters."""
 
         return Handler
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from delivery.arm64.runtime_api import Result, RuntimeApi
 
-#: Under qemu a response takes seconds.
+#: Under qemu, a response takes seconds.
 _RESPONSE_SECONDS = 60.0
-#: The remaining time that a function gets. `process-tasks` ends its turn long before.
+#: Remaining time reported to a function. `process-tasks` ends its turn long before this deadline.
 _DEADLINE_SECONDS = 120.0
 _STOP_SECONDS = 10.0
 _LOADER = Path("/lib/ld-linux-aarch64.so.1")
@@ -25,7 +25,7 @@ _QEMU = ("qemu-aarch64-static", "qemu-aarch64")
 
 
 class CannotStart(RuntimeError):
-    """This machine cannot run arm64, or the function did not respond; the message says which, and what to do."""
+    """This machine can't run arm64, or the function did not respond. The message says which, with the remedy."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Run:
     """The result of one invocation in a new process."""
 
     result: Result
-    #: Seconds from exec to the first request for an invocation. Under qemu they say nothing about Lambda.
+    #: Seconds from exec to the first request for an invocation. Under qemu, this value says nothing about Lambda.
     cold_start: float
 
 
@@ -44,7 +44,7 @@ def emulator() -> list[str]:
     if platform.machine() in ("aarch64", "arm64"):
         return []
     qemu = next(filter(None, map(shutil.which, _QEMU)), None)
-    # Without -L, because threads hang in qemu 7.2 under another root. So the program uses this machine's libraries.
+    # Without -L, because threads hang in qemu 7.2 under another root. The program therefore uses this machine's libraries.
     if qemu is None or not _LOADER.exists():
         raise CannotStart(
             "arm64 programs cannot run here. Debian, Ubuntu: dpkg --add-architecture arm64 && apt-get update && "
@@ -54,7 +54,7 @@ def emulator() -> list[str]:
 
 
 def run(function: str, bootstrap: Path, event: Any, environment: dict[str, str]) -> Run:
-    """Start `bootstrap`, hand it `event` and wait for the result. Raises `CannotStart` when there is none."""
+    """Starts `bootstrap`, passes `event` to it and waits for the result. Raises `CannotStart` if there is none."""
     command = [*emulator(), str(bootstrap)]
     with RuntimeApi(function, _DEADLINE_SECONDS) as api, tempfile.TemporaryFile() as log:
         api.invoke(event)
@@ -95,7 +95,7 @@ def _wait_for_result(api: RuntimeApi, process: subprocess.Popen[bytes]) -> Resul
         if result is not None:
             return result
         if process.poll() is not None:
-            # It may have responded just before it ended.
+            # It might have responded just before it exited.
             return api.result(0.5)
     return None
 
@@ -110,7 +110,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _lambda_variables(function: str, runtime_api: str) -> dict[str, str]:
-    """The variables that Lambda sets for every function, and PATH. The function inherits no other variables.
+    """The environment variables that Lambda sets for every function, and PATH. The function inherits no others.
 
     https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html#configuration-envvars-runtime
     """

@@ -17,22 +17,22 @@ from local.paths import PROJECT, STATE
 from local.queue import DeployedQueue
 from local.stack import DeployedStack
 
-#: Maximum number of bytes of a function's zip. Lambda's limit is 50 MB; a function of double size has an unintended dependency.
+#: Maximum size of a function's zip file, in bytes. Lambda's limit is 50 MB; a doubled size means an unintended dependency.
 ZIP_BUDGET = 6 * 1024 * 1024
-#: The longest start in seconds, from exec to the first request for an event. The functions take less than 20 ms.
+#: Maximum startup time in seconds, from exec to the first request for an event. The functions take less than 20 ms.
 #: Checked only on arm64, because qemu takes longer.
 START_BUDGET = 0.25
 _EVENTS = PROJECT / "tests" / "events"
-#: The event files that are not named after their function.
+#: Event files that aren't named after their function.
 _EVENT_FILES = {"trigger": "trigger-insert.json"}
 
 
 class WrongResponse(RuntimeError):
-    """A function failed a check, for example by a wrong response; the message says which."""
+    """A function failed a check, for example because of a wrong response. The message says which."""
 
 
 def _has(**expected: Any) -> Callable[[Any], bool]:
-    """A check that a response is an object with these values; it may have others."""
+    """A check that a response is an object with these values; it can have others."""
     return lambda response: isinstance(response, dict) and expected.items() <= response.items()
 
 
@@ -41,8 +41,8 @@ def _created(response: Any) -> bool:
     return counts == {"created": 2, "duplicates": 1, "failed": 1}
 
 
-#: The check of each function's response to its event. The functions run in this order on queues that are empty at
-#: first, so `process-tasks` runs the tasks of `create-tasks`.
+#: The check of each function's response to its event. The functions run in this order on initially empty queues, so
+#: `process-tasks` runs the tasks created by `create-tasks`.
 CHECKS: dict[str, Callable[[Any], bool]] = {
     "create-tasks": _created,
     "trigger": lambda response: response == "published",
@@ -67,10 +67,10 @@ class Verified:
 
 
 def verify(functions: Iterable[str], built: Path, placeholders: Path, say: Callable[[str], None]) -> list[Verified]:
-    """Check and start each of `functions`, built below `built`.
+    """Checks and starts each of `functions`, built below `built`.
 
-    `placeholders` is an assembly of dev. Its stacks, deployed to a local AWS, give each function its environment and
-    respond to its calls. Raises `RuntimeError` for the first function that fails a check.
+    `placeholders` is an assembly of dev. Its stacks, deployed to a local AWS, provide each function's environment and
+    respond to its requests. Raises `RuntimeError` for the first function that fails a check.
     """
     wanted = set(functions)
     unknown = sorted(wanted - CHECKS.keys())
@@ -103,7 +103,7 @@ def _sound_binary(function: str, bootstrap: Path) -> elf.Binary:
 
 
 def zipped(function: str, bootstrap: Path) -> int:
-    """The size of the zip that is uploaded. Raises `WrongResponse` beyond the budget."""
+    """The size of the uploaded zip file. Raises `WrongResponse` if it exceeds the budget."""
     path = STATE / "arm64.zip"
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -121,7 +121,7 @@ def zipped(function: str, bootstrap: Path) -> int:
 
 
 def sizes(built: Path) -> list[str]:
-    """One line for each built function with the size of its zip. Raises `WrongResponse` beyond the budget."""
+    """One line per built function with the size of its zip file. Raises `WrongResponse` if a size exceeds the budget."""
     lines = []
     for bootstrap in sorted(built.glob("*/bootstrap")):
         size = zipped(bootstrap.parent.name, bootstrap)
@@ -130,7 +130,7 @@ def sizes(built: Path) -> list[str]:
 
 
 def _started(function: str, bootstrap: Path, stack: DeployedStack) -> float:
-    """Start a function and check its response; returns its cold start in seconds. Raises `WrongResponse`."""
+    """Starts a function, checks its response, and returns its cold start in seconds. Raises `WrongResponse`."""
     event = json.loads((_EVENTS / _EVENT_FILES.get(function, f"{function}.json")).read_text())
     environment = stack.environment(function) | emulator.client_variables(stack.local_endpoint)
     run = starting.run(function, bootstrap, event, environment)

@@ -7,13 +7,13 @@ import { HttpAuth, LifoQueue, TaskRunner } from 'freshq';
 
 /** Props of {@link QuotesStack}. */
 export interface QuotesStackProps {
-  /** URL of the system that refreshes a quote. It gets one POST request per task. */
+  /** URL of the system that refreshes quotes. It receives one POST request per task. */
   readonly quotesUrl: string;
 }
 
 /**
- * An example of an app with a queue: it refreshes price quotes, which are most useful while a user sees them. So it
- * refreshes the newest quote first, and a task expires after two minutes.
+ * An example app with a queue. It refreshes price quotes, which are most useful while a user sees them. Therefore, it
+ * refreshes the newest quote first, and tasks expire after two minutes.
  */
 export class QuotesStack extends Stack {
   constructor(scope: Construct, id: string, props: QuotesStackProps) {

@@ -22,7 +22,7 @@ import { AgentObservability } from './observability';
 import { agentSettingsProblems } from './rules';
 import { type PartialAgentQueueSettings, resolveAgentSettings } from './settings';
 
-/** Props of {@link AgentQueue}. Each setting of `agents`, `calls` and `alarms` has its own default. */
+/** Props of {@link AgentQueue}. Each setting in `agents`, `calls` and `alarms` has its own default. */
 export interface AgentQueueProps extends PartialAgentQueueSettings {
   /**
    * Removal policy of the table, the queues and the logs: delete or retain them when the stack is deleted.
@@ -40,7 +40,7 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly pointInTimeRecovery?: boolean;
   /**
-   * Log level of the functions, and retention of their logs.
+   * Log level and log retention of the functions.
    * @default - level INFO, retention of one month
    */
   readonly logs?: LogOptions;
@@ -50,33 +50,33 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly seed?: boolean;
   /**
-   * Whether the queue has a CloudWatch dashboard, for which CloudWatch bills 3 USD per month. The free tier covers three
-   * dashboards per account of up to 50 metrics each. The saved queries cost nothing and always exist.
+   * Whether to create a CloudWatch dashboard for the queue. CloudWatch charges 3 USD per month for it. The free tier
+   * covers three dashboards per account with up to 50 metrics each. The saved queries are free and are always created.
    * @default true
    */
   readonly dashboard?: boolean;
   /**
-   * The topic to which the alarms publish. If it has a policy when the queue is created, for example by `enforceSSL`, the
-   * queue adds the permission of CloudWatch. The policy of an imported topic must already have it.
-   * @default - none; only the console shows the alarms, and synthesis warns
+   * The topic that alarms publish to. If it has a policy when the queue is created (for example from `enforceSSL`), the
+   * queue adds a statement that lets CloudWatch publish. An imported topic's policy must already allow it.
+   * @default - none; alarms appear only in the CloudWatch console, and synthesis prints a warning
    */
   readonly alarmTopic?: ITopic;
 }
 
 /**
- * Assigns calls to matching agents in order. A call arrives through the call queue or `agent-desk`, and its assignment
- * is published to a topic. A sweep completes the work that crashed processes left unfinished.
+ * Assigns calls to matching agents in order. A call arrives through the call queue or `agent-desk`. Its assignment is
+ * published to a topic. A sweep completes work left unfinished by crashed processes.
  */
 export class AgentQueue extends Construct {
   /** Agents, their queues and calls. Only the functions of this construct write to it. */
   readonly table: Table;
   /** The call queue and its dead-letter queue; see {@link grantEnqueueCall}. */
   readonly intake: IQueueIntake;
-  /** Each assignment is published here at least once. Subscribers deduplicate by call id and assignment number. */
+  /** Receives each assignment at least once. Subscribers deduplicate by call id and assignment number. */
   readonly assignmentTopic: Topic;
   /** Executes commands; see {@link grantDesk}. */
   readonly agentDesk: IQueueFunction;
-  /** Matches the calls of the call queue with agents. */
+  /** Matches calls from the call queue with agents. */
   readonly matchCalls: IQueueFunction;
   /** Ends expired calls and call leases, and publishes remaining assignments. */
   readonly sweepAgents: IQueueFunction;
@@ -130,8 +130,8 @@ export class AgentQueue extends Construct {
   }
 
   /**
-   * Adds the outputs by which the command `freshq` finds this queue in its stack: `freshq agent list --stack <name>`. A
-   * stack can have the outputs of one agents' queue.
+   * Adds the stack outputs that the `freshq` command uses to find this queue: `freshq agent list --stack <name>`. A
+   * stack can have the outputs of only one agents' queue.
    */
   exportOutputs(): void {
     const outputs: Outputs<AgentOutputName> = {

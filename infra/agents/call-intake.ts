@@ -8,10 +8,10 @@ import { retainedOnceUsed } from '../lambda/retention';
 import type { RustFunction } from '../lambda/rust-function';
 import type { AgentQueueSettings } from './settings';
 
-/** Options of both queues: FIFO, TLS only, encrypted by SQS, and the longest retention of SQS. */
+/** Options of both queues: FIFO, TLS only, encrypted by SQS, with the maximum SQS retention. */
 const BOTH = {
   fifo: true,
-  // Two calls may have equal bodies, so the sender gives a deduplication id, which is the call's id.
+  // Two calls can have equal bodies, so the sender provides a deduplication id: the call's id.
   contentBasedDeduplication: false,
   enforceSSL: true,
   encryption: QueueEncryption.SQS_MANAGED,
@@ -24,11 +24,11 @@ export interface CallIntakeProps {
 }
 
 /**
- * The call queue: an SQS FIFO queue with a message group for each set of criteria, and its dead-letter queue.
+ * The call queue, an SQS FIFO queue with one message group per set of criteria, and its dead-letter queue.
  *
- * A message is `{"callId"?: …, "criteria": {…}}`. Its group is the canonical criteria, for example `Spanish#M`, with
- * `*` for any value. Its deduplication id is the call's id. The dead-letter queue gets messages after their last
- * attempt, messages that `match-calls` rejects, and expired calls.
+ * A message is `{"callId"?: …, "criteria": {…}}`. Its group is the criteria in canonical form, for example `Spanish#M`,
+ * with `*` for any value. Its deduplication id is the call's id. The dead-letter queue receives messages after their
+ * last attempt, messages that `match-calls` rejects, and expired calls.
  */
 export class CallIntake extends Construct implements IQueueIntake {
   readonly queue: Queue;
@@ -46,8 +46,8 @@ export class CallIntake extends Construct implements IQueueIntake {
     this.deadLetters = new Queue(this, 'dead-letters', { ...BOTH, removalPolicy });
     this.queue = new Queue(this, 'queue', {
       ...BOTH,
-      // High throughput: the limit applies to each message group, that is each set of criteria, not to the queue. SQS
-      // deduplicates a call's id within its group. If a call is sent to two groups, its item in the table shows it.
+      // High throughput: the limit applies per message group (set of criteria), not to the whole queue. SQS deduplicates
+      // a call's id within its group. If a call is sent to two groups, its item in the table reveals the duplicate.
       deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
       fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
       removalPolicy,
@@ -57,7 +57,7 @@ export class CallIntake extends Construct implements IQueueIntake {
   }
 
   /**
-   * Invokes `target` with batches of calls. Its response names the failed messages, so only their groups are delayed.
+   * Invokes `target` with batches of calls. Its response lists the failed messages, so only their groups are delayed.
    * @internal
    */
   _feed(target: RustFunction): void {
@@ -66,7 +66,7 @@ export class CallIntake extends Construct implements IQueueIntake {
     readQueue(target, 'calls', this.queue, {
       batchSize,
       maxConcurrency,
-      // For making failed messages visible again soon.
+      // Makes failed messages visible again soon.
       also: ['sqs:ChangeMessageVisibility'],
     });
   }

@@ -2,12 +2,12 @@ import { AGENT_QUEUE } from '../contract/agents';
 import { type Problem, problemIf } from '../lambda/problem';
 import type { Dimension } from './settings';
 
-/** Maximum number of dimensions. Their values form the id of a message group, which has at most 128 characters. */
+/** Maximum number of dimensions. Their values form the message group id, which is limited to 128 characters. */
 const MOST_DIMENSIONS = 5;
 
 const SETTING = 'agents.dimensions';
 
-/** Problems of the dimensions; empty if they are valid. */
+/** Problems with the dimensions; empty if they are valid. */
 export function dimensionProblems(dimensions: readonly Dimension[]): Problem[] {
   if (dimensions.length < 1 || dimensions.length > MOST_DIMENSIONS) {
     return [

@@ -15,7 +15,7 @@ import { agentSections } from './telemetry/dashboard';
 import { AGENT_QUERIES } from './telemetry/queries';
 
 export interface AgentObservabilityProps extends Presentation {
-  /** The agents' table. Its name is the dimension of the queue's metrics. */
+  /** The agent table. Its name is the dimension value of the queue's metrics. */
   readonly table: Table;
   readonly intake: CallIntake;
   readonly agentDesk: AgentDesk;
@@ -25,8 +25,8 @@ export interface AgentObservabilityProps extends Presentation {
 }
 
 /**
- * Alarms, the dashboard and the saved queries of the agents' queue. `docs/how-to/runbook-agents.md` has a section for each
- * kind of alarm. `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
+ * Alarms, the dashboard and saved queries of the agents' queue. `docs/how-to/runbook-agents.md` has a section per kind
+ * of alarm. `docs/reference/telemetry.md` lists the metrics, log lines and queries.
  */
 export class AgentObservability extends Construct implements IQueueObservability {
   readonly all: Alarm[];

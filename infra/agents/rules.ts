@@ -6,13 +6,13 @@ import { VISIBILITY_FACTOR } from '../lambda/visibility';
 import { dimensionProblems } from './dimension-rules';
 import { AGENTS, type AgentQueueSettings, ALARMS, CALLS } from './settings';
 
-/** Retention of the call queue and its dead-letter queue, in milliseconds: 14 days, the longest of SQS. */
+/** Retention of the call queue and its dead-letter queue, in milliseconds: 14 days, the SQS maximum. */
 const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
 
-/** Longest interval between sweeps, in milliseconds: one hour. An alarm evaluates five intervals as one period. */
+/** Maximum interval between sweeps, in milliseconds: one hour. An alarm evaluates five intervals as one period. */
 const LONGEST_SWEEP_MS = 60 * 60 * 1_000;
 
-/** Problems of the settings; empty if they are valid. */
+/** Problems with the settings; empty if they are valid. */
 export function agentSettingsProblems(settings: AgentQueueSettings): Problem[] {
   return [
     ...rangeProblems('agents', AGENTS, settings.agents),

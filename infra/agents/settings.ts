@@ -4,113 +4,112 @@ import { definedOf } from '../lambda/defined';
 import * as setting from '../lambda/setting';
 import { VISIBILITY_FACTOR } from '../lambda/visibility';
 
-/** Which of the matching agents is assigned: the one queued longest (`fifo`), or most recently (`lifo`). */
+/** Which matching agent is assigned: the one queued longest (`fifo`) or most recently (`lifo`). */
 export type AgentOrder = (typeof AGENT_QUEUE.orders)[number];
 
-/** A property that calls ask for and agents have, for example a language. */
+/** A property that calls request and agents provide, for example a language. */
 export interface Dimension {
-  /** Its name in calls and commands, for example `language`. */
+  /** Name of the dimension in calls and commands, for example `language`. */
   readonly name: string;
-  /** The attribute of the agent's item that holds it, for example `Languages`. */
+  /** Attribute of the agent's item that stores the values, for example `Languages`. */
   readonly attribute: string;
   /**
-   * Whether an agent may have several values of it. An agent is in one queue per combination of its values, for
-   * example in 6 queues with 3 languages and 2 genders. The limit is 95 queues.
+   * Whether an agent can have multiple values for this dimension. The agent joins one queue per combination of its
+   * values, for example 6 queues with 3 languages and 2 genders. The limit is 95 queues.
    * @default false
    */
   readonly multiValued?: boolean;
 }
 
-/** Settings of agents and of their assignment. */
+/** Settings for agents and their assignment. */
 export interface AgentSettings {
   /**
-   * Which of the matching agents is assigned: `fifo`, the one queued longest, or `lifo`, the one queued most recently.
+   * Which matching agent is assigned: the one queued longest (`fifo`) or most recently (`lifo`).
    * @default fifo
    */
   readonly order?: AgentOrder;
   /**
-   * Dimensions that calls may ask for: 1 to 5. Dimensions cannot be added, removed or reordered while agents are
-   * registered, because the names of the queues consist of the values. A single-valued dimension may become
-   * multi-valued.
+   * Dimensions that calls can request: 1 to 5. While agents are registered, you can't add, remove or reorder
+   * dimensions, because queue names consist of dimension values. You can make a single-valued dimension multi-valued.
    * @default - language (`Languages`, multi-valued) and gender (`Gender`)
    */
   readonly dimensions?: Dimension[];
   /**
-   * After transactions conflicted, a call chooses at random among the first agents of a queue: among at most this many,
-   * 1 to 32. Without conflicts, each call gets the first agent. With 1 the order is always strict and the rate lower,
-   * because calls of the same criteria are assigned one after the other.
+   * Maximum number of agents at the front of a queue among which a call chooses at random after a transaction conflict:
+   * 1 to 32. Without conflicts, each call gets the first agent. With 1, the order is always strict, but the rate is
+   * lower because calls with the same criteria are assigned one after another.
    * @default 8
    */
   readonly contentionWindow?: number;
   /**
-   * Duration of a call lease, counted from the assignment or the last `extend`. When it expires, the sweep makes the
-   * agent available, but does not queue it.
+   * Duration of a call lease, counted from the assignment or the most recent `extend`. When the lease expires, the
+   * sweep makes the agent available but doesn't queue it.
    * @default - no limit: only `finish` ends a call
    */
   readonly callLease?: Duration;
   /**
-   * Time in which an agent must answer an assignment with the command `extend`. After it, the sweep makes the agent
-   * available, but does not queue it, and returns the call to its place in the line. The next assignment of the call
-   * has the next number. The sweep acts up to {@link sweepInterval} later. If the call was then sent more than
-   * `calls.maxWait` ago, it goes to the dead-letter queue.
-   * @default - an assignment needs no answer
+   * Time within which an agent must answer an assignment with the `extend` command. Otherwise, up to
+   * {@link sweepInterval} later, the sweep makes the agent available without queueing it and returns the call to its
+   * original position. The call's next assignment has the next number. If the call was sent more than `calls.maxWait`
+   * ago, the sweep moves it to the dead-letter queue instead.
+   * @default - assignments don't require an answer
    */
   readonly answerWithin?: Duration;
   /**
-   * Interval at which `sweep-agents` looks for expired calls, expired call leases and unpublished assignments, in whole
-   * minutes.
+   * Interval at which `sweep-agents` checks for expired calls, expired call leases and unpublished assignments, in
+   * whole minutes.
    * @default 1 minute
    */
   readonly sweepInterval?: Duration;
 }
 
-/** Settings of the call queue and of pending calls. */
+/** Settings for the call queue and pending calls. */
 export interface CallSettings {
   /**
-   * Time after which a pending call expires and goes to the dead-letter queue. The sweep looks for expired calls, so
-   * this may take up to `agents.sweepInterval` longer.
+   * Time after which a pending call expires and moves to the dead-letter queue. The sweep detects expired calls, so the
+   * move can happen up to `agents.sweepInterval` later.
    * @default 5 minutes
    */
   readonly maxWait?: Duration;
   /**
-   * Maximum number of messages of one invocation of `match-calls`: 1 to 10, SQS's limit for a FIFO queue. Lambda
-   * supports no batching window for a FIFO queue.
+   * Maximum number of messages per invocation of `match-calls`: 1 to 10, the SQS limit for a FIFO queue. Lambda doesn't
+   * support a batching window for FIFO queues.
    * @default 10
    */
   readonly batchSize?: number;
   /**
-   * Maximum number of concurrent invocations of `match-calls`: 2 to 1,000. Each message group, that is each set of
-   * criteria, has one invocation at a time anyway. A queue of agents allows at most 500 matches/s, DynamoDB's write
-   * limit of a partition. Near this limit, more concurrent invocations make fewer matches.
+   * Maximum number of concurrent invocations of `match-calls`: 2 to 1,000. Each message group (set of criteria) has one
+   * invocation at a time regardless. Each queue of agents allows a maximum of 500 matches/s, because of DynamoDB's
+   * write limit per partition. Near this limit, more concurrent invocations make fewer matches.
    * @default - as many as there are message groups
    */
   readonly maxConcurrency?: number;
   /**
-   * Timeout of `match-calls`: 7 to 900 s. The function begins no call in its last 6 s.
+   * Timeout of `match-calls`: 7 to 900 s. The function doesn't start a call in its last 6 s.
    * @default 30 seconds
    */
   readonly functionTimeout?: Duration;
   /**
-   * Memory of `match-calls` in MiB. Lambda assigns processor time in proportion.
+   * Memory of `match-calls`, in MiB. Lambda allocates CPU power in proportion to memory.
    * @default 256
    */
   readonly memorySize?: number;
   /**
-   * Time for which SQS hides a received message. If an invocation crashes, the message groups of its batch are delayed
-   * by this time. At least six times {@link functionTimeout}, as AWS advises.
+   * Time for which SQS hides a received message: at least six times {@link functionTimeout}, as AWS recommends. If an
+   * invocation crashes, the message groups in its batch are delayed by this time.
    * @default - six times functionTimeout
    */
   readonly visibilityTimeout?: Duration;
   /**
-   * Attempts before SQS moves a message to the dead-letter queue. Until then it delays the later messages of its group,
-   * because they must stay in order. SQS redelivers a failed message after 2 seconds, and from the sixth attempt on
-   * after up to 30 seconds. 16 attempts take about four minutes.
+   * Maximum number of attempts before SQS moves a message to the dead-letter queue. Until then, the message delays
+   * later messages in its group, because SQS preserves their order. SQS redelivers a failed message after 2 seconds;
+   * from the sixth attempt on, after up to 30 seconds. 16 attempts take about four minutes.
    * @default 16
    */
   readonly maxReceiveCount?: number;
 }
 
-/** Thresholds of the alarms of the agents' queue. */
+/** Alarm thresholds for the agents' queue. */
 export interface AgentAlarmSettings {
   /**
    * Age of the oldest pending call, in whole seconds, above which an alarm fires, because calls are about to expire.
@@ -119,31 +118,31 @@ export interface AgentAlarmSettings {
   readonly oldestPending?: Duration;
   /**
    * Age of the oldest message in the call queue, in whole seconds, above which an alarm fires. It must be longer than
-   * `calls.visibilityTimeout`, by which one crashed invocation delays a message.
+   * `calls.visibilityTimeout`, because one crashed invocation delays a message by that time.
    * @default - 1 minute beyond calls.visibilityTimeout
    */
   readonly intakeDelay?: Duration;
   /**
-   * Number of errors of `agent-desk` in five minutes above which an alarm fires. Malformed commands of callers count
-   * too, so a few errors are normal.
+   * Number of `agent-desk` errors in five minutes above which an alarm fires. Malformed commands from callers also
+   * count, so a few errors are normal.
    * @default 5
    */
   readonly deskErrors?: number;
   /**
-   * Number of messages in the dead-letter queue above which an alarm fires. Each expired call stays there for 14 days, so
-   * raise the number if calls expire in normal operation.
+   * Number of messages in the dead-letter queue above which an alarm fires. Each expired call is kept there for 14
+   * days, so raise this number if calls expire in normal operation.
    * @default 0
    */
   readonly deadCalls?: number;
 }
 
 /**
- * `match-calls` begins no call in this time before its timeout, in seconds: `MARGIN` of
+ * Time before its timeout in which `match-calls` doesn't start a call, in seconds. Matches `MARGIN` in
  * `crates/agent-queue/src/intake/batch.rs`.
  */
 export const MATCH_MARGIN_S = 6;
 
-/** The defaults and the ranges of {@link AgentSettings}. */
+/** Defaults and ranges of {@link AgentSettings}. */
 export const AGENTS = {
   order: setting.free<AgentOrder>('fifo'),
   dimensions: setting.free<Dimension[]>([
@@ -156,7 +155,7 @@ export const AGENTS = {
   sweepInterval: setting.free(Duration.minutes(1)),
 } as const satisfies setting.Declarations<AgentSettings>;
 
-/** The defaults and the ranges of {@link CallSettings}. */
+/** Defaults and ranges of {@link CallSettings}. */
 export const CALLS = {
   maxWait: setting.wholeSeconds(Duration.minutes(5), 1),
   batchSize: setting.integer(10, 1, 10, "SQS's limit for a FIFO queue"),
@@ -172,7 +171,7 @@ export const CALLS = {
   maxReceiveCount: setting.integer(16, 1, 1_000, "SQS's limit"),
 } as const satisfies setting.Declarations<CallSettings>;
 
-/** The defaults and the ranges of {@link AgentAlarmSettings}. */
+/** Defaults and ranges of {@link AgentAlarmSettings}. */
 export const ALARMS = {
   oldestPending: setting.wholeSeconds(undefined, 1),
   intakeDelay: setting.wholeSeconds(undefined, 1),
@@ -187,26 +186,26 @@ export interface AgentQueueSettings {
   readonly alarms: Required<AgentAlarmSettings>;
 }
 
-/** The settings of an agents' queue as an app gives them. */
+/** Settings of an agents' queue as specified by an app. */
 export interface PartialAgentQueueSettings {
   /**
-   * Settings of agents and of their assignment.
+   * Settings for agents and their assignment.
    * @default - the defaults of each setting
    */
   readonly agents?: AgentSettings;
   /**
-   * Settings of the call queue and of pending calls.
+   * Settings for the call queue and pending calls.
    * @default - the defaults of each setting
    */
   readonly calls?: CallSettings;
   /**
-   * Thresholds of the alarms.
+   * Alarm thresholds.
    * @default - the defaults of each setting
    */
   readonly alarms?: AgentAlarmSettings;
 }
 
-/** Fills in the defaults. An explicit `undefined` counts as not given. */
+/** Fills in the defaults. An explicit `undefined` is treated as omitted. */
 export function resolveAgentSettings(given: PartialAgentQueueSettings): AgentQueueSettings {
   const known = { ...setting.defaultsOf(CALLS), ...definedOf(given.calls) };
   const calls = {

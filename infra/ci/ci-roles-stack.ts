@@ -11,20 +11,20 @@ import { ENVIRONMENTS } from '../environments/list';
 import type { CiSettings } from './ci-settings';
 import { readingSettings } from './reading-settings';
 
-/** Issuer of the tokens that the roles accept, and their audience. */
+/** Issuer and audience of the tokens that the roles accept. */
 const ISSUER = 'token.actions.githubusercontent.com';
 const AUDIENCE = 'sts.amazonaws.com';
 
 /** Reusable workflow whose jobs deploy. */
 const DEPLOYING_WORKFLOW = '.github/workflows/deploy-environment.yml';
 
-/** Maximum duration of a session of a role. A diff takes seconds, and a deployment with its rollback watch takes minutes. */
+/** Maximum duration of a role session. A diff takes seconds, and a deployment with its rollback watch takes minutes. */
 const LONGEST_SESSION = Duration.hours(1);
 
-/** Name patterns of the stacks of all environments, including personal stacks. */
+/** Stack name patterns of all environments, including personal stacks. */
 const OUR_STACKS = ['LifoQueue-*', 'AgentQueue-*'];
 
-/** Roles of `cdk bootstrap` that `cdk deploy` of this package needs. It publishes no images and makes no lookups. */
+/** `cdk bootstrap` roles that this package's `cdk deploy` requires. It doesn't publish images or make lookups. */
 const DEPLOYING = ['deploy-role', 'file-publishing-role'];
 
 export interface CiRolesStackProps {
@@ -33,13 +33,13 @@ export interface CiRolesStackProps {
 }
 
 /**
- * Roles that GitHub Actions assumes in this account, without a stored key. `make bootstrap-ci` deploys this stack once
- * per account.
+ * Roles that GitHub Actions assumes in this account without long-term credentials. `make bootstrap-ci` deploys this
+ * stack once per account.
  *
- * - One role reads the templates of our stacks, for any pull request of the repository. A user who may push a branch
- *   controls the job of a pull request, so this role can read no table, queue or log.
- * - One role for each environment deploys, through the roles that `cdk bootstrap` created. Only jobs of that GitHub
- *   environment can assume it, in our workflow on our branch.
+ * - One role reads our stacks' templates, for any pull request in the repository. A user who can push a branch controls
+ *   the pull request's job, so this role can't read any table, queue or log.
+ * - One role per environment deploys, through the roles that `cdk bootstrap` created. Only jobs in that GitHub
+ *   environment can assume the role, in our workflow on our branch.
  */
 export class CiRolesStack extends Stack {
   private readonly issuer: IOidcProvider;
@@ -58,8 +58,8 @@ export class CiRolesStack extends Stack {
         ? new OidcProviderNative(this, 'github', {
             url: `https://${ISSUER}`,
             clientIds: [AUDIENCE],
-            // Retained on deletion, because other roles of the account may trust it by then. After a failed creation no
-            // role can trust it yet, so it is deleted.
+            // Retained on deletion, because other roles in the account might trust it by then. Deleted after a failed
+            // creation, because no role can trust it yet.
             removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
           })
         : OidcProviderNative.fromOidcProviderArn(this, 'github', providerArn);
@@ -100,7 +100,7 @@ export class CiRolesStack extends Stack {
         ),
       }),
     );
-    // For reading the deployed templates, and the alarms that can roll the next deployment back.
+    // Allows reading the deployed templates and the alarms that can roll back the next deployment.
     const stacks = [`LifoQueue-${environment}`, `AgentQueue-${environment}`];
     this.allowOnStacks(
       role,
@@ -111,7 +111,7 @@ export class CiRolesStack extends Stack {
     role.addToPolicy(
       new PolicyStatement({
         actions: ['cloudwatch:DescribeAlarms'],
-        // The names of the alarms begin with the stack's name.
+        // Alarm names start with the stack name.
         resources: regions.flatMap((region) =>
           stacks.map((name) =>
             this.formatArn({
@@ -135,15 +135,15 @@ export class CiRolesStack extends Stack {
   }
 
   /**
-   * Conditions that accept only jobs of {@link DEPLOYING_WORKFLOW} as it is on the branch, started from that branch.
-   * With the subject alone, any branch could deploy by a workflow that names the environment. STS supports these claims
-   * of GitHub since 2026
+   * Conditions that accept only jobs of {@link DEPLOYING_WORKFLOW} in its version on the branch, started from that
+   * branch. With only the subject, any branch could deploy with a workflow that names the environment. STS has
+   * supported these GitHub claims since 2026
    * (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_iam-condition-keys.html#condition-keys-wif).
    */
   private deployingJobs(): Record<string, string> {
     const { repository, branch } = this.props.settings;
     const ref = `refs/heads/${branch}`;
-    // Only the subject has the numbers of owner and repository.
+    // Only the subject contains the owner and repository numbers.
     const name = repository.replace(/@\d+/g, '');
     return {
       [`${ISSUER}:ref`]: ref,
@@ -172,7 +172,7 @@ export class CiRolesStack extends Stack {
   }
 
   /**
-   * Allows actions on stacks. An ARN of a stack ends with an id that is unknown before its creation, so it is `*` here.
+   * Allows actions on stacks. A stack ARN ends with an id that is unknown before creation, so the id is `*` here.
    */
   private allowOnStacks(
     role: Role,

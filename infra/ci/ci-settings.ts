@@ -1,39 +1,39 @@
 import { ENVIRONMENTS } from '../environments/list';
 import { type Problem, problemIf, reject } from '../lambda/problem';
 
-/** Settings of the roles for GitHub Actions. */
+/** Settings for the GitHub Actions roles. */
 export interface CiSettings {
   /**
-   * The repository as the subject of GitHub's tokens has it: `owner/name`. Repositories created since the summer of
-   * 2026 have numbers, `owner@1234/name@5678`. `gh api repos/OWNER/NAME/actions/oidc/customization/sub` shows which
+   * The repository as it appears in the subject of GitHub's tokens: `owner/name`. Repositories created since the summer
+   * of 2026 have numbers: `owner@1234/name@5678`. `gh api repos/OWNER/NAME/actions/oidc/customization/sub` shows which
    * form applies (https://docs.github.com/actions/reference/security/oidc#immutable-subject-claims).
    */
   readonly repository: string;
-  /** Names of the environments that GitHub may deploy to this account, as in `infra/environments/list.ts`. */
+  /** Names of the environments that GitHub can deploy to this account, as in `infra/environments/list.ts`. */
   readonly environments: readonly string[];
-  /** Branch that is deployed. The roles trust only jobs of this branch, with the workflow as it is on the branch. */
+  /** Branch to deploy. The roles trust only jobs of this branch, with the workflow version on the branch. */
   readonly branch: string;
   /**
    * Regions to which environments without their own `region` are deployed.
-   * @default - the region of the stack of the roles
+   * @default - the region of the roles' stack
    */
   readonly regions?: readonly string[];
   /**
-   * ARN of the account's OIDC provider for GitHub's tokens. An account has at most one.
+   * ARN of the account's OIDC provider for GitHub's tokens. An account can have only one.
    * @default - the stack creates it
    */
   readonly providerArn?: string;
   /**
-   * Qualifier with which the account was bootstrapped (`cdk bootstrap --qualifier`).
-   * @default hnb659fds - the CDK's own
+   * Qualifier used to bootstrap the account (`cdk bootstrap --qualifier`).
+   * @default hnb659fds - the CDK's default
    */
   readonly qualifier: string;
 }
 
-/** Owner and name, each optionally with a number. It excludes IAM's wildcards. */
+/** Owner and name, each optionally with a number. Excludes IAM wildcards. */
 const REPOSITORY = /^[A-Za-z0-9][A-Za-z0-9-]*(@\d+)?\/[A-Za-z0-9._-]+(@\d+)?$/;
 
-/** Name of a branch. It excludes IAM's wildcards. */
+/** Branch name. Excludes IAM wildcards. */
 const BRANCH = /^[A-Za-z0-9._][A-Za-z0-9._/-]*$/;
 
 const REGION = /^[a-z]{2}(-[a-z]+)+-\d$/;
@@ -42,9 +42,9 @@ const PROVIDER = /^arn:[a-z-]+:iam::\d{12}:oidc-provider\/token\.actions\.github
 
 /**
  * Reads the settings from the CDK context: `repository`, and optionally `environments` and `regions` (comma-separated),
- * `branch`, `provider` and `qualifier`. Throws an error with all problems if they are invalid.
+ * `branch`, `provider` and `qualifier`. Throws an error with all problems if the settings are invalid.
  *
- * @param context returns one value of the context
+ * @param context returns a context value by key
  */
 export function readCiSettings(context: (key: string) => unknown): CiSettings {
   const given = (key: string, otherwise: string) => String(context(key) ?? otherwise);
@@ -60,7 +60,7 @@ export function readCiSettings(context: (key: string) => unknown): CiSettings {
   return settings;
 }
 
-/** Problems of the settings; empty if they are valid. */
+/** Problems with the settings; empty if they are valid. */
 export function ciProblems(settings: CiSettings): Problem[] {
   const { repository, environments, branch, regions = [], providerArn, qualifier } = settings;
   const known = ENVIRONMENTS.map(({ name }): string => name);

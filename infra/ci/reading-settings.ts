@@ -2,10 +2,10 @@ import { ArnFormat, type Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 
 /**
- * Permissions of `make smoke ENV=…` in addition to describing the stacks and their alarms: to read the settings of the
- * functions, event sources, schedules and tables. They allow no invocation, and no reading of tasks, messages or logs.
+ * Permissions for `make smoke ENV=…`, in addition to describing the stacks and their alarms: read the settings of
+ * functions, event sources, schedules and tables. They don't allow invoking functions or reading tasks, messages or logs.
  *
- * @param stacks names of the stacks; the names of their resources begin with them
+ * @param stacks stack names; the names of their resources start with them
  */
 export function readingSettings(
   scope: Stack,
@@ -28,7 +28,7 @@ export function readingSettings(
       ],
       resources: functions,
     }),
-    // The id of an event source mapping does not contain the name of its function, so a condition limits the function.
+    // The id of an event source mapping doesn't contain the function name, so a condition restricts the function.
     new PolicyStatement({
       actions: ['lambda:GetEventSourceMapping'],
       resources: regions.map((region) =>

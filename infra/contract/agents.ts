@@ -4,11 +4,11 @@ import { AGENT_METRICS } from './agent-metrics';
 const SHARED = ['AGENT_TABLE_NAME', 'ASSIGNMENT_TOPIC_ARN', 'CALL_DEAD_LETTER_QUEUE_URL'] as const;
 
 /**
- * Names of the agents' queue that Rust and TypeScript share: `agentQueue` of `tests/contract.json`. Namespace and
- * dimension of the metrics are those of the task queue.
+ * Names of the agents' queue that Rust and TypeScript share: `agentQueue` in `tests/contract.json`. The metrics have
+ * the same namespace and dimension as those of the task queue.
  */
 export const AGENT_QUEUE = {
-  /** The table's keys (both S), and the time at which DynamoDB deletes a finished call (N, epoch seconds). */
+  /** The table's keys (both S) and the time when DynamoDB deletes a finished call (N, epoch seconds). */
   table: { partitionKey: 'pk', sortKey: 'sk', timeToLive: 'ttl' },
   /**
    * Environment variables that each function reads in addition to `SETTINGS_<FUNCTION>`. The keys are also the names of
@@ -21,7 +21,7 @@ export const AGENT_QUEUE = {
   },
   /** Values of `agents.order`: the agent queued longest is assigned first, or the agent queued most recently. */
   orders: ['fifo', 'lifo'],
-  /** Attributes that the table itself uses. No dimension may have one of them. */
+  /** Attributes that the table itself uses. A dimension can't use any of them. */
   reservedAttributes: [
     'pk',
     'sk',
@@ -41,7 +41,7 @@ export const AGENT_QUEUE = {
     'AssignedAt',
     'ttl',
   ],
-  /** Metrics that the functions emit. The value of their dimension is the name of the queue's table. */
+  /** Metrics that the functions emit. Their dimension value is the name of the queue's table. */
   metrics: Object.keys(AGENT_METRICS) as AgentMetricName[],
   /** Outputs that the stack always has. */
   outputs: [

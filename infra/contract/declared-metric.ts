@@ -1,9 +1,8 @@
 /**
- * A metric that the functions of a queue emit. Alarms, dashboards and `docs/reference/telemetry.md` share the
- * declarations.
+ * A metric that a queue's functions emit. Alarms, dashboards and `docs/reference/telemetry.md` share the declarations.
  */
 export interface DeclaredMetric {
-  /** CloudWatch's unit. */
+  /** CloudWatch unit. */
   readonly unit: 'Count' | 'Seconds';
   /** Statistic that aggregates the values of a period: `Sum` for counters, `Maximum` for measurements of a sweep. */
   readonly statistic: 'Sum' | 'Maximum';
@@ -18,7 +17,7 @@ export function counter(by: readonly string[], meaning: string, unit: DeclaredMe
   return { unit, statistic: 'Sum', by, meaning } satisfies DeclaredMetric;
 }
 
-/** A metric that a sweep measures, once an interval. */
+/** A metric that a sweep measures once per interval. */
 export function gauge(by: readonly string[], meaning: string, unit: DeclaredMetric['unit'] = 'Count') {
   return { unit, statistic: 'Maximum', by, meaning } satisfies DeclaredMetric;
 }

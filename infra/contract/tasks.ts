@@ -2,7 +2,7 @@ import type { AGENT_QUEUE } from './agents';
 import { TASK_METRICS } from './task-metrics';
 
 /**
- * Names of the task queue that TypeScript and Rust share, as TypeScript has them. Rust has them in
+ * Names of the task queue that TypeScript and Rust share, as defined in TypeScript. Rust defines them in
  * `crates/lifo-queue/src/schema.rs` and in the functions' configuration. Tests on both sides compare them with
  * `tests/contract.json`. The names of the agents' queue are in `agents.ts`.
  */
@@ -20,18 +20,18 @@ export const TABLE = {
   /** DynamoDB's time to live (N, epoch seconds). */
   ttl: 'ttl',
   /**
-   * Attributes of the index in addition to the keys: those that task selection and the sweep need, without the payload.
+   * Index attributes in addition to the keys: those that task selection and the sweep require, without the payload.
    */
   indexProjection: ['ttl', 'notBefore', 'leaseUntil', 'leaseToken', 'attempts'],
-  /** Attribute that identifies which state of its key a task is (S). */
+  /** Attribute that identifies which state of its key a task represents (S). */
   version: 'taskVersion',
   /** Attribute that identifies the put that replaced an expired state (S). */
   revived: 'revived',
   /** The key of the control item. */
   controlItem: '#processor',
-  /** The key of the item with the meter of admission. */
+  /** The key of the item with the admission meter. */
   ingestItem: '#ingest',
-  /** The key of the item with the overrides of groups and the processors' state of groups. */
+  /** The key of the item with group overrides and the processors' group state. */
   groupsItem: '#groups',
   /** Values of {@link TABLE.indexPartitionKey}. A suffix `#n` is reserved for future shards. */
   statuses: ['PENDING', 'TAKEN', 'SUCCESS', 'FAILURE'],
@@ -50,10 +50,10 @@ export const ENVIRONMENT = {
   'count-shed': ['EVENT_BUS_ARN', 'SHED_QUEUE_URL', 'TASK_TABLE_NAME'],
 } as const;
 
-/** Variables that a function does not require. */
+/** Environment variables that a function doesn't require. */
 export const OPTIONAL_ENVIRONMENT = ['EVENT_BUS_ARN', 'SHED_QUEUE_URL'] as const;
 
-/** Metrics that the functions emit. The value of their dimension is the name of the queue's table. */
+/** Metrics that the functions emit. Their dimension value is the name of the queue's table. */
 export const METRICS = {
   namespace: 'freshq',
   dimension: 'Queue',
@@ -72,7 +72,7 @@ export const OUTPUTS = [
   'ProcessTasksFunctionName',
 ] as const;
 
-/** Outputs that the stack has only if it has an ingest queue, keeps shed tasks, or has a dashboard. */
+/** Outputs that exist only if the stack has an ingest queue, keeps shed tasks, or has a dashboard. */
 export const OPTIONAL_OUTPUTS = {
   ingest: ['IngestQueueUrl', 'IngestDeadLetterQueueUrl'],
   shedTasks: ['ShedTasksQueueUrl'],

@@ -1,15 +1,15 @@
 import { type ResourceDifference, ResourceImpact, type TemplateDiff } from '@aws-cdk/cloudformation-diff';
 
-/** A change that may destroy data, or that removes a protection of data. */
+/** A change that can destroy data or removes a protection of data. */
 export interface Hazard {
   /** The construct's path, or the logical id. */
   readonly where: string;
   readonly type: string;
-  /** The consequence, as the end of a sentence that begins with {@link where}. */
+  /** The consequence, worded to complete a sentence that starts with {@link where}. */
   readonly happens: string;
 }
 
-/** Data of each type of resource that a deployment cannot restore. */
+/** Data per resource type that a deployment can't restore. */
 export const HOLDS: Readonly<Record<string, string>> = {
   'AWS::DynamoDB::Table': 'every item',
   'AWS::DynamoDB::GlobalTable': 'every item',
@@ -22,15 +22,15 @@ export const HOLDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Retention of an SQS queue without a value.
+ * Retention of an SQS queue that doesn't specify a value.
  * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-sqs-queue.html
  */
 const SQS_DEFAULT_RETENTION_SECONDS = 345_600;
 
-/** Policies under which CloudFormation retains a resource or a snapshot of it. */
+/** Policies with which CloudFormation retains a resource or a snapshot of it. */
 const KEEPS = ['Retain', 'RetainExceptOnCreate', 'RetainExceptOnDelete', 'Snapshot'];
 
-/** Data that may be lost if this difference is deployed: by removal, by replacement, or by a removed protection. */
+/** Data that can be lost if this difference is deployed: by removal, by replacement, or by losing a protection. */
 export function dataHazards(diff: TemplateDiff): Hazard[] {
   const hazards: Hazard[] = [];
   diff.resources.forEachDifference((logicalId, change) => {
@@ -72,7 +72,7 @@ function causes(change: ResourceDifference): string {
     .join(', ');
 }
 
-/** Changes in place that shorten a retention or remove a protection. */
+/** In-place changes that shorten a retention or remove a protection. */
 function protectionsLost(change: ResourceDifference): (string | undefined)[] {
   const { oldValue: before, newValue: after } = change;
   if (before === undefined || after === undefined) return [];
@@ -103,8 +103,8 @@ function isOn(value: unknown): boolean {
 }
 
 /**
- * Describes a retention that became shorter. `unset` is the retention of a resource without a value. Values that only
- * CloudFormation knows are not compared.
+ * Describes a retention that became shorter. `unset` is the retention of a resource that doesn't specify one. Values
+ * that only CloudFormation knows are not compared.
  */
 function shortened(was: unknown, is: unknown, unit: string, unset: number): string | undefined {
   const effective = (value: unknown) => (value === undefined ? unset : Number(value));

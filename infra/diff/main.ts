@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { renderSummary } from './summary';
 import { type CfnTemplate, readTemplates } from './templates';
 
-/** `make diff-summary`: compares two folders of templates, and writes the summary to a file or to standard output. */
+/** `make diff-summary`: compares two folders of templates and writes the summary to a file or to standard output. */
 function main(): void {
   const { values } = parseArgs({
     options: {
@@ -28,7 +28,7 @@ function main(): void {
   else writeFileSync(out, summary);
 }
 
-/** @param environments JSON list of names, as in the repository's variable; all environments if undefined */
+/** @param environments JSON list of names, as in the repository variable; all environments if undefined */
 function templatesOf(folder: string, environments: string | undefined): Map<string, CfnTemplate> {
   const templates = readTemplates(folder);
   if (environments === undefined) return templates;

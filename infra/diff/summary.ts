@@ -10,15 +10,15 @@ import { broadenedPermissions, dataHazards } from './hazards';
 import type { CfnTemplate } from './templates';
 
 /**
- * Largest size of a summary, in bytes. GitHub shows none of a larger one than 1 MiB
+ * Maximum summary size, in bytes. GitHub doesn't show any part of a summary larger than 1 MiB
  * (https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands#step-isolation-and-limits).
  */
 export const MOST_BYTES = 1_000_000;
 
-/** Maximum number of lines of a list. The summary gives only the number of further lines. */
+/** Maximum number of lines per list. For the remaining lines, the summary gives only their number. */
 const MOST_LINES = 50;
 
-/** Largest length of a name or a statement, in characters. The rest is cut off. */
+/** Maximum length of a name or statement, in characters. The rest is truncated. */
 const MOST_CHARACTERS = 200;
 
 /** Names of the two sides of a comparison, for the summary's heading. */
@@ -36,9 +36,9 @@ interface StackDiff {
 }
 
 /**
- * Renders in Markdown the effects of deploying `head` over `base`. The text lists first the data that may be lost, then
- * the broadened permissions, then all differences of each stack, folded. What exceeds {@link MOST_BYTES} is
- * cut off, and the first line says so.
+ * Renders the effects of deploying `head` over `base` in Markdown. The text first lists data that can be lost, then
+ * broadened permissions, then all differences per stack, collapsed. Text beyond {@link MOST_BYTES} is truncated, and
+ * the first line says so.
  *
  * @param base templates by stack, before the change
  * @param head templates by stack, after the change
@@ -78,9 +78,9 @@ function compare(
 }
 
 /**
- * Converts a template to the form in which CloudFormation returns it. CloudFormation replaces characters outside of
- * ASCII, which would always be differences. The JSON of a function's settings is parsed, so that each changed setting
- * is a difference with its own path.
+ * Converts a template to the form in which CloudFormation returns it. CloudFormation replaces non-ASCII characters,
+ * which would always show as differences. The JSON of a function's settings is parsed, so that each changed setting is
+ * a difference with its own path.
  */
 function asReadBack(template: CfnTemplate): CfnTemplate {
   return JSON.parse(mangleLikeCloudFormation(JSON.stringify(template)), (name, value) =>
@@ -99,7 +99,7 @@ function hazardBlock(diffs: readonly StackDiff[]): string {
 }
 
 function permissionBlock(diffs: readonly StackDiff[]): string {
-  // New stacks are omitted: all their statements are new, and the details show them.
+  // Skips new stacks, because all their statements are new, and the details show them.
   const lines = diffs
     .filter(({ state }) => state === 'changed')
     .flatMap(({ stack, diff }) =>
@@ -130,7 +130,7 @@ function details({ stack, diff }: StackDiff): string {
   return `<details><summary>${text(stack)}</summary>\n\n${fenced(formatted(diff))}\n</details>`;
 }
 
-/** The text that `cdk diff` prints for a difference, without colours. */
+/** Returns the text that `cdk diff` prints for a difference, without colors. */
 function formatted(diff: TemplateDiff): string {
   const chunks: string[] = [];
   const stream = new Writable({
@@ -144,7 +144,7 @@ function formatted(diff: TemplateDiff): string {
   return stripVTControlCharacters(chunks.join('')).trim();
 }
 
-/** A code block. A template of a fork's pull request is untrusted text, so no part of it may end the block. */
+/** Returns a code block. A template from a fork's pull request is untrusted text, so no part of it must end the block. */
 function fenced(content: string): string {
   const fence = '`'.repeat(Math.max(3, longestRun(content) + 1));
   return `${fence}\n${content}\n${fence}`;
@@ -152,13 +152,13 @@ function fenced(content: string): string {
 
 function code(content: string): string {
   const whole = content.replace(/\s+/g, ' ');
-  // The lists of hazards and permissions must fit into the summary, even with the long names of an untrusted template.
+  // The lists of hazards and permissions must fit into the summary, even with long names from an untrusted template.
   const line = whole.length > MOST_CHARACTERS ? `${whole.slice(0, MOST_CHARACTERS)}…` : whole;
   const fence = '`'.repeat(longestRun(line) + 1);
   return line.includes('`') ? `${fence} ${line} ${fence}` : `${fence}${line}${fence}`;
 }
 
-/** Escapes names of properties and policies in a sentence, so that they cannot be Markdown or HTML. */
+/** Escapes property and policy names in a sentence, so that they can't be interpreted as Markdown or HTML. */
 function text(content: string): string {
   return content.replace(/[\\`*_{}[\]<>#!|~&]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -8,9 +8,9 @@ export type CfnTemplate = Record<string, any>;
 const SUFFIX = '.template.json';
 
 /**
- * Reads the templates in a folder, by stack. `cdk synth` or {@link file://../../delivery/deployed.py} wrote them.
+ * Reads the templates that `cdk synth` or {@link file://../../delivery/deployed.py} wrote to a folder, by stack.
  *
- * Throws if the folder does not exist, or if a file in it is not a template. An empty folder is valid: nothing is
+ * Throws if the folder does not exist, or if a file in it is not a template. An empty folder is valid: no stack is
  * deployed yet.
  */
 export function readTemplates(folder: string): Map<string, CfnTemplate> {

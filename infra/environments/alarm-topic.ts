@@ -6,13 +6,13 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 
 export interface AlarmTopicProps {
-  /** The recipients of alarms. SNS first sends each a message to confirm. */
+  /** Recipients of the alarms. SNS first asks each recipient to confirm. */
   readonly emails: readonly string[];
 }
 
 /**
- * A topic that sends alarms by email: TLS only, encrypted. Each queue with it adds the permission of CloudWatch. It has
- * its own key, because the AWS managed key for SNS does not allow CloudWatch to publish
+ * A topic that sends alarms by email: TLS only, encrypted. Each queue that uses it lets CloudWatch publish. It has its
+ * own key, because the AWS managed key for SNS doesn't allow CloudWatch to publish
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html).
  */
 export class AlarmTopic extends Construct {
@@ -23,14 +23,14 @@ export class AlarmTopic extends Construct {
     const key = new Key(this, 'key', {
       description: 'freshq: encrypts alarms in transit',
       enableKeyRotation: true,
-      // It encrypts only alarms in transit, so a retained key would be useless, and costs a dollar a month.
+      // The key encrypts only alarms in transit, so a retained key would be useless and would cost a dollar a month.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     key.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
         actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
-        // In a key's policy, * means this key.
+        // In a key policy, * means this key.
         resources: ['*'],
         conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
       }),
@@ -40,7 +40,7 @@ export class AlarmTopic extends Construct {
   }
 }
 
-/** Whether a text can be an email address: one `@`, a domain with a dot, no spaces and no separators. */
+/** Whether a string can be an email address: one `@`, a domain with a dot, no spaces and no separators. */
 export function isEmail(address: string): boolean {
   return /^[^\s@<>,;]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/.test(address);
 }

@@ -9,7 +9,7 @@ import type { PartialQueueSettings } from '../tasks/settings';
 /** Name of an environment. Its stacks are `LifoQueue-<name>` and `AgentQueue-<name>`. */
 export type EnvironmentName = string;
 
-/** Task runner of an environment. An app that needs another runner creates its own `LifoQueue`. */
+/** Task runner of an environment. An app that requires another runner creates its own `LifoQueue`. */
 export type RunnerConfig =
   | {
       readonly kind: 'simulated';
@@ -19,20 +19,20 @@ export type RunnerConfig =
     }
   | { readonly kind: 'http'; readonly url: string; readonly auth?: HeaderAuthConfig };
 
-/** An HTTP header whose value is a secret of Secrets Manager. */
+/** An HTTP header whose value is a secret in Secrets Manager. */
 export interface HeaderAuthConfig {
   /**
    * Name of the header.
    * @default Authorization
    */
   readonly headerName?: string;
-  /** Complete ARN of the secret. Its string is the header's value. */
+  /** Complete ARN of the secret, whose string is the header's value. */
   readonly secretArn: string;
 }
 
 /** The agents' queue of an environment. */
 export interface AgentQueueConfig {
-  /** Whether the command `seed` of `agent-desk` creates sample agents. Synthesis rejects it in prod. */
+  /** Whether the `agent-desk` command `seed` creates sample agents. Synthesis rejects it in prod. */
   readonly seed: boolean;
   /**
    * Settings of the agents' queue that differ from the defaults.
@@ -43,16 +43,16 @@ export interface AgentQueueConfig {
 
 /** One environment. */
 export interface Environment {
-  /** Its name: 1 to 20 lowercase letters and digits, beginning with a letter. */
+  /** Name of the environment: 1 to 20 lowercase letters and digits, starting with a letter. */
   readonly name: EnvironmentName;
   /**
-   * Name of a personal copy. Its stacks are `LifoQueue-<name>-<personal>` and `AgentQueue-<name>-<personal>`. It is
-   * given on the command line (`make deploy ENV=dev NAME=alice`), not in this list.
-   * @default - none: the stacks of the team
+   * Name of a personal copy. Its stacks are `LifoQueue-<name>-<personal>` and `AgentQueue-<name>-<personal>`. Set it on
+   * the command line (`make deploy ENV=dev NAME=alice`), not in this list.
+   * @default - none: the team's stacks
    */
   readonly personal?: string;
   /**
-   * Id of the AWS account, twelve digits.
+   * AWS account id, twelve digits.
    * @default - the account of the credentials
    */
   readonly account?: string;
@@ -69,7 +69,7 @@ export interface Environment {
   readonly terminationProtection: boolean;
   /** Whether the tables can be restored to any second of the last 35 days. */
   readonly pointInTimeRecovery: boolean;
-  /** Log level of the functions, and retention of their logs. */
+  /** Log level and log retention of the functions. */
   readonly logs: { readonly level: ApplicationLogLevel; readonly retention: RetentionDays };
   /** Task runner. */
   readonly runner: RunnerConfig;
@@ -84,65 +84,64 @@ export interface Environment {
    */
   readonly settings?: PartialQueueSettings;
   /**
-   * Expected sustained rate, in tasks per second. Synthesis warns if it exceeds the limit of one queue.
+   * Expected sustained rate, in tasks per second. Synthesis prints a warning if it exceeds the limit of one queue.
    * @default - unknown
    */
   readonly expectedTasksPerSecond?: number;
   /**
-   * Whether an SQS queue keeps shed tasks with their payload for 14 days. The stack's output `ShedTasksQueueUrl` names
-   * the queue. It is on in every environment of the list, so that an operator can inspect a shed task and create it
-   * again. An unused queue costs nothing. Switch it off if no payload may be kept after the expiry, or if more tasks
-   * are shed than you would inspect. The metric `ShedTasks` counts them in both cases.
+   * Whether an SQS queue (stack output `ShedTasksQueueUrl`) keeps shed tasks with their payload for 14 days. It is
+   * enabled in every environment of the list, so that an operator can inspect a shed task and recreate it. An unused
+   * queue is free. Disable it if payloads must not be kept after expiry, or if more tasks are shed than you would
+   * inspect. The metric `ShedTasks` counts shed tasks in both cases.
    */
   readonly keepShedTasks: boolean;
   /**
-   * Name of an EventBridge bus in the account and region of the stack, such as `default`. It gets an event for each
-   * task that succeeded or failed.
+   * Name of an EventBridge bus in the account and region of the stack, such as `default`. It receives an event per
+   * succeeded or failed task.
    * @default - none; no events are published
    */
   readonly taskEventBus?: string;
   /**
-   * Whether each stack has a CloudWatch dashboard, for which CloudWatch bills 3 USD per month. The free tier covers three
-   * dashboards per account of up to 50 metrics each. Personal stacks have no dashboard.
+   * Whether to create a CloudWatch dashboard for each stack. CloudWatch charges 3 USD per month per dashboard. The free
+   * tier covers three dashboards per account with up to 50 metrics each. Personal stacks don't have a dashboard.
    * @default true
    */
   readonly dashboards?: boolean;
   /** The agents' queue, which is a separate stack. */
   readonly agentQueue: AgentQueueConfig;
   /**
-   * ARN of the SNS topic to which the alarms publish, in the region of the stack. Its policy must allow CloudWatch to
-   * publish.
-   * @default - none; only the console shows the alarms
+   * ARN of the SNS topic that alarms publish to, in the stack's region. Its policy must allow CloudWatch to publish.
+   * @default - none; alarms appear only in the CloudWatch console
    */
   readonly alarmTopicArn?: string;
   /**
-   * Email addresses to which the alarms are sent. Each stack creates a topic for them, with its own key (about a
-   * dollar a month), and SNS asks each address to confirm. It excludes {@link alarmTopicArn}.
+   * Email addresses that receive the alarms. Each stack creates a topic for them with its own key (about a dollar a
+   * month), and SNS asks each address to confirm. Can't be combined with {@link alarmTopicArn}.
    * @default - none
    */
   readonly alarmEmails?: readonly string[];
   /**
-   * Time after a deployment in which CloudFormation still watches the rollback alarms, in whole minutes: 0, or at least
-   * the 7 minutes that the alarms need to fire.
+   * How long CloudFormation monitors the rollback alarms after a deployment, in whole minutes: 0, or at least the 7
+   * minutes that the alarms take to fire.
    */
   readonly rollbackWatch: Duration;
-  /** Tags of every resource. `project`, `environment`, `owner` and `cost-center` are required. */
+  /** Tags applied to every resource. `project`, `environment`, `owner` and `cost-center` are required. */
   readonly tags: Readonly<Record<string, string>>;
 }
 
 /**
  * Placeholder for the runner's URL in staging and prod. `.invalid` never resolves (RFC 6761), so no request is sent
- * until you set your own URL. Synthesis warns of the placeholder, and `make deploy` rejects it.
+ * until you set your own URL. Synthesis prints a warning about the placeholder, and `make deploy` rejects it.
  */
 export const UNSET_RUNNER_URL = 'https://tasks.invalid/run';
 
-/** Tags of every resource. Set your own owner and cost center. */
+/** Tags applied to every resource. Set your own owner and cost center. */
 const TAGS = { project: 'freshq', owner: 'unassigned', 'cost-center': 'unassigned' };
 
-/** Settings of the task queue in staging and prod. They are equal, so that staging tests the settings of prod. */
+/** Task queue settings in staging and prod. They are identical, so that staging tests the prod settings. */
 const TASKS: PartialQueueSettings = {
   tasks: { defaultTtl: Duration.hours(1) },
-  // At most ten tasks run concurrently. Add ratePerSecond if the downstream limits requests by time.
+  // A maximum of ten tasks run concurrently. Add ratePerSecond if the downstream limits the request rate.
   processing: { concurrency: 10, taskTimeout: Duration.seconds(30) },
   alarms: { oldestPending: Duration.minutes(48) },
   // An SQS queue in front of the table, which accepts tasks at any rate.
@@ -150,8 +149,8 @@ const TASKS: PartialQueueSettings = {
 };
 
 /**
- * Environments of this repository, in the order in which a change is deployed. Add an element for your own
- * environment. `npx cdk synth -c env=dev` selects one.
+ * Environments of this repository, in deployment order. Add an element for your own environment.
+ * `npx cdk synth -c env=dev` selects one.
  */
 export const ENVIRONMENTS: readonly Environment[] = [
   {
@@ -161,8 +160,8 @@ export const ENVIRONMENTS: readonly Environment[] = [
     terminationProtection: false,
     pointInTimeRecovery: false,
     logs: { level: ApplicationLogLevel.DEBUG, retention: RetentionDays.ONE_WEEK },
-    // The capacity is the concurrency, and runs are short: the end-to-end tests last seconds, and each task starts
-    // once. With `-c unreliable=true` the capacity is less, and tasks are returned, retried and fail.
+    // The capacity equals the concurrency, and runs are short, so the end-to-end tests take seconds and each task
+    // starts once. With `-c unreliable=true`, the capacity is lower, and tasks are returned, retried and fail.
     runner: { kind: 'simulated', capacity: 10, durationSeconds: 0.25 },
     simulation: {},
     // `-c iotPresence=true` creates a task for each device that connects to this account's IoT Core.
@@ -203,18 +202,18 @@ export const ENVIRONMENTS: readonly Environment[] = [
   },
 ];
 
-/** The environment, with a task in its ingest queue for each device that connects to IoT Core. */
+/** Returns the environment with a task in its ingest queue per device that connects to IoT Core. */
 export function withIotPresence(environment: Environment): Environment {
   const { settings } = environment;
   return { ...environment, settings: { ...settings, ingest: { ...settings?.ingest, iotPresence: true } } };
 }
 
 /**
- * Simulated downstream that causes every state of a task: its capacity is below the concurrency, and some runs fail.
+ * Simulated downstream that produces every task state: its capacity is below the concurrency, and some runs fail.
  */
 export const UNRELIABLE = { capacity: 6, rates: { failure: 0.02, retry: 0.05, busy: 0.02 } };
 
-/** The environment, with a simulated downstream that is {@link UNRELIABLE}. Other runners are unchanged. */
+/** Returns the environment with its simulated downstream set to {@link UNRELIABLE}. Other runners are unchanged. */
 export function withUnreliableRunner(environment: Environment): Environment {
   const { runner } = environment;
   return runner.kind === 'simulated' ? { ...environment, runner: { ...runner, ...UNRELIABLE } } : environment;

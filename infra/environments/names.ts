@@ -2,18 +2,18 @@ import { RemovalPolicy } from 'aws-cdk-lib';
 import { type Problem, problemIf } from '../lambda/problem';
 import type { Environment } from './list';
 
-/** Pattern of environment names. They have no dash, so a personal stack never has another environment's name. */
+/** Pattern of environment names. They can't contain a dash, so a personal stack never has another environment's name. */
 const ENVIRONMENT_NAME = /^[a-z][a-z0-9]{0,19}$/;
 
-/** Pattern of the names of personal stacks. */
+/** Pattern of personal stack names. */
 const PERSONAL_NAME = /^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$/;
 
-/** Suffix of the names of an environment's stacks: `dev`, or `dev-alice` for Alice's personal stacks. */
+/** Stack name suffix of an environment: `dev`, or `dev-alice` for Alice's personal stacks. */
 export function stackSuffix({ name, personal }: Environment): string {
   return personal === undefined ? name : `${name}-${personal}`;
 }
 
-/** A problem if `name` is given and is not the name of an environment. */
+/** Returns a problem if `name` is given but isn't the name of an environment. */
 export function nameProblems(name: unknown, environments: readonly Environment[]): Problem[] {
   const names = environments.map((environment) => environment.name);
   return problemIf(
@@ -24,7 +24,7 @@ export function nameProblems(name: unknown, environments: readonly Environment[]
   );
 }
 
-/** Problems of an environment's name: an invalid name, or the name of another environment. */
+/** Problems with an environment's name: an invalid name, or the name of another environment. */
 export function ownNameProblems({ name }: Environment, environments: readonly Environment[]): Problem[] {
   return [
     ...problemIf(
@@ -43,7 +43,7 @@ export function ownNameProblems({ name }: Environment, environments: readonly En
 }
 
 /**
- * Problems of personal stacks of the chosen environments.
+ * Problems with personal stacks of the chosen environments.
  *
  * @param named whether an environment was named (`-c env=…`)
  */
@@ -81,7 +81,7 @@ export function personalProblems(
     }));
 }
 
-/** A personal copy of an environment: separate stacks with a tag of their owner, without dashboards to save costs. */
+/** Returns a personal copy of an environment: separate stacks tagged with their owner, without dashboards to cut costs. */
 export function personalized(environment: Environment, personal: string): Environment {
   return { ...environment, personal, dashboards: false, tags: { ...environment.tags, owner: personal } };
 }

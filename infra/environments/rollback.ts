@@ -5,22 +5,22 @@ import { type Problem, problemIf } from '../lambda/problem';
 /** Key of the rollback configuration in the template's metadata. `delivery/rollback.py` reads it. */
 export const ROLLBACK_METADATA = 'freshq:rollback';
 
-/** Maximum number of alarms that CloudFormation watches. */
+/** Maximum number of alarms that CloudFormation monitors. */
 export const MOST_ROLLBACK_ALARMS = 5;
 
 /**
- * Longest time for which CloudFormation watches alarms
+ * Maximum time for which CloudFormation monitors alarms
  * (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_RollbackConfiguration.html).
  */
 const LONGEST_WATCH = Duration.hours(3);
 
 /**
- * Time until the alarms fire if the new code fails immediately: two sweeps, a minute apart; up to three minutes until
- * CloudWatch has the metrics; a minute until it evaluates them; and one minute in reserve.
+ * Time until the alarms fire if the new code fails immediately: two sweeps, one minute apart; up to three minutes until
+ * CloudWatch has the metrics; one minute until it evaluates them; and one minute in reserve.
  */
 export const LEAST_WATCH = Duration.minutes(7);
 
-/** A problem if CloudFormation cannot watch a deployment for this time. */
+/** Returns a problem if CloudFormation can't monitor a deployment for this time. */
 export function watchProblems(watch: Duration): Problem[] {
   const seconds = watch.toSeconds();
   return problemIf(
@@ -32,12 +32,12 @@ export function watchProblems(watch: Duration): Problem[] {
 }
 
 /**
- * Writes to the template the alarms on which CloudFormation rolls a deployment back. They must fire within {@link
- * LEAST_WATCH} if the new code fails, and not because of a slow downstream or an operator's pause. CloudFormation
- * watches the alarms that exist before the deployment. Synthesis warns if the time is too short.
+ * Writes the alarms on which CloudFormation rolls back a deployment to the template. They must fire within
+ * {@link LEAST_WATCH} if the new code fails, but not because of a slow downstream or an operator's pause. CloudFormation
+ * monitors the alarms that exist before the deployment. Synthesis prints a warning if the time is too short.
  *
- * @param alarms at most {@link MOST_ROLLBACK_ALARMS}
- * @param watch time after the deployment in which CloudFormation watches the alarms, in whole minutes
+ * @param alarms up to {@link MOST_ROLLBACK_ALARMS}
+ * @param watch how long CloudFormation monitors the alarms after the deployment, in whole minutes
  */
 export function rollBackOn(stack: Stack, alarms: readonly Alarm[], watch: Duration): void {
   if (alarms.length > MOST_ROLLBACK_ALARMS) {

@@ -15,8 +15,8 @@ import { watchProblems } from './rollback';
 import { tagProblems } from './tags';
 
 /**
- * Returns the environments to synthesize: the named one, or all; as a personal copy if a personal name is given. Throws
- * an error with all problems if an environment is invalid.
+ * Returns the environments to synthesize: the named environment, or all, as personal copies if a personal name is
+ * given. Throws an error with all problems if an environment is invalid.
  *
  * @param name CDK context value `env`
  * @param personal CDK context value `name`
@@ -40,7 +40,7 @@ export function chooseEnvironments(
   return personal === undefined ? chosen : chosen.map((each) => personalized(each, String(personal)));
 }
 
-/** Problems of an environment; empty if it is valid. */
+/** Problems with an environment; empty if it is valid. */
 export function environmentProblems(environment: Environment): Problem[] {
   const problems = [
     ...placeProblems(environment),
@@ -194,7 +194,7 @@ function alarmEmailProblems({ alarmEmails = [], alarmTopicArn }: Environment): P
 }
 
 function eventBusProblems({ taskEventBus }: Environment): Problem[] {
-  // The name of a partner's bus contains "/". Such a bus accepts only events of the partner.
+  // A partner bus name contains "/". Such a bus accepts only the partner's events.
   return problemIf(
     taskEventBus !== undefined && !/^[\w.-]{1,256}$/.test(taskEventBus),
     'taskEventBus',

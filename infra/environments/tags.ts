@@ -1,7 +1,7 @@
 import { type Problem, problemIf } from '../lambda/problem';
 import type { Environment } from './list';
 
-/** Maximum number of tags of a stack, CloudFormation's limit. */
+/** Maximum number of tags per stack, a CloudFormation limit. */
 const MOST_TAGS = 50;
 
 /** Tags that every resource must have, for searches and cost reports. */
@@ -10,7 +10,7 @@ export const REQUIRED_TAGS = ['project', 'environment', 'owner', 'cost-center'] 
 /** Characters that AWS allows in tags (https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html). */
 const TAG_TEXT = /^[\p{L}\p{N}\p{Z}_.:/=+\-@]*$/u;
 
-/** Problems of an environment's tags; empty if they are valid. */
+/** Problems with an environment's tags; empty if they are valid. */
 export function tagProblems({ name, tags }: Pick<Environment, 'name' | 'tags'>): Problem[] {
   const entries = Object.entries(tags);
   const problems = entries.filter(([key, value]) => isRejected(key, value)).map(([key]) => rejection(key));

@@ -14,7 +14,7 @@ export const PLACEHOLDER_WARNING = 'freshq:placeholders';
 /** Folder of the placeholder that replaces a binary if `FRESHQ_SKIP_BUILD=1` synthesizes without Rust. */
 export const PLACEHOLDER = join(__dirname, 'placeholder');
 
-/** Whether this synthesis replaces the functions' code by placeholders. */
+/** Whether this synthesis replaces the functions' code with placeholders. */
 export function skipsBuild(): boolean {
   return process.env.FRESHQ_SKIP_BUILD === '1';
 }
@@ -29,7 +29,7 @@ export function warnOfPlaceholders(scope: IConstruct): void {
 }
 
 /**
- * Folder with one folder per binary: `FRESHQ_ARTIFACTS`, or the folder to which `make build` writes arm64 binaries.
+ * Folder with one subfolder per binary: `FRESHQ_ARTIFACTS`, or the folder to which `make build` writes arm64 binaries.
  */
 export function artifactsRoot(): string {
   const given = process.env.FRESHQ_ARTIFACTS;
@@ -44,8 +44,8 @@ export function builtFolder(binary: string): string | undefined {
 
 /**
  * Code of one of this package's functions: `<FRESHQ_ARTIFACTS>/<binary>/bootstrap`, otherwise the zip file of the
- * published package, otherwise the binary of `make build`. With `FRESHQ_SKIP_BUILD=1` it is the placeholder, which fails
- * at its start.
+ * published package, otherwise the binary of `make build`. With `FRESHQ_SKIP_BUILD=1`, it is the placeholder, which
+ * fails on startup.
  *
  * Throws if there is no such binary.
  */

@@ -2,17 +2,17 @@ import { Stack } from 'aws-cdk-lib';
 import type { CfnFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 
 /**
- * Lambda's limit on the names and values of all variables, in bytes
+ * Lambda's limit for the names and values of all environment variables, in bytes
  * (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
  */
 const MOST_BYTES = 4_096;
 
-/** Assumed size of a value that only CloudFormation knows, in bytes: about the size of an ARN or a URL. */
+/** Assumed size of a value that only CloudFormation knows, in bytes: roughly the length of an ARN or URL. */
 const REFERENCE_BYTES = 100;
 
 /**
- * Returns an error if the environment of a function is too large. It counts all variables, also those that an app added
- * to the function, and estimates values that only CloudFormation knows.
+ * Returns an error if a function's environment is too large. Counts all variables, including those that an app added to
+ * the function, and estimates values that only CloudFormation knows.
  */
 export function environmentSizeProblems(fn: LambdaFunction): string[] {
   const { environment } = fn.node.defaultChild as CfnFunction;

@@ -11,7 +11,7 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 
 /**
- * A queue for events that could not be delivered or processed: TLS only, with a retention of 14 days, SQS's longest.
+ * A queue for events that could not be delivered or processed: TLS only, with a retention of 14 days, the SQS maximum.
  * SQS encrypts it, because the policy of an AWS managed KMS key would not allow SNS to write.
  */
 export class FailureQueue extends Queue {
@@ -34,8 +34,8 @@ export class FailureQueue extends Queue {
   }
 
   /**
-   * This queue as the failure destination of asynchronous invocations or of a stream. The function's role also needs
-   * {@link allowSend}.
+   * Returns this queue as the failure destination for asynchronous invocations or a stream. The function's role also
+   * requires {@link allowSend}.
    */
   asDestination(): IDestination & IEventSourceDlq {
     const config: DestinationConfig & DlqDestinationConfig = { destination: this.queueArn };

@@ -1,15 +1,15 @@
 import { Duration } from 'aws-cdk-lib';
 
-/** Settings of a function: durations, numbers, texts, flags, and groups and lists of them. */
+/** Settings of a function: durations, numbers, strings, Booleans, and groups and lists of these. */
 export type FunctionSettings = Readonly<Record<string, unknown>>;
 
-/** Name of the environment variable that has the settings of a function. */
+/** Name of the environment variable that contains a function's settings. */
 export function settingsVariable(binary: string): string {
   return `SETTINGS_${binary.toUpperCase().replaceAll('-', '_')}`;
 }
 
 /**
- * Converts settings to the form that the function reads. A duration becomes whole milliseconds under a name that ends
+ * Converts settings to the format that the function reads. Durations become whole milliseconds under a name that ends
  * in `Ms`. Undefined settings are omitted.
  */
 export function settingsJson(settings: FunctionSettings): FunctionSettings {

@@ -1,10 +1,10 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 
-/** Outputs of a stack: value and description, by name. */
+/** Stack outputs: value and description, by name. */
 export type Outputs<Name extends string> = Record<Name, readonly [value: string, description: string]>;
 
-/** Adds the outputs of a queue to its stack. The command `freshq` finds them by name, so a stack has each name once. */
+/** Adds a queue's outputs to its stack. The `freshq` command finds them by name, so a stack has each name once. */
 export function addOutputs(queue: IConstruct, outputs: Outputs<string>): void {
   const stack = Stack.of(queue);
   for (const [name, [value, description]] of Object.entries(outputs)) {

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 /** `functions/manifest.json` of the published package, which `make package` writes. */
 interface Manifest {
   readonly version: string;
-  /** SHA-256 of each zip file, by the function's name. */
+  /** SHA-256 hash of each zip file, by function name. */
   readonly sha256: Readonly<Record<string, string>>;
 }
 
 /**
- * The zip file of a function in the published package at `root`; undefined in the repository, which contains none.
+ * The zip file of a function in the published package at `root`; undefined in the repository, which has no zip files.
  *
- * Throws if the file is not the one with which the package was published.
+ * Throws if the file is not the one that was published with the package.
  */
 export function packagedZip(root: string, binary: string): string | undefined {
   const manifestPath = join(root, 'functions', 'manifest.json');

@@ -1,4 +1,4 @@
-/** A problem of a configuration: the setting, the rule that it breaks, and the remedy. */
+/** A configuration problem: the setting, the rule that it breaks, and the remedy. */
 export interface Problem {
   /** Path of the setting in the configuration, for example `processing.turn`. */
   readonly setting: string;
@@ -7,16 +7,16 @@ export interface Problem {
   readonly remedy: string;
 }
 
-/** The problem of a setting that breaks a rule; none if `breaks` is false. See {@link Problem}. */
+/** Problem with a setting that breaks a rule; none if `breaks` is false. See {@link Problem}. */
 export function problemIf(breaks: boolean, setting: string, rule: string, remedy: string): Problem[] {
   return breaks ? [{ setting, rule, remedy }] : [];
 }
 
-/** Error of synthesis that names all problems of a configuration. */
+/** Synthesis error that lists all problems with a configuration. */
 export class InvalidConfiguration extends Error {
   /**
-   * @param where construct or environment with the configuration
-   * @param problems at least one
+   * @param where construct or environment to which the configuration belongs
+   * @param problems the problems; at least one
    */
   constructor(
     where: string,

@@ -9,25 +9,25 @@ import type { IConstruct } from 'constructs';
 export interface IQueueFunction extends IConstruct {
   /** The function: arm64 on `provided.al2023`. */
   readonly function: LambdaFunction;
-  /** Its log group. */
+  /** Log group of the function. */
   readonly logGroup: LogGroup;
-  /** Failure queue: invocations (for readers of a stream also batches) that failed after all retries. */
+  /** Failure queue: invocations (also batches for stream readers) that failed after all retries. */
   readonly failures: Queue;
 }
 
-/** An SQS queue from which a function reads. */
+/** An SQS queue that a function reads. */
 export interface IQueueIntake extends IConstruct {
   /** The queue. Any service that can send to an SQS queue can be a producer; see `docs/how-to/producers.md`. */
   readonly queue: Queue;
-  /** The dead-letter queue: invalid and undeliverable messages. Only {@link queue} may use it. */
+  /** The dead-letter queue: invalid and undeliverable messages. Only {@link queue} can use it. */
   readonly deadLetters: Queue;
   /** Lets a principal send messages to the queue, and nothing else. */
   grantSend(grantee: IGrantable): Grant;
 }
 
-/** Alarms, the dashboard and the saved queries of a queue. */
+/** Alarms, dashboard and saved queries of a queue. */
 export interface IQueueObservability extends IConstruct {
-  /** Every alarm, for example to add your own actions. */
+  /** All alarms, for example to add your own actions. */
   readonly all: Alarm[];
   /** The dashboard, unless it is disabled. */
   readonly dashboard?: Dashboard;

@@ -8,14 +8,14 @@ import type { RustFunction } from './rust-function';
 export class SecureTopic extends Topic {
   constructor(scope: Construct, id: string) {
     super(scope, id, { enforceSSL: true });
-    // The AWS managed key. Its policy allows this account's principals to use it through SNS, so publishers need no KMS
-    // permission. SNS documents the name of the alias for it, whereas the CDK would set an ARN
+    // The AWS managed key. Its policy allows this account's principals to use it through SNS, so publishers don't need
+    // a KMS permission. SNS documents the alias name for it, whereas the CDK would set an ARN
     // (https://docs.aws.amazon.com/sns/latest/dg/sns-enable-encryption-for-topic.html).
     (this.node.defaultChild as CfnTopic).kmsMasterKeyId = 'alias/aws/sns';
   }
 }
 
-/** A topic of the wake-up protocol. Notifications that SNS cannot deliver to its function go to a queue. */
+/** A topic of the wake-up protocol. Notifications that SNS can't deliver to the function go to a queue. */
 export class QueueTopic extends Construct {
   readonly topic: Topic;
   /** Notifications that SNS could not deliver to Lambda. */
@@ -27,7 +27,7 @@ export class QueueTopic extends Construct {
     this.undelivered = new FailureQueue(this, 'undelivered');
   }
 
-  /** Invokes `target` with each notification. Notifications that SNS cannot deliver go to {@link undelivered}. */
+  /** Invokes `target` with each notification. Notifications that SNS can't deliver go to {@link undelivered}. */
   notify(target: RustFunction): void {
     this.topic.addSubscription(
       new LambdaSubscription(target.function, { deadLetterQueue: this.undelivered }),

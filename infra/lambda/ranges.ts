@@ -1,7 +1,7 @@
 import type { Duration } from 'aws-cdk-lib';
 import { type Problem, problemIf } from './problem';
 
-/** Longest duration of a setting without another limit, in milliseconds: 100 years. */
+/** Maximum duration for a setting without another limit, in milliseconds: 100 years. */
 export const LONGEST_MS = 100 * 365 * 86_400_000;
 
 /** Returns a problem unless `value` is an integer from `min` to `max`. `why` explains the range. */
@@ -49,12 +49,12 @@ export function ms(value: Duration): number {
   return value.toMilliseconds();
 }
 
-/** Text of milliseconds in seconds, for example `1.5 s`. */
+/** Formats milliseconds in seconds, for example `1.5 s`. */
 export function seconds(millis: number): string {
   return `${millis / 1_000} s`;
 }
 
-/** Text of a duration in seconds. */
+/** Formats a duration in seconds. */
 export function text(value: Duration): string {
   return seconds(ms(value));
 }

@@ -2,9 +2,9 @@ import { RemovalPolicy } from 'aws-cdk-lib';
 import { BillingMode, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 
 /**
- * Removal policy of a queue or a log group. If `policy` is `RETAIN`, CloudFormation keeps the resource when the stack
- * is deleted or the resource is removed from it, but deletes it when its creation is rolled back. `RETAIN` alone would
- * leave an empty resource behind. With a fixed name, this resource would make every later deployment fail.
+ * Removal policy of a queue or a log group. If `policy` is `RETAIN`, CloudFormation retains the resource when the stack
+ * is deleted or the resource is removed from it, but deletes the resource when its creation is rolled back. `RETAIN`
+ * alone would leave an empty resource behind. If it had a fixed name, every later deployment would fail.
  */
 export function retainedOnceUsed(policy: RemovalPolicy): RemovalPolicy {
   return policy === RemovalPolicy.RETAIN ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : policy;
@@ -12,7 +12,7 @@ export function retainedOnceUsed(policy: RemovalPolicy): RemovalPolicy {
 
 /**
  * Removal policy of a table. With deletion protection, the table is retained even if its creation is rolled back: DynamoDB
- * would reject its deletion, and the rollback would fail. Its generated name conflicts with no later deployment.
+ * would reject the deletion, and the rollback would fail. The generated name never conflicts with later deployments.
  */
 function tableRetention(policy: RemovalPolicy, deletionProtection: boolean): RemovalPolicy {
   return deletionProtection ? policy : retainedOnceUsed(policy);
@@ -27,7 +27,7 @@ export interface TableProtection {
   readonly pointInTimeRecovery: boolean;
 }
 
-/** Properties of a table that both queues' tables have: billed by request, encrypted, and protected. */
+/** Properties that both queues' tables share: billed per request, encrypted, and protected. */
 export function tableProps({ removalPolicy, deletionProtection, pointInTimeRecovery }: TableProtection) {
   return {
     billingMode: BillingMode.PAY_PER_REQUEST,

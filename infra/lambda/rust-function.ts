@@ -23,7 +23,7 @@ import { type FunctionSettings, settingsJson, settingsVariable } from './functio
 import type { IQueueFunction } from './queue-parts';
 import { retainedOnceUsed } from './retention';
 
-/** EC2 actions with which Lambda places a function in a VPC. */
+/** EC2 actions that Lambda uses to place a function in a VPC. */
 const NETWORK_INTERFACE_ACTIONS = [
   'ec2:CreateNetworkInterface',
   'ec2:DeleteNetworkInterface',
@@ -36,7 +36,7 @@ const NETWORK_INTERFACE_ACTIONS = [
 /** Log level and log retention of the functions. */
 export interface LogOptions {
   /**
-   * Minimum level that the functions log.
+   * Minimum log level of the functions.
    * @default ApplicationLogLevel.INFO
    */
   readonly level?: ApplicationLogLevel;
@@ -64,7 +64,7 @@ export interface AsyncSettings {
 /** Network of a function. */
 export interface NetworkSettings {
   /**
-   * VPC of the function. It needs endpoints or NAT to reach DynamoDB, SNS and the system that the task runner calls.
+   * VPC of the function. It requires endpoints or NAT to reach DynamoDB, SNS and the system that the task runner calls.
    * @default - Lambda's own network
    */
   readonly vpc?: IVpc;
@@ -75,25 +75,25 @@ export interface NetworkSettings {
   readonly vpcSubnets?: SubnetSelection;
   /**
    * Security groups of the function; only with {@link vpc}.
-   * @default - a new one
+   * @default - a new security group
    */
   readonly securityGroups?: ISecurityGroup[];
 }
 
 export interface RustFunctionProps<F extends FunctionName> {
-  /** Name of the function: of its folder in `lambdas/`, its binary and its construct id. */
+  /** Name of the function, which is also the name of its folder in `lambdas/`, its binary and its construct id. */
   readonly binary: F;
   /** Purpose of the function, for the console. */
   readonly description: string;
-  /** Environment variables with names, ARNs and URLs, as in the contract. */
+  /** Environment variables for names, ARNs and URLs, as defined in the contract. */
   readonly environment: EnvironmentOf<F>;
   /**
-   * Settings of the function, which become the JSON value of one variable.
+   * Settings of the function, passed as JSON in one environment variable.
    * @default - none
    */
   readonly settings?: FunctionSettings;
   readonly timeout: Duration;
-  /** Memory, MiB. */
+  /** Memory, in MiB. */
   readonly memorySize: number;
   readonly logs: LogSettings;
   /** Handling of asynchronous invocations. */
@@ -104,8 +104,8 @@ export interface RustFunctionProps<F extends FunctionName> {
    */
   readonly reservedConcurrency?: number;
   /**
-   * Whether to disable Lambda's recursive loop detection. The detection ends a loop through SNS after about 16
-   * rounds. The tail calls of the wake-up protocol are such a loop, with their own bound.
+   * Whether to disable Lambda's recursive loop detection. The detection ends a loop through SNS after about 16 rounds.
+   * The tail calls of the wake-up protocol are such a loop, with its own limit.
    * @default false - Lambda ends loops
    */
   readonly partOfLoop?: boolean;
@@ -128,7 +128,7 @@ export interface RustFunctionProps<F extends FunctionName> {
 export class RustFunction<F extends FunctionName = FunctionName> extends Construct implements IQueueFunction {
   readonly function: LambdaFunction;
   readonly logGroup: LogGroup;
-  /** Failure queue: invocations (for `trigger` and `count-shed` also stream batches) that failed after all retries. */
+  /** Failure queue: invocations (also stream batches for `trigger` and `count-shed`) that failed after all retries. */
   readonly failures: FailureQueue;
   private readonly role: Role;
 
@@ -157,7 +157,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
       role: this.role,
       reservedConcurrentExecutions: props.reservedConcurrency,
       recursiveLoop: props.partOfLoop ? RecursiveLoop.ALLOW : undefined,
-      // Adds xray:PutTraceSegments and xray:PutTelemetryRecords on *, because X-Ray has no resources to name.
+      // Adds xray:PutTraceSegments and xray:PutTelemetryRecords on *, because X-Ray has no resources to specify.
       tracing: Tracing.ACTIVE,
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
@@ -184,7 +184,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
     this.role.addToPrincipalPolicy(new PolicyStatement({ actions, resources, conditions }));
   }
 
-  /** Allows the function to send messages to a queue, and to use the queue's key if it has one. */
+  /** Allows the function to send messages to a queue, and to use the queue's encryption key if it has one. */
   allowSendTo(queue: IQueue): void {
     this.allow(['sqs:SendMessage'], [queue.queueArn]);
     const key = queue.encryptionMasterKey;
@@ -193,9 +193,9 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
 
   /**
    * Allows Lambda to place the function in a VPC, and denies the same actions to the function's own code. Before the
-   * interface exists, EC2 has no resource to name. Calls of the code name the function as their source, and calls of
-   * Lambda do not (https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html). The statement denies any
-   * function, because naming this one would be a circular reference. No other function has this role.
+   * interface exists, EC2 has no resource to specify. Requests from the code specify the function as their source, and
+   * requests from Lambda don't (https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html). The statement
+   * denies any function, because naming this one would create a circular reference. No other function has this role.
    */
   private allowNetworkInterfaces(): void {
     this.allow([...NETWORK_INTERFACE_ACTIONS], ['*']);

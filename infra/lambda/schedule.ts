@@ -12,14 +12,14 @@ export interface FunctionScheduleProps {
   /** Purpose of the schedule, for the console. */
   readonly description: string;
   /**
-   * Event with which the function is invoked.
-   * @default - the default event of Scheduler
+   * Event passed to the function.
+   * @default - Scheduler's default event
    */
   readonly event?: Record<string, unknown>;
 }
 
 /**
- * Invokes a function regularly by EventBridge Scheduler, with a role that allows nothing else and a queue for
+ * Invokes a function periodically with EventBridge Scheduler. Its role allows nothing else, and a queue receives
  * invocations that Scheduler could not deliver.
  */
 export class FunctionSchedule extends Construct {
@@ -31,7 +31,7 @@ export class FunctionSchedule extends Construct {
     const functionArn = props.target.function.functionArn;
     this.undelivered = new FailureQueue(this, 'undelivered');
     const stack = Stack.of(this);
-    // The default group, to which this schedule belongs. Scheduler names the group as the source, not the schedule
+    // The default group, to which this schedule belongs. Scheduler specifies the group, not the schedule, as the source
     // (https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html).
     const group = stack.formatArn({
       service: 'scheduler',
@@ -39,7 +39,7 @@ export class FunctionSchedule extends Construct {
       resourceName: 'default',
     });
     const role = new Role(this, 'role', {
-      // The conditions prevent that schedules of other accounts and of other groups use this role (confused deputy).
+      // The conditions prevent schedules in other accounts or groups from using this role (confused deputy).
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
         conditions: {
           StringEquals: { 'aws:SourceAccount': stack.account },
@@ -60,7 +60,7 @@ export class FunctionSchedule extends Construct {
           role,
           input: props.event === undefined ? undefined : ScheduleTargetInput.fromObject(props.event),
           deadLetterConfig: { arn: this.undelivered.queueArn },
-          // One retry within a minute is enough: a later invocation would be as late as the next regular one.
+          // One retry within a minute is enough, because a later invocation would be as late as the next regular one.
           retryPolicy: { maximumRetryAttempts: 1, maximumEventAgeInSeconds: 60 },
         }),
       },

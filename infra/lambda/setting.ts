@@ -2,13 +2,13 @@ import { Duration } from 'aws-cdk-lib';
 import { type Problem, problemIf } from './problem';
 import * as ranges from './ranges';
 
-/** Default and range of a setting. The interface of its group declares its type and its meaning. */
+/** Default and range of a setting. The interface of its group declares its type and meaning. */
 export interface Declared<T = unknown, D extends T | undefined = T | undefined> {
   /** The default; `undefined` if the setting is optional, or if the default depends on other settings. */
   readonly fallback: D;
   /** Minimum and maximum value, if the range is limited. */
   readonly bounds?: readonly [T, T];
-  /** Returns the problem of a value; none if the value is valid. */
+  /** Returns the problem with a value; none if the value is valid. */
   problems?(setting: string, value: T): Problem[];
 }
 
@@ -66,7 +66,7 @@ export function free<D>(fallback: D): { readonly fallback: D } {
 
 type Group = Readonly<Record<string, Declared>>;
 
-/** The settings of a group that have a default. */
+/** The settings in a group that have a default. */
 type Defaults<G extends Group> = {
   readonly [K in keyof G as undefined extends G[K]['fallback'] ? never : K]: G[K]['fallback'];
 };
@@ -82,13 +82,13 @@ export function defaultsOf<G extends Group>(group: G): Defaults<G> {
   return Object.fromEntries(entries.map(([name, { fallback }]) => [name, fallback])) as Defaults<G>;
 }
 
-/** Returns the settings of a group that have a range, each at its least (0) or its greatest value (1). */
+/** Returns the settings in a group that have a range, each at its minimum (0) or maximum value (1). */
 export function atBound(group: Group, end: 0 | 1): Record<string, unknown> {
   const bounded = Object.entries(group).filter(([, { bounds }]) => bounds !== undefined);
   return Object.fromEntries(bounded.map(([name, { bounds }]) => [name, bounds?.[end]]));
 }
 
-/** Returns a problem for each setting of the group at `path` that is outside of its range. */
+/** Returns a problem for each setting that is outside its range in the group at `path`. */
 export function rangeProblems(path: string, group: Group, settings: object): Problem[] {
   const given = Object.entries(settings).filter(([, value]) => value !== undefined);
   return given.flatMap(([name, value]) => group[name]?.problems?.(`${path}.${name}`, value) ?? []);

@@ -5,9 +5,9 @@ import { EnvironmentStack, type EnvironmentStackProps } from './environment-stac
 import { acknowledgeFindings } from './nag-suppressions';
 
 /**
- * Alarms that roll a deployment back: they fire within minutes if new code fails. `intake-delay` fires if match-calls
- * reports calls as failed without an error of the invocation. The alarm on pending calls is not in the list, because a
- * lack of agents causes it.
+ * Alarms that roll back a deployment. They fire within minutes if new code fails. `intake-delay` fires if match-calls
+ * reports calls as failed without an invocation error. The alarm on pending calls is not in the list, because it is
+ * caused by a lack of agents.
  */
 const ROLLS_BACK = [
   'agent-desk-errors',

@@ -13,12 +13,12 @@ export interface EnvironmentStackProps {
   readonly environment: Environment;
 }
 
-/** Base of the stacks of an environment: account and region, name, tags, alarm topic and rollback. */
+/** Base class of an environment's stacks: account and region, name, tags, alarm topic and rollback. */
 export abstract class EnvironmentStack extends Stack {
   private readonly environmentSettings: Environment;
 
   /**
-   * @param kind first part of the stack's name
+   * @param kind first part of the stack name
    * @param purpose purpose of the stack, for its description
    */
   constructor(scope: Construct, kind: string, purpose: string, { environment }: EnvironmentStackProps) {
@@ -37,8 +37,8 @@ export abstract class EnvironmentStack extends Stack {
   }
 
   /**
-   * Topic to which the alarms publish, if there is one. If a protected environment has none, synthesis warns, and the
-   * deployment is rejected (`delivery/configured.py`).
+   * Topic that alarms publish to, if there is one. If a protected environment has none, synthesis prints a warning, and
+   * the deployment is rejected (`delivery/configured.py`).
    */
   protected alarmTopic(): ITopic | undefined {
     const {
@@ -59,7 +59,7 @@ export abstract class EnvironmentStack extends Stack {
     return undefined;
   }
 
-  /** Adds the output with the URL of the queue's dashboard, if there is one. */
+  /** Adds a stack output with the URL of the queue's dashboard, if there is one. */
   protected addDashboardUrl({ dashboardUrl }: IQueueObservability, output: string): void {
     if (dashboardUrl === undefined) return;
     new CfnOutput(this, output, {
@@ -69,9 +69,9 @@ export abstract class EnvironmentStack extends Stack {
   }
 
   /**
-   * Makes CloudFormation roll a deployment back if one of these alarms fires.
+   * Makes CloudFormation roll back a deployment if one of these alarms fires.
    *
-   * @param ids ids of the alarms without the suffix `-alarm`
+   * @param ids alarm ids without the suffix `-alarm`
    */
   protected rollBackOn(alarms: readonly Alarm[], ids: readonly string[]): void {
     const watched = ids.map((id) => {

@@ -14,9 +14,9 @@ import { EnvironmentStack, type EnvironmentStackProps } from './environment-stac
 import { acknowledgeFindings } from './nag-suppressions';
 
 /**
- * Alarms that roll a deployment back: they fire within minutes if new code fails. The sweep runs every minute, so its
- * errors show a broken deployment even without a task. Alarms on a paused or slow queue are not in the list, because
- * the downstream causes them.
+ * Alarms that roll back a deployment. They fire within minutes if new code fails. The sweep runs every minute, so its
+ * errors reveal a broken deployment even without tasks. Alarms on a paused or slow queue are not in the list, because
+ * they are caused by the downstream.
  */
 const ROLLS_BACK = [
   'failing',

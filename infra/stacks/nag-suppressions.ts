@@ -8,7 +8,7 @@ import { FailureQueue } from '../lambda/failure-queue';
 import { RustFunction } from '../lambda/rust-function';
 import { ShedQueue } from '../tasks/shed-queue';
 
-/** Acknowledged findings of cdk-nag's rules: the template breaks the rule, but for a good reason. */
+/** Acknowledged findings of cdk-nag rules. The template breaks each rule for a good reason. */
 export interface Acknowledgement {
   /** The rules, as `Pack::Pack-Rule`. cdk-nag's `RULES.md` explains them. */
   readonly rules: readonly string[];
@@ -16,16 +16,16 @@ export interface Acknowledgement {
   readonly where: string;
   /** Whether a construct is one of these resources. */
   readonly at: (construct: IConstruct) => boolean;
-  /** Reason why the template is correct nevertheless. */
+  /** Reason why the template is correct despite the finding. */
   readonly reason: string;
 }
 
-/** Whether a construct is a part of one of the queues' functions. */
+/** Whether a construct is part of one of the queues' functions. */
 function ofFunction({ node }: IConstruct): boolean {
   return node.scope instanceof RustFunction;
 }
 
-/** Whether a construct is the mapping of an SQS queue to a function. Only the mapping of a stream has a starting position. */
+/** Whether a construct maps an SQS queue to a function. Only a stream mapping has a starting position. */
 function isQueueSource({ node }: IConstruct): boolean {
   const mapping = node.defaultChild;
   return mapping instanceof CfnEventSourceMapping && mapping.startingPosition === undefined;
@@ -42,9 +42,9 @@ function withoutRecovery({ node }: IConstruct): boolean {
 }
 
 /**
- * All acknowledgements of the stacks of the environments. The constructs acknowledge nothing, because your own app
- * decides about its findings. `docs/reference/cdk-nag-suppressions.md` lists them. A test checks that each is needed at
- * every place, and that no other file acknowledges a finding.
+ * All acknowledgements for the environments' stacks. The constructs don't acknowledge anything, because your own app
+ * decides about its findings. `docs/reference/cdk-nag-suppressions.md` lists the acknowledgements. A test checks that
+ * each is needed in every place, and that no other file acknowledges a finding.
  */
 export const ACKNOWLEDGEMENTS = {
   failureQueue: {

@@ -1,7 +1,7 @@
 import type { LoadWarning } from './load-rules';
 import type { QueueSettings } from './settings';
 
-/** The warnings about groups that do not act as intended; none without groups. */
+/** Warnings about group settings that probably don't work as intended; none without groups. */
 export function groupWarnings({ processing, ingest }: QueueSettings): LoadWarning[] {
   const { concurrency, ratePerSecond, burst, groups, order } = processing;
   if (groups === undefined) return [];
@@ -14,7 +14,7 @@ export function groupWarnings({ processing, ingest }: QueueSettings): LoadWarnin
   }
   const rate = groups.ratePerSecond;
   const limitsRates = rate !== undefined && ratePerSecond !== undefined;
-  // At the same rate the limit of a group still acts if the queue may start more immediately.
+  // At the same rate, a group's limit still has an effect if the queue can start more tasks immediately.
   if (limitsRates && rate >= ratePerSecond && Math.ceil(rate) >= (burst ?? Math.ceil(ratePerSecond))) {
     warnings.push({
       id: 'freshq:group-rate',

@@ -31,13 +31,13 @@ import type { ITaskRunner, RunnerDescription } from './runners/binding';
 import { type PartialQueueSettings, type QueueSettings, resolveSettings } from './settings';
 import { TASKS_ONLY, TaskTable } from './task-table';
 
-/** Props of {@link LifoQueue}. Within a group (`tasks`, `processing`, …) each setting has its own default. */
+/** Props of {@link LifoQueue}. Each setting within a group (`tasks`, `processing`, …) has its own default. */
 export interface LifoQueueProps extends PartialQueueSettings {
   /** The code that runs each task: `TaskRunner.http`, `.lambda`, `.rust` or `.simulated`. */
   readonly runner: ITaskRunner;
   /**
    * Removal policy of the table, the work queues and the logs. With RETAIN, CloudFormation deletes these queues and
-   * logs only if their first deployment fails; see `docs/how-to/operate.md` on failed deployments.
+   * logs only if their first deployment fails (see "Failed deployments" in `docs/how-to/operate.md`).
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;
@@ -53,7 +53,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
   readonly pointInTimeRecovery?: boolean;
   /**
    * Log level and log retention of the functions.
-   * @default - level INFO, kept for a month
+   * @default - level INFO, retention of one month
    */
   readonly logs?: LogOptions;
   /**
@@ -62,34 +62,34 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly simulation?: SimulationSettings;
   /**
-   * The expected sustained load, in tasks per second. Synthesis warns above 200, which one queue always sustains, and
-   * above `processing.ratePerSecond`.
+   * Expected sustained load, in tasks per second. Synthesis prints a warning above 200, the rate that one queue always
+   * sustains, and above `processing.ratePerSecond`.
    * @default - unknown; no warning
    */
   readonly expectedTasksPerSecond?: number;
   /**
-   * The topic to which the alarms publish. If it has a policy when the queue is created, for example by `enforceSSL`, the
-   * queue adds the permission of CloudWatch. The policy of an imported topic must already have it.
-   * @default - none; only the CloudWatch console shows the alarms, and synthesis warns
+   * The topic that alarms publish to. If it has a policy when the queue is created (for example from `enforceSSL`), the
+   * queue adds a statement that lets CloudWatch publish. An imported topic's policy must already allow it.
+   * @default - none; alarms appear only in the CloudWatch console, and synthesis prints a warning
    */
   readonly alarmTopic?: ITopic;
   /**
-   * Whether the queue has a CloudWatch dashboard, for which CloudWatch bills 3 USD per month. The free tier covers three
-   * dashboards per account of up to 50 metrics each; this one has 83 with ingest. The saved queries cost nothing and
-   * always exist.
+   * Whether to create a CloudWatch dashboard for the queue. CloudWatch charges 3 USD per month for it. The free tier
+   * covers three dashboards per account with up to 50 metrics each; this one has 83 with ingest. The saved queries are
+   * free and are always created.
    * @default true
    */
   readonly dashboard?: boolean;
   /**
-   * A standard queue that receives each shed task (expired before it ended) as JSON, at least once. DynamoDB deletes
-   * expired items within days, so the message may be late. freshq neither reads nor monitors this queue.
+   * A standard queue that receives each shed task (expired before it finished) as JSON, at least once. DynamoDB deletes
+   * expired items within days, so a message can arrive late. freshq neither reads nor monitors this queue.
    * @default - none; shed tasks are only counted
    */
   readonly shedTasksTo?: IQueue;
   /**
-   * An EventBridge bus in the queue's region. It gets an event per task that succeeded or failed, at least once,
-   * without the payload. See `docs/how-to/task-events.md`.
-   * @default - none; there are no events
+   * An EventBridge bus in the queue's region. It receives an event per succeeded or failed task, at least once, without
+   * the payload. See `docs/how-to/task-events.md`.
+   * @default - none; no events are published
    */
   readonly taskEventsTo?: IEventBus;
 }
@@ -100,14 +100,14 @@ export interface LifoQueueProps extends PartialQueueSettings {
  */
 export class LifoQueue extends Construct {
   /**
-   * The task table. Unless `tasks.allowDirectWrites` is false, any program can create a task by a conditional put of
-   * `taskId`, `taskStatus` and `taskCreated`; see {@link grantPut}. Add no reader of the table's stream: it has the two
-   * that DynamoDB allows.
+   * The task table. Unless `tasks.allowDirectWrites` is false, any program can create a task with a conditional put of
+   * `taskId`, `taskStatus` and `taskCreated`; see {@link grantPut}. Don't add a reader to the table's stream: it
+   * already has two, the DynamoDB maximum.
    */
   readonly table: Table;
-  /** The topic of the tail calls. Each notification requests a wake-up. */
+  /** The topic for tail calls. Each notification requests a wake-up. */
   readonly triggerTopic: Topic;
-  /** The topic of the notifications that invoke `process-tasks`. */
+  /** The topic for notifications that invoke `process-tasks`. */
   readonly processTasksTopic: Topic;
   /** Validates tasks and writes them to the table; see {@link grantCreate}. */
   readonly createTasks: IQueueFunction;
@@ -115,13 +115,13 @@ export class LifoQueue extends Construct {
   readonly trigger: IQueueFunction;
   /** Takes, runs and settles tasks. */
   readonly processTasks: IQueueFunction;
-  /** Returns tasks with expired leases, and replaces lost wake-ups. */
+  /** Returns tasks with expired leases and replaces lost wake-ups. */
   readonly sweepTasks: IQueueFunction;
-  /** Counts shed tasks, and publishes events of ended tasks. */
+  /** Counts shed tasks and publishes events for finished tasks. */
   readonly countShed: IQueueFunction;
   /** The ingest queue, if `ingest` is set; see {@link grantSend}. */
   readonly ingest?: IQueueIntake;
-  /** Writes the messages of the ingest queue as tasks, if `ingest` is set. */
+  /** Writes messages from the ingest queue to the table as tasks, if `ingest` is set. */
   readonly ingestTasks?: IQueueFunction;
   /** Alarms, the dashboard and saved queries. */
   readonly observability: IQueueObservability;
@@ -183,8 +183,8 @@ export class LifoQueue extends Construct {
         removalPolicy,
       });
       ingestTasks = new IngestTasks(this, 'ingest-tasks', { ...own, intake: ingest });
-      // The rule's messages have keys. Functions of a release without keys would reject them, or lose the newer state
-      // of a running key. So CloudFormation updates the functions before it creates the rule.
+      // The rule's messages have keys. Functions from a release without keys would reject them, or lose the newer state
+      // of a running key. Therefore, CloudFormation updates the functions before it creates the rule.
       const readers = [createTasks, trigger, processTasks, sweepTasks, ingestTasks];
       ingest.iotPresence?.rule.node.addDependency(...readers.map((each) => each.function));
     }
@@ -234,8 +234,8 @@ export class LifoQueue extends Construct {
   }
 
   /**
-   * Adds the outputs by which the command `freshq` finds this queue in its stack: `freshq status --stack <name>`. A
-   * stack can have the outputs of one task queue.
+   * Adds the stack outputs that the `freshq` command uses to find this queue: `freshq status --stack <name>`. A stack
+   * can have the outputs of only one task queue.
    */
   exportOutputs(): void {
     const outputs: Outputs<OutputName> = {
@@ -270,7 +270,7 @@ export class LifoQueue extends Construct {
   /**
    * Lets a principal send tasks to the ingest queue, and nothing else.
    *
-   * Throws without an ingest queue.
+   * Throws if there is no ingest queue.
    */
   grantSend(grantee: IGrantable): Grant {
     if (this.ingest === undefined) {
@@ -283,8 +283,8 @@ export class LifoQueue extends Construct {
 
   /**
    * Lets a principal put tasks directly into the table, even in a transaction, and nothing else. The principal cannot
-   * write the queue's own items; `table.grantWriteData` would let it overwrite the control item. Every put needs the
-   * condition `attribute_not_exists(taskId)`, which IAM cannot enforce.
+   * write the queue's own items; `table.grantWriteData` would let it overwrite the control item. Every put requires the
+   * condition `attribute_not_exists(taskId)`, which IAM can't enforce.
    *
    * Throws if `tasks.allowDirectWrites` is false.
    */
@@ -303,7 +303,7 @@ export class LifoQueue extends Construct {
   }
 }
 
-/** Most alarms fire at the second error in five minutes: DynamoDB may cause a single one, and its retry succeeds. */
+/** Most alarms fire at the second error in five minutes: DynamoDB can cause a single error, whose retry succeeds. */
 function taskErrorAlarms(
   functions: Readonly<Record<string, RustFunction>>,
   createErrors: number,

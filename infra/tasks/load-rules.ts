@@ -4,24 +4,24 @@ import { integer, ms, text } from '../lambda/ranges';
 import type { QueueSettings } from './settings';
 
 /**
- * Tasks per second that one queue sustains in the worst and in the best case. A task costs two writes of PENDING, two of
- * TAKEN and one of its last status, and a partition of the index takes 1,000 writes/s. In the worst case one partition
- * has all three keys, in the best case PENDING and TAKEN have their own (`docs/explanation/scaling.md`).
+ * Tasks per second that one queue sustains in the worst and best case. A task costs two writes of PENDING, two of TAKEN
+ * and one of its final status. An index partition accepts 1,000 writes/s. In the worst case, one partition has all
+ * three keys; in the best case, PENDING and TAKEN have their own partitions (`docs/explanation/scaling.md`).
  */
 const SUSTAINED_TASKS_PER_SECOND = { least: 200, most: 500 };
 
 /** Maximum number of tasks that `create-tasks` accepts or simulates in one event. */
 const MOST_SIMULATED_TASKS = 10_000;
 
-/** A warning about a configuration that works, but probably not as intended. */
+/** A warning about a configuration that is valid but probably doesn't work as intended. */
 export interface LoadWarning {
-  /** The id with which a user can acknowledge the warning. */
+  /** Id that a user can specify to acknowledge the warning. */
   readonly id: string;
-  /** What is wrong and what to do. */
+  /** The problem and the remedy. */
   readonly text: string;
 }
 
-/** The warnings about an expected load; none if it is unknown. */
+/** Warnings about an expected load; none if the load is unknown. */
 export function loadWarnings(
   tasksPerSecond: number | undefined,
   { processing: { ratePerSecond } }: QueueSettings,

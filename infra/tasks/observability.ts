@@ -19,15 +19,15 @@ export interface ObservabilityProps extends Presentation {
   /** The task table. Its name identifies the queue in the metrics. */
   readonly table: Table;
   readonly settings: QueueSettings;
-  /** Every function of the queue, by name. */
+  /** All functions of the queue, by name. */
   readonly functions: Readonly<Record<string, RustFunction>>;
   /** The functions that read the table's stream, by name. */
   readonly streamReaders: Readonly<Record<string, RustFunction>>;
-  /** The functions of the loop of tail calls, by name. */
+  /** The functions in the loop of tail calls, by name. */
   readonly loop: Readonly<Record<string, RustFunction>>;
-  /** The alarms on failed invocations, by the prefix of their ids. */
+  /** The alarms on failed invocations, by their id prefix. */
   readonly errors: Readonly<Record<string, ErrorAlarm>>;
-  /** Every failure queue, by the name of its alarm. */
+  /** All failure queues, by alarm name. */
   readonly failureQueues: Readonly<Record<string, FailureQueue>>;
   /**
    * The ingest queue.
@@ -37,8 +37,8 @@ export interface ObservabilityProps extends Presentation {
 }
 
 /**
- * The queue's alarms, its dashboard and the saved queries of its logs. `docs/how-to/runbook-tasks.md` has a section for each
- * kind of alarm, `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
+ * The queue's alarms, dashboard and saved log queries. `docs/how-to/runbook-tasks.md` has a section per kind of alarm.
+ * `docs/reference/telemetry.md` lists the metrics, log lines and queries.
  */
 export class Observability extends Construct implements IQueueObservability {
   readonly all: Alarm[];

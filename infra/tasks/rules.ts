@@ -12,13 +12,13 @@ import { TRACES } from './settings/traces';
 
 export const SWEEP_INTERVAL = Duration.minutes(1);
 
-/** Time for which Lambda gathers TTL deletions before it invokes `count-shed`, because the count is not urgent. */
+/** How long Lambda gathers TTL deletions before it invokes `count-shed`. The count is not urgent. */
 export const SHED_WINDOW = Duration.seconds(10);
 
-/** Time until Lambda's first retry of an asynchronous invocation. It waits twice as long before the second. */
+/** Time until Lambda's first retry of an asynchronous invocation. Lambda waits twice as long before the second retry. */
 const FIRST_ASYNC_RETRY_WAIT_MS = 60_000;
 
-/** The rules that the settings break; none if they are valid. */
+/** Problems with the settings; empty if they are valid. */
 export function settingsProblems(settings: QueueSettings): Problem[] {
   return [
     ...rangeProblems('tasks', TASKS, settings.tasks),
@@ -126,7 +126,7 @@ function taskProblems({ tasks }: QueueSettings): Problem[] {
   ];
 }
 
-/** If tasks certainly have keys, the default expiry must be valid for a key. Otherwise tasks without an expiry fail. */
+/** If tasks certainly have keys, the default expiry must be valid for a key. Otherwise, tasks without an expiry fail. */
 function keyProblems({ tasks, processing, ingest }: QueueSettings): Problem[] {
   const user = ingest?.iotPresence
     ? 'ingest.iotPresence'

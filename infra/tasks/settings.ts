@@ -20,7 +20,7 @@ export interface QueueSettings {
   readonly traces?: Required<TraceSettings>;
 }
 
-/** The settings of a queue, by group, as a user gives them. */
+/** Settings of a queue, by group, as specified by the user. */
 export interface PartialQueueSettings {
   /**
    * Expiry, retries and retention of tasks.
@@ -38,29 +38,29 @@ export interface PartialQueueSettings {
    */
   readonly stream?: StreamSettings;
   /**
-   * Thresholds of the alarms.
+   * Alarm thresholds.
    * @default - the defaults of each setting
    */
   readonly alarms?: AlarmSettings;
   /**
-   * The ingest queue, an SQS queue in front of the table; `{}` creates one with all defaults.
+   * The ingest queue, an SQS queue in front of the table. `{}` creates one with all defaults.
    * @default - none
    */
   readonly ingest?: IngestSettings;
   /**
-   * Traces of sampled tasks in AWS X-Ray; `{}` samples one task in a hundred.
+   * Traces of sampled tasks in AWS X-Ray. `{}` samples one task in a hundred.
    * @default - none
    */
   readonly traces?: TraceSettings;
 }
 
-/** 8 minutes, or 80 % of the time until the tail calls of an idle queue end, if that is shorter. */
+/** 8 minutes, or 80 % of the time until an idle queue's tail calls end, if that is shorter. */
 function defaultPauseAfter(maxIdleTurns: number, turn: Duration): Duration {
   const bound = Math.floor(0.8 * maxIdleTurns * turn.toSeconds({ integral: false }));
   return Duration.seconds(Math.max(1, Math.min(480, bound)));
 }
 
-/** Fills in the defaults. An explicit `undefined` counts as not given. */
+/** Fills in the defaults. An explicit `undefined` is treated as omitted. */
 export function resolveSettings(given: PartialQueueSettings): QueueSettings {
   const tasks = { ...defaultsOf(TASKS), ...definedOf(given.tasks) };
   const stream = { ...defaultsOf(STREAM), ...definedOf(given.stream) };
@@ -91,7 +91,7 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
   };
 }
 
-/** The longest expiry of a task with a key: the shorter retention of settled tasks, which store the key's order. */
+/** Maximum expiry of a task with a key: the shorter retention of settled tasks, which store the key's order. */
 export function keyTtl({ successRetention, failureRetention }: QueueSettings['tasks']): Duration {
   return successRetention.toMilliseconds() < failureRetention.toMilliseconds()
     ? successRetention
@@ -104,9 +104,9 @@ export function expiriesOf({ tasks, processing }: QueueSettings) {
   return { defaultTtl, keyTtl: keyTtl(tasks), maxTtl, order: processing.order, groups };
 }
 
-/** The longest expiry of any task, if the settings guarantee one; otherwise `undefined`. */
+/** Maximum expiry of any task, if the settings guarantee one; otherwise `undefined`. */
 export function expiryBound({ tasks, processing }: QueueSettings): Duration | undefined {
-  // With 'oldest-key-first' a key keeps its place, so its `taskCreated` may be older than its state.
+  // With 'oldest-key-first', a key keeps its position, so its `taskCreated` can be older than its state.
   if (processing.order === 'oldest-key-first' || tasks.allowDirectWrites) return undefined;
   return tasks.maxTtl;
 }

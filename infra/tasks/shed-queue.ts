@@ -10,8 +10,8 @@ export interface ShedQueueProps {
 }
 
 /**
- * A queue that keeps shed tasks for an operator: TLS only, encrypted by SQS, kept for 14 days, SQS's maximum. No
- * function reads it. No alarm watches it, because a newest-first queue sheds tasks by design.
+ * A queue that keeps shed tasks for an operator: TLS only, encrypted by SQS, with a retention of 14 days, the SQS
+ * maximum. No function reads it, and no alarm monitors it, because a newest-first queue sheds tasks by design.
  */
 export class ShedQueue extends Queue {
   constructor(scope: Construct, id: string, props: ShedQueueProps) {

@@ -5,13 +5,13 @@ import type { TaskTable } from './task-table';
 
 export interface TaskStreamProps {
   readonly table: TaskTable;
-  /** Patterns of Lambda's event filtering. A record reaches the function if it matches at least one of them. */
+  /** Lambda event filter patterns. A record reaches the function if it matches at least one pattern. */
   readonly patterns: Record<string, unknown>[];
   readonly batchSize: number;
-  /** Time for which Lambda gathers records before it invokes the function. */
+  /** How long Lambda gathers records before it invokes the function. */
   readonly batchWindow: Duration;
   readonly retryAttempts: number;
-  /** Lambda skips records older than this, and sends their sequence numbers to the function's failure queue. */
+  /** Age above which Lambda skips a record and sends its sequence number to the function's failure queue. */
   readonly maxRecordAge: Duration;
   /**
    * Whether the function reports the first failed record, so that Lambda retries the batch only from there.
@@ -21,11 +21,11 @@ export interface TaskStreamProps {
 }
 
 /**
- * Invokes a function with the records of the table's stream, from the stream's beginning. Lambda halves and retries a
- * failed batch. After the last retry it reports the batch to the function's failure queue.
+ * Invokes a function with the records of the table's stream, from the start of the stream. Lambda halves and retries a
+ * failed batch. After the last retry, Lambda reports the batch to the function's failure queue.
  *
- * DynamoDB allows two readers of a shard at a time and throttles further ones. `trigger` and `count-shed` are these
- * two. Let a third reader read from one of these functions, or from a Kinesis stream of the table.
+ * DynamoDB allows two concurrent readers per shard and throttles additional readers. `trigger` and `count-shed` are the
+ * two readers. A third reader must read from one of these functions or from a Kinesis stream of the table.
  */
 export class TaskStream extends EventSourceMapping {
   constructor(reader: RustFunction, id: string, props: TaskStreamProps) {
@@ -47,7 +47,7 @@ export class TaskStream extends EventSourceMapping {
       onFailure: reader.failures.asDestination(),
       filters: props.patterns.map((pattern) => FilterCriteria.filter(pattern)),
     });
-    // Lambda rejects a mapping whose function may not read the stream yet.
+    // Lambda rejects a mapping whose function doesn't have permission to read the stream yet.
     if (reader.function.role !== undefined) this.node.addDependency(reader.function.role);
   }
 }

@@ -3,30 +3,30 @@ import { Construct } from 'constructs';
 import { TABLE } from '../contract/tasks';
 import { type TableProtection, tableProps } from '../lambda/retention';
 
-/** The condition of a policy statement that allows access to this item only. */
+/** Policy statement condition that allows access to this item only. */
 function itemOnly(key: string) {
   return {
-    // ForAllValues also matches a request without keys; Null excludes it.
+    // ForAllValues also matches a request without keys. Null excludes such a request.
     'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [key] },
     Null: { 'dynamodb:LeadingKeys': 'false' },
   };
 }
 
-/** The condition of a policy statement that allows access to the control item only. */
+/** Policy statement condition that allows access to the control item only. */
 export const CONTROL_ITEM_ONLY = itemOnly(TABLE.controlItem);
 
-/** The condition of a policy statement that allows access to the meter of admission only. */
+/** Policy statement condition that allows access to the admission meter only. */
 export const INGEST_ITEM_ONLY = itemOnly(TABLE.ingestItem);
 
-/** The condition of a policy statement that allows access to the item of groups only. */
+/** Policy statement condition that allows access to the groups item only. */
 export const GROUPS_ITEM_ONLY = itemOnly(TABLE.groupsItem);
 
-/** The prefix of the keys of the queue's own items. No task id has it: `crates/lifo-queue/src/schema.rs`. */
+/** Key prefix of the queue's own items. No task id starts with it: see `crates/lifo-queue/src/schema.rs`. */
 export const RESERVED_PREFIX = '#';
 
 /**
- * The condition of a policy statement that allows access to tasks, but not to the queue's own items. It applies to each
- * item of a transaction.
+ * Policy statement condition that allows access to tasks, but not to the queue's own items. It applies to each item in
+ * a transaction.
  */
 export const TASKS_ONLY = {
   'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': [`${RESERVED_PREFIX}*`] },
@@ -55,7 +55,7 @@ export class TaskTable extends Construct {
       indexName: TABLE.index,
       partitionKey: { name: TABLE.indexPartitionKey, type: AttributeType.STRING },
       sortKey: { name: TABLE.indexSortKey, type: AttributeType.NUMBER },
-      // Without the payload: each change of status writes the index twice, and a take returns the whole item anyway.
+      // Without the payload, because each status change writes the index twice, and a take returns the whole item anyway.
       projectionType: ProjectionType.INCLUDE,
       nonKeyAttributes: [...TABLE.indexProjection],
     });

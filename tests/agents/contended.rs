@@ -1,10 +1,10 @@
-//! Simulates transaction conflicts on a store of any kind, as DynamoDB handles them. A seed draws
-//! the order. Checks every commit against the guarantees.
+//! Simulates transaction conflicts on any store, as DynamoDB handles them. A seed determines the
+//! order. Every commit is checked against the guarantees.
 //!
-//! A transaction is in progress from before its conditions are checked until after it is committed.
-//! A second transaction on any of its items is rejected meanwhile
+//! A transaction is in progress from before its conditions are checked until after its commit.
+//! In the meantime, a second transaction on any of its items is rejected
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
-//! Each read and each commit takes a few milliseconds of tokio's clock before and after.
+//! Before and after each read and each commit, a few milliseconds pass on tokio's clock.
 
 mod state;
 
@@ -29,9 +29,9 @@ pub struct Contended {
     state: Mutex<State>,
     rng: Mutex<Rng>,
     order: Order,
-    /// Whether a conflict also rejects the earlier transaction, in half of the cases.
+    /// Whether half of the conflicts also reject the earlier transaction.
     both_rejected: bool,
-    /// How many agents a call may pass over, not counting agents in another transaction.
+    /// Number of agents that a call may pass over, not counting agents in another transaction.
     passes: usize,
 }
 
@@ -39,16 +39,16 @@ pub struct Contended {
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     pub commits: u64,
-    /// Number of changes that were rejected because of a conflict.
+    /// Number of changes rejected because of a conflict.
     pub conflicts: u64,
     pub assignments: Vec<Assignment>,
     pub violations: Vec<String>,
 }
 
 impl Contended {
-    /// A watch that draws from this seed. `both_rejected`: half of the conflicts reject both
-    /// transactions. A call may pass over `passes` agents, not counting those in another
-    /// transaction.
+    /// A watch that draws its random decisions from this seed. `both_rejected`: half of the
+    /// conflicts reject both transactions. A call may pass over `passes` agents, not counting those
+    /// in another transaction.
     pub fn new(seed: u64, order: Order, both_rejected: bool, passes: usize) -> Self {
         Self {
             state: Mutex::default(),
@@ -63,7 +63,7 @@ impl Contended {
         lock(&self.state).seen.clone()
     }
 
-    /// Checks the rules that hold at every time.
+    /// Checks the invariants that hold at all times.
     async fn check(&self, store: &dyn AgentStore) -> Result<(), StoreError> {
         let calls: Vec<_> = lock(&self.state).states.keys().cloned().collect();
         let rows = rows::stored(store, &calls).await?;
@@ -127,7 +127,7 @@ impl Watch for Contended {
         let committed = store.commit(change).await;
         if let Ok(Committed::Done) = &committed {
             lock(&self.state).happened(change, self.order, self.passes);
-            // One change in eight.
+            // Check after one in eight changes.
             let look = lock(&self.rng).u8(0..8) == 0;
             if look {
                 self.check(store).await?;

@@ -1,4 +1,4 @@
-//! A run of processes whose transactions conflict, the checks at its end, and many runs.
+//! One run of processes with conflicting transactions, the checks at its end, and a batch of such runs.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -37,7 +37,7 @@ impl Game {
         }
     }
 
-    /// The queue in its own process. Its transactions conflict with those of other processes.
+    /// The queue in its own process. Its transactions conflict with other processes' transactions.
     pub fn process(&self) -> AgentQueue {
         self.process_on(Arc::new(watched(self.store.clone(), self.watch.clone())))
     }
@@ -46,7 +46,7 @@ impl Game {
         AgentQueue::new(store, self.clock.clone(), self.settings.clone())
     }
 
-    /// Checks the end of a run with these calls.
+    /// Checks the final state of a run with these calls.
     pub async fn check(&self, calls: &[CallId]) -> Seen {
         let seen = self.watch.seen();
         assert_eq!(seen.violations, [""; 0]);
@@ -80,7 +80,7 @@ pub fn play_all(seeds: Range<u64>, play: impl AsyncFn(u64) -> Seen) {
             let mut runtime = Builder::new_current_thread();
             let runtime = runtime.enable_time().start_paused(true);
             let runtime = runtime.build().expect("a runtime");
-            // The jitter of repeated changes comes from this seed too.
+            // This seed also determines the jitter of retried changes.
             fastrand::seed(seed);
             runtime.block_on(play(seed))
         };

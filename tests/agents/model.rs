@@ -1,10 +1,10 @@
 //! # A reference queue, and a state machine that compares the stores with it
 //!
-//! The reference is written from the documented states of agents and calls and from the guarantees,
+//! The reference is derived from the documented states of agents and calls and from the guarantees,
 //! not from the code. It has plain agents, queues of agents, and lines of pending calls. A state
-//! machine draws sequences of requests. Some are repeated, late or forged, and some are from a
-//! process that crashes between a write and its read. The queue executes them on a store. Every
-//! response, every published event and every row of the table must equal the reference's.
+//! machine draws sequences of requests. Some are repeated, late or forged, and some come from a
+//! process that crashes between a write and the read that follows it. The queue executes them on a
+//! store. Every response, published event and table row must equal the reference's.
 //!
 //! | module | content |
 //! |---|---|

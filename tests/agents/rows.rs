@@ -1,4 +1,4 @@
-//! All content of a store, as the documented table represents it: one row for each item.
+//! The entire content of a store, in the format of the documented table: one row per item.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +16,18 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use simulator::dynamodb::AGENT_TABLE;
 
-/// An item without its key: the text of each attribute, or the sorted texts of a set.
+/// An item without its key: the text of each attribute, or the sorted texts for a set.
 pub type Row = BTreeMap<String, Vec<String>>;
 
 pub type Rows = BTreeMap<Key, Row>;
 
-/// More items than any suite has of one kind.
+/// More items of one kind than any suite has.
 const ALL: u16 = 1_000;
 
 /// Later than any time in a suite.
 const END_OF_TIME: Micros = Micros(u64::MAX);
 
-/// All content of a store, read with its own methods. Only the given calls are read.
+/// The entire content of a store, read with its own methods. Only the given calls are read.
 pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, StoreError> {
     let mut rows = Rows::new();
     for one in store.agents(None, ALL).await?.agents {
@@ -60,7 +60,7 @@ pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, St
     Ok(rows)
 }
 
-/// All content of the agents' table, read by a scan: every attribute of every writer.
+/// The entire content of the agents' table, read with a scan: every attribute of every writer.
 pub async fn scanned(client: &Client) -> Result<Rows, Box<dyn std::error::Error + Send + Sync>> {
     let (mut rows, mut start) = (Rows::new(), None);
     loop {

@@ -1,16 +1,16 @@
-//! # The suites of the agents' queue
+//! # Test suites of the agents' queue
 //!
 //! The stores under test, and helpers that the suites share.
 //!
 //! | module | content |
 //! |---|---|
-//! | [`rows`] | all content of a store, as the documented table represents it |
-//! | [`tally`] | checks that hold for every table at every time |
-//! | [`world`] | a queue, a stopped clock, and a recording publisher |
+//! | [`rows`] | the entire content of a store, in the format of the documented table |
+//! | [`tally`] | invariants that hold for every table at all times |
+//! | [`world`] | a queue, a fixed clock, and a recording publisher |
 //! | [`watched`] | a store that records reads and can inject changes |
 //! | [`model`] | a reference queue, and a state machine that compares the stores with it |
-//! | [`contended`] | transaction conflicts, in an order that a seed draws |
-//! | [`game`] | a run of processes whose transactions conflict, and many runs |
+//! | [`contended`] | transaction conflicts, in an order determined by a seed |
+//! | [`game`] | one run of processes with conflicting transactions, and a batch of such runs |
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -61,23 +61,23 @@ pub fn dynamodb() -> Arc<dyn AgentStore> {
     Arc::new(store_of(embedded()))
 }
 
-/// The DynamoDB store on the agents' table of a client.
+/// The DynamoDB store on a client's agents' table.
 pub fn store_of(client: Client) -> DynamoStore {
     DynamoStore::new(client, AGENT_TABLE, Dimensions::default())
 }
 
-/// A client of a fresh embedded DynamoDB with the agents' table.
+/// A client for a fresh embedded DynamoDB that contains the agents' table.
 pub fn embedded() -> Client {
     let embedded = Embedded::start();
     embedded.expect("the embedded DynamoDB starts").client()
 }
 
-/// An agent's id.
+/// An agent id.
 pub fn agent_id(id: &str) -> AgentId {
     AgentId::new(id).expect("an agent's id")
 }
 
-/// A call's id.
+/// A call id.
 pub fn call_id(id: &str) -> CallId {
     CallId::new(id).expect("a call's id")
 }
@@ -89,7 +89,7 @@ pub fn profile(languages: &[&str], gender: &str) -> Profile {
     profile.expect("a profile")
 }
 
-/// Criteria in the default dimensions, by their canonical text: `Spanish#*`.
+/// Criteria in the default dimensions, from their canonical text, such as `Spanish#*`.
 pub fn criteria(text: &str) -> Criteria {
     let values = std::iter::zip(["language", "gender"], text.split('#'));
     let given = values.filter(|(_, value)| *value != "*");
@@ -101,7 +101,7 @@ pub fn criteria(text: &str) -> Criteria {
     criteria
 }
 
-/// A queue, by its values: `Spanish#M`.
+/// A queue, from its values, such as `Spanish#M`.
 pub fn queue(text: &str) -> QueueName {
     criteria(text).exact().expect("a value in each dimension")
 }
@@ -110,7 +110,7 @@ fn fields(json: Json) -> BTreeMap<String, Json> {
     serde_json::from_value(json).expect("an object")
 }
 
-/// An agent, offline, whose name is the id in capitals.
+/// An offline agent. Its name is the id in capitals.
 pub fn agent(id: &str, languages: &[&str], gender: &str) -> Agent {
     Agent::new(agent_id(id), id.to_uppercase(), profile(languages, gender))
 }
@@ -134,7 +134,7 @@ pub fn assignment(call: &str, wanted: &str, made: u64, until: Option<u64>) -> As
     }
 }
 
-/// A call that expired, and had arrived this number of microseconds after [`NOW`].
+/// An expired call that arrived this number of microseconds after [`NOW`].
 pub fn expired(call: &str, wanted: &str, arrived: u64) -> ExpiredCall {
     ExpiredCall {
         call_id: call_id(call),
@@ -143,7 +143,7 @@ pub fn expired(call: &str, wanted: &str, arrived: u64) -> ExpiredCall {
     }
 }
 
-/// Commits a change, which has to succeed.
+/// Commits a change, which must succeed.
 pub async fn done(store: &dyn AgentStore, change: &Change) {
     let committed = store.commit(change).await.expect("a result");
     assert_eq!(committed, Committed::Done, "{change:?}");
@@ -156,13 +156,13 @@ pub async fn wait(store: &dyn AgentStore, call: &Call) {
     done(store, &Change::wait(call)).await;
 }
 
-/// Registers an agent, offline.
+/// Registers an offline agent.
 pub async fn register(store: &dyn AgentStore, agent: &Agent) {
     let queues = Dimensions::default().queues(&agent.profile);
     done(store, &Change::register(agent.clone(), queues)).await;
 }
 
-/// Registers an agent who is available since [`NOW`].
+/// Registers an agent that has been available since [`NOW`].
 pub async fn available(store: &dyn AgentStore, mut agent: Agent) -> Agent {
     register(store, &agent).await;
     let change = agent.become_available(NOW).expect("offline");
@@ -179,13 +179,13 @@ pub async fn enqueue(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent 
     change.applied_to(agent)
 }
 
-/// Registers an agent that is queued since this number of microseconds after [`NOW`].
+/// Registers an agent that was queued this number of microseconds after [`NOW`].
 pub async fn queued(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent {
     let agent = available(store, agent).await;
     enqueue(store, agent, since).await
 }
 
-/// The queue entries of a queued agent, in the order of the queues' names.
+/// The queue entries of a queued agent, ordered by queue name.
 pub fn entries(agent: &Agent) -> Vec<QueueEntry> {
     let entries = QueueEntry::all_of(agent);
     assert!(!entries.is_empty(), "{} is not queued", agent.id);

@@ -1,5 +1,5 @@
-//! Rules that hold for every table at every time, for all writers and orders. They are checked on
-//! the rows alone.
+//! Invariants that hold for every table at all times, for all writers and orders. The checks use
+//! only the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ fn part<'a>(rows: &'a Rows, partition: &str) -> impl Iterator<Item = (&'a str, &
     keys.into_iter().map(|key| (key.1.as_str(), &rows[key]))
 }
 
-/// Each entry belongs to an agent that is queued there, with the agent's ticket and place. Each
+/// Each entry belongs to an agent that is queued there, with the agent's ticket and position. Each
 /// queued agent has one entry in each of its queues. Returns the depth of each queue.
 fn queues(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
     let queued: BTreeMap<_, _> = agents(rows)
@@ -74,8 +74,8 @@ pub fn place(row: &Row) -> String {
     format!("{arrived}#{:0>39}#{call}", text(row, "Sequence"))
 }
 
-/// Each entry of a line belongs to a pending call, and each pending call has an entry. Returns the
-/// number of entries of each line.
+/// Each line entry belongs to a pending call, and each pending call has an entry. Returns the
+/// number of entries per line.
 fn calls(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
     let mut pending = BTreeMap::new();
     let (mut found, mut expected) = (BTreeSet::new(), BTreeSet::new());
@@ -114,8 +114,8 @@ fn counters(
     }
 }
 
-/// No agent is in two calls: an attending agent and its call name each other, with one ticket. No
-/// two calls are assigned with one ticket.
+/// No agent is in two calls: an attending agent and its call refer to each other with the same
+/// ticket. No two calls are assigned with the same ticket.
 fn attending(rows: &Rows) -> Result<(), String> {
     let mut tickets = BTreeSet::new();
     for ((pk, _), record) in rows.iter().filter(|((pk, _), _)| pk.starts_with("Call#")) {
@@ -143,7 +143,7 @@ fn attending(rows: &Rows) -> Result<(), String> {
     Ok(())
 }
 
-/// Each lease belongs to an attending agent, and each call with a lease end has a lease.
+/// Each lease belongs to an attending agent, and each call with a lease expiry has a lease.
 fn leases(rows: &Rows) -> Result<(), String> {
     let lease = |row: &Row| {
         ["LeaseUntil", "AnswerBy", "AgentID", "Ticket", "CallID"]

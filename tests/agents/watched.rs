@@ -19,7 +19,7 @@ pub enum Read {
     Peek(QueueName, u16),
     /// The pending calls of these criteria, up to a limit.
     CallsInLine(Criteria, u16),
-    /// Another call, by the method's name.
+    /// Any other read, identified by the method name.
     Other(&'static str),
 }
 
@@ -33,13 +33,13 @@ pub trait Watch: Send + Sync {
     /// Called after a read, before the response is returned.
     async fn after(&self, _read: &Read) {}
 
-    /// Called instead of a commit. Commits the change on the store, or not.
+    /// Called instead of a commit. May commit the change to the store.
     async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
         store.commit(change).await
     }
 }
 
-/// The response to a commit without permission.
+/// The error of a commit without permission.
 pub fn denied() -> Outcome {
     Err(StoreError::Rejected {
         operation: "commit",
@@ -48,8 +48,8 @@ pub fn denied() -> Outcome {
     })
 }
 
-/// Rejects every change of an item whose key contains `bad`, and never responds to a change of one
-/// whose key contains `slow`. The items of calls whose id begins with `torn` cannot be read.
+/// Rejects every change to an item whose key contains `bad`, and never responds to a change to an
+/// item whose key contains `slow`. Items of calls whose id starts with `torn` can't be read.
 pub struct Partly;
 
 #[async_trait]
@@ -81,7 +81,7 @@ impl Watch for Partly {
     }
 }
 
-/// A watch, in front of a store.
+/// A store behind a watch.
 pub struct Watching<W> {
     store: Arc<dyn AgentStore>,
     watch: Arc<W>,

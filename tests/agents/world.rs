@@ -1,4 +1,4 @@
-//! A queue on a store, a stopped clock, and a recording publisher.
+//! A queue on a store, a fixed clock, and a recording publisher.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -71,17 +71,17 @@ pub async fn join(queue: &AgentQueue, id: &str, profile: &Profile) {
     queue.enqueue(&id).await.expect("a result");
 }
 
-/// A queue with everything it needs. Time passes only through [`World::pass`].
+/// A queue with all its dependencies. Time passes only through [`World::pass`].
 pub struct World {
     pub store: Arc<dyn AgentStore>,
-    /// The clock, which begins at [`NOW`].
+    /// The clock, which starts at [`NOW`].
     pub clock: Arc<TokioClock>,
     pub publisher: Arc<Recorder>,
     pub queue: Arc<AgentQueue>,
 }
 
 impl World {
-    /// A world on a store. It works only with tokio's paused clock.
+    /// A world on a store. Requires tokio's paused clock.
     pub fn on(store: Arc<dyn AgentStore>) -> Self {
         let clock = Arc::new(TokioClock::starting_at(NOW));
         let publisher = Arc::new(Recorder::default());
@@ -115,7 +115,7 @@ impl World {
         self.pass(Duration::from_millis(1)).await;
     }
 
-    /// Registers an agent, offline.
+    /// Registers an offline agent.
     pub async fn register(&self, id: &str, languages: &[&str], gender: &str) {
         let (name, profile) = (id.to_uppercase(), profile(languages, gender));
         let registered = self.queue.register(&agent_id(id), &name, &profile).await;
@@ -136,7 +136,7 @@ impl World {
         self.enqueue(id).await.assignments
     }
 
-    /// Queues an agent, and lets a millisecond pass.
+    /// Queues an agent, then advances the clock by one millisecond.
     pub async fn enqueue(&self, id: &str) -> Enqueued {
         let enqueued = self.queue.enqueue(&agent_id(id)).await.expect("a result");
         assert!(matches!(enqueued.changed, Changed::Done(_)), "{enqueued:?}");
@@ -148,7 +148,7 @@ impl World {
         Call::new(call_id(id), criteria(wanted), self.clock.now())
     }
 
-    /// Matches a new call, and lets a millisecond pass.
+    /// Matches a new call, then advances the clock by one millisecond.
     pub async fn ask(&self, id: &str, wanted: &str) -> Matched {
         let call = self.call(id, wanted);
         let matched = self.queue.match_call(&call).await.expect("a result");
@@ -156,7 +156,7 @@ impl World {
         matched
     }
 
-    /// Matches a new call, which has to be assigned immediately. Returns the agent.
+    /// Matches a new call, which must be assigned immediately. Returns the agent.
     pub async fn ask_whom(&self, id: &str, wanted: &str) -> String {
         let matched = self.ask(id, wanted).await;
         let CallState::Assigned(assignment) = matched.state else {
@@ -172,7 +172,7 @@ impl World {
         finished.expect("a result")
     }
 
-    /// Makes an agent leave its queues.
+    /// Removes an agent from its queues.
     pub async fn leave(&self, id: &str, rest: IdleStatus) -> Changed {
         let left = self.queue.leave(&agent_id(id), rest).await;
         left.expect("a result")
@@ -207,7 +207,7 @@ impl World {
         record.expect("the call is there").state
     }
 
-    /// Each queue's depth, by its values.
+    /// The depth of each queue, by the queue's values.
     pub async fn depths(&self) -> Vec<(String, u64)> {
         let queues = self.queue.queues().await.expect("a result").into_iter();
         let plain = queues.map(|is| (is.queue.to_string().replacen("Q#", "", 1), is.depth));
@@ -219,14 +219,14 @@ impl World {
         self.queue.sweep(&*self.publisher).await.expect("a result")
     }
 
-    /// Everything stored. Only the given calls are read.
+    /// The entire content of the store, except that only the given calls are read.
     pub async fn rows(&self, calls: &[&str]) -> rows::Rows {
         let calls: Vec<_> = calls.iter().map(|id| call_id(id)).collect();
         rows::stored(&*self.store, &calls).await.expect("a result")
     }
 }
 
-/// The calls of assignments and their agents: `c1→ana c2→bob`.
+/// The assigned calls with their agents, such as `c1→ana c2→bob`.
 pub fn pairs(assignments: &[Assignment]) -> String {
     let pair = |made: &Assignment| format!("{}→{}", made.call_id, made.agent_id);
     let pairs: Vec<_> = assignments.iter().map(pair).collect();

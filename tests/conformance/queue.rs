@@ -1,4 +1,4 @@
-//! A queue in memory, with its topics and a clock.
+//! An in-memory queue with its topics and a clock.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use simulator::topics::Topics;
 
 use crate::{NOW, new_task};
 
-/// Time for which the marker of a notification suppresses others.
+/// Time for which a notification's marker suppresses other notifications.
 pub const MARKER: Duration = Duration::from_secs(10);
 
 pub struct Queue {
@@ -51,7 +51,7 @@ impl Queue {
         Operator::new(store.clone(), self.waker_on(store), self.clock.clone())
     }
 
-    /// The store, on which each call of this operation has this fault.
+    /// The store, with this fault on every call of this operation.
     pub fn failing(&self, operation: &'static str, fault: Fault) -> Arc<FaultyStore> {
         self.faulty(move |step, _| match step == operation {
             true => fault,
@@ -59,8 +59,8 @@ impl Queue {
         })
     }
 
-    /// The store with the faults of a script, which gets the name of the operation and the number
-    /// of its earlier calls.
+    /// The store, with faults from a script that receives the operation's name and its number of
+    /// earlier calls.
     #[allow(clippy::expect_used, reason = "no test panics while it counts")]
     pub fn faulty(
         &self,
@@ -110,7 +110,7 @@ impl Queue {
         with_status.count()
     }
 
-    /// Number of notifications for `process-tasks`.
+    /// Number of notifications to `process-tasks`.
     pub fn notifications(&self) -> usize {
         self.topics.process_tasks().len()
     }

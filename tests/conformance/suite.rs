@@ -66,8 +66,7 @@ pub fn new_task(id: &str, created: i64) -> NewTask {
     }
 }
 
-/// The state of a key with this sequence. Its creation is this number of milliseconds after
-/// [`NOW`].
+/// A state of a key with this sequence, created this number of milliseconds after [`NOW`].
 #[allow(clippy::expect_used, reason = "for the small sequences of tests only")]
 pub fn state(key: &str, sequence: u64, place: Place) -> NewTask {
     let created = i64::try_from(sequence).expect("a small number");
@@ -104,7 +103,7 @@ pub async fn insert(store: &dyn QueueStore, ids: &[impl AsRef<str>]) {
     }
 }
 
-/// The ids t0000, t0001 and so on.
+/// The ids t0000, t0001, and so on.
 pub fn numbered(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("t{n:04}")).collect()
 }
@@ -120,7 +119,7 @@ pub fn first_page(limit: u16) -> PageQuery {
     }
 }
 
-/// The index entry of a task whose `ttl` is in seconds; its value is 0.
+/// The index entry of a task whose `ttl` is in seconds and has the value 0.
 pub fn candidate(id: &str) -> Candidate {
     let ttl = Ttl::Seconds(EpochSeconds(0));
     Candidate {
@@ -133,7 +132,7 @@ pub fn candidate(id: &str) -> Candidate {
     }
 }
 
-/// The index entry of a task that [`insert`] inserted as number `created`.
+/// The index entry of the task that [`insert`] inserted with number `created`.
 pub fn inserted(id: &str, created: i64) -> Candidate {
     let task = new_task(id, created);
     Candidate {
@@ -143,7 +142,7 @@ pub fn inserted(id: &str, created: i64) -> Candidate {
     }
 }
 
-/// A sweep's return of a task, due now, that may crash often.
+/// A sweep's return of a task that is due now and can crash many times.
 pub fn swept_back() -> Reclaim {
     Reclaim::Return {
         not_before: NOW,
@@ -168,7 +167,7 @@ pub async fn take(store: &dyn QueueStore, id: &str) -> TakenTask {
     take_by(store, &wish(candidate(id))).await
 }
 
-/// Takes a task now, to run alone.
+/// Takes a task now to run alone.
 pub async fn take_alone(store: &dyn QueueStore, id: &str) -> TakenTask {
     let request = TakeRequest {
         alone: true,
@@ -189,7 +188,7 @@ pub async fn take_by(store: &dyn QueueStore, request: &TakeRequest) -> TakenTask
     }
 }
 
-/// Whether a take of this task now is lost.
+/// Whether taking this task now returns `Lost`.
 pub async fn loses_take(store: &dyn QueueStore, id: &str) -> bool {
     let taken = store.take(&wish(candidate(id))).await;
     taken.is_ok_and(|outcome| outcome == TakeOutcome::Lost)
@@ -229,7 +228,7 @@ pub async fn pending(store: &dyn QueueStore) -> Vec<Candidate> {
     page.expect("a page").candidates
 }
 
-/// An operator's pause.
+/// A pause by an operator.
 pub fn pause(until: Millis) -> Pause {
     Pause {
         until,
@@ -239,7 +238,7 @@ pub fn pause(until: Millis) -> Pause {
     }
 }
 
-/// A claim on the processor lease, ten seconds from `now`.
+/// A claim on the processor lease that lasts ten seconds from `now`.
 pub fn claim(message_id: &str, now: Millis) -> Claim {
     let until = now.plus(Duration::from_secs(10));
     Claim {
@@ -250,7 +249,7 @@ pub fn claim(message_id: &str, now: Millis) -> Claim {
     }
 }
 
-/// A release at the end of a turn that settled a task.
+/// The release at the end of a turn that settled a task.
 pub fn release(owner: Uuid, if_requested_is: Option<u64>, idle_turns: IdleTurns) -> Release {
     Release {
         owner,

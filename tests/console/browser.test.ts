@@ -1,6 +1,6 @@
 /**
- * Tests of the console in Chromium. `test_console.py` starts the local AWS, two consoles and this file. The tests run
- * in this order, on one queue.
+ * Tests of the console in Chromium. `test_console.py` starts the local AWS, two consoles, and this file. The tests run
+ * in this order on one queue.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -28,13 +28,13 @@ const FLAGS = [
   '--disable-sync',
 ];
 /**
- * Longest time until the page shows a change, in milliseconds: a few updates of the page, and processing by the queue.
+ * Maximum time until the page shows a change, in milliseconds: a few page updates, plus processing by the queue.
  */
 const SOON = 20_000;
 
 /**
- * Duration of the sleep, in milliseconds. A line breaks after three missing updates of a second each. The console itself
- * reads every 30 seconds, at most once in this time.
+ * Duration of the sleep, in milliseconds. A chart line breaks after three missing one-second updates. The console
+ * itself reads every 30 seconds, at most once during the sleep.
  */
 const ASLEEP = 8_000;
 
@@ -66,16 +66,16 @@ const freshq = (...line: string[]) =>
 /** Creates a task. The queue is paused, so the task stays pending. */
 const create = (id: string) => freshq('create', '--id', id, '--payload', JSON.stringify({ order: id }));
 
-/** The value of an entry in the section State. */
+/** The value of an entry in the State section. */
 const fact = (name: string) => page.locator(`#state div:has(> dt:text-is("${name}")) dd`);
 
-/** Waits until the page shows a text, without a reload. */
+/** Waits until the page shows a text without a reload. */
 const shows = (text: string | RegExp) => page.getByText(text).first().waitFor();
 const heading = (name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
 
 const focused = () => page.locator(':focus');
 
-/** Presses Tab until an element with this text has the focus. */
+/** Presses Tab until an element with this text has focus. */
 async function tabTo(text: string): Promise<void> {
   for (let step = 0; step < 60; step++) {
     await page.keyboard.press('Tab');
@@ -84,7 +84,7 @@ async function tabTo(text: string): Promise<void> {
   assert.fail(`Tab does not reach ${text}`);
 }
 
-/** Presses a button of a confirmation, and waits for the outcome. */
+/** Presses a button in a confirmation and waits for the outcome. */
 async function confirm(button: string, outcome: string): Promise<void> {
   await page.getByRole('button', { name: button, exact: true }).click();
   await page.locator('.outcome', { hasText: outcome }).waitFor();
@@ -128,7 +128,7 @@ test('after a sleep of the tab, the charts have a gap and the page continues', a
   assert.ok(other, 'the browser has further contexts');
   const tab = await other.newPage();
   await tab.clock.install();
-  // Until now no page of this console was open.
+  // Until now, no page of this console was open.
   await tab.goto(READ_ONLY);
   const lines = async () => {
     const drawn = tab.locator('#charts figure').first().locator('polyline[stroke="#0000FF"]');
@@ -203,7 +203,7 @@ test('a pending task is cancelled after a confirmation', async () => {
 test('the page is dark if the system is dark', async () => {
   await page.goto(CONSOLE);
   const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
-  // After some updates the charts have lines.
+  // After a few updates, the charts have lines.
   await page.locator('#charts polyline').nth(2).waitFor({ state: 'attached' });
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
@@ -224,7 +224,7 @@ test('after resume the queue works, and the page shows it', async () => {
 });
 
 test('screenshots for the documentation', { skip: !SCREENSHOTS }, async () => {
-  // Two whole rows of charts.
+  // Two full rows of charts.
   await page.setViewportSize({ width: 1180, height: 960 });
   await page.goto(CONSOLE);
   // A minute of bursts, so that the charts are full.
@@ -287,7 +287,7 @@ test('a read-only console has no way to change, and rejects changes', async () =
     `fetch('redrive', { method: 'POST', body: new URLSearchParams({ all: '1', ttl: '1h' }) }).then((response) => response.status)`,
   );
   assert.equal(posted, 403);
-  errors.length = 0; // The browser logs the status 403 as an error.
+  errors.length = 0; // The browser logs the 403 status as an error.
 });
 
 test('requests of other pages and hosts are rejected', async () => {
@@ -309,7 +309,7 @@ test('requests of other pages and hosts are rejected', async () => {
   }
   await foreign.dispose();
 
-  // The same in the browser: a page of another origin that knows the address sends the form.
+  // The same attack in the browser: a page from another origin that knows the address submits the form.
   const other = await browser.newPage();
   await other.route('http://evil.example/', (route) =>
     route.fulfill({

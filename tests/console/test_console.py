@@ -1,6 +1,6 @@
-"""`freshq console` in a real browser, on a local AWS with both stacks. `make test-console` runs it.
+"""Tests `freshq console` in a real browser, on a local AWS with both stacks. Run with `make test-console`.
 
-`browser.test.ts` controls the browser. This file creates the tasks and calls that it expects.
+`browser.test.ts` controls the browser. This file creates the tasks and calls that `browser.test.ts` expects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from local.queue import DeployedQueue
 from local.waiting import now_ms
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-#: Number of failed tasks that the test creates, by their last error.
+#: Number of failed tasks that the test creates, by last error.
 FAILURES = {"HTTP 502 from the gateway": 3, "HTTP 400 <b>no such order</b>": 2}
 BROWSER_SECONDS = 180
 
@@ -37,7 +37,7 @@ def local_aws() -> Iterator[Emulator]:
 @pytest.fixture(scope="module")
 def queue(local_aws: Emulator) -> DeployedQueue:
     deployed = deployment.deploy(local_aws, assembly.read(LOCAL_ASSEMBLY, "LifoQueue-dev"), DeployedQueue)
-    # Replaces the runner of dev, so that each run succeeds.
+    # Replaces the dev runner, so that every run succeeds.
     runner = {"kind": "simulated", "capacity": 50, "durationMs": 1500}
     deployed.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)}, {})
     return deployed
@@ -50,14 +50,14 @@ def agents(local_aws: Emulator) -> DeployedAgents:
 
 @pytest.fixture(scope="module")
 def browser() -> str:
-    """Path of the browser. Without a browser the test fails, because CI must not skip it."""
+    """Path of the browser. Without a browser, the test fails, because CI must not skip it."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     assert found, f"no browser: install one of {', '.join(BROWSERS)}, for example by apt-get install chromium"
     return found
 
 
 def put_failed(queue: DeployedQueue) -> None:
-    """Writes failed tasks as process-tasks leaves them after their last attempt."""
+    """Writes failed tasks as process-tasks does after their last attempt."""
     created = now_ms()
     number = 0
     for error, count in FAILURES.items():
@@ -78,7 +78,7 @@ def put_failed(queue: DeployedQueue) -> None:
 
 
 def match_agents(agents: DeployedAgents) -> None:
-    """Queues one agent, and creates one pending call without a matching agent."""
+    """Queues one agent and creates one pending call without a matching agent."""
     profile = {"language": ["Spanish"], "gender": "F"}
     agents.command("register", agentId="ana", name="Ana Ruiz", attributes=profile)
     agents.command("available", agentId="ana")
@@ -105,7 +105,7 @@ def test_the_console_in_a_browser(
             "CONSOLE_FRESHQ": freshq,
             "CONSOLE_PROFILE": str(tmp_path),
         }
-        # The screenshots of the documentation are written only on request.
+        # The documentation screenshots are generated only on request.
         if os.environ.get("FRESHQ_SCREENSHOTS"):
             environment["CONSOLE_SCREENSHOTS"] = str(PROJECT / "docs" / "img")
         ran = subprocess.run(

@@ -1,4 +1,4 @@
-"""The checks of a binary, its start with the Runtime API, and the checks of its responses."""
+"""Checks of a binary, its start with the Runtime API, and checks of its responses."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TestBinary:
             elf.read(tmp_path / "bootstrap")
 
 
-#: A function in Python that does what its event says.
+#: A Python function that does what its event specifies.
 FUNCTION = """
     import json, os, sys, urllib.request
     api = "http://" + os.environ["AWS_LAMBDA_RUNTIME_API"] + "/2018-06-01/runtime"

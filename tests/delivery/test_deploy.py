@@ -1,4 +1,4 @@
-"""What `make deploy` asks, rejects and runs."""
+"""The prompts, rejections and commands of `make deploy`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from delivery.rollback import Watch
 from local.paths import PROJECT
 from tests.delivery.aws import write_stack
 
-#: The check itself, which the fixture `ran` replaces.
+#: The actual check, which the `ran` fixture replaces.
 REJECT_GAPS = checkout.reject_gaps
 OUTPUTS = {"AgentDeskFunctionName": "desk-1", "QueueTableName": "tasks-1"}
 
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands of the CDK CLI that would have run."""
+    """The CDK CLI commands that would have run."""
     commands: list[list[str]] = []
 
     def run(arguments: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Reading an assembly, and fetching the templates of its deployed stacks."""
+"""Reading an assembly and fetching the templates of its deployed stacks."""
 
 from __future__ import annotations
 

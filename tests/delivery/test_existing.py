@@ -1,4 +1,4 @@
-"""The preflight finds resources outside of the stack that would stop or break a deployment."""
+"""The preflight finds resources outside the stack that would block or break a deployment."""
 
 from __future__ import annotations
 

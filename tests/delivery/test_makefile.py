@@ -1,4 +1,4 @@
-"""A verb of make takes only the variables that its help names, and only from the command line."""
+"""A make verb accepts only the variables that its help names, and only from the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from local.captured import captured
 from local.paths import PROJECT
 
 MAKEFILE = (PROJECT / "Makefile").read_text()
-#: The verbs that `make help` lists, each with the variables in its brackets.
+#: The verbs that `make help` lists, each with its bracketed variables.
 VERBS = {
     verb: (variables or "").split()
     for verb, variables in re.findall(r"^([a-z][a-z0-9-]*):.* ## [^\[\n]*(?:\[(.*)\])?$", MAKEFILE, re.MULTILINE)
@@ -20,7 +20,7 @@ VERBS = {
 
 
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run make as from a shell, even if `make test` started this test."""
+    """Run make as if from a shell, even if `make test` started this test."""
     outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
     return captured(["make", *arguments], cwd=PROJECT, env=outside | environment)
 

@@ -26,7 +26,7 @@ VERSION = "/cdk-bootstrap/hnb659fds/version"
 @pytest.fixture(scope="module")
 def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aws]:
     with pytest.MonkeyPatch.context() as patch:
-        # The quota of an AWS account. The emulator would use the capacity of this machine.
+        # The quota of an AWS account. Otherwise, the emulator would use this machine's capacity.
         patch.setenv("LAMBDA_ACCOUNT_CONCURRENCY", "1000")
         with running(tmp_path_factory.mktemp("aws")) as started:
             yield started
@@ -34,7 +34,7 @@ def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aws]:
 
 @pytest.fixture(autouse=True)
 def signed_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No credentials, no region, no profile, as in a fresh shell."""
+    """Remove credentials, region and profile, as in a fresh shell."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -114,7 +114,7 @@ class TestBuild:
     def test_a_compiler_without_the_target_is_found(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "rustc").write_text("#!/bin/sh\necho /nowhere\n")
         (tmp_path / "rustc").chmod(0o755)
-        # The script may find Debian's compiler at its fixed path, but not the linker, which is not on this PATH.
+        # The script may find Debian's compiler at its fixed path, but not the linker: this PATH doesn't contain it.
         for tool in ("bash", "env", "cat", "dirname"):
             (tmp_path / tool).symlink_to(shutil.which(tool) or "")
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -149,7 +149,7 @@ class TestBootstrap:
         aws.client("cloudformation").delete_stack(StackName=preflight.TOOLKIT)
         for name, value in emulator.local_environment(aws.endpoint).items():
             monkeypatch.setenv(name, value)
-        # A command that reads cdk.json would run the app, and fail without built functions.
+        # A command that reads cdk.json would run the app, which fails without built functions.
         monkeypatch.setenv("FRESHQ_ARTIFACTS", "/nowhere")
         monkeypatch.setattr(deploy.account, "identify", lambda: f"{emulator.ACCOUNT}/{emulator.REGION}")
         aws.client("ssm").delete_parameter(Name=VERSION)
@@ -192,7 +192,7 @@ class TestStack:
 
 
 class Lambda:
-    """A Lambda client that knows only the limits of an account."""
+    """A Lambda client that returns only the account limits."""
 
     def __init__(self, quota: int, unreserved: int) -> None:
         self.limit = {"ConcurrentExecutions": quota, "UnreservedConcurrentExecutions": unreserved}

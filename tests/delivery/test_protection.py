@@ -1,4 +1,4 @@
-"""GitHub environments that other branches may use are rejected, if GitHub responds."""
+"""GitHub environments that other branches can use are rejected if GitHub responds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CUSTOM = {"deployment_branch_policy": {"protected_branches": False, "custom_bran
 OPEN = {"deployment_branch_policy": None}
 
 
-#: Responds as `gh api` does, from a file for each path.
+#: Responds like `gh api`, from one file per path.
 GH = """#!/bin/sh
 response="$RESPONSES/$(echo "${2#repos/octo/freshq/}" | tr / :)"
 if [ "$1" != api ] || [ ! -f "$response" ]; then echo "gh: Not Found (HTTP 404)" >&2; exit 1; fi
@@ -27,7 +27,7 @@ cat "$response"
 
 
 class GitHub:
-    """GitHub's responses, by the path below the repository; 404 for any other path."""
+    """GitHub's responses, by path below the repository; 404 for any other path."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,7 +60,7 @@ def test_environments_for_main_or_for_protected_branches_are_accepted(github: Gi
     github["environments/prod"] = CUSTOM
     github["environments/prod/deployment-branch-policies"] = rules("main")
     assert check("staging", "prod") == []
-    # The name in the form of GitHub's tokens.
+    # The repository name in the format of GitHub's tokens.
     assert check("staging", repository="octo@12/freshq@345") == []
 
 

@@ -1,4 +1,4 @@
-"""A pull request's templates are copied as data: each form of an attack on the jobs with rights is rejected."""
+"""A pull request's templates are copied as data. Every form of attack on the privileged jobs is rejected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from delivery.received import Rejected
 from local.paths import PROJECT
 
 DIFF = yaml.safe_load((PROJECT / ".github" / "workflows" / "diff.yml").read_text())["jobs"]
-#: The jobs that download what the pull request's own code wrote.
+#: The jobs that download files written by the pull request's own code.
 HANDED = [
     name
     for name, job in DIFF.items()
@@ -33,7 +33,7 @@ def folder(path: Path, *names: str) -> Path:
 
 
 def hostile_archive() -> bytes:
-    """An archive that would replace the Makefile of the base, and its tools through a link."""
+    """An archive that would replace the base branch's Makefile, and its tools through a symbolic link."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         link = tarfile.TarInfo("head")
@@ -62,7 +62,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 def play(job: str, checkout: Path, temporary: Path) -> None:
-    """Run the steps of a job from the download of the templates up to the first that uses them."""
+    """Run the steps of a job from the download of the templates through the first step that uses them."""
     steps = DIFF[job]["steps"]
     first = next(i for i, step in enumerate(steps) if step.get("with", {}).get("name") == "templates")
     place = steps[first]["with"].get("path", ".").replace("${{ runner.temp }}", str(temporary))
@@ -90,7 +90,7 @@ def test_no_artifact_of_a_pull_request_changes_the_checkout_of_the_base(job: str
     play(job, checkout, tmp_path / "temporary")
     after = contents(checkout)
     assert {name: after.get(name) for name in before} == before
-    # One hostile entry rejects the whole folder.
+    # A single hostile entry causes the whole folder to be rejected.
     assert set(after) == set(before)
 
 

@@ -1,4 +1,4 @@
-"""What a release contains, and how it is published."""
+"""The contents of a release and its publication."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DARWIN_ARM64, _, LINUX_ARM64, LINUX_X64 = commands.PLATFORMS
 
 
 def crate(folder: Path, licence: str, **files: str) -> crates.Crate:
-    """A crate with files of these contents."""
+    """A crate that contains these files."""
     folder.mkdir(parents=True)
     for name, content in files.items():
         (folder / name).write_text(content)
@@ -39,7 +39,7 @@ def linked() -> list[crates.Crate]:
 def test_crates_of_a_function_are_those_that_it_links(linked: list[crates.Crate]) -> None:
     names = {each.name for each in linked}
     assert {"aws-sdk-dynamodb", "lambda_runtime", "tokio"} <= names
-    # Only tests, procedural macros and build scripts need these.
+    # Only tests, procedural macros and build scripts use these crates.
     assert not names & {"proptest", "dynoxide-rs", "serde_derive", "cc", "syn"}
 
 
@@ -139,7 +139,7 @@ def test_stand_ins_are_programs_for_arm64_with_bytes_of_their_own(tmp_path: Path
 
 @pytest.fixture
 def packed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packages are written without npm and the TypeScript compiler."""
+    """Write packages without npm and the TypeScript compiler."""
 
     def write(_part: object, *rest: object) -> Path:
         out = Path(str(rest[-1]))
@@ -153,7 +153,7 @@ def packed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parts(folder: Path, *, dry: bool) -> release.Release:
-    """A release on a machine that built the command for linux-x64, and no functions."""
+    """A release on a machine that built the command for linux-x64 but no functions."""
     (folder / "cli" / "linux-x64").mkdir(parents=True)
     elf(folder / "cli" / "linux-x64" / "freshq", 62)
     functions = release.package.Functions(folder / "functions", ("trigger",), "rustc 1")
@@ -173,7 +173,7 @@ def test_a_dry_run_prints_what_would_be_published_and_what_was_not_built(tmp_pat
     for platform in ("darwin-arm64", "darwin-x64", "linux-arm64"):
         assert f"@freshq/cli-{platform} was not built here" in printed
     listed = [line.split("  ")[1] for line in (tmp_path / "npm" / "SHA256SUMS").read_text().splitlines()]
-    # The package with dependencies comes after them.
+    # The package with dependencies comes after its dependencies.
     assert listed == [
         "freshq-cli-linux-x64-0.1.0.tgz",
         "freshq-0.1.0.tgz",
@@ -196,7 +196,7 @@ def test_a_command_that_is_too_large_fails_the_release(tmp_path: Path, monkeypat
 
 
 def archive(folder: Path, name: str, package: str) -> str:
-    """Write an archive of a package; returns its line in the list of checksums."""
+    """Write a package archive; returns its line in the checksum list."""
     content = json.dumps({"name": package, "version": "1.2.3"}).encode()
     entry = tarfile.TarInfo("package/package.json")
     entry.size = len(content)
@@ -206,7 +206,7 @@ def archive(folder: Path, name: str, package: str) -> str:
 
 
 def publish(folder: Path, published: str = "") -> tuple[subprocess.CompletedProcess[str], list[str]]:
-    """Run the publication with a stub of npm, which knows the package ``published``; returns npm's calls too."""
+    """Run the publication with an npm stub that knows the package ``published``; also returns npm's calls."""
     stub = folder / "bin" / "npm"
     stub.parent.mkdir(exist_ok=True)
     stub.write_text(

@@ -1,4 +1,4 @@
-"""pip installs exactly the resolved files, which it verifies by their checksums."""
+"""pip installs exactly the resolved files and verifies their checksums."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PIN = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]*)==(?P<version>[^ ;]+)(?P<marker>
 
 
 def packages(path: Path) -> dict[str, list[str]]:
-    """The pinned packages of a file, each with its checksums."""
+    """The packages pinned in a file, each with its checksums."""
     found: dict[str, list[str]] = {}
     for entry in path.read_text().replace("\\\n", " ").splitlines():
         if not entry.startswith("#"):
@@ -79,6 +79,6 @@ def test_advisories_are_read_for_every_language_and_every_dependency() -> None:
     advisories = (PROJECT / "Makefile").read_text().split("\nadvisories:")[1].split("\n\n")[0]
     assert "cargo deny check advisories" in advisories
     assert "npm audit" in advisories
-    # Strict: a package that cannot be looked up is a failure too.
+    # Strict: a package that can't be looked up is also a failure.
     assert "pip-audit --strict --require-hashes" in advisories
     assert 'unmaintained = "all"' in (PROJECT / "deny.toml").read_text()

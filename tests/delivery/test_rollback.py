@@ -1,4 +1,4 @@
-"""The alarms that roll a deployment back."""
+"""The alarms that roll back a deployment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from local.paths import PROJECT
 
 
 class CloudFormation:
-    """A CloudFormation client with two deployed alarms and a function."""
+    """A CloudFormation client with two deployed alarms and one function."""
 
     def __init__(self, error: str = "") -> None:
         self.error = error
@@ -33,7 +33,7 @@ class CloudFormation:
 
 
 class CloudWatch:
-    """A CloudWatch client that returns the state of each requested alarm; by default OK."""
+    """A CloudWatch client that returns the state of each requested alarm, OK by default."""
 
     def __init__(self, **states: str) -> None:
         self.states = states

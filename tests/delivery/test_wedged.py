@@ -1,4 +1,4 @@
-"""The error of a stack that accepts no deployment has the remedy. A failed creation is deleted after a yes."""
+"""The error for a stack that can't be deployed includes the remedy. A failed creation is deleted after confirmation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aws]:
 
 
 def fail(aws: Aws, name: str) -> None:
-    """Leave the stack in the state of a failed first deployment, with termination protection."""
+    """Leave the stack in the state after a failed first deployment, with termination protection."""
     resources = {"kept": queue() | {"DeletionPolicy": "Retain"}, **never(1)}
     resources["awaited"]["DependsOn"] = "kept"
     assert aws.create(name, {"Resources": resources}, protected=True) == "ROLLBACK_COMPLETE"

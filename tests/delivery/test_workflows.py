@@ -1,4 +1,4 @@
-"""The workflows follow the rules that limit what a pull request may do; actionlint checks the rest."""
+"""The workflows follow the rules that limit the permissions of a pull request; actionlint checks the rest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GITHUB = PROJECT / ".github"
 FILES = sorted([*GITHUB.glob("workflows/*.yml"), *GITHUB.glob("actions/*/action.yml")])
 WORKFLOWS = [path for path in FILES if path.parent.name == "workflows"]
 PIN = re.compile(r"uses: (?P<action>[\w./-]+)@(?P<sha>[0-9a-f]{40}) # (?P<version>v\d+\.\d+\.\d+)$")
-#: The rights of jobs that may do more than read the source: assume a role of AWS, publish, or open an issue.
+#: The permissions of jobs that can do more than read the source: assume an AWS role, publish, or open an issue.
 RIGHTS = {
     ("advisories.yml", "report"): {"issues": "write"},
     ("nightly.yml", "report"): {"issues": "write"},
@@ -94,7 +94,7 @@ def test_no_checkout_persists_its_credentials(path: Path) -> None:
 
 def test_no_workflow_runs_with_rights_for_a_fork() -> None:
     for path in WORKFLOWS:
-        # YAML 1.1 reads the key `on` as true.
+        # YAML 1.1 interprets the key `on` as true.
         triggers = parsed(path)[True]
         assert not {"pull_request_target", "workflow_run"} & set(triggers)
 

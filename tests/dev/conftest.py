@@ -1,4 +1,4 @@
-"""The command, built once, and a runner that the tests hold back."""
+"""The command, which is built once, and a runner that the tests hold back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def downstream() -> Iterator[Runner]:
 
 @pytest.fixture
 def dev(command: str, downstream: Runner) -> Iterator[Dev]:
-    """A queue in memory that runs one task at a time."""
+    """An in-memory queue that runs one task at a time."""
     with Dev.started(command, "--runner", downstream.url, "--concurrency", "1") as running:
         yield running
 

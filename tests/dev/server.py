@@ -1,4 +1,4 @@
-"""Starts `freshq dev` as a process, and a runner for its tasks."""
+"""Starts `freshq dev` as a process, and starts a runner for its tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any
 from local.captured import captured
 from local.http_endpoint import http_endpoint
 
-#: Fails a test that would wait indefinitely; no assertion depends on it.
+#: Fails a test that would otherwise wait indefinitely. No assertion depends on this value.
 PATIENCE_SECONDS = 60
 
 
@@ -30,7 +30,7 @@ class Runner:
     _permits: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def next_call(self) -> str:
-        """The id of the task of the next call."""
+        """The task id in the next call."""
         return self._calls.get(timeout=PATIENCE_SECONDS)
 
     def end(self, calls: int = 1) -> None:
@@ -81,7 +81,7 @@ class Dev:
             running.process.wait()
 
     def wait_for(self, pattern: str) -> re.Match[str]:
-        """The next printed line that has the pattern."""
+        """The next printed line that matches the pattern."""
         while True:
             line = self._new.get(timeout=PATIENCE_SECONDS)
             assert line is not None, f"freshq dev ended without {pattern!r}:\n{''.join(self.lines)}"
@@ -95,7 +95,7 @@ class Dev:
         return self.ended()
 
     def ended(self) -> int:
-        """Wait for the end, read all lines, and return the exit code."""
+        """Wait until the process exits, read all lines, and return the exit code."""
         while self._new.get(timeout=PATIENCE_SECONDS) is not None:
             pass
         return self.process.wait()

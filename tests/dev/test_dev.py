@@ -1,4 +1,4 @@
-"""`freshq dev` as a process: the queue on this machine."""
+"""`freshq dev` as a process: a queue on this machine."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_an_insert_requests_a_wake_up(dev: Dev, downstream: Runner) -> None:
     def requested() -> int:
         return int(json.loads(dev.freshq("status", "--output", "json"))["wakeUpsRequested"])
 
-    # The sweep requests no wake-up of a paused queue.
+    # The sweep does not request a wake-up for a paused queue.
     dev.freshq("pause", "--for", "1h", "--reason", "only the insert requests")
     before = requested()
     dev.create(task("first"))

@@ -5,12 +5,12 @@ import { TASK_METRICS } from '../../infra/contract/task-metrics';
 import { markdownTable } from '../infra/generated';
 import { type Resource, Synthesized } from '../infra/synthesis';
 
-/** Minutes of an average month, 730 hours. */
+/** Minutes in an average month of 730 hours. */
 const MINUTES = 730 * 60;
-/** While a queue is empty, Lambda keeps five pollers, each of which waits 20 s for a message. */
+/** While a queue is empty, Lambda keeps five pollers. Each poller waits 20 s for a message. */
 const EMPTY_RECEIVES = 5 * 3 * MINUTES;
 
-/** A cost of a deployed queue, whether it has tasks or not. */
+/** A cost of a deployed queue, even when it has no tasks. */
 interface Cost {
   readonly what: string;
   readonly count: number;
@@ -42,7 +42,7 @@ CloudWatch's free tier covers three dashboards per account of up to 50 metrics e
 `;
 }
 
-/** The cost of each idle queue without its dashboard, as other pages quote it. */
+/** The cost of each idle queue without its dashboard, as quoted on other pages. */
 export function quotedCosts(): readonly string[] {
   return [TASKS, AGENTS].map((costs) => dollars(total(costs.filter(({ price }) => price !== 'dashboard'))));
 }
@@ -88,13 +88,13 @@ function costsOf(template: Synthesized, metrics: Readonly<Record<string, Declare
   ];
 }
 
-/** CloudWatch bills an alarm on metric math by its metrics. */
+/** CloudWatch bills a metric math alarm by its number of metrics. */
 function metricsOf({ Properties }: Resource): number {
   const queries: { MetricStat?: unknown }[] = Properties.Metrics ?? [{ MetricStat: Properties.MetricName }];
   return queries.filter(({ MetricStat }) => MetricStat !== undefined).length;
 }
 
-/** Lambda reads DynamoDB's streams without charge. */
+/** Lambda reads DynamoDB streams at no charge. */
 function pollPrice(template: Synthesized, { Properties }: Resource): 'request' | 'fifoRequest' | undefined {
   const [id] = Properties.EventSourceArn['Fn::GetAtt'];
   const [, source] = template.resources.find(([logicalId]) => logicalId === id) ?? [];
@@ -102,7 +102,7 @@ function pollPrice(template: Synthesized, { Properties }: Resource): 'request' |
   return source.Properties.FifoQueue ? 'fifoRequest' : 'request';
 }
 
-/** Metrics that a sweep emits in each interval: its measurements, and the count of sweeps. Counters emit no zeros. */
+/** Metrics that a sweep emits per interval: its measurements and the sweep count. Counters don't emit zeros. */
 function emittedIdle(metrics: Readonly<Record<string, DeclaredMetric>>): number {
   const emitted = Object.entries(metrics).filter(
     ([name, { statistic }]) => statistic === 'Maximum' || /Sweeps$/.test(name),

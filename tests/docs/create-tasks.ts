@@ -9,7 +9,7 @@ const SPEC = read('crates', 'lifo-queue', 'src', 'create', 'spec.rs');
 const PAYLOAD = read('crates', 'lifo-queue', 'src', 'create', 'payload.rs');
 const REQUEST = read('crates', 'lifo-queue', 'src', 'create', 'request.rs');
 
-/** What each field of a task means. The fields themselves are those of the parser. */
+/** Description of each task field. The field names come from the parser. */
 const MEANINGS: Record<string, string> = {
   group:
     "in a queue with [groups](../how-to/tenants.md), 1 to 128 bytes without `/`: the tenant, for example. The task's id becomes `<group>/<id>`",
@@ -23,7 +23,7 @@ const MEANINGS: Record<string, string> = {
   delaySeconds: 'earliest start, in whole seconds from `taskCreated`; less than the expiry. Default: 0',
 };
 
-/** A constant of the sources, which may be a product. */
+/** The value of a constant in the sources, which may be written as a product. */
 function constant(source: string, name: string): number {
   const [, value] = new RegExp(`const ${name}: usize = ([\\d_ *]+);`).exec(source) ?? [];
   if (value === undefined) throw new Error(`no constant ${name}`);
@@ -39,7 +39,7 @@ function fields(): string[][] {
   });
 }
 
-/** The fields of a structure that is serialized in camelCase, with their documentation. */
+/** The fields of a struct that is serialized in camelCase, with their documentation. */
 function members(name: string): string[][] {
   const [, body = ''] = new RegExp(`pub struct ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(CREATE) ?? [];
   const found = body.matchAll(/((?: {4}\/\/\/ .+\n)+)(?: {4}#\[.+\]\n)* {4}pub (\w+):/g);
@@ -139,7 +139,7 @@ ${block('sqs')}
 `;
 }
 
-/** A code block of the folder of examples, with its name as the tag. */
+/** A code block from the examples folder, tagged with its name. */
 function block(name: string): string {
   return `\`\`\`typescript ${name}\n${read('tests', 'docs', 'examples', `${name}.mts`)}\`\`\``;
 }

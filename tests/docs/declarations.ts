@@ -6,7 +6,7 @@ import { committed, ROOT } from './files';
 
 const TYPESCRIPT = parser.configure({ dialect: 'ts' });
 
-/** A property of an interface, with its documentation. */
+/** An interface property with its documentation. */
 export interface Property {
   readonly name: string;
   readonly type: string;
@@ -16,7 +16,7 @@ export interface Property {
   readonly fallback?: string;
 }
 
-/** The exported interfaces of `infra`, by name. */
+/** The interfaces that `infra` exports, by name. */
 export class Declarations {
   private readonly interfaces = new Map<string, { text: string; node: SyntaxNode }>();
 
@@ -32,7 +32,7 @@ export class Declarations {
     }
   }
 
-  /** The properties that an interface declares itself. */
+  /** The properties that an interface itself declares. */
   properties(name: string): Property[] {
     const found = this.interfaces.get(name);
     if (found === undefined) throw new Error(`no interface ${name} is declared in infra`);

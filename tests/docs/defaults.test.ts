@@ -24,7 +24,7 @@ const GROUPS: readonly [string, Readonly<Record<string, Declared>>][] = [
 
 const DECLARATIONS = new Declarations();
 
-/** The value of a documented default: milliseconds of a duration, a number, or the text. */
+/** The value of a documented default: a duration in milliseconds, a number, or the text itself. */
 function spelled(text: string): unknown {
   const [, amount, unit] = /^(\d+) (second|minute|hour|day)s?$/.exec(text) ?? [];
   if (amount === undefined || unit === undefined) return /^[\d.]+$/.test(text) ? Number(text) : text;

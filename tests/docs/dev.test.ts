@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { ROOT } from './files';
 import { run } from './run';
 
-// The block of docs/how-to/dev.md that serves the handler of a Lambda function.
+// The code block in docs/how-to/dev.md that serves a Lambda function's handler.
 const page = readFileSync(join(ROOT, 'docs', 'how-to', 'dev.md'), 'utf8');
 const [, source = ''] = /^```js lambda\n([\s\S]*?)^```$/m.exec(page) ?? [];
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 export const ROOT = join(__dirname, '..', '..');
 
-/** All files under the paths that are committed, or new and not ignored; without a path, all of the repository. */
+/** All committed files under the paths, and all new ones that aren't ignored. Without a path: the whole repository. */
 export function committed(...paths: readonly string[]): string[] {
   const options = ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths];
   const listed = execFileSync('git', options, { cwd: ROOT, encoding: 'utf8' });

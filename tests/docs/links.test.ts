@@ -15,7 +15,7 @@ function parents(file: string): string[] {
   return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
 }
 
-/** The texts of the nodes of a kind. */
+/** The texts of all nodes of the given kinds. */
 function nodes(file: string, ...kinds: string[]): string[] {
   const text = TEXTS.get(file) ?? '';
   const found: string[] = [];
@@ -27,7 +27,7 @@ function nodes(file: string, ...kinds: string[]): string[] {
   return found;
 }
 
-/** The anchors of a document: one for each heading. */
+/** The anchors of a document, one per heading. */
 function anchors(file: string): Set<string> {
   const headings = nodes(file, 'ATXHeading1', 'ATXHeading2', 'ATXHeading3', 'ATXHeading4');
   return new Set(
@@ -35,7 +35,7 @@ function anchors(file: string): Set<string> {
   );
 }
 
-/** The text of code spans and code blocks. */
+/** The text of a file's code spans and code blocks. */
 function commands(file: string): string {
   return nodes(file, 'InlineCode', 'CodeText').join('\n');
 }

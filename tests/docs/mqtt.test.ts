@@ -5,7 +5,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { ROOT } from './files';
 import { run } from './run';
 
-// The block of docs/how-to/mqtt.md. No emulator evaluates the statements of IoT rules, so this test compares the
+// The code block in docs/how-to/mqtt.md. Because no emulator evaluates IoT rule statements, this test compares the
 // statement with the fields that ingest-tasks accepts.
 const page = readFileSync(join(ROOT, 'docs', 'how-to', 'mqtt.md'), 'utf8');
 const [, source = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(page) ?? [];
@@ -17,7 +17,7 @@ const template = Template.fromStack(stack);
 const [rule] = Object.values(template.findResources('AWS::IoT::TopicRule'));
 const { Sql, AwsIotSqlVersion, Actions, ErrorAction } = rule?.Properties.TopicRulePayload ?? {};
 
-/** The message that the rule builds from a request, if IoT evaluates the columns as documented. */
+/** The message that the rule builds from a request if IoT evaluates the columns as documented. */
 function message(topic: string, request: Record<string, unknown>): Record<string, unknown> {
   const value = (text: string): unknown => {
     const level = /^topic\((\d)\)$/.exec(text)?.[1];

@@ -10,7 +10,7 @@ import { QUOTING_FILES, withStatusCodes } from './status-codes';
 import { telemetryPage } from './telemetry';
 import { alarmsPage, outputsPage, variablesPage } from './templates';
 
-// `make docs` writes these pages.
+// `make docs` generates these pages.
 test.each([
   ['settings', settingsPage],
   ['alarms', alarmsPage],
@@ -24,7 +24,7 @@ test.each([
   expectCommitted(`docs/reference/${name}.md`, page());
 });
 
-// `make docs` writes the codes.
+// `make docs` generates the codes.
 test.each(QUOTING_FILES)('%s has the status codes of the HTTP runner', (file) => {
   expectCommitted(file, withStatusCodes(file));
 });

@@ -1,11 +1,11 @@
 import { transformSync } from '@swc/core';
 
-/** The `require` of a snippet, which finds this package as `freshq`. */
+/** The `require` function of a snippet, which resolves `freshq` to this package. */
 function fromProject(name: string): unknown {
   return name === 'freshq' ? require('../../infra') : require(name);
 }
 
-/** Runs a script in TypeScript as a module; returns its exports. */
+/** Runs a TypeScript script as a module; returns its exports. */
 export function run(
   script: string,
   require_: (name: string) => unknown = fromProject,

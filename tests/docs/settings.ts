@@ -4,12 +4,12 @@ import { InvalidConfiguration } from '../../infra/lambda/problem';
 import { markdownTable } from '../infra/generated';
 import { Declarations, type Property } from './declarations';
 
-/** A table of the page: interfaces, and the path of their properties in the props. */
+/** A table on the page: interfaces, and the path of their properties in the props. */
 interface Section {
   readonly title: string;
   readonly names: readonly string[];
   readonly path?: string;
-  /** The construct that checks the ranges, if there is one. */
+  /** The construct that checks the ranges, if any. */
   readonly queue?: 'tasks' | 'agents';
 }
 
@@ -46,7 +46,7 @@ const SECTIONS: readonly Section[] = [
   { title: 'Environment', names: ['Environment'] },
 ];
 
-/** The settings to decide on before production: interface and property of each, with its path in the props. */
+/** The settings to decide on before production, each with its interface, property, and path in the props. */
 const ESSENTIAL = [
   ['LifoQueueProps', 'runner', ''],
   ['LifoQueueProps', 'alarmTopic', ''],
@@ -58,7 +58,7 @@ const ESSENTIAL = [
   ['TaskSettings', 'maxAttempts', 'tasks.'],
 ] as const;
 
-/** Values outside of every range: below every least value, or neither a whole number nor whole seconds. */
+/** Values outside every range: below every minimum, or neither a whole number nor whole seconds. */
 const OUTSIDE: Record<string, readonly unknown[]> = {
   number: [-1.5],
   Duration: [Duration.millis(0), Duration.millis(1)],
@@ -114,7 +114,7 @@ function table(section: Section, properties: readonly Property[]): string {
   return markdownTable(['setting', 'type', 'default', 'range', 'meaning'], rows);
 }
 
-/** The range of a setting, from the remedy for a value outside of it. */
+/** The range of a setting, taken from the remedy for an out-of-range value. */
 function range({ path, queue }: Section, { name, type }: Property): string {
   if (path === undefined || queue === undefined) return '–';
   const setting = `${path}.${name}`;

@@ -1,4 +1,4 @@
-/** The anchor of a heading on GitHub, which the site uses too. */
+/** The anchor that GitHub generates for a heading. The site uses the same anchors. */
 export function slug(heading: string): string {
   return heading
     .toLowerCase()

@@ -4,7 +4,7 @@ import { App, Stack } from 'aws-cdk-lib';
 import { documents, ROOT } from './files';
 import { run } from './run';
 
-/** The end-to-end tests deploy the app of this page. */
+/** The end-to-end tests deploy this page's app. */
 const DEPLOYED_ELSEWHERE = 'docs/how-to/producers.md';
 
 const SNIPPETS = documents()
@@ -24,6 +24,6 @@ test.each(SNIPPETS)('%s synthesizes', (_place, code) => {
   const source = code.includes('import ') ? code : `${FRAGMENT}${code}}\n`;
   const { example } = run(source) as { example?: (stack: Stack) => unknown };
   const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'test');
-  // A block without an example is a whole app, which has run.
+  // A block without an example is a complete app, which has already run.
   expect(example === undefined || (example(stack) ?? stack.node.children.length > 0)).toBeTruthy();
 });

@@ -6,7 +6,7 @@ const RUNNER = 'crates/lifo-queue/src/runner/http';
 
 type Means = 'Success' | 'Busy' | 'Rejecting' | 'Failure' | 'InternalError';
 
-/** The table of status codes in the HTTP runner: the codes of each outcome, the first match first. */
+/** The status code table of the HTTP runner: the codes per outcome, in matching order. */
 function table(): Map<string, string[]> {
   const source = readFileSync(join(ROOT, RUNNER, 'response.rs'), 'utf8');
   const rows = /STATUS_CODES[\s\S]*?= \[([\s\S]*?)\n\];/.exec(source)?.[1] ?? '';
@@ -18,7 +18,7 @@ function table(): Map<string, string[]> {
   );
 }
 
-/** The codes of an outcome in words. A class is *other* if an earlier row has some of its codes. */
+/** The codes of an outcome in words. A class is *other* if an earlier row contains some of its codes. */
 function codes(means: Means): string {
   const rows = [...table()];
   const place = rows.findIndex(([name]) => name === means);
@@ -30,14 +30,14 @@ function codes(means: Means): string {
   return found.map(named).join(', ');
 }
 
-/** The first cell of the row of a Markdown table whose second cell begins like this. */
+/** Matches the first cell of a Markdown table row whose second cell starts with `second`. */
 const cell = (second: string, prefix = '') => new RegExp(`(?<=^${prefix}\\| )[^|]+(?= \\| ${second})`, 'gm');
-/** An item of a list in a comment, whose text begins like this. */
+/** Matches a list item in a comment whose text starts with `text`. */
 const item = (text: string) => new RegExp(`(?<=^ +\\* - )[^:]+(?=: ${text})`, 'gm');
-/** The brackets after this text. */
+/** Matches the content of the parentheses after this text. */
 const brackets = (before: string) => new RegExp(`(?<=${before} \\()[^)]+(?=\\))`, 'g');
 
-/** The places of the codes in each file. */
+/** The positions of the codes in each file. */
 const PLACES: Readonly<Record<string, readonly (readonly [Means, RegExp])[]>> = {
   [`${RUNNER}.rs`]: [
     ['Busy', cell('busy', '//! ')],
@@ -74,7 +74,7 @@ const PLACES: Readonly<Record<string, readonly (readonly [Means, RegExp])[]>> = 
 /** The files that quote the codes. */
 export const QUOTING_FILES = Object.keys(PLACES);
 
-/** The text of a file with the codes of the runner's table. */
+/** The text of a file, updated with the codes from the runner's table. */
 export function withStatusCodes(file: string): string {
   return (PLACES[file] ?? []).reduce(
     (text, [means, place]) => {

@@ -6,7 +6,7 @@ import { KINDS, type Synthesized } from '../infra/synthesis';
 import { ROOT } from './files';
 import { slug } from './slug';
 
-/** Templates of prod, which has every part that an environment of this repository may have. */
+/** The prod templates, which contain every part that an environment of this repository can have. */
 const QUEUES = KINDS.map(({ kind, synthesize, functions }) => ({
   title: kind === 'LifoQueue' ? 'Task queue' : 'Agents’ queue',
   template: synthesize('prod'),
@@ -115,7 +115,7 @@ function variables(template: Synthesized, name: string): string[] {
   return [...new Set([...given, ...known])].filter((variable) => MEANINGS.has(variable));
 }
 
-/** Meaning of each variable, from `crates/lambda`. */
+/** Meaning of each environment variable, from `crates/lambda`. */
 const MEANINGS = new Map(
   [
     ...readFileSync(join(ROOT, 'crates', 'lambda', 'src', 'config', 'variable.rs'), 'utf8').matchAll(

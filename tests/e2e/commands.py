@@ -1,4 +1,4 @@
-"""Runs make and the operators' command, freshq."""
+"""Runs make and freshq, the operators' command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from local.paths import PROJECT
 
 BUILD_SECONDS = 1200
 VERB_SECONDS = 120
-#: The verbs that need no queue.
+#: The verbs that don't require a queue.
 WITHOUT_QUEUE = {"completions", "man"}
 
 
@@ -25,14 +25,14 @@ def make(*arguments: str, environment: dict[str, str] | None = None) -> subproce
 
 
 def built_freshq() -> str:
-    """The path of freshq, which `make build-freshq` builds and prints last."""
+    """The path of freshq. `make build-freshq` builds it and prints the path last."""
     built = make("build-freshq")
     assert built.returncode == 0, built.stderr
     return str(PROJECT / built.stdout.split()[-1])
 
 
 def run(command: str, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a verb of freshq without a terminal, on the queue of dev unless the arguments name another."""
+    """Run a freshq verb without a terminal, on the dev queue unless the arguments name another queue."""
     line = [command, *arguments]
     if {"--env", "--stack"}.isdisjoint(arguments) and arguments[0] not in WITHOUT_QUEUE:
         line += ["--env", "dev"]

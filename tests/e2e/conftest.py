@@ -1,4 +1,4 @@
-"""Local AWSs with the deployed templates of `dev` for the end-to-end tests: one per process of pytest-xdist."""
+"""Local AWSs with the deployed `dev` templates for the end-to-end tests, one per pytest-xdist process."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from local.queue import DeployedQueue
 
 STACK = "LifoQueue-dev"
 AGENTS_STACK = "AgentQueue-dev"
-#: The files that last longest, longest first. They start first, so that all processes end at about the same time.
+#: The slowest test files, slowest first. They start first, so that all processes end at about the same time.
 LONGEST = ("smoke", "storm", "surplus", "schedules", "drain", "operate", "runbook", "runbook_platform", "two_processors", "ingest", "outage", "telemetry")
-#: The index of the local AWS has no lag. With the deployed setting, each turn would last two seconds longer.
+#: The local AWS has no index lag. With the deployed setting, each turn would last two seconds longer.
 INDEX_LAG_MS = 200
-#: Inserts per second into the table of `test_storm.py`: as many as the local AWS can take while other tests run.
+#: Inserts per second into the table of `test_storm.py`: the rate that the local AWS sustains while other tests run.
 STORM_INSERTS = ("Storm-", 60)
 
 
@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def command() -> str:
-    """The path of freshq, built once."""
+    """The path of freshq, which is built once."""
     return commands.built_freshq()
 
 
@@ -57,12 +57,12 @@ def agents_template() -> Assembly:
 
 @pytest.fixture(scope="session")
 def local_aws(worker_id: str) -> Iterator[Emulator]:
-    """The local AWS of this process, for the whole session; each stack is deployed when a test first needs it.
+    """The local AWS of this process, for the whole session. Each stack is deployed when a test first needs it.
 
-    It enforces the synthesized IAM policies of the functions. At the end, IAM must have denied no function an action on
-    an existing resource, even if no test noticed it. ``FRESHQ_IAM=0`` disables enforcement.
+    It enforces the synthesized IAM policies of the functions. At the end, IAM must not have denied any function an
+    action on an existing resource, even if no test noticed. ``FRESHQ_IAM=0`` disables enforcement.
 
-    No schedule fires, because a sweep at any moment makes some tests fail. A test invokes the sweep that it needs.
+    Schedules don't fire, because sweeps at arbitrary times make some tests fail. Tests invoke the sweeps they need.
     """
     enforced = os.environ.get("FRESHQ_IAM") != "0"
     directory = STATE / "e2e" / worker_id
@@ -102,21 +102,21 @@ def dead_calls(agents: DeployedAgents) -> QueueReader:
 
 @pytest.fixture(scope="session")
 def assignments(agents: DeployedAgents) -> Iterator[QueueReader]:
-    """The messages of the topic for assignments since the first test that uses this fixture."""
+    """The messages from the assignment topic since the first test that used this fixture."""
     with subscription(agents, agents.outputs["AssignmentTopicArn"]) as queue_reader:
         yield queue_reader
 
 
 @pytest.fixture(scope="session")
 def history(deployed: DeployedQueue) -> Iterator[History]:
-    """Every change of a task since the deployment."""
+    """Every task change since the deployment."""
     with History(deployed) as changes:
         yield changes
 
 
 @pytest.fixture
 def queue(deployed: DeployedQueue) -> Iterator[DeployedQueue]:
-    """The queue; after the test, `process-tasks` gets its deployed variables and reserved concurrency again."""
+    """The queue. After the test, restores the deployed variables and reserved concurrency of `process-tasks`."""
     functions = deployed.client("lambda")
     name = deployed.function("process-tasks")
     environment = deployed.environment("process-tasks")
@@ -129,7 +129,7 @@ def queue(deployed: DeployedQueue) -> Iterator[DeployedQueue]:
 
 @pytest.fixture
 def unchanged(queue: DeployedQueue, template: Assembly) -> None:
-    """The queue has no setting that differs from its template."""
+    """Require that all settings of the queue match its template."""
     (settings,) = [
         variables["SETTINGS_PROCESS_TASKS"]
         for function in template.resources("AWS::Lambda::Function")
@@ -140,7 +140,7 @@ def unchanged(queue: DeployedQueue, template: Assembly) -> None:
 
 @pytest.fixture
 def tasks(queue: DeployedQueue, template: Assembly, command: str) -> Iterator[Any]:
-    """On call for an alarm of the task queue. Before and after, the queue is idle and its failure queues are empty."""
+    """On call for a task queue alarm. Before and after, the queue is idle and its failure queues are empty."""
 
     def freshq(*arguments: str) -> None:
         commands.run(command, local_environment(queue.local_endpoint), *arguments)
@@ -149,7 +149,7 @@ def tasks(queue: DeployedQueue, template: Assembly, command: str) -> Iterator[An
     queue.empty_queues()
     before = queue.environment("process-tasks")
     yield lambda name: OnCall(queue, command, alarm(template, name))
-    # After a failed test tasks may be left. They run with the deployed settings again.
+    # A failed test may leave tasks, which then run with the deployed settings.
     freshq("pause", "--for", "10m", "--reason", "the end of a test")
     queue.replace_environment("process-tasks", before)
     freshq("breaker", "close")

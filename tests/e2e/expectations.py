@@ -22,11 +22,11 @@ __all__ = [
     "runs_on", "sweep_until", "takes", "wait_for",
 ]
 
-#: The processes of this machine, on Linux.
+#: This machine's processes, on Linux.
 PROCESSES = Path("/proc")
-#: The name of a table that does not exist, for functions that must fail. No role may write it.
+#: The name of a table that does not exist, for functions that must fail. No role can write to it.
 NO_TABLE = "no-such-table"
-#: The session name with which tests use a function's role for actions that must be denied.
+#: The session name for tests that use a function's role for actions that must be denied.
 TRYING = "a-test"
 #: Settings with which the leases of a killed processor expire within seconds.
 SHORT_LEASES = {
@@ -39,7 +39,7 @@ SHORT_LEASES = {
 
 
 def sweep_until(stack: DeployedStack, condition: Callable[[], bool], what: str, seconds: float = 120) -> None:
-    """Invoke the stack's sweep, which no schedule does here, until `condition` holds."""
+    """Invoke the stack's sweep until `condition` holds, because no schedule invokes it here."""
     sweep = "sweep-agents" if isinstance(stack, DeployedAgents) else "sweep-tasks"
 
     def swept() -> bool:
@@ -50,7 +50,7 @@ def sweep_until(stack: DeployedStack, condition: Callable[[], bool], what: str, 
 
 
 def failure_queue(stack: DeployedStack, template: Assembly, name: str) -> str:
-    """The URL of the queue whose logical id contains this name."""
+    """The URL of the queue with this name in its logical id."""
     queues = template.resources("AWS::SQS::Queue")
     [found] = [queue.logical_id for queue in queues if name in queue.logical_id.lower()]
     return stack.physical_id(found)
@@ -64,21 +64,21 @@ def takes(history: History, task_ids: Iterable[str]) -> Counter[str]:
 
 
 def put(queue: DeployedQueue, item: dict[str, Any]) -> None:
-    """Write an item directly, without create-tasks, as any program may."""
+    """Write an item directly, without create-tasks, as any program can."""
     queue.client("dynamodb").put_item(
         TableName=queue.table, Item=item, ConditionExpression="attribute_not_exists(taskId)"
     )
 
 
 def create(queue: DeployedQueue, count: int, **payload: Any) -> list[str]:
-    """Create tasks whose payloads have numbers; returns their ids."""
+    """Create tasks with numbered payloads; returns their ids."""
     response = queue.create([{"payload": {"number": n, **payload}} for n in range(count)])
     assert response["failed"] == []
     return [created["taskId"] for created in response["created"]]
 
 
 def runs_on(queue: DeployedQueue, url: str, settings: dict[str, Any] | None = None) -> None:
-    """Make the queue send its tasks to this endpoint, with other settings if they are given."""
+    """Make the queue send its tasks to this endpoint, with these settings if given."""
     queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})}, settings)
 
 
@@ -87,7 +87,7 @@ def number(item: dict[str, Any], attribute: str) -> int:
 
 
 def processes_of(queue: DeployedQueue, binary: str) -> list[int]:
-    """The processes of a function. Other local AWSs on this machine give their functions the same names."""
+    """A function's processes on this local AWS only: others on this machine give their functions the same names."""
     wanted = {
         f"AWS_LAMBDA_FUNCTION_NAME={queue.function(binary)}".encode(),
         f"AWS_ENDPOINT_URL={queue.local_endpoint}".encode(),
@@ -99,7 +99,7 @@ def processes_of(queue: DeployedQueue, binary: str) -> list[int]:
         try:
             variables = set((process / "environ").read_bytes().split(b"\0"))
         except (PermissionError, FileNotFoundError, ProcessLookupError):
-            continue  # It belongs to another user, or has ended.
+            continue  # The process belongs to another user, or has ended.
         if wanted <= variables:
             found.append(int(process.name))
     return found

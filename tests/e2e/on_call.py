@@ -1,4 +1,4 @@
-"""An operator who has only the text of an alarm, its section of the runbook, and the commands in both."""
+"""An operator who has only an alarm's text, its runbook section, and the commands in both."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from local.stack import DeployedStack
 
 @dataclass
 class OnCall:
-    """An operator with a terminal, the text of an alarm and the section of the runbook that it names."""
+    """An operator with a terminal, an alarm's text, and the runbook section that the text names."""
 
     stack: DeployedStack
     command: str
     text: str
-    #: The title of a subsection, if the section names another one.
+    #: The title of a subsection, if the section refers to one.
     subsection: str | None = None
 
     @property
@@ -32,7 +32,7 @@ class OnCall:
         return re.split(r"^##", rest, flags=re.MULTILINE)[0]
 
     def printed(self, after: str, before: str) -> list[str]:
-        """The commands between two marks of the section."""
+        """The commands between two marks in the section."""
         _, _, rest = self.section.partition(after)
         span = rest.partition(before)[0]
         return re.findall(r"`((?:freshq|aws) [^`]+)`", span.replace("\n  ", " "))
@@ -42,22 +42,22 @@ class OnCall:
         return self.run(re.findall(r"freshq [^.,:]+ --stack [\w-]+", self.text)[0])
 
     def look(self, **values: str) -> str:
-        """Run the commands in the alarm's text, then those of the first look; returns their output."""
+        """Run the commands in the alarm's text, then the commands of the first look; returns their output."""
         first = re.findall(r"freshq [^.,:]+ --stack [\w-]+", self.text)
         assert first, self.text
         lines = first + self.printed("- **Check**", "- **Fix**")
-        # A command with the placeholder of a value that is not known yet is for another case.
+        # Skip commands whose placeholders have no value yet, because they apply to other cases.
         known = [line for line in lines if set(re.findall(r"<(\w+)>", line)) <= {"env", *values}]
         known = [line for line in known if not line.startswith("freshq logs")]
         return "\n".join(self.run(line, **values) for line in known)
 
     def do(self, beginning: str, **values: str) -> str:
-        """Run the command of the remedy that begins like this; returns its output."""
+        """Run the remedy command that starts with `beginning`; returns its output."""
         (line,) = {line for line in self.printed("- **Fix**", "- **Resolved**") if line.startswith(beginning)}
         return self.run(line, **values)
 
     def run(self, line: str, **values: str) -> str:
-        """Run a command as printed, with values for its placeholders; returns its output."""
+        """Run a command as printed, with its placeholders replaced; returns its output."""
         for name, value in {"env": "dev", **values}.items():
             line = line.replace(f"<{name}>", value)
         program, *arguments = shlex.split(line)
@@ -69,12 +69,12 @@ class OnCall:
         return ran.stdout
 
     def remedy(self, found: str, beginning: str, **values: str) -> None:
-        """Run the command of a finding of doctor that begins like this, with values for its placeholders."""
+        """Run the command that starts with `beginning` in a doctor finding, with its placeholders replaced."""
         (remedy,) = set(re.findall(rf"({beginning} [^;\n]+)", found))
         self.run(remedy, **values)
 
     def _aws(self, service: str, operation: str, *options: str) -> str:
-        """Run a command of the AWS CLI with boto3."""
+        """Run an AWS CLI command with boto3."""
         given: dict[str, Any] = {}
         for option, value in zip(options, [*options[1:], "--"], strict=True):
             name = "".join(word.title() for word in option[2:].split("-")).replace("Uuid", "UUID")

@@ -1,4 +1,4 @@
-"""Runs a command in a pseudo terminal; pyte emulates the screen."""
+"""Runs a command in a pseudoterminal; pyte emulates the screen."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-#: The private mode, as pyte encodes it.
+#: The private mode of the alternate screen, as pyte encodes it.
 ALTERNATE_SCREEN = 1049 << 5
 WAIT_SECONDS = 30.0
-#: A cell that is full.
+#: A full cell.
 BLOCK = "█"
 
 
@@ -67,7 +67,7 @@ class Terminal:
         set_size(self._master, columns, rows)
 
     def wait(self, condition: Callable[[str], Any], what: str, seconds: float = WAIT_SECONDS) -> str:
-        """Draw the output of the command until the screen fulfils `condition`; returns the screen."""
+        """Draw the command's output until the screen meets `condition`; returns the screen."""
         deadline = time.monotonic() + seconds
         while not condition(self.text):
             assert self.process.poll() is None, f"the command ended before: {what}, on\n{self.text}"
@@ -76,7 +76,7 @@ class Terminal:
         return self.text
 
     def wait_for(self, *patterns: str) -> str:
-        """Draw until the screen has a match of each pattern; returns the screen."""
+        """Draw the output until the screen matches every pattern; returns the screen."""
         return self.wait(lambda text: all(re.search(pattern, text) for pattern in patterns), " and ".join(patterns))
 
     def ended(self, seconds: float = WAIT_SECONDS) -> int:
@@ -97,13 +97,13 @@ class Terminal:
 
     def svg(self, title: str) -> str:
         """The screen as an SVG image."""
-        # Without the fonts, which the format loads from a web server.
+        # Remove the fonts, which the format loads from a web server.
         plain = re.sub(r"@font-face \{\{.*?\}\}\n", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
         lines = [Text() for _ in range(self.screen.lines)]
         for row, line in enumerate(lines):
             cells = [self.screen.buffer[row][column] for column in range(self.screen.columns)]
             for look, same in groupby(cells, style):
-                # A block is a background, because glyphs leave gaps between the lines of the image.
+                # Draw a block as a background, because glyphs leave gaps between the image's lines.
                 line.append("".join(cell.data for cell in same).replace(BLOCK, " "), look)
         console = Console(record=True, width=self.screen.columns, file=io.StringIO())
         console.print(Text("\n").join(lines))
@@ -112,7 +112,7 @@ class Terminal:
 
 @contextmanager
 def terminal(command: list[str], environment: dict[str, str], columns: int, rows: int) -> Iterator[Terminal]:
-    """Run a command in a terminal of this size; kill it at the end of the block if it still runs."""
+    """Run a command in a terminal of this size; kill it at the end of the block if it is still running."""
     master, slave = pty.openpty()
     try:
         set_size(master, columns, rows)
@@ -141,7 +141,7 @@ def set_size(terminal: int, columns: int, rows: int) -> None:
 
 
 def style(cell: Char) -> Style:
-    """The style of a cell, for rich."""
+    """The rich style of a cell."""
 
     def colour(name: str) -> str | None:
         if name == "default":

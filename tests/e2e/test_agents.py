@@ -1,4 +1,4 @@
-"""Commands of the desk: the assigned agent, its queues, and the expiry of its lease."""
+"""Desk commands: the assigned agent, its queues, and its lease expiry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""freshq's verbs for the agents' queue, on the deployed template."""
+"""The freshq verbs for the agents' queue, on the deployed template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls through the SQS FIFO queue, and its dead-letter queue."""
+"""Calls through the SQS FIFO queue and its dead-letter queue."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_invalid_messages_go_to_the_dead_letter_queue_with_a_reason_and_valid_on
     assert len(broken) == 1 and "body" in broken[0].attributes["reason"]
     misplaced = dead_calls.wait_for(about(calls[2]), 20, "the message in a wrong group")
     assert len(misplaced) == 1
-    # The reason names the right group.
+    # The reason names the correct group.
     assert canonical(crew.criteria) in misplaced[0].attributes["reason"]
     assert agents.command("call", callId=calls[2])["status"] == "unknown"
 

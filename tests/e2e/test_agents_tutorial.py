@@ -1,4 +1,4 @@
-"""Runs the commands and programs of the tutorial of the agents' queue, and compares their output with the printed one."""
+"""Runs the commands and programs of the agents' queue tutorial, and compares their output with the printed output."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ BLOCK = re.compile(r"^```(?P<kind>sh|text|python (?P<name>\w+))\n(?P<text>.*?)^`
 
 @pytest.fixture(scope="module")
 def agents() -> Iterator[DeployedAgents]:
-    """A queue of its own, because the tutorial prints all agents."""
+    """A separate queue, because the tutorial prints all agents."""
     with emulator.start(STATE / "agents-tutorial", schedules=False) as running:
         yield deployment.deploy(running, assembly.read(LOCAL_ASSEMBLY, "AgentQueue-dev"), DeployedAgents)
 
 
 class Subscriber:
-    """The program subscriber.py of the tutorial."""
+    """The tutorial's program subscriber.py."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -38,7 +38,7 @@ class Subscriber:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, environment: dict[str, str]) -> None:
-        """Start the program, and wait until it has subscribed."""
+        """Start the program and wait until it has subscribed."""
         with self._output.open("w") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "subscriber.py"], cwd=self._folder, env=environment, stdout=output
@@ -49,7 +49,7 @@ class Subscriber:
         wait_until(lambda: line in self._output.read_text().splitlines(), 30, f"the line {line!r} of the subscriber")
 
     def stop(self) -> None:
-        """End the program, if it was started."""
+        """Stop the program if it was started."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -1,4 +1,4 @@
-"""A processor that is killed while tasks run: these tasks run again."""
+"""Tasks run again if their processor is killed while they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads of a deployed stack: the template for a pull request, the alarms for a deployment."""
+"""Reads from a deployed stack: the template for a pull request and the alarms for a deployment."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def test_the_rollback_alarms_are_found_in_the_deployed_stack(
     watch = rollback.watch(stack, client_of)
     wanted = template.template["Metadata"][rollback.METADATA]["alarms"]
     watched = [arn.rsplit(":", 1)[-1] for arn in watch.arns]
-    # An earlier test may have made a function fail. Its alarm then fires: a note names it, and it is not watched.
+    # An earlier test may have made a function fail. Its alarm then fires, so a note names it, and it isn't watched.
     ringing = [note.split()[0] for note in watch.notes]
     assert sorted(watched + ringing) == sorted(deployed.physical_id(logical_id) for logical_id in wanted)

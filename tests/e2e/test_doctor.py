@@ -1,4 +1,4 @@
-"""freshq doctor on the deployed template: a healthy queue has no finding, and each broken setting is found."""
+"""freshq doctor on the deployed template: a healthy queue has no findings, and every broken setting is found."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONTROL = {"taskId": {"S": "#processor"}}
 
 @pytest.fixture
 def doctor(queue: DeployedQueue, command: str) -> Callable[[int], Report]:
-    """Run doctor, expect its exit code, and return its report."""
+    """Run doctor, check its exit code, and return its report."""
 
     def run(code: int) -> Report:
         environment = local_environment(queue.local_endpoint)
@@ -212,7 +212,7 @@ def test_doctor_finds_each_of_many_broken_settings_and_none_in_a_healthy_queue(
 
 
 def doctor_findings(doctor: Callable[[int], Report]) -> list[Any]:
-    """The findings of doctor; after another exit code than 0, the failed assertion in their place."""
+    """The findings of doctor, or the failed assertion if the exit code is not 0."""
     try:
         return doctor(0)["findings"]
     except AssertionError as error:

@@ -15,7 +15,7 @@ from local.waiting import now_ms, wait_until
 
 
 def foreign(task_id: str, **attributes: dict[str, Any]) -> dict[str, Any]:
-    """An item with the three attributes that a direct writer must give, and others."""
+    """An item with the three attributes required from a direct writer, and additional attributes."""
     return {
         "taskId": {"S": task_id},
         "taskStatus": {"S": "PENDING"},
@@ -48,9 +48,9 @@ def test_a_ttl_in_either_unit_is_understood(
     put(queue, foreign(task_id, ttl={"N": str(given)}))
     wait_for(queue, [task_id])
     assert_settled_like_ours(queue, task_id)
-    # During the run expiresAt had the expiry in seconds, and ttl was later than the lease, so DynamoDB kept the task.
+    # During the run, expiresAt had the expiry in seconds, and ttl was later than the lease, so DynamoDB kept the task.
 
-    # On a busy machine, the local AWS shows a change in the stream later than in the table.
+    # On a busy machine, a change appears in the local AWS's stream later than in its table.
     def takes_of_it() -> list[Change]:
         return [change for change in history.changes() if change.task_id == task_id and change.is_take]
 
@@ -84,7 +84,7 @@ def test_an_item_that_cannot_be_taken_is_quarantined(queue: DeployedQueue, histo
     wait_for(queue, [broken], "FAILURE")
     item = queue.item(broken)
     assert item is not None and "attempts" in item["lastError"]["S"]
-    # On AWS the take fails, because it adds 1 to an attribute that is not a number. The emulator
-    # accepts the take. The taken item cannot be read, so it is quarantined too, after one take.
+    # On AWS, the take fails because it adds 1 to an attribute that is not a number. The emulator accepts the take. The
+    # taken item can't be read, so it is also quarantined, after one take.
     assert takes(history, [broken])[broken] <= 1
     assert takes(history, [behind, before]) == {behind: 1, before: 1}

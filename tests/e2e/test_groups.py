@@ -1,4 +1,4 @@
-"""Groups of a deployed queue: a noisy tenant, an outage of one, a limit and a pause of one."""
+"""Groups of a deployed queue: a noisy tenant, an outage of one tenant, and a limit and a pause of one tenant."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ const queue = new LifoQueue(stack, 'queue', {
 queue.exportOutputs();
 """
 QUIET = ("globex", "initech", "umbrella")
-#: SQS accepts this number of messages in one request.
+#: The number of messages that SQS accepts per request.
 BATCH = 10
 
 Freshq = Callable[..., Any]
 
 
 class Tenants:
-    """The downstream of all tenants: it records each call, and how many of a tenant are active."""
+    """The downstream of all tenants, which records each call and the number of active calls per tenant."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -83,7 +83,7 @@ def deployed_groups(local_aws: Emulator) -> DeployedQueue:
 
 @pytest.fixture
 def tenants(deployed_groups: DeployedQueue) -> Iterator[Tenants]:
-    """The downstream of the queue, which runs up to four concurrent tasks."""
+    """The downstream of a queue that runs up to four concurrent tasks."""
     tenants = Tenants()
     settings = {"concurrency": 4, "indexLagMs": 200, "heartbeatMs": 1000}
     with http_endpoint(tenants.respond) as url:
@@ -94,7 +94,7 @@ def tenants(deployed_groups: DeployedQueue) -> Iterator[Tenants]:
 
 @pytest.fixture
 def freshq(deployed_groups: DeployedQueue, command: str) -> Freshq:
-    """Runs a verb on the queue; returns its JSON."""
+    """Runs a verb on the queue; returns its JSON output."""
     run = functools.partial(commands.run, command, local_environment(deployed_groups.local_endpoint))
 
     def verb(*arguments: str) -> Any:
@@ -106,9 +106,9 @@ def freshq(deployed_groups: DeployedQueue, command: str) -> Freshq:
 
 
 def send(queue: DeployedQueue, tasks: dict[str, int], test: str) -> list[str]:
-    """Send this number of tasks of each tenant through SQS, and wait until they are created. Returns their ids.
+    """Send this number of tasks per tenant through SQS, and wait until they are created. Returns their ids.
 
-    The tasks of an earlier tenant are older.
+    Tasks of tenants listed earlier are older.
     """
     began = now_ms()
     names = [(tenant, f"{test}-{n}") for tenant, count in tasks.items() for n in range(count)]
@@ -146,7 +146,7 @@ def test_noisy_tenant_does_not_delay_quiet_ones(
     assert sorted(tenants.calls) == sorted(ids), "each task ran once"
     last = max(place for place, call in enumerate(tenants.calls) if not call.startswith("noisy/"))
     print(f"the last quiet task was start {last + 1} of {len(ids)}")
-    # With one slot, the four tenants take turns. Without groups the quiet tasks would be last, because they are older.
+    # With one slot, the four tenants take turns. Without groups, the quiet tasks would be last, because they are older.
     assert last < 4 * 5 + 4
     for tenant in (*QUIET, "noisy"):
         starts = [int(call.rpartition("-")[2]) for call in tenants.calls if call.startswith(f"{tenant}/")]

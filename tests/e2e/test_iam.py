@@ -1,4 +1,4 @@
-"""The items that the functions' roles may use, by the conditions of their policies."""
+"""The items that the functions' roles can access under the conditions of their policies."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def acting_as(queue: DeployedQueue, function: str) -> Iterator[Any]:
 
 
 def touch(dynamodb: Any, queue: DeployedQueue, action: str, item: str) -> str:
-    """Try to read or change an item; returns the error code or `allowed`. The change has a false condition."""
+    """Try to read or change an item; returns the error code or `allowed`. The condition of the change is never met."""
     asked: dict[str, Any] = {"TableName": queue.table, "Key": {KEY: {"S": item}}}
     try:
         if action == "GetItem":

@@ -1,4 +1,4 @@
-"""Tasks through the SQS ingest queue, and its dead-letter queue for invalid messages."""
+"""Tasks through the SQS ingest queue, and the dead-letter queue for invalid messages."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_device_that_connects_becomes_a_task_once(queue: DeployedQueue, templa
     event = connection(7)
     iot_presence.check(template)
     task = iot_presence.message(event, now_ms())
-    # IoT may publish an event twice.
+    # IoT can publish an event twice.
     send(queue, task)
     send(queue, task)
     wait_for(queue, [task["key"]])
@@ -135,7 +135,7 @@ def test_an_expired_task_is_shed_and_sent_to_the_shed_queue(
 def test_only_a_message_that_cannot_be_written_is_redelivered(
     queue: DeployedQueue, dead_letters: QueueReader
 ) -> None:
-    """A missing table stands for a DynamoDB that does not respond."""
+    """A missing table simulates a DynamoDB that does not respond."""
     task_id = fresh("again")
     good, wrong = (sqs_record("ingest-tasks", body) for body in ({"taskId": task_id}, {"ttlSeconds": 0}))
     with queue.changed("ingest-tasks", TASK_TABLE_NAME=NO_TABLE):
@@ -202,7 +202,7 @@ def with_text(text: str) -> Any:
 
 
 def about(message_id: str) -> Any:
-    """A check that a message of the dead-letter queue is from this message."""
+    """A check that a dead-letter queue message comes from this message."""
 
     def is_about(message: Message) -> bool:
         return message.attributes.get("messageId") == message_id
@@ -214,7 +214,7 @@ def about(message_id: str) -> Any:
 def visibility(
     queue: DeployedQueue, *, seconds: int, most_receives: int | None = None
 ) -> Iterator[None]:
-    """Give the ingest queue another visibility timeout and number of receives while the block runs."""
+    """Change the ingest queue's visibility timeout and maximum receives while the block runs."""
     sqs, url = queue.client("sqs"), queue.outputs["IngestQueueUrl"]
     names = ["VisibilityTimeout", "RedrivePolicy"]
     before = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]

@@ -1,4 +1,4 @@
-"""Keys on the deployed template: the latest state wins, and one state of a key runs at a time."""
+"""Keys on the deployed template: the latest state wins, and only one state of a key runs at a time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Downstream:
         return 200, {}
 
     def states(self, key: str) -> list[int]:
-        """The states of a key that ran, in the order of their runs."""
+        """The states of a key that ran, in run order."""
         with self._lock:
             return [task["payload"]["n"] for task in self.calls if task["taskId"] == key]
 
@@ -65,7 +65,7 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
         runs_on(queue, url)
         assert len(queue.create([state(key, 1)])["created"]) == 1
         wait_until(lambda: downstream.states(key) == [1], 30, "the first state's run")
-        # These states are written during the run. After it, only the latest of them runs.
+        # These states are written during the run. After the run, only the latest of them runs.
         for n in (2, 5, 3, 4):
             queue.create([state(key, n)])
         downstream.may_respond.set()
@@ -80,7 +80,7 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
         assert [task["index"] for task in response["outdated"]] == [0]
         assert [task["index"] for task in response["duplicates"]] == [1]
 
-        # A newer state wakes an idle queue. No sweep runs in this test.
+        # A newer state wakes an idle queue. Sweeps don't run in this test.
         queue.wait_until_idle()
         queue.create([state(key, 6)])
         wait_until(lambda: downstream.states(key)[-1:] == [6], 30, "the newest state's run")

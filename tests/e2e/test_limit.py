@@ -25,7 +25,7 @@ HEARTBEAT_SECONDS = 1
 
 
 class Downstream:
-    """The starts of runs, and how many runs were active at each."""
+    """The starts of runs, and the number of active runs at each start."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,7 +42,7 @@ class Downstream:
         return 200, {}
 
     def since(self, began: float) -> list[int]:
-        """The numbers of active runs at the starts since then."""
+        """The number of active runs at each start since then."""
         return [active for at, active in self.starts if at >= began]
 
 

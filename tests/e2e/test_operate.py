@@ -24,7 +24,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def freshq(queue: DeployedQueue, command: str) -> Iterator[Run]:
-    """Run a verb on the deployed queue without a terminal; after the test, end a pause and close the breaker."""
+    """Run a verb on the deployed queue without a terminal. After the test, end any pause and close the breaker."""
     run = functools.partial(commands.run, command, local_environment(queue.local_endpoint))
     yield run
     run("resume")

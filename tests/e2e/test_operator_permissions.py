@@ -1,4 +1,4 @@
-"""The permissions of operators in docs/how-to/operate.md: each command works with its own, and each one is needed."""
+"""Operator permissions in docs/how-to/operate.md: each command works with its own, and needs each of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(os.environ.get("FRESHQ_IAM") == "0", reason="FRE
 CONTROL = {"taskId": {"S": "#processor"}}
 PAGE = PROJECT / "docs" / "how-to" / "operate.md"
 DENIED = re.compile("AccessDenied|AuthorizationError|not authorized")
-#: A command line per name in the column "needed by", `<id>` for a message, `<table>` for the name of the table.
+#: A command line per name in the "needed by" column. `<id>` is a message id, and `<table>` is the table name.
 PROBES = {
     "status": "status",
     "pause": "pause --for 10s --reason probe",
@@ -51,9 +51,9 @@ PROBES = {
     "messages --retry if SQS moved the message": "messages --retry <id>",
     "messages --retry of a failed invocation": "messages --retry <id>",
 }
-#: Without a probe, because they use what the probes use.
+#: Without a probe, because they use the same permissions as the probes.
 UNPROBED = {"console", "agent"}
-#: Instead of the AWS CLI: the request of `aws logs tail`.
+#: Replaces the AWS CLI with the request that `aws logs tail` sends.
 AWS_CLI = f"""#!{sys.executable}
 import sys, boto3
 boto3.client("logs").filter_log_events(logGroupName=sys.argv[3])
@@ -61,7 +61,7 @@ boto3.client("logs").filter_log_events(logGroupName=sys.argv[3])
 
 
 def rows() -> list[tuple[list[str], list[str]]]:
-    """The actions of each row of the table, and the commands that need them."""
+    """The actions in each table row, and the commands that need them."""
     _, _, section = PAGE.read_text().partition("\n## Permissions\n")
     lines = re.findall(r"(?m)^\| (.+) \| .+ \| (.+) \|$", section.partition("\n## ")[0])
     read = [(re.findall(r"`(\w+:\w+)`", actions), re.split("[,;] ", needed.replace("`", ""))) for actions, needed in lines]
@@ -69,7 +69,7 @@ def rows() -> list[tuple[list[str], list[str]]]:
 
 
 def applies(needed: list[str], probe: str) -> bool:
-    """Whether a row is about a probe."""
+    """Whether a row applies to a probe."""
     return any(name == "every command" or f"{probe} ".startswith(f"{name} ") for name in needed)
 
 
@@ -77,7 +77,7 @@ def applies(needed: list[str], probe: str) -> bool:
 def operator(
     queue: DeployedQueue, agents: DeployedAgents, template: Assembly, command: str, tmp_path: Path
 ) -> Iterator[Any]:
-    """Runs a command with only these actions allowed. Returns whether one was denied."""
+    """Runs a command with only these actions allowed. Returns whether an action was denied."""
     iam, name = queue.client("iam"), "operator"
     trust = {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}, "Action": "sts:AssumeRole"}
     iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]}))
@@ -146,5 +146,5 @@ def test_each_command_needs_its_permissions_and_no_other(operator: Callable[[str
             def is_needed(action: str = action, probes: list[str] = probes) -> bool:
                 return any(operator(probe, of[probe] - {action}) for probe in probes)
 
-            # A processor may be active after an earlier probe. Then no command publishes a notification.
+            # A processor may still be active after an earlier probe. In that case, no command publishes a notification.
             wait_until(is_needed, 60, f"a command that needs {action}: {needed}", every=1)

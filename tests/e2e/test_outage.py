@@ -13,16 +13,16 @@ from local.queue import DeployedQueue
 
 OUTAGE_SECONDS = 30
 PER_SECOND = 8
-#: With ten slots, twelve tasks open the breaker, and ten others may be running by then. Then probes follow after 1 s,
-#: 2 s, and every 4 s. Without the breaker, each task would call several times.
+#: With ten slots, twelve tasks open the breaker, and ten others may be running by then. Probes follow after 1 s, 2 s,
+#: and then every 4 s. Without the breaker, each task would call multiple times.
 MOST_CALLS = 60
-#: The last pause between probes is 4 s. The rest is for a machine with other load.
+#: The last pause between probes is 4 s. The rest allows for other load on the machine.
 RECOVERY_SECONDS = 20
 
 
 @dataclass
 class Downstream:
-    """Returns 502 while it is down, else 200, and records the times."""
+    """Returns 502 while it is down and 200 otherwise, and records the times."""
 
     down: threading.Event = field(default_factory=threading.Event)
     rejected: list[float] = field(default_factory=list)
@@ -51,7 +51,7 @@ def test_an_outage_fails_no_task_and_is_over_within_seconds(queue: DeployedQueue
             time.sleep(1)
         recovered = time.monotonic()
         downstream.down.clear()
-        # Every task must reach SUCCESS, so no task is FAILURE.
+        # Every task must reach SUCCESS, so no task is in FAILURE.
         wait_for(queue, tasks, seconds=60)
         queue.wait_until_idle()
 

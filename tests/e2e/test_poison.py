@@ -1,4 +1,4 @@
-"""Ten poison and ninety healthy tasks through the HTTP runner: the healthy ones are not affected."""
+"""Ten poison tasks and ninety healthy tasks through the HTTP runner: the healthy tasks are not affected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ATTEMPTS = 4
 
 
 class Legacy:
-    """A downstream that fails for every poison task and succeeds for every other."""
+    """A downstream that fails for every poison task and succeeds for all others."""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
@@ -39,7 +39,7 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
         runs_on(queue, url, {"maxAttempts": ATTEMPTS, "retry": {"baseMs": 500, "maxMs": 2000}})
         began = now_ms()
         healthy = create(queue, HEALTHY, poison=False)
-        # They are the newest tasks: a queue that always retried them first would run no other task.
+        # The poison tasks are the newest. A queue that always retried them first would never run other tasks.
         poison = create(queue, POISON, poison=True)
         wait_for(queue, healthy, seconds=300)
         served = now_ms()
@@ -50,7 +50,7 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
         f"{HEALTHY} healthy tasks succeeded in {(served - began) / 1000:.1f} s with {POISON}"
         f" poison ones; calls: {dict(legacy.calls)}"
     )
-    # If no healthy task runs between them, the downstream may count as unavailable. Such a run costs no attempt.
+    # If no healthy task runs between them, the downstream may count as unavailable. Such a run uses up no attempt.
     assert POISON * ATTEMPTS <= legacy.calls["poison"] < 2 * POISON * ATTEMPTS
     assert legacy.calls["healthy"] == HEALTHY
     assert set(takes(history, healthy).values()) == {1}

@@ -1,4 +1,4 @@
-"""Runs every snippet of docs/how-to/producers.md, and those of docs/reference/create-tasks.md, unchanged."""
+"""Runs every snippet of docs/how-to/producers.md and docs/reference/create-tasks.md unchanged."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from local.waiting import now_ms
 DOCUMENT = PROJECT / "docs" / "how-to" / "producers.md"
 REFERENCE = PROJECT / "docs" / "reference" / "create-tasks.md"
 STACK = "Producers"
-#: Runs the snippet with this language and name; returns its output.
+#: Runs the snippet with this language and name, and returns its output.
 Run = Callable[[str, str], str]
 
 
 def snippets(language: str, name: str | None = None) -> list[str]:
-    """The document's code blocks of a language, all or those with a name. TypeScript with a name is in the reference."""
+    """The document's code blocks in a language: all, or those with a name. Named TypeScript is in the reference."""
     document = REFERENCE if language == "typescript" else DOCUMENT
     tag = re.escape(language if name is None else f"{language} {name}")
     return re.findall(rf"^```{tag}\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL)
@@ -34,16 +34,16 @@ def snippets(language: str, name: str | None = None) -> list[str]:
 
 @pytest.fixture(scope="module")
 def producers(local_aws: Emulator) -> DeployedQueue:
-    """The document's CDK app, checked by the compiler, synthesized and deployed."""
+    """The document's CDK app, type-checked, synthesized and deployed."""
     return apps.deployed(local_aws, STACK, "\n".join(snippets("ts")))
 
 
 @pytest.fixture(scope="module")
 def run(producers: DeployedQueue) -> Run:
-    """Runs a snippet with the stack's outputs in its environment, as `TOPIC_ARN` for `TopicArn`."""
+    """Runs a snippet with the stack outputs in its environment, such as `TOPIC_ARN` for `TopicArn`."""
     outputs = {constant(name): value for name, value in producers.outputs.items()}
     identifier = (urlsplit(producers.outputs["CreateTasksUrl"]).hostname or "").split(".")[0]
-    # The emulator's path for a function URL, because the host of the URL resolves only on AWS.
+    # The emulator's path for a function URL, because the URL's host resolves only on AWS.
     outputs["CREATE_TASKS_URL"] = f"{producers.endpoint}/_aws/lambda-url/{identifier}/"
     environment = local_environment(producers.local_endpoint) | outputs
     directory = STATE / "producers"

@@ -1,7 +1,7 @@
 """Finds and fixes the cause of an alarm with only the alarm's text and the runbook.
 
-Each test causes the condition of an alarm. Then it runs the command in the alarm's text, and the commands in the
-section of the runbook that the text names, as printed there.
+Each test causes an alarm's condition. Then it runs the command in the alarm's text and the commands in the runbook
+section that the text names, as printed there.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def test_an_operator_paused_the_queue(queue: DeployedQueue, tasks: Any) -> None:
 def test_the_downstream_is_slow(queue: DeployedQueue, tasks: Any) -> None:
     runner = {"kind": "simulated", "capacity": 2, "durationMs": 3000}
     queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)})
-    # More than the tasks of earlier tests that ended in the same minute.
+    # More tasks than those of earlier tests that ended in the same minute.
     create(queue, 400)
     on_call = tasks("oldest-pending")
     slow = r"run time +median 3\.\ds"
@@ -147,7 +147,7 @@ def test_no_processor_may_start(queue: DeployedQueue, tasks: Any) -> None:
 
     (remedy,) = set(re.findall(r"remedy: (aws lambda put-function-concurrency [^;]+);", found))
     on_call.run(remedy)
-    # The notification of the creation is lost. Its start marker prevents others for 10 s.
+    # The creation's notification is lost. Its start marker prevents other notifications for 10 s.
     wait_until(lambda: "an earlier notification" not in on_call.do("freshq wake"), 30, "another notification", every=2)
     wait_for(queue, ids)
     assert "ReservedConcurrentExecutions" not in on_call.look()

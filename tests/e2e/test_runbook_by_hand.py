@@ -1,6 +1,6 @@
-"""The incidents of the runbook in which a person changed what the stack needs, or another program writes tasks.
+"""Runbook incidents in which a person changed something that the stack needs, or another program writes tasks.
 
-The queue of the app `OnCall` publishes to a custom event bus, and sends a secret to its downstream.
+The queue of the `OnCall` app publishes to a custom event bus and sends a secret to its downstream.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def own(local_aws: Emulator) -> Own:
 
 @pytest.fixture
 def policy(queue: DeployedQueue) -> Iterator[Role]:
-    """The role of sweep-tasks; after the test it has its policy again. A late wake-up may start process-tasks."""
+    """The role of sweep-tasks. Its policy is restored after the test. A late wake-up may start process-tasks."""
     role = Role(queue, "sweep-tasks")
     yield role
     role.restore()
@@ -123,7 +123,7 @@ def test_the_policy_of_a_function_is_changed(queue: DeployedQueue, tasks: Any, p
     assert re.search(rf"{place}it does not exist", found), found
     on_call.remedy(found, "aws iam put-role-policy")
     assert not re.search(place, on_call.first())
-    # IAM allows the function all that it needs again.
+    # IAM again allows everything that the function needs.
     assert queue.invoke("sweep-tasks", {})["errors"] == 0
 
 
@@ -133,7 +133,7 @@ def test_a_setting_of_a_function_is_edited_by_hand(queue: DeployedQueue, tasks: 
     queue.set_environment("process-tasks", settings={"concurrency": 100})
     found = on_call.look()
     assert re.search(r"SETTINGS_PROCESS_TASKS differs: concurrency is 100, and 10 in the template", found), found
-    # Instead of the pipe of the remedy, which needs the AWS CLI and jq.
+    # Replaces the remedy's pipe, which requires the AWS CLI and jq.
     ((value, name),) = set(re.findall(r"remedy: aws lambda get-function-configuration .* --arg v '(.+)' '\.Variables\.(\w+)=\$v' \| xargs", found))
     queue.set_environment("process-tasks", {name: value})
     assert "SETTINGS_PROCESS_TASKS" not in on_call.look()

@@ -1,4 +1,4 @@
-"""The incidents of the runbook in which a process crashes, or a setting of the deployed stack was changed by hand."""
+"""Runbook incidents in which a process crashes, or in which a setting of the deployed stack was changed by hand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from local.waiting import wait_until
 
 
 def mapping_of(stack: DeployedStack, binary: str) -> str:
-    """The id of the event source mapping of a function."""
+    """The id of a function's event source mapping."""
     mappings = stack.client("lambda").list_event_source_mappings(FunctionName=stack.function(binary))
     [mapping] = mappings["EventSourceMappings"]
     return str(mapping["UUID"])
@@ -32,7 +32,7 @@ def mapping_of(stack: DeployedStack, binary: str) -> str:
 
 @contextmanager
 def switched_off(stack: DeployedStack, binary: str) -> Iterator[None]:
-    """Disable the event source mapping of a function; at the end it is enabled, whatever the block did."""
+    """Disable a function's event source mapping; enables it at the end, even if the block fails."""
     client, mapping = stack.client("lambda"), mapping_of(stack, binary)
     client.update_event_source_mapping(UUID=mapping, Enabled=False)
     try:
@@ -43,7 +43,7 @@ def switched_off(stack: DeployedStack, binary: str) -> Iterator[None]:
 
 @contextmanager
 def without_schedule(stack: DeployedStack, template: Assembly) -> Iterator[None]:
-    """Disable the schedule of the stack's sweep; at the end it is enabled."""
+    """Disable the schedule of the stack's sweep; enables it at the end."""
     client = stack.client("scheduler")
     [schedule] = template.resources("AWS::Scheduler::Schedule")
     name = stack.physical_id(schedule.logical_id)

@@ -1,4 +1,4 @@
-"""The smoke test's comparison of settings finds a changed one."""
+"""The smoke test's settings comparison finds a changed setting."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tasks that DynamoDB deletes before they end are counted and sent to the shed queue.
+"""Tasks that DynamoDB deletes before they finish are counted and sent to the shed queue.
 
-The local AWS deletes expired items without a stream record. So the test invokes count-shed with
-the record that AWS would send.
+The local AWS deletes expired items without a stream record, so the test invokes count-shed with the record that AWS
+would send.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Storms of messages: many more than can run, and many more than the table takes.
+"""Storms of messages: many more than can run, and many more than the table can take.
 
 The local AWS throttles the inserts of this stack, as DynamoDB does at the limit of a partition: see `local.throttling`.
 """
@@ -24,8 +24,8 @@ from local.queue_reader import QueueReader
 from local.waiting import now_ms, wait_until
 
 STACK = "Storm"
-#: Each message may be received 50 times: with the short visibility timeout of one test, the default of 10 would be used
-#: up within 20 s of throttling.
+#: Each message can be received 50 times. With the short visibility timeout of one test, 20 s of throttling would use up
+#: the default of 10 receives.
 APP = """
 import { App, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { LifoQueue, ShedQueue, TaskRunner } from 'freshq';
@@ -44,12 +44,12 @@ const queue = new LifoQueue(stack, 'queue', {
 queue.exportOutputs();
 new CfnOutput(stack, 'ShedTasksQueueUrl', { value: shed.queueUrl });
 """
-#: The overload: messages, each with this many tasks. Twenty tasks a second can run.
+#: The overload: the number of messages, and the tasks per message. Twenty tasks can run per second.
 MESSAGES, TASKS_EACH = 400, 5
 #: Admission holds no more tasks than this.
 MOST_HELD = 100
-#: The burst is of this many messages, each with two tasks, so that even a busy machine receives all of them before the
-#: table takes all tasks.
+#: The number of messages in the burst, each with two tasks. Even a busy machine receives all messages before the table
+#: takes all tasks.
 BURST = 5_000
 #: Messages that are sent after the burst.
 LATE = 10
@@ -62,7 +62,7 @@ def storm(local_aws: Emulator) -> DeployedQueue:
 
 @pytest.fixture
 def queue(storm: DeployedQueue, command: str) -> Iterator[DeployedQueue]:
-    """The queue; after the test, it is paused, and its messages are deleted."""
+    """The queue. After the test, pauses it and deletes its messages."""
     freshq = functools.partial(commands.run, command, local_environment(storm.local_endpoint))
     storm.set_environment("process-tasks", settings={"indexLagMs": 200, "heartbeatMs": 1000})
     assert freshq("resume", "--stack", STACK).returncode == 0
@@ -79,7 +79,7 @@ def test_created_and_shed_tasks_of_an_overload_are_all_tasks(queue: DeployedQueu
     queue.set_environment("ingest-tasks", settings={"ingest": {"admission": {"mostHeld": MOST_HELD}, **soon}})
     reader = functools.partial(QueueReader, queue.client("sqs"))
     shed_queue, dead_letters = (reader(queue.outputs[f"{name}QueueUrl"]) for name in ("ShedTasks", "IngestDeadLetter"))
-    # Admission begins when the downstream is known to be at its capacity.
+    # Admission starts when the downstream is known to be at capacity.
     queue.create([{"payload": {}} for _ in range(MOST_HELD)])
     wait_until(lambda: capacity(queue) == 20, 60, "a measured capacity")
     began, sent = now_ms(), unique("task", MESSAGES * TASKS_EACH)
@@ -87,7 +87,7 @@ def test_created_and_shed_tasks_of_an_overload_are_all_tasks(queue: DeployedQueu
         send(queue, ids, TASKS_EACH)
         time.sleep(0.1)
 
-    # The count of messages may be 0 while some are about to be visible again, so wait for the tasks themselves.
+    # The message count can be 0 while some are about to become visible again, so wait for the tasks themselves.
     def all_counted() -> bool:
         assert not dead_letters.messages(), "a message was received too often"
         counted = queue.statuses().keys() | {message.json()["taskId"] for message in shed_queue.messages()}
@@ -120,7 +120,7 @@ def test_messages_sent_after_a_burst_start_before_it(queue: DeployedQueue) -> No
 
 
 def capacity(queue: DeployedQueue) -> float:
-    """The runs a second that the processor measured; 0 while they are unknown."""
+    """Runs per second, as measured by the processor; 0 until known."""
     observed = (queue.item(CONTROL_ITEM) or {}).get("observed", {"M": {}})["M"]
     measured = observed.get("capacity", {"M": {"runsPer1000S": {"N": "0"}}})["M"]
     return int(measured["runsPer1000S"]["N"]) / 1000
@@ -136,5 +136,5 @@ def unique(prefix: str, count: int) -> list[str]:
 
 
 def late_starts(history: History, late: list[str]) -> int:
-    """How many of these tasks have started."""
+    """The number of these tasks that have started."""
     return len({start.task_id for start in order.starts(history.changes())} & set(late))

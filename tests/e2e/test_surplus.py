@@ -1,4 +1,4 @@
-"""A surplus notification, which a sweep publishes while a tail call is under way, leaves no failed event."""
+"""A surplus notification that a sweep publishes while a tail call is in progress leaves no failed event."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from local.queue_reader import QueueReader
 from local.queue import DeployedQueue, chunks, left_at_once
 from local.waiting import now_ms, wait_until
 
-#: Less than a turn, so that an event that is throttled throughout a turn is discarded.
+#: Shorter than a turn, so that an event throttled for a whole turn is discarded.
 EVENT_AGE_SECONDS = 4
 TURN_MS = 8000
 RUN_SECONDS = 0.5
-#: The number of tasks that keeps ten slots busy for many turns.
+#: Enough tasks to keep ten slots busy for many turns.
 TASKS = 2000
 SECONDS = 180
 
 
 @contextmanager
 def brief_events(queue: DeployedQueue) -> Iterator[QueueReader]:
-    """Discard notifications of process-tasks at a lower age than Lambda accepts, while the block runs."""
+    """While the block runs, discard process-tasks notifications at a lower age than Lambda accepts."""
     name, url = queue.function("process-tasks"), queue.failure_queue("process-tasks")
     unchecked = queue.session.client(
         "lambda", endpoint_url=queue.endpoint, config=Config(parameter_validation=False)
@@ -46,7 +46,7 @@ def brief_events(queue: DeployedQueue) -> Iterator[QueueReader]:
 
 @pytest.fixture
 def busy(queue: DeployedQueue) -> Iterator[DeployedQueue]:
-    """A queue with work for many turns of `TURN_MS`; after the test, the rest of it is cancelled."""
+    """A queue with work for many turns of `TURN_MS`. After the test, the remaining tasks are cancelled."""
     queue.wait_until_idle()
     queue.empty_queues()
 
@@ -71,7 +71,7 @@ def delete(queue: DeployedQueue, task_id: str) -> None:
 
 @contextmanager
 def sweeping(queue: DeployedQueue) -> Iterator[None]:
-    """Sweep all the time while the block runs. Some sweeps publish a notification although a tail call is under way."""
+    """Sweep continuously while the block runs. Some sweeps publish a notification during a tail call."""
     over = threading.Event()
 
     def sweep() -> None:

@@ -1,7 +1,7 @@
-"""With an event bus, each end of a task is an event.
+"""With an event bus, every ended task causes an event.
 
-dev has no bus. The test gives count-shed what the construct would give it: the variable, the permission and the filter
-of the stream.
+dev has no bus. The test gives count-shed what the construct would add: the environment variable, the permission, and
+the stream filter.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def test_each_end_of_a_task_publishes_an_event(queue: DeployedQueue, events: Que
 
 
 def one_event(events: QueueReader, task: str) -> dict[str, Any]:
-    """The event of a task. There is exactly one, because no write was repeated."""
+    """The event of a task. There is exactly one event, because no write was repeated."""
     of_task = events.wait_for(
         lambda message: message.json()["detail"]["taskId"] == task, 30, f"the event of {task}"
     )

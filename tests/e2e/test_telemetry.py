@@ -1,4 +1,4 @@
-"""Every log line of docs/reference/telemetry.md is in the functions' logs, with these fields and no other."""
+"""Every log line in docs/reference/telemetry.md appears in the functions' logs with exactly the documented fields."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def flat(line: dict[str, Any]) -> set[str]:
 
 
 def logged(stack: DeployedStack, promised: dict[str, Any], message: str, since_ms: int) -> list[dict]:
-    """The lines with this message in the logs of the functions that write it."""
+    """The lines with this message, from the logs of the functions that write it."""
     return [
         line
         for binary in promised["by"]
@@ -44,9 +44,9 @@ def logged(stack: DeployedStack, promised: dict[str, Any], message: str, since_m
 def expect_fields(
     stack: DeployedStack, promises: dict[str, dict[str, Any]], since_ms: int, again: Callable[[], object]
 ) -> None:
-    """Check that each promised line was logged, and that its lines have the promised fields and no other.
+    """Check that each promised line was logged, with exactly the promised fields.
 
-    The emulator may log the last lines of an invocation only during the next one. `again` causes the next one.
+    The emulator may log an invocation's last lines only during the next one, which `again` triggers.
     """
 
     def seen(message: str, promised: dict[str, Any]) -> set[str]:
@@ -86,7 +86,7 @@ def test_successful_runs_can_be_left_out_of_the_log(queue: DeployedQueue) -> Non
 
 
 def rejected_by_http(queue: DeployedQueue) -> str:
-    """A task that fails because the downstream responds with 422; returns its id."""
+    """Run a task that fails because the downstream responds with 422; returns its id."""
     with http_endpoint(lambda *_: (422, {})) as url:
         with queue.changed("process-tasks", TASK_RUNNER=json.dumps({"kind": "http", "url": url})):
             [task] = create(queue, 1)

@@ -1,6 +1,6 @@
 """Compares the output of each verb of freshq on the deployed templates with transcript.txt.
 
-Every verb of ``freshq --help`` is in the transcript, except those in ELSEWHERE. Times, durations and random ids are
+The transcript contains every verb of ``freshq --help``, except those in ELSEWHERE. Times, durations and random ids are
 masked. ``FRESHQ_WRITE_TRANSCRIPT=1`` writes the file.
 """
 
@@ -21,7 +21,7 @@ from local.emulator import local_environment
 from local.queue import DeployedQueue
 
 TRANSCRIPT = Path(__file__).with_name("transcript.txt")
-#: The verbs that are not in the transcript, each with the reason.
+#: The verbs that the transcript omits, each with the reason.
 ELSEWHERE = {
     "cost": "reads no queue; its own tests compare its output",
     "console": "serves a page until Ctrl-C; tests/console tests it in a browser",
@@ -59,7 +59,7 @@ MASKS = (
 
 
 class Session:
-    """Runs verbs one after the other, and records their output."""
+    """Runs verbs one after the other and records their output."""
 
     def __init__(self, command: str, environment: dict[str, str], table: str, folder: Path) -> None:
         self.lines: list[str] = []
@@ -71,8 +71,8 @@ class Session:
     def run(self, *arguments: str, only: str | None = None, without: str | None = None) -> str:
         """Run a verb and record its output.
 
-        With `only`, record the first line and the lines that contain it. With `without`, record the lines that do not
-        begin with it. Returns the standard output.
+        With `only`, record the first line and the lines that contain this text. With `without`, omit the lines that
+        start with this text. Returns the standard output.
         """
         ran = commands.run(self._command, self._environment, *arguments)
         shown = ran.stdout + ran.stderr
@@ -138,7 +138,7 @@ def tasks(session: Session, queue: DeployedQueue) -> None:
 
 
 def agents_and_calls(session: Session) -> None:
-    """Every verb of the agents' queue. At the end all its agents are offline."""
+    """Every verb of the agents' queue. At the end, all agents are offline."""
     profile = ["--attributes", "language=Transcript", "--attribute", "gender=F"]
     session.run("agent", "register", "--id", "ana", "--name", "Ana Transcript", *profile)
     session.run("agent", "available", "ana")
@@ -167,7 +167,7 @@ def agents_and_calls(session: Session) -> None:
 
 
 def for_the_shell(session: Session, folder: Path) -> None:
-    """The verbs that need no queue."""
+    """The verbs that don't require a queue."""
     session.run("completions", "bash", only="complete -F")
     session.run("man", str(folder))
 
@@ -175,7 +175,7 @@ def for_the_shell(session: Session, folder: Path) -> None:
 def test_each_verb_prints_the_output_in_the_transcript(
     queue: DeployedQueue, unchanged: None, agents: DeployedAgents, command: str, tmp_path: Path
 ) -> None:
-    """First empties the failure queues, because doctor reports messages that earlier tests left in them."""
+    """First empties the failure queues, because doctor reports messages left by earlier tests."""
     queue.wait_until_idle()
     for stack in (queue, agents):
         stack.empty_queues()
@@ -195,7 +195,7 @@ def test_each_verb_prints_the_output_in_the_transcript(
 
 
 def verbs(command: str, *before: str) -> set[str]:
-    """The verbs in the help of a command. A verb with subcommands is replaced by them."""
+    """The verbs in a command's help. A verb with subcommands is replaced with its subcommands."""
     shown = subprocess.run([command, *before, "-h"], capture_output=True, text=True, check=True).stdout
     _, _, listed = shown.partition("\nCommands:\n")
     names = set(re.findall(r"^  (\S+)", listed.split("\n\n")[0], re.MULTILINE)) - {"help"}

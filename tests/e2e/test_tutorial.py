@@ -1,4 +1,4 @@
-"""Runs the commands of the tutorial for the local AWS."""
+"""Runs the commands of the local AWS tutorial."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def blocks() -> list[str]:
 
 @pytest.fixture
 def checkout(local_aws: Emulator, queue: DeployedQueue, tmp_path: Path) -> Path:
-    """A folder with the files that `make setup` and `make local-up` leave in a checkout."""
+    """A folder with the files that `make setup` and `make local-up` create in a checkout."""
     for name in (".venv", "tests"):
         (tmp_path / name).symlink_to(PROJECT / name)
     (tmp_path / ".local").mkdir()

@@ -1,4 +1,4 @@
-"""Two invocations of `process-tasks` concurrently: a surplus one, and one after the lease of the first is lost."""
+"""Two concurrent invocations of `process-tasks`: a surplus one, and one after the first has lost its lease."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_two_processors_run_no_task_twice(queue: DeployedQueue, history: History
     began = now_ms()
     ids = create(queue, TASKS)
     wait_until(lambda: running(history, ids), 20, "the first processor at work")
-    # Delete the first processor's lease, as if it had expired while the process did not run. The
-    # first one notices this only at its next heartbeat, and the second acquires the lease before.
+    # Delete the first processor's lease, as if it had expired while the process did not run. The first processor
+    # notices only at its next heartbeat. Before that, the second one acquires the lease.
     queue.client("dynamodb").delete_item(TableName=queue.table, Key={KEY: {"S": CONTROL_ITEM}})
     notify(queue)
     wait_for(queue, ids, seconds=120)

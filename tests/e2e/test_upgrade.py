@@ -1,4 +1,4 @@
-"""Functions with the code of one release and the variables of another, as during a deployment or rollback."""
+"""Functions with one release's code and another's environment variables, as during a deployment or rollback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from local.waiting import now_ms, wait_until
 
 @contextmanager
 def without_settings(queue: DeployedQueue, binary: str) -> Iterator[None]:
-    """Give a function variables without its settings while the block runs, as a release before the settings would."""
+    """While the block runs, give a function variables without its settings, as before the settings existed."""
     before = queue.environment(binary)
     earlier = {name: value for name, value in before.items() if name != settings_variable(binary)}
     queue.replace_environment(binary, earlier)
@@ -46,6 +46,6 @@ def test_a_caller_gets_an_error_that_names_the_missing_settings(queue: DeployedQ
 
 
 def failures(queue: DeployedQueue, binary: str, since_ms: int) -> int:
-    """How often a function could not start because of its environment, according to its log."""
+    """The number of initialization errors caused by the environment, according to the function's log."""
     lines = queue.log_messages(binary, since_ms)
     return sum(line.get("message") == "the function cannot start" for line in lines)

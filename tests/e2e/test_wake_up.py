@@ -1,4 +1,4 @@
-"""Wake-ups: the sweep replaces a lost one, and an item that is not a task causes none."""
+"""Wake-ups: the sweep replaces a lost wake-up, and an item that is not a task causes none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_sweep_wakes_the_queue_after_a_lost_notification(queue: DeployedQueu
 
 def test_the_control_item_causes_no_wake_up(queue: DeployedQueue) -> None:
     queue.wait_until_idle()
-    # Delete and insert it: the stream then has an INSERT of an item that is not a task.
+    # Delete and insert the item, so that the stream has an INSERT of an item that is not a task.
     dynamodb = queue.client("dynamodb")
     dynamodb.delete_item(TableName=queue.table, Key={KEY: {"S": CONTROL_ITEM}})
     put(queue, {KEY: {"S": CONTROL_ITEM}, "requested": {"N": "0"}})
@@ -45,7 +45,7 @@ def test_the_control_item_causes_no_wake_up(queue: DeployedQueue) -> None:
 
 
 def insert_record(task_id: str) -> dict:
-    """A stream event with the INSERT of one item that has no status."""
+    """A stream event with the INSERT of one item without a status."""
     inserted = event("trigger-insert")
     change = inserted["Records"][0]["dynamodb"]
     change["Keys"] = {KEY: {"S": task_id}}

@@ -1,4 +1,4 @@
-"""freshq watch in a terminal, on the deployed template.
+"""freshq watch in a terminal on the deployed template.
 
 ``FRESHQ_SCREENSHOTS=1`` also writes docs/img/watch.svg for the documentation.
 """
@@ -46,7 +46,7 @@ def slow(queue: DeployedQueue) -> Iterator[None]:
 
 
 def box(screen: str, title: str) -> list[str]:
-    """The rows inside the box with this title; none while the box is not complete."""
+    """The rows inside the box with this title; empty until the box is complete."""
     lines = screen.splitlines()
     top = next((row for row, line in enumerate(lines) if f"┌ {title}" in line), len(lines))
     left = lines[top].index(f"┌ {title}") if top < len(lines) else 0
@@ -56,7 +56,7 @@ def box(screen: str, title: str) -> list[str]:
 
 
 def put_failed(queue: DeployedQueue, error: str) -> str:
-    """Write a failed task as process-tasks leaves it after its last attempt; returns its id."""
+    """Write a failed task as process-tasks does after its last attempt; returns its id."""
     now = now_ms()
     task = f"order-{now}"
     times = {"taskCreated": {"N": str(now)}, "ttl": {"N": str(now // 1000 + 86_400)}}
@@ -89,11 +89,11 @@ def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Wa
         view.wait_for("running: [1-9]", "processor +active", "paused +no", "breaker +closed")
         view.wait(lambda now: has_bars(now, "age at start: "), "the ages at start as a curve")
         wait_for(queue, [*ids, newest])
-        # Earlier tasks count too: those of the last minute.
+        # Earlier tasks from the last minute count too.
         failed = put_failed(queue, "HTTP 422: no such order")
         row = f"{failed}: HTTP 422: no such order"
         view.wait(lambda now: any(line.endswith(row) for line in box(now, "newest failed")), "a failure with its error")
-        # Later tests count the failed tasks.
+        # Delete the task, because later tests count the failed tasks.
         queue.client("dynamodb").delete_item(TableName=queue.table, Key={"taskId": {"S": failed}})
         rate = r"succeeded (?!0\.0/s)\d+\.\d+/s"
         view.wait_for("running: 0", "age at start: no task runs", "processor +none", rate, r"median run: 2\.\ds")
@@ -156,7 +156,7 @@ def test_without_a_terminal_the_view_names_the_remedy(freshq: Run) -> None:
 
 @pytest.mark.skipif("FRESHQ_SCREENSHOTS" not in os.environ, reason="writes the picture of the documentation")
 def test_picture(queue: DeployedQueue, freshq: Run, watch: Watch, slow: None) -> None:
-    """Bursts of more tasks than the runner can run concurrently."""
+    """Send bursts of more tasks than the runner can run concurrently."""
     queue.wait_until_idle()
     expect(freshq, 0, "pause", "--for", "10m", "--reason", "for the picture")
     expect(freshq, 0, "purge", "--confirm", queue.outputs["QueueTableName"])

@@ -1,9 +1,9 @@
-"""Breaks the queues' guards one at a time, and requires that a test fails for each.
+"""Breaks the queues' guards one at a time, and requires that at least one test fails for each.
 
     python -m tests.guards --check
     python -m tests.guards --root COPY --target TRIPLE [--shard K/N] [NAME...]
 
-With `--check` it only checks that each text is in its file exactly once. Otherwise it breaks and restores a copy of the
+With `--check`, only checks that each text occurs in its file exactly once. Otherwise, breaks and restores a copy of the
 sources, which `make guards` creates.
 """
 
@@ -23,7 +23,7 @@ from tests.guards.ingest import INGEST_GUARDS
 from tests.guards.keys import KEY_GUARDS
 
 ALL_GUARDS = GUARDS + AGENT_GUARDS + INGEST_GUARDS + KEY_GUARDS
-#: The packages whose tests compile fastest and fail most often, by the folder of the broken source.
+#: The packages whose tests compile fastest and fail most often, by folder of the broken source.
 NEAREST = {
     "crates/agent-queue/": ("agent-queue", "agents"),
     "crates/lifo-queue/": ("lifo-queue", "conformance"),
@@ -34,7 +34,7 @@ _FAILED = re.compile(r"^\s+(?:FAIL|TIMEOUT|SIGABRT) \[.*?\] (?:\(.*?\) )?(\S+ \S
 
 
 def main() -> int:
-    """Exit code 0 only if a test failed for every broken guard."""
+    """Return exit code 0 only if a test failed for every broken guard."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="the copy to break")
     parser.add_argument("--target", help="the triple to build for")
@@ -61,7 +61,7 @@ def main() -> int:
 
 
 def shard(text: str) -> tuple[int, int]:
-    """K and N of the shard K/N, as cargo-mutants counts them."""
+    """K and N of the shard K/N, numbered as in cargo-mutants."""
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if match is None or int(match[1]) >= int(match[2]):
         raise argparse.ArgumentTypeError(f"{text!r} is not a shard; write K/N with K from 0 to N-1, as 0/8")
@@ -86,7 +86,7 @@ def check(guard: Guard, root: Path, target: str) -> bool:
 
 
 def misfits(guard: Guard, root: Path) -> list[str]:
-    """Why `guard` cannot be broken: a line if its text is not in its file exactly once."""
+    """The reasons why `guard` can't be broken: one line if its text is not in its file exactly once."""
     path = root / guard.file
     if not path.is_file():
         return [f"{guard.name}: {guard.file} does not exist; adapt tests/guards to the source"]
@@ -111,7 +111,7 @@ def nearest(guard: Guard) -> list[str]:
 
 def notice(packages: list[str], root: Path, target: str) -> tuple[bool, str]:
     """Run the tests of these packages first, then all others but the model's; returns whether one failed, and which."""
-    # Without its guard, code may loop endlessly: the first failed test ends all others.
+    # Without its guard, code can loop endlessly, so the first failed test ends all others.
     nextest = ["cargo", "nextest", "run", "--profile", "guards", "--max-fail", "1:immediate", "--locked"]
     nextest += ["--target", target]
     chosen = [argument for package in packages for argument in ("--package", package)]
@@ -123,7 +123,7 @@ def notice(packages: list[str], root: Path, target: str) -> tuple[bool, str]:
 
 
 def run_tests(command: list[str], root: Path) -> tuple[bool, str]:
-    """Run tests until the first one fails; returns whether one failed, and which."""
+    """Run tests until the first failure; returns whether a test failed, and which one."""
     run = captured(command, cwd=root)
     if run.returncode == 0:
         return False, "every test passed"

@@ -1,4 +1,4 @@
-"""The guards of the agents' queue, and the changes that break them."""
+"""The agents' queue guards, and the changes that break them."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Guard:
-    """A guard, and a replacement of a text in one file of the sources that breaks it."""
+    """A guard, and a text replacement in one source file that breaks the guard."""
 
     name: str
     file: str
@@ -17,7 +17,7 @@ class Guard:
 
 
 def guards_of(changes: Mapping[str, Mapping[str, tuple[str, str]]]) -> tuple[Guard, ...]:
-    """The guards of `changes`: by the file and the guard's name, a text and its replacement."""
+    """The guards in `changes`, which maps each file and guard name to a text and its replacement."""
     return tuple(
         Guard(name, file, find, replace) for file, named in changes.items() for name, (find, replace) in named.items()
     )

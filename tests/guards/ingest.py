@@ -1,4 +1,4 @@
-"""The guards of the ingest queue and of the events of ended tasks, and the changes that break them."""
+"""The guards of the ingest queue and of ended-task events, and the changes that break them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ test('the intake follows its typed settings', () => {
   expect([VisibilityTimeout, RedrivePolicy.maxReceiveCount]).toEqual([60, 3]);
 });
 
-// After answerWithin was removed, the sweep still returns the calls that agents have not answered.
+// Even after answerWithin is removed, the sweep still returns the calls that agents have not answered.
 test('the permissions of the sweep are independent of answerWithin', () => {
   const policy = (agents: AgentSettings) => Synthesized.agentQueue({ agents }).policy('sweep-agents/role');
   expect(policy({})).toEqual(policy({ answerWithin: Duration.seconds(20) }));

@@ -19,7 +19,7 @@ interface Query {
   readonly MetricStat?: { readonly Period: number };
 }
 
-/** The metrics that an alarm on metric math compares with its threshold. */
+/** The metrics that a metric math alarm compares with its threshold. */
 function queries(metrics: readonly Query[]): Query[] {
   return metrics.filter(({ ReturnData }) => ReturnData !== false);
 }
@@ -90,7 +90,7 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
       expect(readFileSync(join(ROOT, page), 'utf8')).toContain(`\n## ${section}\n`);
       return `${basename(page)}, "${section}"`;
     });
-    // No environment has admission; its own test has this alarm.
+    // No environment uses admission. The test of admission covers this alarm.
     const { notAdmitted: _, ...everywhere } = RUNBOOK;
     expect(new Set(named)).toEqual(new Set(Object.values(everywhere)));
   });
@@ -112,7 +112,7 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
     for (const { Properties, Metadata } of filled) {
       const { EvaluationPeriods: all, DatapointsToAlarm: breaching = all, Metrics } = Properties;
       const periods = (Metrics as Query[]).flatMap(({ MetricStat }) => MetricStat?.Period ?? []);
-      // CloudWatch moves a single period by a minute at a time. So FILL applies only if all of its minutes are empty.
+      // CloudWatch moves a single period by one minute at a time, so FILL applies only if all its minutes are empty.
       const single = all === 1 && Math.min(...periods) >= 300;
       expect([Metadata?.['aws:cdk:path'], single || breaching < all]).toEqual([expect.anything(), true]);
     }
@@ -145,7 +145,7 @@ test('the alarms on failures follow their typed settings', () => {
   );
   expect(at('failing').AlarmDescription).toContain('at least 1 tasks ended as FAILURE, more than 25 %');
   expect(at('create-tasks-errors').Threshold).toBe(0);
-  // CloudWatch evaluates at most a day.
+  // CloudWatch evaluates at most one day.
   expect(at('ingest-stuck')).toMatchObject({ DatapointsToAlarm: 1_438, EvaluationPeriods: 1_440 });
 });
 
@@ -220,7 +220,7 @@ test('sweep-missed follows the interval of the sweep', () => {
   expect(ScheduleExpression).toBe('rate(10 minutes)');
 });
 
-/** A stack with each queue, whose alarms publish to a topic. */
+/** A stack per kind of queue, whose alarms publish to a topic. */
 const ALARMED: [string, (stack: Stack, alarmTopic: Topic) => unknown][] = [
   [
     'a task queue',

@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 /**
- * Runs an app as the CDK CLI does: its command in its directory, with the context in a variable. Returns the templates.
+ * Runs an app like the CDK CLI: its command in its directory, with the context in a variable. Returns the templates.
  */
 function synthesize(directory: string, context: Record<string, unknown> = {}): string[] {
   const { app } = JSON.parse(readFileSync(join(directory, 'cdk.json'), 'utf8'));
@@ -44,7 +44,7 @@ test('the app synthesizes both stacks of the environment that the context names'
     'AgentQueue-dev.template.json',
     'LifoQueue-dev.template.json',
   ]);
-  // The rule that creates tasks for connecting devices exists only with this context.
+  // The rule that creates tasks for connecting devices exists only with this context value.
   expect(readFileSync(join(out, 'LifoQueue-dev.template.json'), 'utf8')).toContain('AWS::IoT::TopicRule');
 });
 

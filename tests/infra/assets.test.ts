@@ -12,7 +12,7 @@ afterEach(() => {
   for (const folder of created.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Creates a folder of built functions at a random path, with the time of the build as modification time. */
+/** Creates a folder of built functions at a random path, with the build time as the modification time. */
 function built(codeOf: (name: string) => string, writtenAt: Date): string {
   const root = mkdtempSync(join(tmpdir(), 'freshq-built-'));
   created.push(root);
@@ -26,7 +26,7 @@ function built(codeOf: (name: string) => string, writtenAt: Date): string {
   return root;
 }
 
-/** S3 key of every function's code, by the function's logical id. */
+/** The S3 key of each function's code, by the function's logical id. */
 function codeKeys(artifacts: string): Map<string, string> {
   delete process.env.FRESHQ_SKIP_BUILD;
   process.env.FRESHQ_ARTIFACTS = artifacts;

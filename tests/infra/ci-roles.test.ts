@@ -21,12 +21,12 @@ function ciRoles(changes: Partial<CiSettings> = {}): Template {
 
 interface Role {
   readonly subject: string;
-  /** Further claims that a token must have, with their values. */
+  /** Other required claims of a token, with their values. */
   readonly claims: Readonly<Record<string, string>>;
   readonly statements: readonly { readonly Action: string | string[]; readonly Resource: unknown }[];
 }
 
-/** The roles, by the end of the subject that they trust. */
+/** The roles, by the suffix of the subject that they trust. */
 function roles(template: Template): Map<string, Role> {
   const policies = Object.values(template.findResources('AWS::IAM::Policy'));
   return new Map(
@@ -173,7 +173,7 @@ test('the provider is created and retained with the stack, or an existing one is
   });
 });
 
-// The end of a stack's ARN and of an alarm's name is unknown before their creation, so wildcards are needed for these.
+// The suffixes of a stack's ARN and of an alarm's name are unknown before creation, so they require wildcards.
 test('cdk-nag finds only the wildcards for ids of stacks and for names of their resources', () => {
   const app = newApp();
   new CiRolesStack(app, { settings: SETTINGS });

@@ -10,12 +10,12 @@ import { environment, ROOT, Synthesized } from './synthesis';
 
 const contract = JSON.parse(JSON.stringify(CONTRACT));
 
-/** Variables that a function reads: names, ARNs and URLs, and the variable of its settings if it has settings. */
+/** Environment variables that a function reads: names, ARNs, URLs, and the settings variable if it has settings. */
 function read(fn: string, variables: string[]): string[] {
   return [...variables, ...(fn in CONTRACT.settings.defaults ? [settingsVariable(fn)] : [])].sort();
 }
 
-/** Variables of the contract that the template gives a function. */
+/** Environment variables of the contract that the template gives a function. */
 function given(synthesized: Synthesized, fn: string): string[] {
   const known = new Set(
     Object.values<string[]>({ ...contract.environment, ...contract.agentQueue.environment }).flat(),
@@ -24,7 +24,7 @@ function given(synthesized: Synthesized, fn: string): string[] {
   return variables.filter((name) => known.has(name) || name.startsWith('SETTINGS_')).sort();
 }
 
-// `make docs` writes it.
+// `make docs` generates this file.
 test('tests/contract.json is up to date', () => {
   expectCommitted('tests/contract.json', contractText());
 });

@@ -21,7 +21,7 @@ interface Widget {
   };
 }
 
-/** The widgets of a stack's dashboard. References that CloudFormation resolves are replaced by construct paths. */
+/** The widgets of a stack's dashboard. Construct paths replace the references that CloudFormation resolves. */
 function widgetsOf(synthesized: Synthesized): Widget[] {
   const { DashboardBody } = synthesized.at('observability/dashboard').Properties;
   return JSON.parse(synthesized.readable(DashboardBody)).widgets;

@@ -13,14 +13,14 @@ const SIDES = { base: 'deployed', head: 'abc1234' };
 
 const PROD: CfnTemplate = Synthesized.environment('prod').template.toJSON();
 
-/** A copy of the template of prod, changed by `change`. */
+/** A copy of the prod template, modified by `change`. */
 function prod(change: (template: CfnTemplate) => void = () => {}): CfnTemplate {
   const template: CfnTemplate = structuredClone(PROD);
   change(template);
   return template;
 }
 
-/** The resources of a type, at least one. */
+/** The resources of a type; there must be at least one. */
 function each(template: CfnTemplate, type: string): CfnTemplate[] {
   const found = Object.values<CfnTemplate>(template.Resources).filter(({ Type }) => Type === type);
   expect(found.length).toBeGreaterThan(0);

@@ -192,7 +192,7 @@ test('an environment may name the topic of its alarms', () => {
   }
 });
 
-// Those of dev and staging differ from these as environment-differences.test.ts says.
+// The dev and staging templates differ from these as listed in environment-differences.test.ts.
 test('the templates of prod are as they were reviewed', () => {
   expect(Synthesized.environment('prod').masked()).toMatchSnapshot('task queue');
   expect(Synthesized.agents('prod').masked()).toMatchSnapshot("agents' queue");

@@ -34,7 +34,7 @@ describe('the environment of process-tasks', () => {
     [{}, 480_000],
     [{ breaker: {} }, 480_000],
     [{ breaker: { pauseAfter: Duration.minutes(2) } }, 120_000],
-    // Settings of a release without a circuit breaker: the default of pauseAfter stays below their idle bound.
+    // Settings from a release without a circuit breaker. The pauseAfter default stays below their idle bound.
     [{ maxIdleTurns: 3 }, 144_000],
     [{ breaker: { enabled: false } }, undefined],
   ])('has a circuit breaker with %j', (processing, pauseAfter) => {

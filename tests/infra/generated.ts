@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { ROOT } from './synthesis';
 
 /**
- * Compares a committed document with its generated text. `make docs` sets `FRESHQ_WRITE_TABLES=1`; the function then
- * writes the document first.
+ * Compares a committed document with its generated text. If `FRESHQ_WRITE_TABLES=1` is set, as in `make docs`, writes
+ * the document first.
  */
 export function expectCommitted(file: string, text: string): void {
   const path = join(ROOT, file);
   if (process.env.FRESHQ_WRITE_TABLES === '1') writeFileSync(path, text);
-  // If this fails, `make docs` updates the document.
+  // If this fails, run `make docs` to update the document.
   expect(readFileSync(path, 'utf8')).toBe(text);
 }
 

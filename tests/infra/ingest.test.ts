@@ -40,7 +40,7 @@ describe('the ingest queue', () => {
   test('has a name that no other queue and no other stack can have', () => {
     const [prefix, guid] = queue().Properties.QueueName['Fn::Join'][1];
     expect(guid).toEqual({ 'Fn::Select': [2, { 'Fn::Split': ['/', { Ref: 'AWS::StackId' }] }] });
-    // SQS's limit is 80 characters, and the stack's identifier has 36.
+    // SQS allows 80 characters, and the stack's identifier has 36.
     expect(prefix.length).toBeLessThanOrEqual(80 - 36);
     const stack = new Stack(newApp(), 'a-stack-with-a-name-that-is-rather-long'.repeat(3));
     for (const id of ['first', 'second'])

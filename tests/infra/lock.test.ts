@@ -6,14 +6,14 @@ interface Locked {
   readonly version?: string;
   readonly resolved?: string;
   readonly integrity?: string;
-  /** Whether it is a folder of this repository instead of a package of the registry. */
+  /** Whether the entry is a folder of this repository instead of a registry package. */
   readonly link?: boolean;
-  /** Whether it is a part of its parent's file, and so of its parent's checksum. */
+  /** Whether the entry is part of its parent's file and therefore covered by its parent's checksum. */
   readonly inBundle?: boolean;
   readonly optionalDependencies?: Record<string, string>;
 }
 
-/** Each folder with a lock, and the folders whose dependencies it pins. */
+/** Each folder with a lock file, and the folders whose dependencies the lock file pins. */
 const LOCKS = [
   ['.', ['.', 'tools/cdk']],
   ['tools/package', ['tools/package']],
@@ -44,8 +44,8 @@ describe.each(LOCKS)('the packages of %s', (folder, pinned) => {
     expect(readFileSync(join(ROOT, folder, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
   });
 
-  // npm may omit packages for other platforms that a registry does not have. `npm ci` then rejects the lock
-  // everywhere.
+  // npm can omit packages for other platforms that a registry does not have. In that case, `npm ci` rejects the lock
+  // file everywhere.
   test('the lock has the binaries of every platform', () => {
     const missing = Object.entries(packages).flatMap(([parent, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).filter(

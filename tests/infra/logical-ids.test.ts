@@ -43,7 +43,7 @@ function parsed(lines: string): Map<string, Locked> {
   );
 }
 
-/** A sentence for each resource with data that an update of a deployed queue would delete or replace. */
+/** One sentence per resource with data that an update of a deployed queue would delete or replace. */
 function lost(before: ReadonlyMap<string, Locked>, after: ReadonlyMap<string, Locked>): string[] {
   return [...before].flatMap(([path, [type, logicalId]]) => {
     const now = after.get(path);
@@ -68,7 +68,7 @@ describe.each(Object.entries(MAXIMAL))('the logical ids of %s', (name, variant) 
   });
 
   test('are in the lock', () => {
-    // `make docs` must not write over the lock of a resource that holds data.
+    // `make docs` must not overwrite the lock of a resource that holds data.
     expect(lost(locked, now)).toEqual([]);
     expectCommitted(file, text(now));
   });

@@ -102,7 +102,7 @@ test('the rules would find a queue that is open, in either stack', () => {
   }
 });
 
-/** Environments in which an acknowledgement is needed, each with the number of findings. */
+/** Environments that need an acknowledgement, each with the number of findings. */
 function places(rule: string, reason: string): string {
   return [...reports]
     .filter(([name]) => ENVIRONMENT_NAMES.some((environment) => environment === name))

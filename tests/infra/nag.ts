@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { type App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 
-/** A finding of one of cdk-nag's rules. */
+/** A finding of a cdk-nag rule. */
 export interface Finding {
-  /** The rule, in the form of an acknowledgement: `Pack::Pack-Rule`. */
+  /** The rule, in the format of an acknowledgement: `Pack::Pack-Rule`. */
   readonly rule: string;
   /** Description of the rule. */
   readonly says: string;
@@ -38,10 +38,10 @@ interface PluginReport {
 
 const PACKS = ['AwsSolutions', 'Serverless'];
 
-/** Synthesizes an app with cdk-nag's packs AwsSolutions and Serverless. */
+/** Synthesizes an app with the cdk-nag packs AwsSolutions and Serverless. */
 export function check(app: App): Report {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
-  // A finding makes the synthesis fail with an error text. The report has its parts.
+  // A finding makes the synthesis fail with an error message. The report contains its parts.
   let directory = app.outdir;
   try {
     directory = app.synth().directory;

@@ -7,7 +7,7 @@ import { MOST_ROLLBACK_ALARMS, ROLLBACK_METADATA } from '../../infra/environment
 import { chooseEnvironments } from '../../infra/environments/rules';
 import { bothStacks, environment, KINDS, newApp, Synthesized } from './synthesis';
 
-/** An environment that a user of this repository could add, with only the required properties. */
+/** An environment with only the required properties, as a user of this repository could add it. */
 const LOADTEST: Environment = {
   ...environment('dev'),
   name: 'loadtest',
@@ -148,7 +148,7 @@ describe('the rollback alarms', () => {
       );
       const periods = [Period, ...queried].filter((period) => period !== undefined);
       const takes = Math.max(...periods) * EvaluationPeriods;
-      // CloudWatch has a metric after at most three minutes, and evaluates it within the next minute.
+      // CloudWatch receives a metric after at most three minutes and evaluates it within the next minute.
       expect([id, takes / 60 + 3 + 1 <= minutes]).toEqual([id, true]);
       expect(TreatMissingData).toBe('notBreaching');
     }

@@ -36,7 +36,7 @@ describe.each(KINDS)('$kind', ({ synthesize, functions }) => {
     expect(synthesize('dev').allWarnings()).toEqual([]);
   });
 
-  // Other tools use a variable of this name. An earlier release read it, and replaced every function without a warning.
+  // Other tools use a variable of this name. An earlier release read it and silently replaced every function.
   test('SKIP_BUILD=1 in the environment does not replace code with a placeholder', () => {
     delete process.env.FRESHQ_SKIP_BUILD;
     process.env.SKIP_BUILD = '1';

@@ -29,7 +29,7 @@ test.each(['process-tasks', 'sweep-tasks'])(
   },
 );
 
-/** The policy of a principal that gets a grant in a stack. */
+/** The policy of a principal that receives a grant in a stack. */
 function granted(grant: (stack: Stack, role: Role) => Grant): Statement[] {
   const stack = new Stack(newApp(), 'test');
   const role = new Role(stack, 'principal', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });

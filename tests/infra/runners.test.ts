@@ -29,7 +29,7 @@ function http(props: Partial<HttpRunnerProps> = {}): ITaskRunner {
   return TaskRunner.http({ url: URL_OF_TASKS, ...props });
 }
 
-/** Statements that the runner adds to the policy of process-tasks. */
+/** Statements that the runner adds to the process-tasks policy. */
 function addedStatements(synthesized: Synthesized) {
   return synthesized.policy('process-tasks/role').slice(7);
 }

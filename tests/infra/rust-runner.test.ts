@@ -33,8 +33,8 @@ afterEach(() => {
 });
 
 /**
- * Puts a fake `cargo` first on the PATH, which records its arguments and runs `script`. Returns a reader of the
- * arguments.
+ * Puts a fake `cargo` first on the PATH. The fake records its arguments and runs `script`. Returns a function that
+ * reads the arguments.
  */
 function useCargo(script: string): () => string {
   const bin = join(scratch, 'bin');

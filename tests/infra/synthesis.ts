@@ -16,7 +16,7 @@ import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 
 export const ROOT = join(__dirname, '..', '..');
 
-/** The default settings of each function, by the name of its variable. `tests/contract.json` has them in full. */
+/** Each function's default settings, by the name of its variable. `tests/contract.json` has the full list. */
 const USUAL = new Map(
   Object.entries(
     JSON.parse(readFileSync(join(ROOT, 'tests', 'contract.json'), 'utf8')).settings.defaults as object,
@@ -33,7 +33,7 @@ function unusual(value: unknown, usual: unknown): unknown {
   );
 }
 
-/** A statement of a policy. Its resources are construct paths (`task-table/table.Arn`) instead of logical ids. */
+/** A policy statement. Its resources are construct paths (`task-table/table.Arn`) instead of logical ids. */
 export interface Statement {
   readonly effect: string;
   readonly actions: string[];
@@ -66,7 +66,7 @@ export function newApp(context: Record<string, unknown> = {}): App {
   });
 }
 
-/** The environment of this repository with this name. */
+/** This repository's environment with this name. */
 export function environment(name: EnvironmentName): Environment {
   const found = ENVIRONMENTS.find((candidate) => candidate.name === name);
   if (found === undefined) throw new Error(`no environment ${name}`);
@@ -78,7 +78,7 @@ export function bothStacks(environment: Environment, app = newApp()): [LifoQueue
   return [new LifoQueueStack(app, { environment }), new AgentQueueStack(app, { environment })];
 }
 
-/** The kinds of stacks, each with its synthesis and the names of its functions. */
+/** The kinds of stacks, each with its synthesis function and the names of its functions. */
 export const KINDS = [
   {
     kind: 'LifoQueue',
@@ -105,14 +105,14 @@ export class Synthesized {
     this.json = this.template.toJSON() as typeof this.json;
   }
 
-  /** The stack of an environment of this repository with the task queue. */
+  /** The task queue stack of one of this repository's environments. */
   static environment(name: EnvironmentName, changes: Partial<Environment> = {}): Synthesized {
     return new Synthesized(
       new LifoQueueStack(newApp(), { environment: { ...environment(name), ...changes } }),
     );
   }
 
-  /** The stack of an environment of this repository with the agents' queue. */
+  /** The agents' queue stack of one of this repository's environments. */
   static agents(name: EnvironmentName, changes: Partial<Environment> = {}): Synthesized {
     return new Synthesized(
       new AgentQueueStack(newApp(), { environment: { ...environment(name), ...changes } }),
@@ -131,7 +131,7 @@ export class Synthesized {
     return Synthesized.of(() => props);
   }
 
-  /** A task queue in its own app, whose props need a scope. */
+  /** A task queue in its own app, with props that require a scope. */
   static of(props: (stack: Stack) => Partial<LifoQueueProps>): Synthesized {
     const stack = new Stack(newApp(), 'test');
     new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ...props(stack) });
@@ -150,7 +150,7 @@ export class Synthesized {
     return Object.values(this.json.Resources).filter((resource) => resource.Type === type);
   }
 
-  /** The resource at a construct path below the queue. The path has no `/Resource` at its end. */
+  /** The resource at a construct path below the queue. The path does not end with `/Resource`. */
   at(path: string): Resource {
     const wanted = `${this.queuePath}/${path}/Resource`;
     const found = Object.values(this.json.Resources).find(
@@ -176,12 +176,12 @@ export class Synthesized {
     return this.statements(this.at(`${rolePath}/DefaultPolicy`));
   }
 
-  /** The statements of a policy of any type. */
+  /** The statements of a policy of any policy type. */
   statements(policy: Resource): Statement[] {
     return policy.Properties.PolicyDocument.Statement.map((raw: unknown) => this.statement(raw));
   }
 
-  /** A statement of the template in a readable form. */
+  /** A template statement in readable form. */
   // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
   statement(raw: any): Statement {
     return {
@@ -196,7 +196,7 @@ export class Synthesized {
     };
   }
 
-  /** A value of the template, with construct paths below the queue instead of logical ids. */
+  /** A template value, with construct paths below the queue instead of logical ids. */
   readable(value: unknown): string {
     if (typeof value === 'string') return value;
     const [[intrinsic, argument] = []] = Object.entries(value as Record<string, unknown>);
@@ -216,7 +216,7 @@ export class Synthesized {
     }
   }
 
-  /** The template with masked hashes of the code, and of the functions' settings only those that are not the defaults. */
+  /** The template with masked code hashes, and with only those function settings that differ from the defaults. */
   masked(): unknown {
     const text = JSON.stringify(this.json).replace(/"[0-9a-f]{64}\.zip"/g, '"<code>.zip"');
     return JSON.parse(text, (name, value) => {
@@ -225,13 +225,13 @@ export class Synthesized {
     });
   }
 
-  /** Texts of the warnings of this stack, without those of placeholders and of queues without an alarm topic. */
+  /** This stack's warnings, except those about placeholders and queues without an alarm topic. */
   warnings(): string[] {
     const usual = [PLACEHOLDER_WARNING, NO_ALARM_TOPIC];
     return this.allWarnings().filter((text) => !usual.some((id) => text.includes(id)));
   }
 
-  /** Texts of all warnings of this stack, each with its id. */
+  /** All of this stack's warnings, each with its id. */
   allWarnings(): string[] {
     return Annotations.fromStack(this.stack)
       .findWarning('*', Match.anyValue())

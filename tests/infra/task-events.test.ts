@@ -8,7 +8,7 @@ import { bothStacks, environment, newApp, Synthesized } from './synthesis';
 const without = Synthesized.queue();
 const withBus = Synthesized.of((stack) => ({ taskEventsTo: new EventBus(stack, 'ends') }));
 
-/** Patterns of count-shed's mapping that a queue without an event bus does not have. */
+/** Patterns in count-shed's mapping that a queue without an event bus does not have. */
 function added(synthesized: Synthesized): unknown[] {
   const patterns = (each: Synthesized): string[] =>
     each
@@ -19,7 +19,7 @@ function added(synthesized: Synthesized): unknown[] {
     .map((pattern) => JSON.parse(pattern));
 }
 
-/** Whether a record matches a pattern of prefixes, by the rules of Lambda's event filtering. */
+/** Whether a record matches a prefix pattern, by the rules of Lambda event filtering. */
 function fits(pattern: unknown, record: unknown): boolean {
   if (Array.isArray(pattern)) {
     return pattern.some(({ prefix }) => typeof record === 'string' && record.startsWith(prefix));

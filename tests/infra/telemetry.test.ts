@@ -13,14 +13,14 @@ import { TASK_LINES } from '../../infra/tasks/telemetry/log-lines';
 import { TASK_QUERIES } from '../../infra/tasks/telemetry/queries';
 import { ROOT } from './synthesis';
 
-/** Declared telemetry of one kind of queue. */
+/** Declared telemetry for one kind of queue. */
 interface Telemetry {
   readonly kind: string;
   readonly functions: readonly string[];
   readonly metrics: Readonly<Record<string, DeclaredMetric>>;
   readonly lines: Readonly<Record<string, LogLine>>;
   readonly queries: Readonly<Record<string, SavedQuery>>;
-  /** Folders with the Rust sources of the functions. */
+  /** Folders with the functions' Rust sources. */
   readonly sources: readonly string[];
 }
 
@@ -47,7 +47,7 @@ const QUEUES: readonly Telemetry[] = [
   },
 ];
 
-/** The log lines in the Rust sources of a folder: `tracing::info!(…, "message")` becomes message, level and fields. */
+/** The log lines in a folder's Rust sources: `tracing::info!(…, "message")` becomes message, level and fields. */
 function loggedIn(folder: string): { message: string; level: string; fields: string[] }[] {
   const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
   return files

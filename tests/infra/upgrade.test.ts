@@ -5,8 +5,8 @@ import { RemovalPolicy } from 'aws-cdk-lib';
 import { dataHazards } from '../../infra/diff/hazards';
 import { ROOT, Synthesized } from './synthesis';
 
-// The templates in `tests/infra/deployed` contain the resources with data, as release 0.1.0 deploys them. Add a file for a
-// release whose templates differ in these resources. After the release, do not change the existing files.
+// The templates in `tests/infra/deployed` contain the resources with data, as release 0.1.0 deploys them. If a release
+// changes these resources in its templates, add a file for it. After the release, do not change the existing files.
 describe.each([
   ['LifoQueue-prod', Synthesized.environment('prod')],
   ['AgentQueue-prod', Synthesized.agents('prod')],
@@ -37,8 +37,8 @@ describe.each([
   });
 });
 
-// In a rollback, CloudFormation changes the variables before the code. In between, the new code has no settings, and
-// fails (docs/how-to/upgrade.md).
+// In a rollback, CloudFormation changes the environment variables before the code. In the meantime, the new code has no
+// settings and fails (docs/how-to/upgrade.md).
 test('a function that fails for some seconds is invoked again, and loses no event', () => {
   const tasks = Synthesized.queue({ ingest: {} });
   const agents = Synthesized.agentQueue();

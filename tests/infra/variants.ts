@@ -18,7 +18,7 @@ const HERE = 'eu-west-1:123456789012';
 /** URL of the HTTP runners. */
 const URL = 'https://quotes.example.com/refresh';
 
-/** Imported resources, which are not in the template. */
+/** Imported resources, which are not part of the template. */
 const THEIRS = {
   vpc: (stack: Stack) =>
     Vpc.fromVpcAttributes(stack, 'vpc', {
@@ -28,7 +28,7 @@ const THEIRS = {
     }),
   secret: (stack: Stack) =>
     Secret.fromSecretAttributes(stack, 'secret', {
-      // Without the six random characters at the end of the ARN.
+      // The ARN without the six random characters at its end.
       secretPartialArn: `arn:aws:secretsmanager:${HERE}:secret:quotes/token`,
       encryptionKey: Key.fromKeyArn(stack, 'secret-key', `arn:aws:kms:${HERE}:key/secret`),
     }),

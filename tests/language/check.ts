@@ -5,7 +5,7 @@ import { committed, ROOT } from '../docs/files';
 import { names, paragraphs, prose } from './prose';
 
 const RULES = fromYAMLFilePath(join(__dirname, 'rules.yml'));
-/** Files in which people read prose. */
+/** Files that contain prose for people. */
 const READ = /\.(md|rs|ts|py|sh|toml|yml|in)$|(^|\/)(Makefile|run)$/;
 const SKIPPED = /^tests\/language\//;
 
@@ -17,10 +17,10 @@ export interface Finding {
   readonly advice: string;
 }
 
-/** The most words of a sentence in a document. The aim is 25. */
+/** Maximum number of words per sentence in a document. The aim is 25. */
 const LONGEST_SENTENCE = 35;
 
-/** What the rules find in one file. */
+/** The findings of the rules in one file. */
 export function check(file: string, text: string): Finding[] {
   const line = (index: number) => text.slice(0, index).split('\n').length;
   const { words: named, place } = names(file, text);
@@ -50,7 +50,7 @@ function words(sentence: string): number {
   return sentence.split(/\s+/).filter((word) => /[\p{L}\p{N}`]/u.test(word)).length;
 }
 
-/** A finding as one line, as compilers print theirs. */
+/** A finding on one line, in the format of compiler errors. */
 export function render({ file, line, found, advice }: Finding): string {
   return `${file}:${line}: "${found}": write ${advice}`;
 }

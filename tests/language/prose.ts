@@ -3,14 +3,14 @@ import { parser as markdown } from '@lezer/markdown';
 import { parser as python } from '@lezer/python';
 import { parser as rust } from '@lezer/rust';
 
-/** What the check needs of a parser: the nodes of a text, each with its name and its place. */
+/** The part of a parser that the check needs: the nodes of a text, each with its name and position. */
 interface Parser {
   parse(text: string): {
     iterate(visit: { enter(node: { name: string; from: number; to: number }): void }): void;
   };
 }
 
-/** Stands for what is not prose, so that a phrase never spans it. */
+/** Replaces text that is not prose, so that no phrase spans it. */
 const GAP = '\u00b7';
 
 const PARSERS: Record<string, Parser> = {
@@ -20,10 +20,10 @@ const PARSERS: Record<string, Parser> = {
   ts: javascript.configure({ dialect: 'ts' }),
 };
 
-/** Nodes that people read. The rest of a program is not prose. */
+/** Nodes with prose. The rest of a program is not prose. */
 const COMMENTS = new Set(['LineComment', 'BlockComment', 'Comment']);
 const STRINGS = new Set(['String', 'RawString', 'TemplateString', 'FormatString']);
-/** Nodes that are names in a program, by the ends of their names: `BoundIdentifier`, `PropertyName`. */
+/** Nodes for names in a program, by the suffix of the node name: `BoundIdentifier`, `PropertyName`. */
 const NAMES = /(Identifier|Name|Definition)$/;
 /** Nodes inside prose that are code. */
 const CODE = new Set([
@@ -32,8 +32,8 @@ const CODE = new Set([
 ]);
 
 /**
- * The prose of a file: comments and strings of a program, the text of a document. Each character keeps its place;
- * what is not prose became a gap, and a line break became a space, because a phrase may span lines.
+ * The prose of a file: a program's comments and strings, or a document's text. Each character keeps its position. Gaps
+ * replace other text, and spaces replace line breaks, because a phrase can span lines.
  */
 export function prose(file: string, text: string): string {
   const parser = PARSERS[file.slice(file.lastIndexOf('.') + 1)];
@@ -46,7 +46,7 @@ function parsed(parser: Parser, text: string): string {
   const put = (from: number, part: string) => {
     for (let at = 0; at < part.length; at += 1) kept[from + at] = part[at] as string;
   };
-  // Of UTF-16 units, as the parsers count them.
+  // An array of UTF-16 units, as the parsers count them.
   if (parser === markdown) put(0, text);
   parser.parse(text).iterate({
     enter({ name, from, to }) {
@@ -60,8 +60,8 @@ function parsed(parser: Parser, text: string): string {
 }
 
 /**
- * The words of each name in a program, once per name, as sentences: `leaseRanOut` is "lease ran out. ". `place` gives
- * the place of the name that contains an index of this text.
+ * The words of each name in a program, once per name, as sentences: `leaseRanOut` is "lease ran out. ". `place` returns
+ * the position of the name that contains an index of this text.
  */
 export function names(file: string, text: string): { words: string; place: (index: number) => number } {
   const first = new Map<string, number>();
@@ -86,21 +86,21 @@ export function names(file: string, text: string): { words: string; place: (inde
   return { words, place: (index) => starts.findLast(({ at }) => at <= index)?.from ?? 0 };
 }
 
-/** A comment without its marks and without the code in it. */
+/** A comment without its markers and without the code in it. */
 function comment(part: string): string {
   return part
     .replace(/^[ \t]*(\/\/[/!]?|\/\*\*?|\*(?!\/)|#)/gm, (mark) => ' '.repeat(mark.length))
     .replace(/`[^`]+`/g, (code) => code.replace(/\S/g, GAP));
 }
 
-/** A literal without its escapes. */
+/** A literal without its escape sequences. */
 function literal(part: string): string {
   return part
     .replace(/\\[\s\S]/g, '  ')
     .replace(/`[^`\n]+`/g, (code) => (part.startsWith('`') ? code : code.replace(/\S/g, GAP)));
 }
 
-/** The comments of a Makefile, a shell script or a file of settings: whatever follows a `#`. */
+/** The comments in a Makefile, a shell script or a settings file: everything after a `#`. */
 function lineComments(text: string): string {
   return text
     .split('\n')
@@ -113,7 +113,7 @@ function lineComments(text: string): string {
     .join('\n');
 }
 
-/** The paragraphs of a document, without tables; a link counts as its text. */
+/** The paragraphs of a document, without tables. A link is replaced with its text. */
 export function paragraphs(file: string, text: string): { from: number; text: string }[] {
   const found: { from: number; text: string }[] = [];
   if (!file.endsWith('.md')) return found;

@@ -1,4 +1,4 @@
-"""Cycles of a directed graph."""
+"""Cycles in a directed graph."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Graph = Mapping[str, Set[str]]
 
 
 def cycle(graph: Graph) -> list[str]:
-    """The nodes of a cycle, of which the last one is the first again; empty if there is none."""
+    """The nodes of a cycle, with the first node repeated at the end; empty if there is no cycle."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -18,9 +18,9 @@ def cycle(graph: Graph) -> list[str]:
 
 
 def siblings(graph: Graph) -> dict[str, set[str]]:
-    """The graph between the siblings of each folder or module. A sibling includes everything below it.
+    """The graph of the siblings in each folder or module. A sibling includes everything below it.
 
-    Edges between a module and its own submodules are excluded, because both may use each other.
+    Edges between a module and its own submodules are excluded, because they may use each other.
     """
     collapsed: dict[str, set[str]] = {}
     for source, targets in graph.items():
@@ -35,6 +35,6 @@ def siblings(graph: Graph) -> dict[str, set[str]]:
 
 
 def _parts(file: str) -> list[str]:
-    """The path of modules to a file. `a/b.rs` and `a/b/mod.rs` both are the module of the folder `a/b`."""
+    """The module path of a file. Both `a/b.rs` and `a/b/mod.rs` are the module of the folder `a/b`."""
     parts = file.rsplit(".", 1)[0].split("/")
     return parts[:-1] if parts[-1] in ("mod", "lib", "main", "__init__") else parts

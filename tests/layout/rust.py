@@ -1,7 +1,7 @@
-"""The graph of which Rust file uses which, by the paths in the source.
+"""The dependency graph of Rust files, from the paths in the sources.
 
-A path counts for the file that defines its item: re-exports (`pub use`) are followed. Macros and glob imports count for
-the module that they name.
+A path counts for the file that defines its item, because re-exports (`pub use`) are followed. Macros and glob imports
+count for the module that they name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PATH = re.compile(r"\b(?:crate|super|self)(?:::\w+)+")
 
 @dataclass
 class Source:
-    """One module: its file, the paths that it uses and the names that it re-exports."""
+    """One module: its file, the paths that it uses, and the names that it re-exports."""
 
     file: Path
     used: set[Module] = field(default_factory=set)
@@ -31,7 +31,7 @@ class Source:
 
 
 def uses(root: Path) -> dict[str, set[str]]:
-    """The files below a crate's `src`, and for each the files whose items it uses."""
+    """The files below a crate's `src`, each with the files whose items it uses."""
     modules = {_module(file.relative_to(root)): file for file in sorted(root.rglob("*.rs"))}
     sources = {module: _read(module, file, set(modules)) for module, file in modules.items()}
     graph: dict[str, set[str]] = {}
@@ -51,7 +51,7 @@ def _read(module: Module, file: Path, known: set[Module]) -> Source:
     source = Source(file)
 
     def resolve(names: list[str]) -> Module | None:
-        """The path from the crate's root; None for a path into another crate."""
+        """The path from the crate root; None for a path into another crate."""
         here, first = list(module), names[0]
         if first == "crate":
             return tuple(names[1:])

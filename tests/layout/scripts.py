@@ -1,4 +1,4 @@
-"""The graph of which TypeScript or Python file imports which."""
+"""The import graph of TypeScript or Python files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _IMPORT = re.compile(r"""^(?:import|export|\}) ?[^'";]*['"](?P<path>\.[^'"]*)['"
 
 
 def typescript(folder: Path) -> dict[str, set[str]]:
-    """The TypeScript files below a folder, and for each the files that it imports, including imports of types."""
+    """The TypeScript files below a folder, each with the files that it imports, including type imports."""
     return {
         str(file): {
             os.path.normpath(file.parent / found["path"]).removesuffix(".ts") + ".ts"
@@ -23,7 +23,7 @@ def typescript(folder: Path) -> dict[str, set[str]]:
 
 
 def python(folder: Path, root: Path) -> dict[str, set[str]]:
-    """The Python files below a folder of `root`, and for each the files of `root` that it imports."""
+    """The Python files below a folder of `root`, each with the files of `root` that it imports."""
     return {
         str(file): {
             str(target)

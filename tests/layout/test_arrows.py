@@ -1,4 +1,4 @@
-"""There are no cycles of dependencies between crates, folders or modules.
+"""There are no dependency cycles between crates, folders or modules.
 
 A module and its own submodules count as one: `a.rs` may use `a/b.rs`, and `a/b.rs` may use `a.rs`.
 """

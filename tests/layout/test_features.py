@@ -1,4 +1,4 @@
-"""A build of only the functions and a build of the workspace use the same features, so crates compile once."""
+"""A build of only the functions and a build of the workspace use the same features, so each crate compiles once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 
 from local.paths import PROJECT
 
-# Crates for freshq's credentials, freshq's terminal and the tests' virtual clock. No crate of the functions uses them.
+# Crates for freshq's credentials, freshq's terminal and the tests' virtual clock. The functions' crates don't use them.
 DIFFERENT = {"aws-config", "rustix", "simulator"}
 _LINE = re.compile(r"(\S+) (v\S+)(?: \([^)]*\))*\|(\S*)")
 

@@ -1,4 +1,4 @@
-"""The guards that `make guards` breaks are in the sources, and the shards of a night together are all of them."""
+"""The guards that `make guards` breaks are in the sources, and one night's shards together cover all guards."""
 
 import argparse
 from pathlib import Path

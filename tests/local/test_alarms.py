@@ -1,4 +1,4 @@
-"""The patch of the emulator for alarms on metric math."""
+"""The emulator patch for metric math alarms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asynchronous invocations on the local AWS are retried, and discarded, as AWS Lambda documents."""
+"""Asynchronous invocations on the local AWS are retried and discarded as documented for AWS Lambda."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Clock:
 
 @dataclass
 class Delivered:
-    """What a delivery did."""
+    """The effects of a delivery."""
 
     waits: list[float]
     attempts: int
@@ -52,7 +52,7 @@ Deliver = Callable[..., Delivered]
 
 @pytest.fixture
 def deliver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deliver]:
-    """Deliver an event to a function with these results in turn; the last one repeats."""
+    """Deliver an event to a function that returns these results in turn and then repeats the last one."""
     sqs.reset()
     sqs._act_create_queue({"QueueName": "failures"}, "")
 

@@ -13,7 +13,7 @@ from local.queue import DeployedQueue
 
 
 class Stream:
-    """A queue and its clients, with a stream of one shard. Each read waits for `reads`."""
+    """A queue and its clients, with a single-shard stream. Each read waits for `reads`."""
 
     table = "tasks"
 

@@ -1,4 +1,4 @@
-"""The patches of the emulator that enforces IAM."""
+"""The patches for the emulator that enforces IAM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The message for a device that connected is as AWS documents each part of the statement."""
+"""The message for a connected device matches AWS's documentation of each part of the statement."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_connection_becomes_a_task_with_only_the_fields_of_its_event() -> None
 
 def test_events_of_a_device_stay_in_order_after_its_count_restarts() -> None:
     hour = 3_600_000
-    # Times may be wrong by two minutes. After about an hour without the device, the count starts again.
+    # Times may be off by two minutes. After about an hour without the device, the count restarts.
     events = [(hour + 5_000, 7), (hour + 1_000, 8), (hour + 9_000, 9), (2 * hour + 5_000, 0)]
     made = [iot_presence.message(EVENT | {"timestamp": at, "versionNumber": n}, NOW) for at, n in events]
     sequences = [task["sequence"] for task in made]

@@ -1,4 +1,4 @@
-"""The order check finds each violation, and accepts only what the tolerance allows."""
+"""The order check finds every violation and accepts only deviations within the tolerance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def change(
     seen: int | None = None,
     not_before: int | None = None,
 ) -> Change:
-    """A change at a position of the stream. Times are in ms after T0; `seen` is `updated` by default."""
+    """A change at a position in the stream. Times are in ms after T0; `seen` defaults to `updated`."""
     image = {"taskCreated": {"N": str(T0 + created)}, "taskUpdated": {"N": str(T0 + updated)}}
     if not_before is not None:
         image["notBefore"] = {"N": str(T0 + not_before)}

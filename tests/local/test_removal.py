@@ -1,4 +1,4 @@
-"""The removal of permissions: which removals count as noticed, and that each is undone."""
+"""The removal of permissions: which removals count as noticed, and that every removal is undone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PUT = Permission("dynamodb:PutItem", "table")
 
 @dataclass
 class Account:
-    """A fake of a deployed function and of IAM, as the removal of permissions uses them."""
+    """A fake of a deployed function and of IAM, for the removal of permissions."""
 
     decided: Path
     policy: dict[str, Any] = field(default_factory=lambda: DOCUMENT)
@@ -65,7 +65,7 @@ class Account:
         self.variables = dict(variables)
 
     def ask(self, action: str, resource: str) -> bool:
-        """Use the role for an action; returns whether it was allowed."""
+        """Use the role for an action; returns whether the action was allowed."""
         allowed = any(
             action in _listed(statement["Action"]) and resource in _listed(statement["Resource"])
             for statement in self.policy["Statement"]

@@ -1,4 +1,4 @@
-"""The patch of the emulator for saved queries."""
+"""The emulator patch for saved queries."""
 
 from __future__ import annotations
 

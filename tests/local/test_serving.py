@@ -1,4 +1,4 @@
-"""A web page in the developer's browser cannot use the local AWS."""
+"""A web page in the developer's browser can't use the local AWS."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FROM_A_PAGE = {
     "Sec-Fetch-Mode": "no-cors",
     "Content-Type": "text/plain;charset=UTF-8",
 }
-#: The headers that it adds to the request for an image of the page.
+#: The headers that a browser adds to a request for an image on the page.
 FROM_AN_IMAGE = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
 
 
@@ -40,7 +40,7 @@ def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 def ask(
     address: str, method: str, path: str, headers: dict[str, str], body: str = ""
 ) -> tuple[int, str, dict[str, str]]:
-    """Send only these headers, `Host` and `Content-Length`; returns the status, text and headers of the response."""
+    """Send only these headers, `Host` and `Content-Length`; returns the response's status, text and headers."""
     connection = http.client.HTTPConnection(address, timeout=30)
     try:
         connection.request(method, path, body.encode() if body else None, headers)
@@ -51,7 +51,7 @@ def ask(
 
 
 def packed(program: str) -> bytes:
-    """A function's zip, with the program as its bootstrap."""
+    """A function's zip archive with the program as its bootstrap."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as opened:
         entry = zipfile.ZipInfo("bootstrap")
@@ -72,7 +72,7 @@ def description(name: str, code: str | bytes) -> dict[str, Any]:
 
 
 def attack(local_aws: Emulator, name: str, headers: dict[str, str], proof: Path) -> list[int]:
-    """Create a function that writes a file on this machine, and invoke it; returns both statuses."""
+    """Create and invoke a function that writes a file on this machine; returns both status codes."""
     program = f"#!{sys.executable}\nopen({str(proof)!r}, 'w').close()\n"
     function = description(name, base64.b64encode(packed(program)).decode())
     address, path = urlsplit(local_aws.endpoint).netloc, "/2015-03-31/functions"
@@ -88,7 +88,7 @@ def test_a_page_cannot_create_and_invoke_a_function(local_aws: Emulator, tmp_pat
     assert functions.list_functions()["Functions"] == []
     assert not proof.exists()
 
-    # The same requests without a browser's headers succeed, so only the headers prevented the attack.
+    # The same requests without browser headers succeed, so only the headers prevented the attack.
     created, _ = attack(local_aws, "by-a-client", {"Content-Type": "text/plain"}, proof)
     assert created == 201
     assert proof.exists()
@@ -151,7 +151,7 @@ def test_a_request_names_exactly_one_host() -> None:
     assert "page.example" in (rejection([("host", "localhost"), ("host", "page.example")]) or "")
 
 
-#: A function that waits for its next event, and writes the address of its runtime API to a file.
+#: A function that waits for its next event and writes the address of its runtime API to a file.
 _WAITING = """#!{python}
 import os, pathlib, urllib.request
 api = os.environ["AWS_LAMBDA_RUNTIME_API"]

@@ -80,7 +80,7 @@ NAMES = ["LifoQueue-dev-smoke", "AgentQueue-dev-smoke"]
 
 
 class CloudFormation:
-    """A CloudFormation client that knows the functions of each existing stack, and records deletions."""
+    """A CloudFormation client that knows the functions of each existing stack and records deletions."""
 
     def __init__(self, **present: list[str]) -> None:
         self.present = present
@@ -108,7 +108,7 @@ class CloudFormation:
 
 
 class Logs:
-    """A client of CloudWatch Logs with these log groups."""
+    """A CloudWatch Logs client with these log groups."""
 
     def __init__(self, *groups: str) -> None:
         self.groups = set(groups)
@@ -122,7 +122,7 @@ class Logs:
 
 
 def account_with(cloudformation: CloudFormation, *functions: str, logs: Logs | None = None) -> Place:
-    """An account with the stacks of `cloudformation`, and functions of these names."""
+    """An account with the stacks of `cloudformation` and functions with these names."""
 
     def client(service: str, endpoint_url: str | None) -> Any:
         if service == "cloudformation":

@@ -1,4 +1,4 @@
-"""The evaluation of alarms in the soak of the task queue."""
+"""The evaluation of alarms in the task queue's soak test."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MISSED = DEPTH | {
         (DEPTH | {"EvaluationPeriods": 2, "DatapointsToAlarm": 1}, [(MINUTE, 1.0)], True),
         (MISSED, [], True),
         (MISSED, [(0, 1.0), (5 * MINUTE, 1.0)], False),
-        # The last period is not over.
+        # The last period has not ended.
         (DEPTH, [(10 * MINUTE, 1.0)], False),
     ],
 )

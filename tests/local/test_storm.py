@@ -1,4 +1,4 @@
-"""The storm, the downstream system, and the order of arrival with which newest first is compared."""
+"""The storm, the downstream system, and the arrival order that newest first is compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limit on inserts that the emulator gets for a storm."""
+"""The insert limit that the emulator gets for a storm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The archive of the package, and apps that use it."""
+"""The package archive, and apps that use the package."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def work() -> Iterator[Path]:
     """A folder outside the repository."""
     folder = tempfile.mkdtemp(prefix="freshq-package-")
     yield Path(folder)
-    # Much faster than Python for the many files of the CDK.
+    # Much faster than Python for the CDK's many files.
     subprocess.run(["rm", "-rf", folder], check=True)
 
 
@@ -31,14 +31,14 @@ def functions(work: Path) -> package.Functions:
 
 @pytest.fixture(scope="session")
 def tarball(work: Path, functions: package.Functions) -> Path:
-    """The archive: `FRESHQ_TARBALL`, or one that is built with stand-ins for the functions."""
+    """The package archive: `FRESHQ_TARBALL`, or an archive built with stubs for the functions."""
     given = os.environ.get("FRESHQ_TARBALL")
     return Path(given).resolve() if given else package.build(functions, work)
 
 
 @pytest.fixture(scope="session")
 def command(work: Path, tarball: Path) -> Path:
-    """The archive of the command for this machine: that beside `FRESHQ_TARBALL`, or one with a stub."""
+    """The command's archive for this machine: the one next to `FRESHQ_TARBALL`, or one with a stub."""
     cpu = {"x86_64": "x64", "aarch64": "arm64"}[os.uname().machine]
     [platform] = [each for each in commands.PLATFORMS if (each.os, each.cpu) == ("linux", cpu)]
     metadata = Metadata.read()
@@ -49,7 +49,7 @@ def command(work: Path, tarball: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def latest(work: Path, tarball: Path, command: Path) -> App:
-    """An app with the newest tested version of the CDK."""
+    """An app with the newest tested CDK version."""
     compilers = [f"{name}@npm:typescript@{version}" for name, version in COMPILERS.items()]
     others = ["ts-jest@29", "jest@30", "@types/jest@30", "@types/node@22"]
     return installed(work / "latest", tarball, command, f"aws-cdk-lib@{LATEST}", "constructs@10", *compilers, *others)
@@ -64,14 +64,14 @@ def compiled(latest: App) -> App:
 
 @pytest.fixture(scope="session")
 def floor(work: Path, tarball: Path) -> App:
-    """An app with the oldest version of the CDK."""
+    """An app with the oldest supported CDK version."""
     others = ["constructs@10.0.0", "typescript@5.9", "@types/node@22", "@types/jest@30"]
     return installed(work / "floor", tarball, f"aws-cdk-lib@{FLOOR}", *others)
 
 
 @pytest.fixture(scope="session")
 def node(work: Path) -> Callable[[str], str]:
-    """Installs a version of Node.js; returns its folder."""
+    """Installs a Node.js version; returns its folder."""
 
     def folder_of(version: str) -> str:
         folder = work / f"node{version}"

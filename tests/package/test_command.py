@@ -1,4 +1,4 @@
-"""`npx freshq` starts the command of the platform, and is as transparent as a shell."""
+"""`npx freshq` starts the platform's command and is as transparent as a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The package on a local AWS: an app deploys it over the stacks of this repository, and their data stays."""
+"""The package on a local AWS: an app deploys it over this repository's stacks, and their data is retained."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ TASKS, AGENTS = "LifoQueue-dev", "AgentQueue-dev"
 
 @pytest.fixture(scope="module")
 def local_aws(work: Path) -> Iterator[Emulator]:
-    """A local AWS that enforces the IAM policies of the templates."""
-    # The certificate of this AWS is trusted only while it runs.
+    """A local AWS that enforces the templates' IAM policies."""
+    # The certificate of this local AWS is trusted only while it runs.
     with mock.patch.dict(os.environ), emulator.start(work / "aws", enforced=True, schedules=False) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def packaged(latest: App) -> Path:
-    """The assembly of an app with the package, and with functions for this machine."""
+    """The assembly of an app with the package and with functions for this machine."""
     out = latest.folder / "deploy.out"
     latest.run("node", "deploy.cjs", CDK_OUTDIR=str(out), FRESHQ_ARTIFACTS=str(PROJECT / "target" / "local"))
     return out

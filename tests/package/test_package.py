@@ -23,7 +23,7 @@ TOOLS = PROJECT / "tools" / "package" / "node_modules" / ".bin"
 
 
 def synthesized(app: App, *command: str, node: str | None = None) -> Path:
-    """Run an app as the CDK CLI does; returns the folder with the assembly."""
+    """Run an app as the CDK CLI does; returns the assembly folder."""
     out = app.folder / "cdk.out"
     app.run("node", *command, node=node, CDK_OUTDIR=str(out))
     return out
@@ -74,7 +74,7 @@ def test_compiled_app_deploys_the_functions_of_the_package(
 def test_app_passes_its_tests_with_ts_jest(latest: App) -> None:
     finished = latest.attempt("node", "node_modules/jest/bin/jest.js")
     assert finished.returncode == 0, finished.stderr
-    # Those of the app and of docs/how-to/test-your-app.md.
+    # One test from the app and one from docs/how-to/test-your-app.md.
     assert re.search(r"^Tests: +2 passed, 2 total$", finished.stderr, re.MULTILINE), finished.stderr
 
 

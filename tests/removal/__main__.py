@@ -1,8 +1,8 @@
-"""Removes each permission of each function in turn, and requires that a probe fails without it.
+"""Removes each permission of each function in turn and requires that a probe fails without it.
 
     python -m tests.removal [--write DOCUMENT] [--assembly DIRECTORY] [FUNCTION...]
 
-Runs on a local AWS that enforces IAM, with the stacks of dev. Only the probes invoke their functions.
+Runs on a local AWS that enforces IAM, with the dev stacks. Only the probes invoke the functions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.removal.tasks import TaskProbes, endpoint
 
 
 def main() -> int:
-    """Exit code 0 only if each removal was noticed, or has a reason why it cannot be."""
+    """Return exit code 0 only if each removal was noticed or has a reason why it can't be noticed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--assembly", type=Path, default=LOCAL_ASSEMBLY)
     parser.add_argument("--write", type=Path, help="the document to write the table to")

@@ -1,4 +1,4 @@
-"""Probes of the functions of an agents' queue."""
+"""Probes for the functions of an agents' queue."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from local.waiting import wait_until
 from tests.removal.probe import Probe, Unmet, demand, redelivers
 
 _SOON_SECONDS = 3.0
-#: The prefix of the partitions of agents.
+#: Prefix of the agent partitions.
 _AGENTS = "Agents#"
-#: The prefix of the outbox partitions, which have the events to publish.
+#: Prefix of the outbox partitions, which contain the events to publish.
 _OUTBOX = "Outbox#"
-#: The prefix of the partitions of pending calls, one for each criteria.
+#: Prefix of the partitions of pending calls, one per criteria.
 _LINES = "C#"
 
 
 class AgentProbes:
-    """The probes of a deployed agents' queue, whose functions only the probes invoke."""
+    """The probes for a deployed agents' queue. Only the probes invoke its functions."""
 
     def __init__(self, queue: DeployedAgents, assignments: QueueReader) -> None:
         self._queue = queue
@@ -38,7 +38,7 @@ class AgentProbes:
                 "match-calls",
                 "makes a failed call visible soon",
                 self._intake_failed,
-                # DynamoDB cannot be reached, so the message stays in the queue.
+                # DynamoDB can't be reached, so the message remains in the queue.
                 {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9"},
             ),
             Probe("sweep-agents", "assigns a pending call after a crash", self._pair),
@@ -79,7 +79,7 @@ class AgentProbes:
     def _pair(self) -> None:
         criteria = self._criteria()
         agent, call = self._available(criteria), self._pending(criteria)
-        # A process that queues an agent and crashes before it reads the calls again leaves this state.
+        # This state is left by a process that queues an agent and crashes before it reads the calls again.
         table = {"TableName": self._queue.table}
         dynamodb = self._queue.client("dynamodb")
         (entry,) = self._about(call, _LINES)
@@ -95,7 +95,7 @@ class AgentProbes:
         criteria, call = self._criteria(), fresh("call")
         agent = self._queued(criteria)
         assignment = self._queue.command("match", callId=call, criteria=criteria)["assignment"]
-        # An assignment that needs an answer, made before the setting answerWithin was removed, leaves this state.
+        # This state is left by an assignment that requires an answer, made before the setting answerWithin was removed.
         past = "2000-01-01T00:00:00.000000Z"
         lease = {"AgentID": agent, "CallID": call, "Ticket": assignment["ticket"], "LeaseUntil": past, "AnswerBy": past}
         item = {AGENT_PK: "Leases#0", AGENT_SK: f"{past}#{agent}", **lease}
@@ -149,7 +149,7 @@ class AgentProbes:
         return agent
 
     def _told(self, queue_reader: QueueReader, call: str) -> None:
-        """Wait until an event about a call has arrived, and its outbox entry is deleted."""
+        """Wait until an event about a call has arrived and its outbox entry is deleted."""
         try:
             wait_until(
                 lambda: any(call in message.body for message in queue_reader.messages()),
@@ -164,7 +164,7 @@ class AgentProbes:
         return bool(self._about(call, _OUTBOX))
 
     def _about(self, subject: str, partitions: str) -> list[dict[str, Any]]:
-        """The items about a call or an agent in the partitions with a prefix."""
+        """The items for a call or an agent in the partitions with a prefix."""
         pages = self._queue.client("dynamodb").get_paginator("scan").paginate(
             TableName=self._queue.table,
             FilterExpression="begins_with(#pk, :partitions)",

@@ -1,4 +1,4 @@
-"""The permissions that functions have only with a runner or an event bus that dev does not use."""
+"""Permissions that functions have only with a runner or an event bus that dev does not use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.removal.permissions import Permission, Role
 from tests.removal.removal import Verdict, examine
 from tests.removal.tasks import TaskProbes
 
-#: The name of the resource for each action.
+#: The resource name for each action.
 NAMES = {
     "secretsmanager:GetSecretValue": "the secret",
     "lambda:InvokeFunction": "the function",
@@ -25,9 +25,9 @@ _WORK = "def handler(event, context):\n    return {'outcome': 'success'}\n"
 def examine_options(
     queue: DeployedQueue, probes: TaskProbes, decisions: Decisions
 ) -> Iterator[Verdict]:
-    """Verdicts on the permissions that the constructs add for a secret, for a function, and for a bus.
+    """Verdicts on the permissions that the constructs add for a secret, a function, and an event bus.
 
-    This adds them to the roles of dev in the form that tests of the templates check (`docs/reference/iam.md`).
+    Adds the permissions to the dev roles in the form that the template tests check (`docs/reference/iam.md`).
     """
     role = Role(queue, "process-tasks")
     secret = queue.client("secretsmanager").create_secret(Name="token", SecretString="Bearer 1")

@@ -1,4 +1,4 @@
-"""The permissions of a deployed function's role, and the role without one of them."""
+"""The permissions of a deployed function's role, and that role without one of the permissions."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Role:
         self._iam.delete_role_policy(RoleName=self.name, PolicyName=self._policy)
 
     def restore(self) -> None:
-        """Give the role the policy that it had at first."""
+        """Restore the role's original policy."""
         self._put(self._document)
 
     def _put(self, document: dict[str, Any]) -> None:

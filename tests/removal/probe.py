@@ -1,4 +1,4 @@
-"""A probe: it makes a function do one thing that the function must be able to do."""
+"""A probe makes a function do one thing that the function must be able to do."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from local.stack import DeployedStack
 
 
-#: The error of an invocation whose process the emulator ended because the function was changed.
+#: The error of an invocation whose process the emulator stopped because the function was changed.
 PROCESS_ENDED = "Runtime exited before returning a response"
 
 
 class Unmet(RuntimeError):
-    """A function did not do what the probe requires; the message has its response."""
+    """A function did not do what the probe requires. The message contains the function's response."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Probe:
     function: str
     what: str
     run: Callable[[], None]
-    #: Variables of the function during the probe.
+    #: The function's environment variables during the probe.
     environment: dict[str, str] = field(default_factory=dict)
-    #: Settings of the function during the probe.
+    #: The function's settings during the probe.
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -48,7 +48,7 @@ def still(stack: DeployedStack) -> None:
 
 
 def redelivers(stack: DeployedStack, function: str, url: str, message: dict[str, str]) -> None:
-    """Require that a function that cannot process a message of the queue at `url` makes it visible again soon."""
+    """Require that a function that can't process a message from the queue at `url` soon makes it visible again."""
     sqs = stack.client("sqs")
     sqs.purge_queue(QueueUrl=url)
     sqs.send_message(QueueUrl=url, **message)
@@ -62,6 +62,6 @@ def redelivers(stack: DeployedStack, function: str, url: str, message: dict[str,
     }
     response = stack.invoke(function, {"Records": [record]})
     demand(response["batchItemFailures"] == [{"itemIdentifier": sent["MessageId"]}], response)
-    # By itself it would be redelivered after the queue's visibility timeout, minutes later.
+    # Otherwise, the message would be redelivered minutes later, after the queue's visibility timeout.
     again = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=4).get("Messages", [])
     demand([each["MessageId"] for each in again] == [sent["MessageId"]], "it is not redelivered")

@@ -1,4 +1,4 @@
-"""Removes permissions, one at a time, and runs the probes without them."""
+"""Removes permissions one at a time and runs the probes without them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.removal.probe import PROCESS_ENDED, Probe, Unmet
 
 
 class BrokenProbe(RuntimeError):
-    """A probe failed with every permission, or for another reason than the removed permission."""
+    """A probe failed with every permission, or for a reason other than the removed permission."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def examine(
     probes: Sequence[Probe],
     only: Collection[Permission] | None = None,
 ) -> Iterator[Verdict]:
-    """A verdict on every permission, or `only` on some, of every function of the probes.
+    """A verdict on every permission, or only on those in `only`, of every function with probes.
 
     Afterwards each permission is added again. Raises `BrokenProbe`.
     """
@@ -55,7 +55,7 @@ def examine(
 
 
 def _with_everything(probe: Probe, role: Role, decisions: Decisions) -> set[tuple[str, str]]:
-    """Run a probe with every permission; returns the actions that it used, with their resources."""
+    """Run a probe with every permission; returns the used actions with their resources."""
     decisions.since()
     try:
         try:
@@ -99,6 +99,6 @@ def _of(role: Role, decisions: Decisions) -> list[Decision]:
 
 
 def _give(stack: DeployedStack, function: str, variables: dict[str, str]) -> None:
-    """Give a function these variables, unless it has them already, because a change ends its processes."""
+    """Give a function these variables, unless it already has them, because a change stops its processes."""
     if stack.environment(function) != variables:
         stack.replace_environment(function, variables)

@@ -1,4 +1,4 @@
-"""The verdicts as a table, with the constructs' paths as the names of resources."""
+"""The verdicts as a table in which construct paths name the resources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ action and no other. The permissions of each function: [permissions](../referenc
 
 @dataclass(frozen=True)
 class Row:
-    """A permission of a function, and the probe that noticed its removal, or the reason why none can."""
+    """A function's permission, and the probe that noticed its removal, or the reason why no probe can."""
 
     function: str
     action: str
@@ -30,12 +30,12 @@ class Row:
     noticed_by: str | None
     reason: str | None
     seconds: float
-    #: Whether functions have it only with certain options of the queue.
+    #: Whether functions have the permission only with certain queue options.
     is_optional: bool = False
 
     @property
     def is_settled(self) -> bool:
-        """Whether the removal was noticed, or has a reason why it cannot be."""
+        """Whether the removal was noticed or has a reason why it can't be noticed."""
         return self.noticed_by is not None or self.reason is not None
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class Row:
 
 
 def row(verdict: Verdict, stack: DeployedStack, template: Assembly) -> Row:
-    """The row of a verdict. Its resource is named by the construct's path in the stack."""
+    """The report row for a verdict. The row identifies the resource by its construct path in the stack."""
     permission = verdict.permission
     path = _path(permission, stack, template)
     reason = None if verdict.probe else reason_for(permission, path)
@@ -52,14 +52,14 @@ def row(verdict: Verdict, stack: DeployedStack, template: Assembly) -> Row:
 
 
 def optional_row(verdict: Verdict, resource: str) -> Row:
-    """The row of a verdict on a permission that a function has only with certain options."""
+    """The report row for a verdict on a permission that a function has only with certain options."""
     return Row(
         verdict.function, verdict.permission.action, resource, verdict.probe, None, verdict.seconds, True
     )
 
 
 def document(rows: Sequence[Row]) -> str:
-    """The whole document `docs/internals/iam-removal.md`."""
+    """The full content of `docs/internals/iam-removal.md`."""
     optional = [found for found in rows if found.is_optional]
     noticed = [found for found in rows if found.noticed_by and not found.is_optional]
     unproven = [found for found in rows if not found.noticed_by and not found.is_optional]
@@ -89,7 +89,7 @@ def document(rows: Sequence[Row]) -> str:
 
 
 def _path(permission: Permission, stack: DeployedStack, template: Assembly) -> str:
-    """The path of the construct of an ARN, followed by the rest of the ARN after the resource's name."""
+    """The construct path for an ARN, followed by the rest of the ARN after the resource name."""
     if permission.resource == "*":
         return "*"
     named = permission.resource.split(":", 5)[-1].removeprefix("table/").removeprefix("log-group:")
@@ -98,7 +98,7 @@ def _path(permission: Permission, stack: DeployedStack, template: Assembly) -> s
         if physical and (named == physical or named.startswith((f"{physical}/", f"{physical}:"))):
             path = resource.attributes["Metadata"]["aws:cdk:path"].removesuffix("/Resource")
             below = named.removeprefix(physical)
-            # The name of a table's stream is a timestamp. `:*` after a log group means all its streams.
+            # A table stream's name is a timestamp. `:*` after a log group means all its streams.
             below = "/stream" if below.startswith("/stream/") else below.removesuffix(":*")
             return path.split("/", 1)[1].removeprefix("queue/") + below
     raise LookupError(f"{permission.resource} is not in the template of {template.stack}")

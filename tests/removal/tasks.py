@@ -1,4 +1,4 @@
-"""Probes of the functions of a task queue."""
+"""Probes for the functions of a task queue."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from local.stack import InvocationFailed
 from local.waiting import now_ms, wait_until
 from tests.removal.probe import PROCESS_ENDED, Probe, Unmet, demand, redelivers
 
-#: Longer than the function's timeout, so that the function begins no write.
+#: Longer than the function's timeout, so that the function doesn't start a write.
 _NO_TIME_MS = 600_000
 _SOON_SECONDS = 5.0
 #: Settings of `process-tasks` for short turns.
@@ -27,7 +27,7 @@ _BRIEF = {"indexLagMs": 200, "turnMs": 1500}
 
 @contextmanager
 def endpoint() -> Iterator[str]:
-    """The URL of an endpoint for tasks. A payload names the duration (`seconds`) and the `status` of the response."""
+    """The URL of an endpoint for tasks. The payload sets the duration (`seconds`) and the `status` of the response."""
 
     def respond(body: bytes, _: object) -> tuple[int, dict[str, str]]:
         payload = json.loads(body)["payload"]
@@ -39,7 +39,7 @@ def endpoint() -> Iterator[str]:
 
 
 class TaskProbes:
-    """The probes of a deployed task queue, whose functions only the probes invoke."""
+    """The probes for a deployed task queue. Only the probes invoke its functions."""
 
     def __init__(self, queue: DeployedQueue, address: str) -> None:
         self._queue = queue
@@ -59,7 +59,7 @@ class TaskProbes:
                 "ingest-tasks",
                 "makes a failed message visible soon",
                 self._ingest_late,
-                # No write begins, so the message stays in the queue.
+                # No write starts, so the message remains in the queue.
                 settings={
                     "deadlineMarginMs": _NO_TIME_MS,
                     "ingest": {"visibility": {"baseMs": 1000, "maxMs": 1000}},
@@ -80,12 +80,12 @@ class TaskProbes:
         return self._with_runner("runs a task over HTTP with a secret", runner, self._process_afresh)
 
     def with_function(self, arn: str) -> Probe:
-        """A probe that runs a task by another function."""
+        """A probe that runs a task with another function."""
         runner = {"kind": "lambda", "functionArn": arn}
         return self._with_runner("runs a task by another function", runner, self._process)
 
     def with_bus(self, arn: str) -> Probe:
-        """A probe that publishes an event of an ended task."""
+        """A probe that publishes an ended-task event."""
         return Probe("count-shed", "publishes events of ended tasks", self._publish, {"EVENT_BUS_ARN": arn})
 
     def _with_runner(self, what: str, runner: dict[str, Any], run: Callable[[], None]) -> Probe:
@@ -157,7 +157,7 @@ class TaskProbes:
         try:
             self._queue.invoke("process-tasks", {})
         except InvocationFailed as error:
-            # The emulator may give the first invocation to the old process and then end this process.
+            # The emulator may route the first invocation to the old process and then stop that process.
             if PROCESS_ENDED not in str(error):
                 raise
         self._process()
@@ -192,7 +192,7 @@ class TaskProbes:
             dynamodb.put_item(TableName=self._queue.table, Item=item)
 
     def _forget(self) -> None:
-        """Empty the table: no task, no lease, no start marker."""
+        """Empty the table, so that it has no tasks, leases or start markers."""
         dynamodb, table = self._queue.client("dynamodb"), self._queue.table
         for page in dynamodb.get_paginator("scan").paginate(TableName=table, ProjectionExpression=KEY):
             for item in page["Items"]:

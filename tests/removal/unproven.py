@@ -9,10 +9,10 @@ from tests.removal.permissions import Permission
 
 @dataclass(frozen=True)
 class Unproven:
-    """Actions that AWS itself does with the function's role, and that the local AWS does without an IAM check."""
+    """Actions that AWS itself performs with the function's role, but the local AWS without an IAM check."""
 
     actions: frozenset[str]
-    #: The end of the path of the resource's construct.
+    #: The suffix of the resource's construct path.
     ending: str
     reason: str
 
@@ -54,7 +54,7 @@ UNPROVEN = (
 
 
 def reason_for(permission: Permission, path: str) -> str | None:
-    """Why it cannot be proven that a permission is needed, if there is a reason."""
+    """The reason why it can't be proven that a permission is needed, if any."""
     for unproven in UNPROVEN:
         if permission.action in unproven.actions and path.endswith(unproven.ending):
             return unproven.reason

@@ -1,6 +1,6 @@
 /**
- * Tests of the built site: its links, and its search in Chromium or Chrome. `make test-site` builds the site before.
- * With `SITE_SCREENSHOTS` the test writes pictures of a page to this folder.
+ * Tests of the built site: its links, and its search in Chromium or Chrome. `make test-site` first builds the site. If
+ * `SITE_SCREENSHOTS` is set, the test writes screenshots of a page to that folder.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -22,11 +22,11 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 };
 
-/** All files under a folder with this extension, by their path in the folder. */
+/** All files with this extension under a folder, by their path in the folder. */
 const files = (folder: string, extension: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith(extension));
 
-/** The file of a page's address: the site has no extensions in its addresses. */
+/** The file for a page address. The site's addresses have no file extensions. */
 function fileOf(address: string): string | undefined {
   const path = decodeURIComponent(address).replace(/^\//, '').replace(/\/$/, '/index').replace(/^$/, 'index');
   return [path, `${path}.html`].find((name) =>
@@ -61,7 +61,7 @@ after(async () => {
   rmSync(profile, { recursive: true, force: true });
 });
 
-/** Path of the first of these programs. Without one the tests fail, because CI must not skip them. */
+/** Path of the first installed program in this list. Without one, the tests fail, because CI must not skip them. */
 function installed(names: readonly string[]): string {
   const path = execFileSync('sh', ['-c', names.map((name) => `command -v ${name}`).join(' || ')], {
     encoding: 'utf8',

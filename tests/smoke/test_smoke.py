@@ -1,4 +1,4 @@
-"""`make smoke LOCAL=1` succeeds, and removes its stacks even if it is interrupted."""
+"""`make smoke LOCAL=1` succeeds and removes its stacks even if it is interrupted."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 from local.paths import PROJECT, STATE
 
 SECONDS = 900
-#: A variable of each process of the smoke test's local AWS: the temporary folder of its emulator.
+#: An environment variable of each process of the smoke test's local AWS: the temporary folder of its emulator.
 OWN_AWS = f"TMPDIR={STATE / 'smoke' / 'tmp'}".encode()
 
 
-# Builds nothing: `make` built both before these tests, and another build would move binaries that other tests use.
+# Skips the builds: `make` ran both before these tests, and another build would move binaries that other tests use.
 SMOKE = ["make", "--silent", "--no-print-directory", "-o", "build-local", "-o", "build-freshq", "smoke", "LOCAL=1"]
 
 
@@ -34,14 +34,14 @@ def start_smoke() -> subprocess.Popen[str]:
 
 
 def left_processes() -> list[int]:
-    """The processes of a smoke test's local AWS: the emulator and its functions."""
+    """The processes of a smoke test's local AWS, which are the emulator and its functions."""
     found = []
     for process in Path("/proc").iterdir():
         try:
             if process.name.isdigit() and OWN_AWS in (process / "environ").read_bytes().split(b"\0"):
                 found.append(int(process.name))
         except (PermissionError, FileNotFoundError, ProcessLookupError):
-            continue  # It belongs to another user, or has ended.
+            continue  # The process belongs to another user, or has ended.
     return found
 
 
@@ -53,7 +53,7 @@ def test_the_smoke_test_passes_on_the_local_aws() -> None:
     assert "FAILED" not in printed
     results = re.findall(r"^(ok|skipped) +[\d.]+ s  (.*?): ", printed, re.MULTILINE)
     assert len(results) >= 25
-    # Only checks of what exists only on AWS are skipped.
+    # Only checks of resources that exist only on AWS are skipped.
     assert {name.split(":")[0] for state, name in results if state == "skipped"} == {
         "aws",
         "LifoQueue-dev-smoke",
@@ -70,7 +70,7 @@ def test_an_interrupted_smoke_test_removes_its_stacks() -> None:
         if line.startswith("ok") and "deploy LifoQueue-dev-smoke" in line:
             break
     assert left_processes(), "the local AWS is not running"
-    # Ctrl-C in a terminal also sends SIGINT to every process of the group.
+    # Ctrl-C in a terminal also sends SIGINT to every process in the group.
     os.killpg(running.pid, signal.SIGINT)
     printed = running.stdout.read()
     running.wait(timeout=SECONDS)

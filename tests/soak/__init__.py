@@ -1,1 +1,1 @@
-"""A sustained load on the deployed task queue, with outages and redeployments; see `tests.soak.__main__`."""
+"""Sustained load on the deployed task queue, with outages and redeployments; see `tests.soak.__main__`."""

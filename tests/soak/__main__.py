@@ -1,8 +1,8 @@
 """``python -m tests.soak --minutes 30`` keeps a task queue on the local AWS under load and prints a table.
 
-The schedules fire. In each fifth of the run, the downstream is unavailable for a minute at most, and a redeployment
-ends the processor. Exit code 1 if a task failed, a failure queue got a message, or an alarm fired that an operator
-would have to ignore.
+The schedules fire. In each fifth of the run, the downstream is unavailable for at most one minute, and a redeployment
+stops the processor. Exit code 1 if a task failed, a failure queue received a message, or an alarm fired that an
+operator would have to ignore.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ EXPECTED = {"breaker-open", "oldest-pending"}
 
 @dataclass
 class Downstream:
-    """Returns 200, or 502 during an outage, and counts the runs."""
+    """Returns 200, or 502 during an outage, and counts runs."""
 
     down: threading.Event = field(default_factory=threading.Event)
     runs: int = 0
@@ -66,7 +66,7 @@ def main() -> int:
 
 
 def load(queue: DeployedQueue, downstream: Downstream, watch: Watch, seconds: float) -> list[str]:
-    """Create tasks all the time, with outages and redeployments; returns the ids after every task ended."""
+    """Create tasks continuously, with outages and redeployments; returns the ids after every task has ended."""
     tasks: list[str] = []
     began, redeployed = time.monotonic(), 0
     while (elapsed := time.monotonic() - began) < seconds:
@@ -86,10 +86,10 @@ def load(queue: DeployedQueue, downstream: Downstream, watch: Watch, seconds: fl
 
 
 def redeploy(queue: DeployedQueue, number: int) -> None:
-    """Replace the processes of all functions together, as a deployment does. The emulator ends running invocations."""
+    """Replace the processes of all functions at once, as a deployment does. The emulator stops running invocations."""
     for binary in ("create-tasks", "trigger", "process-tasks", "sweep-tasks"):
         variables = queue.environment(binary) | {"REDEPLOYMENT": str(number)}
-        # Not the method of the queue, which waits until no processor is active.
+        # Don't use the queue's own method, which waits until no processor is active.
         DeployedStack.replace_environment(queue, binary, variables)
 
 
@@ -125,7 +125,7 @@ def report(queue: DeployedQueue, downstream: Downstream, watch: Watch, tasks: li
 
 
 def messages(queue: DeployedQueue) -> int:
-    """The number of messages in all queues of the stack, which are failure queues or empty by now."""
+    """The number of messages in all the stack's queues, which are failure queues or are empty by now."""
     sqs, found = queue.client("sqs"), 0
     for page in sqs.get_paginator("list_queues").paginate(QueueNamePrefix=queue.stack):
         for url in page.get("QueueUrls", []):

@@ -1,4 +1,4 @@
-"""Evaluates the alarms of a template on what the local AWS has: log lines, the depth of queues, errors of functions."""
+"""Evaluates a template's alarms on the local AWS's data: log lines, queue depths, and function errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from local.contract import FUNCTIONS
 from local.queue import DeployedQueue
 from local.waiting import now_ms
 
-#: The value of a metric at a time in milliseconds.
+#: A metric value at a time in milliseconds.
 Point = tuple[int, float]
 
 _STATISTICS: dict[str, Callable[[list[float]], float]] = {"Sum": sum, "Maximum": max, "Minimum": min}
@@ -24,7 +24,7 @@ _BREACHES = {
 
 
 def fired(alarm: dict[str, Any], points: Iterable[Point], began_ms: int, ended_ms: int) -> bool:
-    """Whether an alarm with these properties was in ALARM at some time. Only whole periods count."""
+    """Whether an alarm with these properties was in ALARM at any time. Only complete periods count."""
     period = 1000 * alarm["Period"]
     windows: dict[int, list[float]] = {}
     for at, value in points:
@@ -42,7 +42,7 @@ def fired(alarm: dict[str, Any], points: Iterable[Point], began_ms: int, ended_m
 
 
 def sums(queue: DeployedQueue, metric: str, function: str, since_ms: int) -> list[Point]:
-    """The sums per minute of a metric of a function."""
+    """The sums per minute of a function's metric."""
     found = queue.client("cloudwatch").get_metric_statistics(
         Namespace="AWS/Lambda",
         MetricName=metric,
@@ -57,7 +57,7 @@ def sums(queue: DeployedQueue, metric: str, function: str, since_ms: int) -> lis
 
 @dataclass
 class Watch:
-    """The alarms of a deployed task queue since `began_ms`. `look` reads the depth of its queues."""
+    """The alarms of a deployed task queue since `began_ms`. `look` reads the depths of the stack's queues."""
 
     queue: DeployedQueue
     template: Assembly
@@ -65,7 +65,7 @@ class Watch:
     _deep: set[str] = field(default_factory=set)
 
     def look(self) -> None:
-        """Remember the alarms on queues that have more messages than their thresholds now."""
+        """Record the alarms on queues that currently have more messages than the alarm's threshold."""
         sqs = self.queue.client("sqs")
         for name, alarm in self._alarms("AWS/SQS", "ApproximateNumberOfMessagesVisible"):
             (dimension,) = alarm["Dimensions"]
@@ -76,7 +76,7 @@ class Watch:
                 self._deep.add(name)
 
     def fired(self, ended_ms: int) -> set[str]:
-        """The alarms that fired, on queues, on metrics of log lines and on errors of functions."""
+        """The alarms that fired: on queues, on metrics from log lines, and on function errors."""
         points = self._points()
         watched = [(name, alarm, points.get(alarm["MetricName"], [])) for name, alarm in self._alarms("freshq")]
         for name, alarm in self._alarms("AWS/Lambda", "Errors"):
@@ -91,7 +91,7 @@ class Watch:
         for resource in self.template.resources("AWS::CloudWatch::Alarm"):
             alarm = resource.properties
             if alarm.get("Namespace") == namespace and (not metrics or alarm["MetricName"] in metrics):
-                # The id of the construct, as in docs/reference/alarms.md.
+                # The construct id, as in docs/reference/alarms.md.
                 yield resource.attributes["Metadata"]["aws:cdk:path"].split("/")[-2].removesuffix("-alarm"), alarm
 
     def _points(self) -> dict[str, list[Point]]:

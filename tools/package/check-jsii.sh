@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks with jsii that the API of the constructs has a shape that every language of the CDK supports: every type is
-# exported, and none is a mapped, conditional or union type. The package is published for TypeScript; the check keeps
-# the way to other languages open. jsii needs a package of its own and TypeScript 6.
+# Uses jsii to check that every CDK language supports the API of the constructs: every type is exported, and none is a
+# mapped, conditional or union type. The package is published for TypeScript; the check keeps other languages possible.
+# jsii requires its own package and TypeScript 6.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -9,7 +9,7 @@ tree=target/package/jsii
 rm -rf "$tree"
 mkdir -p "$tree"
 cp -r infra "$tree/src"
-# Neither is in the package: the app of this repository, its stacks and its tools.
+# Not in the package: this repository's app, its stacks and its tools.
 rm -r "$tree"/src/{app.ts,ci,diff,environments,stacks}
 ln -s "$PWD/node_modules" "$tree/node_modules"
 cp tools/package/README.md "$tree/"

@@ -4,30 +4,30 @@ use std::collections::BTreeMap;
 
 use super::mode::Mode;
 
-/// The figures of each mode with each number of processes.
+/// The figures per mode and number of processes.
 pub(super) type Report = BTreeMap<(Mode, usize), Figure>;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figure {
     /// Matches per second.
     pub(super) rate: f64,
-    /// Matches per second with a write limit of each partition.
+    /// Matches per second with a write limit per partition.
     pub(super) limited: Option<f64>,
     pub(super) conflict_share: f64,
-    /// Requests to DynamoDB for each match.
+    /// DynamoDB requests per match.
     pub(super) calls_per_match: f64,
-    /// Write units for each match, on the embedded DynamoDB.
+    /// Write units per match, on the embedded DynamoDB.
     pub(super) write_units: Option<f64>,
-    /// Read units for each match, on the embedded DynamoDB.
+    /// Read units per match, on the embedded DynamoDB.
     pub(super) read_units: Option<f64>,
-    /// The 99th percentile of the time from a batch's arrival to the assignment's publication, in
-    /// milliseconds. For pending calls: of the time of an enqueue that assigns one.
+    /// The 99th percentile of the time from a batch's arrival to the publication of the assignment,
+    /// in milliseconds. For pending calls: the duration of an enqueue that assigns one.
     pub(super) p99_ms: f64,
 }
 
 impl Figure {
-    /// The means of runs with the same number of matches. The mean rate is the number of all
-    /// matches divided by the time of all runs.
+    /// The means of runs with the same number of matches. The mean rate is the total number of
+    /// matches divided by the total time of the runs.
     pub(super) fn mean(runs: &[Self]) -> Self {
         let count = runs.len() as f64;
         let of = |figure: fn(&Self) -> f64| runs.iter().map(figure).sum::<f64>() / count;

@@ -3,19 +3,19 @@
 /// An arrangement of calls and agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mode {
-    /// 200 agents are queued, and 150 calls arrive. A batch may have calls of any criteria.
+    /// 200 agents are queued, and 150 calls arrive. A batch can have calls with any criteria.
     Unchanged,
     /// The same with 2,000 agents and 1,500 calls.
     Large,
     /// Calls arrive indefinitely, and each agent is queued again 50 ms after its assignment.
     Steady,
-    /// As SQS delivers the call queue: only one batch at a time has calls of the same criteria.
+    /// As SQS delivers the call queue: only one batch at a time has calls with the same criteria.
     Routed,
     /// Calls are pending, and agents are queued.
     CallsWait,
-    /// As `Unchanged`, but half of the conflicts reject both transactions.
+    /// Like `Unchanged`, but half of the conflicts reject both transactions.
     BothRejected,
-    /// As `Large`, but half of the conflicts reject both transactions.
+    /// Like `Large`, but half of the conflicts reject both transactions.
     BothRejectedLarge,
 }
 
@@ -59,7 +59,7 @@ impl Mode {
         }
     }
 
-    /// Percentage of the conflicts that reject both transactions.
+    /// Percentage of conflicts that reject both transactions.
     pub(super) fn both_rejected(self) -> u8 {
         match self {
             Self::BothRejected | Self::BothRejectedLarge => 50,

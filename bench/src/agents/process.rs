@@ -31,7 +31,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// For each assignment, the time of its publication and the time since its batch arrived.
+    /// Per assignment: the time of its publication and the time since its batch arrived.
     pub(super) fn made(&self) -> Vec<(Instant, Duration)> {
         lock(&self.made).clone()
     }
@@ -47,7 +47,7 @@ impl Publisher for Published {
                 let took = begun.map_or(Duration::ZERO, |begun| now - begun);
                 lock(&self.made).push((now, took));
                 if let Some(onward) = &self.onward {
-                    // The receiver may have ended with the run.
+                    // The receiver may have ended together with the run.
                     let _ = onward.send(assignment.clone());
                 }
             }
@@ -68,7 +68,7 @@ impl DeadLetters for Published {
 
 #[async_trait]
 impl CallQueue for Published {
-    /// Does nothing, because the next batch has the failed messages immediately.
+    /// Does nothing, because the next batch contains the failed messages immediately.
     async fn show_again(&self, _: &[&Delivery], _: Duration) -> Result<(), String> {
         Ok(())
     }

@@ -23,14 +23,14 @@ use super::source::{Next, Source};
 use super::stage::{Conditions, Stage, Truth};
 use crate::Error;
 
-/// Duration of a steady run, and the part at its beginning that is not measured.
+/// Duration of a steady run, and of the part at its start that is not measured.
 const STEADY: Duration = Duration::from_millis(1_500);
 const WARM_UP: Duration = Duration::from_millis(500);
 
 /// Time from an assignment until the agent is queued again.
 const TALK: Duration = Duration::from_millis(50);
 
-/// Time after which a matcher without a batch asks again.
+/// Time after which a matcher without a batch polls again.
 const POLL: Duration = Duration::from_millis(2);
 
 pub(super) async fn play(
@@ -124,7 +124,7 @@ async fn steady(stage: &Stage, matchers: usize, crowd: &Crowd) -> Result<Figure,
             tokio::spawn(async move {
                 tokio::time::sleep(TALK).await;
                 let (id, call) = (&made.agent_id, &made.call_id);
-                // An agent who is not queued again makes the rate lower, not higher.
+                // An agent that is not queued again can only lower the rate.
                 if desk.finish(id, call, made.ticket).await.is_ok()
                     && let Ok(enqueued) = desk.enqueue(&made.agent_id).await
                 {
@@ -196,8 +196,7 @@ async fn calls_wait(stage: &Stage, desks: usize, crowd: &Crowd) -> Result<Figure
     Ok(figure(stage.conflicts.take_figures(), seconds, waits))
 }
 
-/// Queues an agent, repeating the attempt until it succeeds. Returns the duration for each
-/// assignment.
+/// Queues an agent and retries until it succeeds. Returns the duration per assignment.
 async fn enqueue(desk: &AgentQueue, id: &AgentId) -> Result<Vec<Duration>, Error> {
     let began = Instant::now();
     loop {
@@ -209,7 +208,7 @@ async fn enqueue(desk: &AgentQueue, id: &AgentId) -> Result<Vec<Duration>, Error
     }
 }
 
-/// Registers and queues all agents, a millisecond apart.
+/// Registers and queues all agents, at intervals of a millisecond.
 async fn enqueue_all(stage: &Stage, crowd: &Crowd) -> Result<(), Error> {
     let queue = stage.queue(&stage.preparing);
     for person in &crowd.people {

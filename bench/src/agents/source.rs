@@ -1,4 +1,4 @@
-//! The source of the batches of calls.
+//! The source of the call batches.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -7,9 +7,9 @@ use agent_queue::intake::Delivery;
 use super::BATCH;
 
 pub(super) enum Source {
-    /// A batch has any messages, in the order of the calls.
+    /// A batch contains any messages, in the order of the calls.
     Any(VecDeque<Delivery>),
-    /// A batch has messages of one group, and no group is in two batches at a time.
+    /// A batch contains messages of one group, and no group is in two batches at the same time.
     Routed {
         groups: BTreeMap<String, VecDeque<Delivery>>,
         taken: BTreeSet<String>,
@@ -18,7 +18,7 @@ pub(super) enum Source {
 
 pub(super) enum Next {
     Batch(Vec<Delivery>),
-    /// Other matchers have every group with messages.
+    /// Other matchers have all groups that contain messages.
     Later,
     End,
 }

@@ -17,10 +17,10 @@ use super::LATENCY;
 use super::mode::Mode;
 use crate::Error;
 
-/// The time at which every run begins.
+/// The time at which every run starts.
 const NOW: Micros = Micros(1_800_000_000_000_000);
 
-/// The kind of table. Rates are measured in memory, and units on the embedded DynamoDB.
+/// The kind of table. Rates are measured in memory, units on the embedded DynamoDB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Truth {
     Memory,
@@ -36,7 +36,7 @@ enum Table {
 pub(super) struct Conditions {
     pub(super) mode: Mode,
     pub(super) truth: Truth,
-    /// The write limit of each partition, in units per second; `None`: no limit.
+    /// The write limit per partition, in units per second; `None`: no limit.
     pub(super) write_limit: Option<f64>,
     pub(super) seed: u64,
 }
@@ -46,7 +46,7 @@ pub(super) struct Stage {
     clock: Arc<TokioClock>,
     /// The latency and conflicts of the measured processes.
     pub(super) conflicts: Conflicts,
-    /// The same for the preparations, without latency.
+    /// The same for the setup, without latency.
     pub(super) preparing: Conflicts,
 }
 

@@ -5,7 +5,7 @@ use super::mode::Mode;
 use super::{LATENCY, MATCHERS, WRITE_LIMIT};
 use crate::table::{Lines as _, table, wide};
 
-/// A decrease of the rate up to this share counts as chance, because conflicts are random.
+/// A decrease in the rate of up to this share counts as chance, because conflicts are random.
 const NOISE: f64 = 0.03;
 
 pub(super) fn print(report: &Report, enqueue: &Figure) {

@@ -3,14 +3,14 @@
 //! | from | to | by | condition, on the agent's item |
 //! |---|---|---|---|
 //! | – | offline | register | no such agent |
-//! | offline, available, attendingCall | the same | register again: another profile | status and ticket as read |
+//! | offline, available, attendingCall | the same | register again: new profile | status and ticket as read |
 //! | offline | available | become available | status and ticket as read |
 //! | available | queued | enqueue: a new ticket, an entry in each queue | status and ticket as read |
 //! | queued | attendingCall | match | queued, with the ticket of the queue's entry |
 //! | queued | available, offline | leave | status and ticket as read |
 //! | available | offline | leave | status and ticket as read |
 //! | available | attendingCall | match with a pending call: a new ticket | status and ticket as read |
-//! | attendingCall | attendingCall | extend: another call lease | status, ticket, call and call lease as read |
+//! | attendingCall | attendingCall | extend: new call lease | status, ticket, call and call lease as read |
 //! | attendingCall | available | finish | status, ticket, call and call lease as read |
 //! | attendingCall | available | the sweep: the call lease expired | status, ticket, call and call lease |
 //! | attendingCall | queued | the sweep: the unanswered assignment was not published; a new ticket | status, ticket, call and call lease as read |
@@ -18,8 +18,8 @@
 //!
 //! No other transition exists. A *ticket* identifies one stay in the queues and the call that ended
 //! it. A new profile also changes the ticket, so an enqueue that read the old profile fails. During
-//! a call the ticket does not change, because `finish` names it. These conditions, not the queues'
-//! versions, make the queue correct: a match with an outdated entry fails on its ticket.
+//! a call the ticket does not change, because `finish` names it. Correctness depends on these
+//! conditions, not on the queues' versions: a match with an outdated entry fails on its ticket.
 
 mod change;
 mod status;
@@ -36,7 +36,7 @@ use crate::name::{AgentId, CallId};
 use crate::profile::Profile;
 use crate::time::Micros;
 
-/// Identifies one stay in the queues, and the call that ended it.
+/// Identifies one stay in the queues and the call that ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ticket(pub Uuid);
@@ -63,17 +63,17 @@ pub struct Agent {
     pub state: AgentState,
 }
 
-/// Status of an agent that leaves the queues or its work.
+/// Status of an agent after it leaves the queues or stops working.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum IdleStatus {
-    /// At work, in no queue.
+    /// Working, but not queued.
     #[default]
     Available,
     Offline,
 }
 
-/// A transition that does not exist. The message says what to do first.
+/// A transition that the table above does not contain. The message says what to do first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTransition {
     #[error("the agent is {status}; {remedy}")]
@@ -87,7 +87,7 @@ pub enum InvalidTransition {
     OtherCall,
 }
 
-/// The change of a transition, if it exists.
+/// The change that a transition makes, or the reason why there is no such transition.
 pub type Transition = Result<AgentChange, InvalidTransition>;
 
 impl Agent {
@@ -172,8 +172,8 @@ impl Agent {
     /// attendingCall → available.
     ///
     /// # Errors
-    /// [`InvalidTransition`] if the agent does not attend this call with this ticket. So a late
-    /// finish never ends another call.
+    /// [`InvalidTransition`] if the agent does not attend this call with this ticket, so that a
+    /// late finish never ends another call.
     pub fn finish(&self, call: &CallId, ticket: Ticket, at: Micros) -> Transition {
         match &self.state {
             AgentState::AttendingCall { call: current, .. }
@@ -185,7 +185,7 @@ impl Agent {
         }
     }
 
-    /// attendingCall → queued, in the place `at` of every queue of the agent's profile, because the
+    /// attendingCall → queued, at position `at` in every queue of the agent's profile, because the
     /// assignment with this ticket was not published. `None` if the agent does not attend a call
     /// with this ticket.
     pub fn requeue(
@@ -204,7 +204,7 @@ impl Agent {
         })
     }
 
-    /// attendingCall → attendingCall, with a call lease until `until`, as the agent's answer.
+    /// attendingCall → attendingCall, with a call lease until `until`: the agent's answer.
     ///
     /// # Errors
     /// [`InvalidTransition`] if the agent does not attend this call with this ticket.
@@ -223,7 +223,7 @@ impl Agent {
         }
     }
 
-    /// A change without effect, which only checks that the agent is as read.
+    /// A change without effect. It only checks that the agent has not changed since the read.
     pub(crate) fn stay(&self) -> AgentChange {
         self.to(self.state.clone())
     }

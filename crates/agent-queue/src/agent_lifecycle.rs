@@ -9,8 +9,8 @@ use crate::queue::{AgentQueue, Outcome, QueueError, Result};
 use crate::store::{AgentPage, LineDepth, QueueCounters};
 use crate::transaction::{CallLease, Change};
 
-/// Maximum number of attempts of an operation. Another attempt follows if the agent changed between the read
-/// and the write.
+/// Maximum number of attempts per operation. An attempt is repeated if the agent changed between
+/// the read and the write.
 const ROUNDS: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub enum Changed {
 pub(crate) type Plan = (AgentChange, Change);
 
 impl AgentQueue {
-    /// Registers a new agent as offline, or changes the name and the profile of a known one. It
-    /// also opens the agent's queues.
+    /// Registers a new agent as offline, or updates the name and the profile of a known agent. Also
+    /// opens the agent's queues.
     pub async fn register(&self, id: &AgentId, name: &str, profile: &Profile) -> Result<Changed> {
         let queues = || self.settings.dimensions.queues(profile);
         for _ in 0..ROUNDS {
@@ -61,7 +61,7 @@ impl AgentQueue {
         .await
     }
 
-    /// queued → available or offline, or available → offline. The agent leaves all queues immediately.
+    /// queued → available or offline, or available → offline. Leaves all queues immediately.
     pub async fn leave(&self, id: &AgentId, rest: IdleStatus) -> Result<Changed> {
         self.change(id, "leave", |agent| {
             let change = agent.leave(rest)?;
@@ -70,7 +70,7 @@ impl AgentQueue {
         .await
     }
 
-    /// attendingCall → available, with the assignment's call and ticket. The agent joins no queue.
+    /// attendingCall → available, with the assignment's call and ticket. The agent is not queued.
     pub async fn finish(&self, id: &AgentId, call: &CallId, ticket: Ticket) -> Result<Changed> {
         let now = self.clock.now();
         self.change(id, "finish", |agent| {
@@ -92,7 +92,7 @@ impl AgentQueue {
         .await
     }
 
-    /// At most `limit` agents with ids after `after`, ordered by id.
+    /// Up to `limit` agents with ids after `after`, ordered by id.
     pub async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage> {
         Ok(self.store.agents(after, limit).await?)
     }
@@ -107,8 +107,8 @@ impl AgentQueue {
         Ok(self.store.pending().await?)
     }
 
-    /// Reads the agent, plans the change, and commits it on condition that the agent is as read. If
-    /// the agent has changed, all three are repeated.
+    /// Reads the agent, plans the change, and commits it on condition that the agent is unchanged
+    /// since the read. Otherwise, repeats all three steps.
     pub(crate) async fn change(
         &self,
         id: &AgentId,
@@ -128,8 +128,8 @@ impl AgentQueue {
             match self.commit_unless_conflict(&change).await? {
                 Some(Outcome::Done) => return Ok(Changed::Done(arrow.applied_to(agent))),
                 Some(Outcome::Rejected(_)) => rounds += 1,
-                // The next plan counts its joins on another random stripe, so the first conflict
-                // needs no pause.
+                // The next plan counts its joins on another random stripe, so no pause is necessary
+                // after the first conflict.
                 None => {
                     conflicts += 1;
                     let pause = pauses.next().filter(|_| !self.is_over());
@@ -150,7 +150,7 @@ impl AgentQueue {
         Ok(all.iter().filter(queued).count() as u64)
     }
 
-    /// All available agents, the longest available first.
+    /// All available agents, longest available first.
     pub(crate) async fn all_available(&self) -> Result<Vec<AgentId>> {
         let available = |agent: Agent| match agent.state {
             AgentState::Available { since } => Some((since, agent.id)),

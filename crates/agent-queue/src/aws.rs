@@ -24,17 +24,17 @@ pub const ASSIGNMENT: &str = "assignment";
 /// Message attribute with the reason why a message is in the dead-letter queue.
 pub const REASON: &str = "reason";
 
-/// Prefixes of the error codes of SQS for a message that is too large with its attributes, or has
+/// Prefixes of the SQS error codes for a message that is too large with its attributes or contains
 /// characters that SQS rejects
 /// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html>).
 const REJECTED: [&str; 2] = ["InvalidParameterValue", "InvalidMessageContents"];
 
-/// The longest reason, in characters. A reason may quote a body of any length.
+/// Maximum length of a reason, in characters. A reason can quote a body of any length.
 const MAX_REASON: usize = 1_000;
 
 pub const WAITED_TOO_LONG: &str = "no agent was free within maxWait";
 
-/// Publishes assignments to a topic, and sends expired calls and invalid messages to a FIFO
+/// Publishes assignments to a topic and sends expired calls and invalid messages to a FIFO
 /// dead-letter queue.
 #[derive(Clone, Debug)]
 pub struct AwsPublisher {
@@ -45,7 +45,7 @@ pub struct AwsPublisher {
 }
 
 impl AwsPublisher {
-    /// Publishes to the topic of this ARN, and sends to the queue of this URL.
+    /// Publishes to the topic with this ARN and sends to the queue with this URL.
     pub fn new(
         sns: aws_sdk_sns::Client,
         sqs: aws_sdk_sqs::Client,
@@ -90,8 +90,8 @@ impl AwsPublisher {
                 .id(id.to_string())
                 .message_body(body)
                 .message_group_id(call.criteria.to_string())
-                // Differs from the call's id, which a rejected message may have had as its
-                // deduplication id.
+                // Must differ from the call's id, which may be the deduplication id of a rejected
+                // message.
                 .message_deduplication_id(format!("{}.expired", call.call_id))
                 .message_attributes(REASON, text(WAITED_TOO_LONG).map_err(|e| e.to_string())?)
                 .build()
@@ -111,8 +111,8 @@ impl AwsPublisher {
 
 #[async_trait]
 impl DeadLetters for AwsPublisher {
-    /// Sends the message with the reason as an attribute. If SQS rejects it, because the body
-    /// leaves no space for an attribute, sends it without the reason.
+    /// Sends the message with the reason as an attribute. If SQS rejects it because the body leaves
+    /// no space for an attribute, sends it without the reason.
     async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), PublishError> {
         let request = self
             .sqs
@@ -120,7 +120,7 @@ impl DeadLetters for AwsPublisher {
             .queue_url(&self.dead_letters)
             .message_body(&letter.body)
             .message_group_id(&letter.group)
-            // The message's own id: another message may have the same deduplication id.
+            // Use the message's own id: another message may have the same deduplication id.
             .message_deduplication_id(&letter.id);
         let failed = |reason| PublishError {
             call: letter.deduplication.clone(),
@@ -178,10 +178,10 @@ fn attribute(kind: &str, value: impl Into<String>) -> Result<sns::MessageAttribu
     attribute.map_err(|e| e.to_string())
 }
 
-/// The result of each message, with its place among the events.
+/// The result per message, with the message's index in the batch.
 type Results = Vec<(usize, Result<(), PublishError>)>;
 
-/// The result of each message of a batch. If the request failed, every message has its error.
+/// The result per message in a batch. If the request failed, every message gets its error.
 fn results<T>(
     messages: &[(usize, &T)],
     call: impl Fn(&T) -> &str,
@@ -204,9 +204,9 @@ fn results<T>(
     messages.iter().zip(reasons).map(one).collect()
 }
 
-/// Makes a reason a valid message attribute: SQS rejects control characters and noncharacters
-/// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html>),
-/// which a reason may quote from a body. It is cut after [`MAX_REASON`] characters.
+/// Converts a reason to a valid message attribute of up to [`MAX_REASON`] characters. A reason may
+/// quote a body that contains control characters or noncharacters, which SQS rejects
+/// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html>).
 fn attribute_value(reason: &str) -> String {
     let allowed = |c: char| match c {
         '\u{0}'..='\u{1f}' | '\u{7f}' | '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,

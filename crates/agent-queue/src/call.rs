@@ -2,16 +2,16 @@
 //!
 //! | from | to | by |
 //! |---|---|---|
-//! | – | pending | no agent matches, earlier calls of the same criteria wait, or it is from `agent-desk` |
+//! | – | pending | no agent matches, earlier calls with the same criteria are pending, or `agent-desk` sent it |
 //! | –, pending | assigned | match |
-//! | –, pending | cancelled | the caller, also before the call arrives |
+//! | –, pending | cancelled | the caller, even before the call arrives |
 //! | –, pending | expired | the call waited longer than `maxWait` |
 //! | assigned | pending | the sweep: the agent did not answer in time |
 //! | assigned | cancelled | the caller, before the agent has answered |
 //!
-//! No other transition exists. A pending call is also called *pending*. A redelivered call gets its
-//! current state as the response. A call that returned to its line gets the next number when it is
-//! assigned again. A finished call is kept for [`RETENTION`].
+//! No other transition exists. The table stores the status of a pending call as `waiting`. The
+//! response to a redelivered call is its current state. When a returned call is assigned again, the
+//! assignment gets the next number. A finished call is kept for [`RETENTION`].
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::name::{AgentId, CallId};
 use crate::schema;
 use crate::time::Micros;
 
-/// The shortest time for which a finished call is kept: one day longer than SQS may redeliver its
+/// Minimum time for which a finished call is kept: one day longer than SQS may redeliver its
 /// message
 /// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>).
 pub const RETENTION: Duration = Duration::from_secs(15 * 24 * 60 * 60);
@@ -33,10 +33,10 @@ pub struct Call {
     /// The unique id. A call has at most one valid assignment at a time.
     pub id: CallId,
     pub criteria: Criteria,
-    /// Start of the wait: the time at which the call was sent, not delivered.
+    /// Start of the wait: the time at which the call was sent, not the time of its delivery.
     pub arrived: Micros,
-    /// Orders calls of the same time. SQS gives times in milliseconds only, but numbers the
-    /// messages of a group.
+    /// Orders calls that were sent at the same time. SQS timestamps have only millisecond
+    /// resolution, but SQS numbers the messages of a group.
     pub sequence: u128,
     /// Number of earlier assignments that were not answered in time.
     pub unanswered: u32,
@@ -54,8 +54,7 @@ impl Call {
         }
     }
 
-    /// The sort key among the pending calls: time, sequence and id. Time and sequence have a fixed
-    /// width.
+    /// The sort key of a pending call: time, sequence and id. Time and sequence have a fixed width.
     pub fn sort_key(&self) -> String {
         format!("{}#{:039}#{}", self.arrived, self.sequence, self.id)
     }
@@ -64,10 +63,10 @@ impl Call {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Assignment {
-    /// The call; subscribers deduplicate by it and the number.
+    /// The call's id. Subscribers deduplicate by this id and the number.
     pub call_id: CallId,
-    /// Number of this assignment among those of the call, from 1. A higher number replaces a lower
-    /// one.
+    /// Number of this assignment of the call, starting at 1. It supersedes assignments with lower
+    /// numbers.
     #[serde(rename = "assignment")]
     pub number: u32,
     /// The call's criteria in canonical form: `Spanish#M`.
@@ -89,11 +88,11 @@ fn as_text<S: serde::Serializer>(criteria: &Criteria, serializer: S) -> Result<S
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallState {
-    /// Pending: waits for an agent.
+    /// Waiting for an agent.
     Pending,
     Assigned(Assignment),
     Cancelled,
-    /// Waited longer than `maxWait`. The call is in the dead-letter queue, or still in the outbox.
+    /// Waited longer than `maxWait`. The call is in the dead-letter queue or still in the outbox.
     Expired,
     /// The call's item cannot be read, so the call counts as ended. No process writes this state.
     Unreadable,
@@ -123,8 +122,8 @@ impl CallState {
 pub struct CallRecord {
     pub call: Call,
     pub state: CallState,
-    /// Time at which DynamoDB may delete it, in seconds since the Unix epoch; `None` for a pending
-    /// call.
+    /// Time at which DynamoDB may delete the call, in seconds since the Unix epoch; `None` for a
+    /// pending call.
     pub ttl: Option<u64>,
 }
 
@@ -158,10 +157,10 @@ pub struct ExpiredCall {
     pub arrived_at: Micros,
 }
 
-/// An event of the outbox, kept in the table until it is published.
+/// An outbox event, kept in the table until it is published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboxEntry {
-    /// Time of the write. With the call's id it is the sort key.
+    /// Time of the write. The sort key consists of this time and the call's id.
     pub at: Micros,
     pub event: OutboxEvent,
 }

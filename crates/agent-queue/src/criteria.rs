@@ -11,13 +11,13 @@ const SEPARATOR: char = '#';
 /// Stands for a dimension that the criteria omit; no value contains it.
 const ANY: &str = "*";
 
-/// The agents that a call asks for: one value for each dimension, or any value. The canonical text
-/// has the values in the order of the dimensions, joined by `#`, with `*` for any.
+/// The agents that a call requests: one value per dimension, or any value. The canonical text lists
+/// the values in the order of the dimensions, joined by `#`, with `*` for any value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Criteria(Vec<Option<Value>>);
 
 impl Criteria {
-    /// Criteria of checked values
+    /// Criteria from validated values
     /// ([`Dimensions::criteria`](crate::dimension::Dimensions::criteria)).
     pub(crate) fn new(wanted: Vec<Option<Value>>) -> Self {
         Self(wanted)
@@ -65,14 +65,14 @@ impl fmt::Display for Criteria {
     }
 }
 
-/// A queue's name: `Q#` and one value for each dimension, for example `Q#Spanish#M`.
+/// A queue's name: `Q#` and one value per dimension, for example `Q#Spanish#M`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueName(String);
 
 impl QueueName {
     pub(crate) const PREFIX: &str = "Q#";
 
-    /// The queue of agents with these values, one for each dimension.
+    /// The queue of agents with these values, one per dimension.
     pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a Value>) -> Self {
         let values: Vec<_> = values.into_iter().map(Value::as_str).collect();
         Self(format!("{}{}", Self::PREFIX, values.join("#")))

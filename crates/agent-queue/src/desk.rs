@@ -33,7 +33,7 @@ pub struct DeskReport {
     pub calls_queued: u32,
     pub cancelled: u32,
     pub expired: u32,
-    /// Agents queued, or assigned a pending call by `enqueue`.
+    /// Number of agents that were queued or that `enqueue` assigned a pending call.
     pub agents_queued: u32,
     pub published: Published,
 }
@@ -159,7 +159,7 @@ impl Desk {
         let ours = |made: &&Assignment| made.agent_id == *id;
         let assignment = enqueued.assignments.iter().find(ours).cloned();
         let mut changed = enqueued.changed;
-        // The agent after the assignment, not only after the enqueue.
+        // Show the agent as it is after the assignment, not as it was after the enqueue.
         if let (Changed::Done(agent), Some(made)) = (&mut changed, &assignment) {
             *agent = self.queue.attending(agent.clone(), made);
         }

@@ -1,8 +1,8 @@
 //! The dimensions by which agents are chosen. They are configuration, not code.
 //!
-//! An agent has one value in a dimension (gender), or several if the dimension is multi-valued (the
-//! languages the agent speaks, the types of request the agent knows). A queued agent is in one
-//! queue for each combination of these values.
+//! An agent has one value for a dimension (gender), or multiple values if the dimension is
+//! multi-valued (the languages that the agent speaks, the types of request that the agent knows). A
+//! queued agent is in one queue per combination of these values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,13 +21,13 @@ pub const MAX_DIMENSIONS: usize = 5;
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html>).
 pub const MAX_TRANSACTION: usize = 100;
 
-/// Number of items in the largest transaction in addition to the agent's queue entries: the agent, the
-/// call, its place in the line, the call lease and the assignment to publish. That transaction is
-/// the match of a pending call.
+/// Number of items that the largest transaction contains besides the agent's queue entries: the
+/// agent, the call, its position in the line, the call lease and the assignment to publish. The
+/// largest transaction matches a pending call.
 pub const ITEMS_BESIDE_QUEUES: usize = 5;
 
-/// Maximum number of queues of an agent. It has as many as its numbers of values in the dimensions,
-/// multiplied.
+/// Maximum number of queues per agent. An agent has one queue per combination of its values in all
+/// dimensions.
 pub const MAX_QUEUES: usize = MAX_TRANSACTION - ITEMS_BESIDE_QUEUES;
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -57,7 +57,7 @@ pub enum InvalidDimensions {
     Name { name: String },
 }
 
-/// An invalid profile, or invalid criteria. The message names the field and the remedy.
+/// An invalid profile, or invalid criteria. The message names the field and the fix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttributeError {
     #[error("field {path}.{name} is not a dimension; the dimensions are {known}")]
@@ -121,7 +121,7 @@ impl TryFrom<Vec<Dimension>> for Dimensions {
 }
 
 impl Default for Dimensions {
-    /// The dimensions of the published algorithm: several languages, one gender.
+    /// The dimensions of the published algorithm: multiple languages, one gender.
     fn default() -> Self {
         let dimension = |name: &str, attribute: &str, multi_valued| Dimension {
             name: name.to_owned(),
@@ -140,7 +140,7 @@ impl Dimensions {
         &self.0
     }
 
-    /// Reads an agent's attributes: a list of texts for each multi-valued dimension, one text for
+    /// Parses an agent's attributes: a list of texts for each multi-valued dimension, one text for
     /// each other dimension.
     pub fn profile(&self, attributes: &BTreeMap<String, Json>) -> Result<Profile, AttributeError> {
         const PATH: &str = "attributes";
@@ -159,7 +159,7 @@ impl Dimensions {
             }
         };
         let profile: Vec<_> = self.0.iter().map(read).collect::<Result<_, _>>()?;
-        // Counted before the names of the queues are built.
+        // Count the queues before their names are built.
         let queues = profile.iter().fold(1_usize, |queues, values| {
             queues.saturating_mul(values.len())
         });
@@ -175,8 +175,8 @@ impl Dimensions {
         Ok(Profile::new(profile))
     }
 
-    /// Reads criteria: one text for each dimension. A dimension that is omitted, or null, matches
-    /// every agent.
+    /// Parses criteria: one text per dimension. A dimension that is omitted or null matches every
+    /// agent.
     pub fn criteria(&self, fields: &BTreeMap<String, Json>) -> Result<Criteria, AttributeError> {
         const PATH: &str = "criteria";
         self.known(PATH, fields)?;
@@ -193,7 +193,7 @@ impl Dimensions {
         Criteria::new(vec![None; self.0.len()])
     }
 
-    /// The queues of an agent: one for each combination of its values.
+    /// The queues of an agent: one per combination of its values.
     pub fn queues(&self, profile: &Profile) -> Vec<QueueName> {
         let combinations = profile.combinations().into_iter();
         combinations.map(QueueName::new).collect()

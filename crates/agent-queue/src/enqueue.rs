@@ -1,11 +1,11 @@
-//! Enqueues an agent: it is assigned the oldest matching pending call, or joins all its queues.
+//! Enqueues an agent: assigns it the oldest matching pending call, or adds it to all its queues.
 //!
-//! The process of an agent first reads the pending calls, and assigns one in one transaction. Only
-//! an agent without a call joins the queues. Its process then reads the calls again. Both sides
-//! write first and read afterwards, strongly consistently: an agent joins its queues, then its
-//! process reads the calls; a call joins its line, then its process reads the agents
-//! ([`matcher`](crate::matcher)). If an agent and a call cross, the later writer sees the other. If
-//! a process crashes between its write and its read, the sweep repeats the read.
+//! The process that enqueues an agent first reads the pending calls and assigns one in a single
+//! transaction. Only an agent without a call joins the queues; its process then reads the calls
+//! again. Both sides write first and then read with strong consistency. An agent joins its queues
+//! before its process reads the calls, and a call joins its line before its process reads the
+//! agents ([`matcher`](crate::matcher)). If an agent and a call cross, the later writer sees the
+//! other. If a process crashes between its write and its read, the sweep repeats the read.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use crate::transaction::Change;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enqueued {
     pub changed: Changed,
-    /// New assignments to publish: of this agent, and of other agents that came first.
+    /// New assignments to publish: for this agent, and for other agents that came first.
     pub assignments: Vec<Assignment>,
     pub expired: u32,
 }
@@ -36,8 +36,8 @@ pub struct AllEnqueued {
     pub queued: usize,
     pub assignments: Vec<Assignment>,
     pub expired: u32,
-    /// Whether an error or the queue's deadline ended the operation early: repeat it for the
-    /// others.
+    /// Whether an error or the queue's deadline ended the operation early. If so, repeat it for the
+    /// remaining agents.
     pub cut_short: bool,
 }
 
@@ -119,14 +119,14 @@ impl AgentQueue {
         Ok(None)
     }
 
-    /// Queues all available agents, the longest available first.
+    /// Queues all available agents, longest available first.
     ///
     /// # Errors
-    /// [`QueueError`](crate::queue::QueueError): some may be queued; repeat it for the others.
+    /// [`QueueError`](crate::queue::QueueError): some agents may be queued; repeat the operation.
     pub async fn enqueue_all_available(&self) -> Result<AllEnqueued> {
         let now = self.clock.now();
         let mut all = AllEnqueued::default();
-        // Each agent has its own place in this order, whichever transaction commits first.
+        // Each agent gets its own position in this order, whichever transaction commits first.
         let places = (0..).map(|number| now.plus(Duration::from_micros(number)));
         let joins: Vec<_> = std::iter::zip(self.all_available().await?, places).collect();
         let joins = joins.into_iter().map(|(id, place)| async move {
@@ -150,7 +150,7 @@ impl AgentQueue {
         all.expired = served.expired;
         all.assignments = served.assignments;
         match failed.or(errors.into_iter().next()) {
-            // An error is returned only if nothing was done: assignments must reach the caller.
+            // Return an error only if nothing was done, because assignments must reach the caller.
             Some(error) if all == AllEnqueued::default() => Err(error),
             Some(error) => {
                 tracing::warn!(
@@ -172,8 +172,8 @@ impl AgentQueue {
         .await
     }
 
-    /// Assigns the pending calls that the agent matches, the oldest first, until the agent has a
-    /// call or no such call is left.
+    /// Assigns the pending calls that the agent matches, oldest first, until the agent has a call
+    /// or no such call is left.
     async fn serve_agent(&self, agent: &Agent) -> Result<Served> {
         let is_free = |served: &Served| {
             let last = served.assignments.last();

@@ -4,13 +4,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// Number of agents lost in a row that limits the calls to one at a time. If DynamoDB rejects both
-/// sides of a conflict, 2 and 4 let the rate of matches fall between 8 and 64 processes.
+/// Number of consecutive lost agents that limits the calls to one at a time. With 2 or 4, the match
+/// rate drops between 8 and 64 processes if DynamoDB rejects both sides of a conflict.
 const MOST_LOSSES: u32 = 3;
 
-/// Lets all calls claim agents until the process has lost [`MOST_LOSSES`] agents in a row. The limit
-/// is then one call, and one more with each match. So a process leaves agents to the processes that
-/// it competes with.
+/// Lets all calls claim agents until the process has lost [`MOST_LOSSES`] consecutive agents. Then
+/// the limit is one call, and each match raises it by one. The process thus leaves agents to the
+/// competing processes.
 #[derive(Debug)]
 pub(crate) struct Gate {
     state: Mutex<State>,
@@ -24,7 +24,7 @@ struct State {
     losses: u32,
 }
 
-/// The right of one call to claim agents. Its end admits another call.
+/// One call's right to claim agents. When it ends, the gate admits another call.
 #[derive(Debug)]
 pub(crate) struct Place<'a> {
     gate: &'a Gate,
@@ -68,14 +68,14 @@ impl Gate {
 }
 
 impl Place<'_> {
-    /// Ends the place: the call is assigned, or needs no agent.
+    /// Ends the place: the call is assigned or does not need an agent.
     pub(crate) fn settled(self) {
         let mut state = self.gate.lock();
         state.most = state.most.saturating_add(1);
         state.losses = 0;
     }
 
-    /// Ends the place: another transaction had the agent, or the call found none to claim.
+    /// Ends the place: another transaction took the agent, or the call found none to claim.
     pub(crate) fn lost(self) {
         let mut state = self.gate.lock();
         state.losses = state.losses.saturating_add(1);
@@ -89,7 +89,7 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         let mut state = self.gate.lock();
         state.inside = state.inside.saturating_sub(1);
-        // A match frees two places: its own, and a new one.
+        // A match frees two places: its own and a new one.
         let free = state.most.saturating_sub(state.inside).min(2);
         drop(state);
         for _ in 0..free {

@@ -1,7 +1,7 @@
 //! Parses a message of the call queue, an SQS FIFO queue.
 //!
-//! Its body is a call. Its message group is the canonical criteria, so SQS delivers calls of the
-//! same criteria in order, and others concurrently. Its deduplication id is the call's id.
+//! The body is a call. The message group is the canonical criteria, so SQS delivers calls with the
+//! same criteria in order and others concurrently. The deduplication id is the call's id.
 
 mod batch;
 pub mod sqs;
@@ -25,8 +25,8 @@ pub enum IntakeError {
     Criteria(#[from] AttributeError),
     #[error("the body has no callId, and MessageDeduplicationId, used instead, {0}")]
     Id(InvalidName),
-    /// The message group differs from the criteria: calls of the same criteria could overtake each
-    /// other.
+    /// The message group differs from the criteria: calls with the same criteria could overtake
+    /// each other.
     #[error("MessageGroupId is {group:?} and should be the criteria's {canonical:?}")]
     Group {
         group: String,

@@ -1,14 +1,14 @@
-//! Assigns the new calls of one criteria in one batch concurrently.
+//! Concurrently assigns the new calls with the same criteria in one batch.
 //!
-//! The call queue delivers the calls of one criteria to one process at a time, in their order. One
-//! read therefore serves all of them: the first agents of the queue, and the oldest pending call.
-//! With enough agents, each call claims another agent, all concurrently. If a call is pending or agents
-//! are few, the calls go one after the other, so that none overtakes another.
+//! The call queue delivers the calls of one criteria to one process at a time, in order. One read
+//! therefore serves all of them: the first agents of the queue, and the oldest pending call. With
+//! enough agents, each call claims a different agent, all concurrently. If a call is pending or
+//! agents are few, the calls are matched one by one, so that none overtakes another.
 //!
-//! Lanes of other criteria, and other processes, claim the same agents. Two transactions on one
-//! agent conflict; the call that loses claims another agent. During contention, each call chooses
-//! at random among the first few agents ([`Windows`](crate::window::Windows)) instead of the very
-//! first.
+//! Lanes of other criteria and other processes claim the same agents. If two transactions on one
+//! agent conflict, the call that loses claims another agent. During contention, each call chooses
+//! at random among the first few agents ([`Windows`](crate::window::Windows)) instead of always
+//! taking the first.
 
 mod batch;
 mod view;
@@ -29,22 +29,22 @@ use crate::meet::{MatchOutcome, PARALLEL_READS, TryOutcome};
 use crate::queue::{AgentQueue, Result};
 use crate::transaction::Before;
 
-/// Number of agents to read beyond one for each call. With fewer, calls go one after the other.
+/// Number of agents to read beyond one per call. With fewer, calls are matched one by one.
 pub(crate) const SPARE: usize = 10;
 
-/// The longest pause after a call has lost its second agent.
+/// Maximum pause after a call has lost its second agent.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The longest pause of all. The pause doubles with each further loss up to this time.
+/// Upper limit of all pauses. The pause doubles with each further loss up to this duration.
 const LONGEST_PAUSE: Duration = Duration::from_millis(16);
 
-/// After more lost agents than this, a call leaves the lane: it continues in strict order and with
+/// After losing more agents than this, a call leaves the lane and continues in strict order with
 /// longer pauses.
 const MAX_LOSSES: u32 = 60;
 
-/// Time for which a call that claims an agent counts for the [gate](crate::gate): ten times what a
-/// transaction takes. A call that takes longer, for example because DynamoDB throttles it, no longer
-/// keeps others from claiming agents.
+/// Time for which a call that claims an agent counts for the [gate](crate::gate): ten times the
+/// duration of a transaction. A call that takes longer, for example because DynamoDB throttles it,
+/// no longer keeps others from claiming agents.
 const COUNTED: Duration = Duration::from_millis(100);
 
 struct Lane<'a> {
@@ -58,7 +58,7 @@ struct Lane<'a> {
 enum Claimed {
     Ended(Box<MatchOutcome>),
     Few,
-    /// Another transaction had the agent, after this number of reads. A conflict counts as a loss.
+    /// Another transaction took the agent, after this number of reads. A conflict counts as a loss.
     Lost {
         looks: u32,
         counts: bool,
@@ -66,9 +66,9 @@ enum Claimed {
 }
 
 impl AgentQueue {
-    /// Assigns new calls of one criteria in their order, or sets them to pending. The results have
-    /// the same order. An error or the deadline may end it early: calls without a result were not
-    /// begun.
+    /// Assigns new calls with the same criteria in order, or sets them to pending. The results have
+    /// the same order. An error or the deadline can end the operation early. Calls without a result
+    /// were not started.
     pub async fn match_lane(&self, calls: &[Call], batch: &Batch) -> Vec<Result<Matched>> {
         let Some(first) = calls.first() else {
             return vec![];
@@ -121,7 +121,7 @@ impl AgentQueue {
                 Some(met) => met,
             };
             let result = match met {
-                // The claim has passed it on.
+                // The claim has already passed on the assignment.
                 Ok(Some(MatchOutcome::Assigned(assignment))) => Ok(assigned(assignment)),
                 Ok(Some(MatchOutcome::Known(record))) => batch.passed_on(self.known(record).await),
                 Ok(_) => batch.passed_on(self.wait(call).await),
@@ -136,8 +136,8 @@ impl AgentQueue {
         results
     }
 
-    /// The known calls of a lane, if some may be known. A known call would claim an agent only to
-    /// find its state, and later calls would pass over this agent.
+    /// The lane's known calls, if there may be any. A known call would claim an agent only to find
+    /// its own state, and later calls would skip that agent.
     async fn known_of(&self, calls: &[Call], batch: &Batch) -> Result<Vec<Option<CallRecord>>> {
         if !batch.redelivered || calls.len() < 2 {
             return Ok(vec![None; calls.len()]);
@@ -230,7 +230,7 @@ impl Lane<'_> {
         }
     }
 
-    /// Claims one agent. `stale`: the number of earlier reads, if the agents are to be read again.
+    /// Claims one agent. `stale`: the number of earlier reads, if the agents must be read again.
     async fn attempt(
         &self,
         call: &Call,
@@ -240,7 +240,7 @@ impl Lane<'_> {
     ) -> Result<Claimed> {
         if let Some(looks) = stale {
             pause(losses).await;
-            // Other processes have probably taken more of the agents that were read.
+            // Other processes have probably taken more of these agents since the read.
             self.look(looks).await?;
         }
         let (pick, looks) = self.pick(few).await;
@@ -286,8 +286,8 @@ impl Lane<'_> {
         (pick, view.looks)
     }
 
-    /// Reads the agents again for all calls of the lane, unless one of the calls has done so
-    /// meanwhile.
+    /// Reads the agents again for all calls of the lane, unless one of the calls has done so in the
+    /// meantime.
     async fn look(&self, looks: u32) -> Result<()> {
         let mut view = self.view.lock().await;
         if view.looks == looks {
@@ -299,7 +299,7 @@ impl Lane<'_> {
     }
 }
 
-/// Pauses from the second loss on. After the first one, another agent is probably free.
+/// Pauses from the second loss on. After the first loss, another agent is probably free.
 pub async fn pause(losses: u32) {
     if let Some(further) = losses.checked_sub(2) {
         let longest = PAUSE.saturating_mul(2_u32.saturating_pow(further));

@@ -1,7 +1,7 @@
 //! # A filtered FIFO queue on DynamoDB
 //!
-//! A call asks for an agent, for example a Spanish-speaking man. Of the matching agents, the one
-//! queued longest is assigned, and leaves every other queue in the same transaction.
+//! A call requests an agent, for example a Spanish-speaking man. Of the matching agents, the one
+//! that has been queued longest is assigned and leaves every other queue in the same transaction.
 //!
 //! ## Modules, in the order in which a call uses them
 //!
@@ -11,23 +11,23 @@
 //! | [`agent`] | an agent, its states and their transitions |
 //! | [`call`] | a call, its states and its assignment |
 //! | [`transaction`] | every change as one transaction, with its conditions |
-//! | [`store`] | the storage: DynamoDB, and memory for tests |
+//! | [`store`] | the storage: DynamoDB, and an in-memory store for tests |
 //! | [`queue`] | the queue: settings, commits and retries |
 //! | [`agent_lifecycle`] | register, become available, leave, extend, finish, list |
-//! | [`enqueue`] | assigns a pending call to a free agent, or adds the agent to all its queues |
+//! | [`enqueue`] | assigns a pending call to an available agent, or adds the agent to all its queues |
 //! | [`matcher`] | assigns a call to an agent, sets it to pending, or expires it |
-//! | [`lane`] | assigns the new calls of one criteria in one batch concurrently |
+//! | [`lane`] | concurrently assigns the new calls with the same criteria in one batch |
 //! | [`publish`] | publishes assignments to the topic, and sends expired calls to the dead-letter queue |
 //! | [`aws`] | the topic and the dead-letter queue on SNS and SQS |
 //! | [`sweep`] | ends expired call leases, expires and assigns pending calls, publishes remaining events |
 //! | [`intake`] | parses and processes the messages of the call queue |
 //! | [`desk`] | the commands of `agent-desk`, and their responses |
-//! | [`seed`] | sample agents, for trying the queue |
+//! | [`seed`] | sample agents for trying out the queue |
 //! | [`time`] | times in microseconds, and the clock |
 //! | [`schema`] | the names of the table's keys and attributes |
 //!
-//! The crate uses AWS services through traits. It depends on no Lambda event or runtime type and
-//! reads no environment variable.
+//! The crate uses AWS services through traits. It does not depend on Lambda event or runtime types
+//! and does not read environment variables.
 
 pub mod agent;
 pub mod agent_lifecycle;

@@ -1,5 +1,5 @@
-//! The lines of pending calls, one for each criteria: opens them, closes them, and serves all of
-//! them, the oldest call first.
+//! The lines of pending calls, one per criteria: opens them, closes them, and serves all of them,
+//! oldest call first.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use crate::queue::{AgentQueue, QueueError, Result};
 use crate::serve::Served;
 use crate::store::Line;
 
-/// Time after which an empty line is closed, if no process opens it again. It is twice the time for
-/// which a process assumes that a line is open.
+/// Time after which an empty line is closed if no process opens it again. This is twice the time
+/// for which a process assumes that a line is open.
 const CLOSED_AFTER: Duration = Duration::from_secs(60 * 60);
 
 impl AgentQueue {
-    /// Opens a line, so that new calls may join it. Does nothing if this process opened it recently.
+    /// Opens a line so that new calls can join it. Does nothing if this process opened it recently.
     pub(crate) async fn open_line(&self, criteria: &Criteria) -> Result<()> {
         if self.opened.is_open(criteria, self.clock.now()) {
             return Ok(());
@@ -33,8 +33,8 @@ impl AgentQueue {
         self.reopen_line(criteria).await
     }
 
-    /// Opens the line to which a call returns. The limit on the number of lines is for new calls:
-    /// this call was accepted.
+    /// Opens the line to which a call returns. The limit on the number of lines applies only to new
+    /// calls, and this call was accepted.
     pub(crate) async fn reopen_line(&self, criteria: &Criteria) -> Result<()> {
         let now = self.clock.now();
         if self.opened.is_open(criteria, now) {
@@ -57,8 +57,8 @@ impl AgentQueue {
         Ok(())
     }
 
-    /// Closes the empty lines that no process opened for an hour. So the registry has only the
-    /// criteria of about one hour.
+    /// Closes the empty lines that no process has opened for an hour, so that the registry contains
+    /// only the criteria of about one hour.
     pub(crate) async fn close_lines(&self) -> Result<()> {
         let now = self.clock.now();
         for line in self.store.lines().await? {
@@ -77,8 +77,8 @@ impl AgentQueue {
         Ok(first.is_empty())
     }
 
-    /// Serves all lines, always the oldest of their first calls. A line that fails or has no
-    /// matching agent is omitted, and the others continue.
+    /// Serves all lines, always choosing the oldest of their first calls. Skips a line that fails
+    /// or has no matching agent, and continues with the others.
     pub(crate) async fn serve_lines(&self) -> (Served, Vec<QueueError>) {
         let (mut served, mut errors) = (Served::default(), vec![]);
         let mut lines = match self.first_of_lines().await {
@@ -115,7 +115,7 @@ impl AgentQueue {
         self.first_of(criteria, 1).await
     }
 
-    /// The oldest pending calls of all lines, at most `limit`.
+    /// The oldest pending calls of all lines, up to `limit`.
     pub(crate) async fn pending_calls(&self, limit: u16) -> Result<Vec<Call>> {
         let lines = self.store.lines().await?;
         let criteria = lines.iter().map(|line| &line.criteria);
@@ -125,7 +125,7 @@ impl AgentQueue {
         Ok(calls)
     }
 
-    /// The first calls of each of these lines, at most `limit` per line.
+    /// The first calls of each of these lines, up to `limit` per line.
     pub(crate) async fn first_of(
         &self,
         lines: impl Iterator<Item = &Criteria>,

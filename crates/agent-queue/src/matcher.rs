@@ -1,8 +1,8 @@
 //! Assigns a call to an agent, sets it to pending, or expires it.
 //!
-//! A call joins the line of its criteria, and then the line is served. Of a call and an agent that
-//! cross, the later writer sees the other. The call queue delivers calls of one criteria to one
-//! process at a time, so these are matched before they join a line ([`lane`](crate::lane)).
+//! A call joins the line of its criteria, and then the line is served. If a call and an agent
+//! cross, the later writer sees the other. The call queue delivers calls with the same criteria to
+//! one process at a time, so they are matched before they join a line ([`lane`](crate::lane)).
 
 use crate::call::{Assignment, Call, CallRecord, CallState, OutboxEntry};
 use crate::meet::call_there;
@@ -14,11 +14,11 @@ use crate::transaction::{Before, CallLease, Change};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matched {
     pub state: CallState,
-    /// New assignments to publish: of this call, and of calls that were pending for longer.
+    /// New assignments to publish, for this call and for calls that have been pending longer.
     pub assignments: Vec<Assignment>,
     pub queued: bool,
     pub expired: u32,
-    /// Whether an error or the queue's deadline ended the operation early: repeat the same call.
+    /// Whether an error or the queue's deadline ended the operation early: repeat it for this call.
     pub cut_short: bool,
 }
 
@@ -54,7 +54,7 @@ impl AgentQueue {
     /// Assigns a call, sets it to pending, or expires it. A known call gets its current state.
     ///
     /// # Errors
-    /// [`QueueError`](crate::queue::QueueError); repeat it with the same id.
+    /// [`QueueError`](crate::queue::QueueError); retry with the same id.
     pub async fn match_call(&self, call: &Call) -> Result<Matched> {
         if self.is_too_old(call) {
             return self.expire_call(call).await;
@@ -65,7 +65,7 @@ impl AgentQueue {
         }
     }
 
-    /// Adds a new call to the line of its criteria, and serves the line.
+    /// Adds a new call to the line of its criteria and serves the line.
     pub(crate) async fn wait(&self, call: &Call) -> Result<Matched> {
         self.open_line(&call.criteria).await?;
         match self.commit("wait", &Change::wait(call)).await? {
@@ -82,7 +82,7 @@ impl AgentQueue {
         Ok(self.store.call(id).await?)
     }
 
-    /// The same, but `None` if the call cannot be read, because it must block no other.
+    /// The same, but `None` if the call cannot be read, because it must not block other calls.
     pub(crate) async fn readable_call(&self, id: &CallId) -> Result<Option<CallRecord>> {
         match self.store.call(id).await {
             Err(error @ StoreError::Undecodable { .. }) => {
@@ -94,7 +94,7 @@ impl AgentQueue {
     }
 
     /// Cancels a call that is pending, has not arrived yet, or is assigned to an agent that has not
-    /// answered. That agent is then available, and not queued. An answered call stays assigned. A
+    /// answered. That agent becomes available but is not queued. An answered call stays assigned. A
     /// call that arrives after its cancellation is not assigned.
     pub async fn cancel(&self, id: &CallId) -> Result<Cancel> {
         loop {
@@ -129,8 +129,8 @@ impl AgentQueue {
         Ok(lease.filter(|lease| lease.ticket == made.ticket && !lease.answered))
     }
 
-    /// Returns the state of a redelivered call. If it is pending, the line is served again: the process that
-    /// wrote the call may have crashed before its read.
+    /// Returns the state of a redelivered call. If the call is pending, serves its line again,
+    /// because the process that wrote the call may have crashed before its read.
     pub(crate) async fn known(&self, record: CallRecord) -> Result<Matched> {
         match record.state {
             CallState::Pending => self.look_again(&record.call, false).await,
@@ -146,7 +146,7 @@ impl AgentQueue {
             .find(|made| made.call_id == call.id);
         let state = match ours {
             Some(assignment) => CallState::Assigned(assignment.clone()),
-            // Another process may have served it meanwhile.
+            // Another process may have served it in the meantime.
             None => match self.store.call(&call.id).await? {
                 Some(record) => record.state,
                 None => CallState::Pending,

@@ -1,7 +1,7 @@
 //! Matches one call with the first matching agent.
 //!
-//! The agent's own item decides: the agent must be queued, with the ticket of the entry. An
-//! outdated entry has another ticket, and the next agent is tried.
+//! The agent's own item decides: the agent must be queued with the ticket of the entry. An outdated
+//! entry has another ticket, so the next agent is tried.
 
 use backon::BackoffBuilder;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -18,13 +18,13 @@ pub(crate) enum MatchOutcome {
     /// The call already has this state.
     Known(CallRecord),
     NoAgent,
-    /// The call has a place in a line, but no item.
+    /// The call has a position in a line, but no item.
     NoRecord,
 }
 
 pub(crate) enum TryOutcome {
     Ended(Box<MatchOutcome>),
-    /// The agent has another status or ticket by now.
+    /// The agent's status or ticket has changed.
     Gone,
     /// Another transaction was changing one of the items.
     Conflict,
@@ -34,13 +34,13 @@ pub(crate) enum TryOutcome {
 pub(crate) const PARALLEL_READS: usize = 16;
 
 impl AgentQueue {
-    /// Assigns a call to the first matching agent, as read. After a conflict it reads again: the
-    /// other transaction has probably taken that agent, and another attempt on it would conflict
-    /// with others.
+    /// Assigns a call to the first matching agent, as read. After a conflict, reads again: the
+    /// other transaction has probably taken that agent, and another attempt on it would cause more
+    /// conflicts.
     ///
     /// If the agent is not queued with the ticket of its entry, the entry was outdated when it was
-    /// read. If the next read returns it again, it is obsolete, because the table was edited or
-    /// restored, and is deleted. Otherwise a page of such entries would hide all agents behind it.
+    /// read. If the next read returns it again, the entry is obsolete (the table was edited or
+    /// restored) and is deleted. Otherwise, a page of such entries would hide all agents behind it.
     pub(crate) async fn meet(&self, call: &Call, before: Before) -> Result<MatchOutcome> {
         let mut pauses = self.pauses().build();
         let mut outdated: Vec<QueueEntry> = vec![];
@@ -113,7 +113,7 @@ impl AgentQueue {
         };
         if let Some(record) = call_there(&rejections) {
             return Ok(TryOutcome::Ended(Box::new(match record.state {
-                // This change made it. Its response was lost for longer than its token is valid.
+                // This change made it, but no response arrived before its token expired.
                 CallState::Assigned(made) if made == assignment => {
                     MatchOutcome::Assigned(assignment)
                 }
@@ -131,8 +131,8 @@ impl AgentQueue {
         })
     }
 
-    /// The first entries of the matching queues, ordered by place. It reads at most `page` entries
-    /// of each queue, and returns at most `page`.
+    /// The first entries of the matching queues, ordered by position. Reads up to `page` entries
+    /// per queue and returns up to `page`.
     pub(crate) async fn first_entries(
         &self,
         criteria: &Criteria,

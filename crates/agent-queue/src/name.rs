@@ -1,32 +1,32 @@
 //! Names in keys: ids of agents and calls, and values of dimensions.
 //!
-//! Few characters are allowed, for two reasons. The values of criteria form the message group of an
-//! SQS FIFO queue, which takes 128 characters: letters, digits and punctuation
+//! Only a few characters are allowed, for two reasons. The values of criteria form the message
+//! group of an SQS FIFO queue, which can have up to 128 letters, digits and punctuation characters
 //! (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queue-message-identifiers.html>).
-//! And `#` and `*` have a meaning in keys.
+//! In addition, `#` and `*` have a special meaning in keys.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// The longest id, in characters.
+/// Maximum length of an id, in characters.
 pub const MAX_ID: usize = 64;
 
-/// The longest value of a dimension, in characters. Five values and their separators fit into a
-/// message group.
+/// Maximum length of a dimension's value, in characters. Five values and their separators fit into
+/// a message group.
 pub const MAX_VALUE: usize = 24;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidName {
     #[error("is empty; give 1 to {max} of A-Z a-z 0-9 _ . + -")]
     Empty {
-        /// The longest allowed length, in characters.
+        /// Maximum length, in characters.
         max: usize,
     },
     #[error("has {length} characters; give 1 to {max}")]
     TooLong {
         length: usize,
-        /// The longest allowed length, in characters.
+        /// Maximum length, in characters.
         max: usize,
     },
     #[error("contains {found:?}; use A-Z a-z 0-9 _ . + - only")]
@@ -93,7 +93,7 @@ macro_rules! name {
 }
 
 name!(
-    /// An agent's unique id. Names of agents may change and repeat, ids do not.
+    /// An agent's unique id. Unlike the id, an agent's name can change and need not be unique.
     AgentId,
     MAX_ID
 );

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::criteria::Criteria;
 use crate::time::Micros;
 
-/// Maximum number of open lines. Each enqueue of an agent reads the names of all of them.
+/// Maximum number of open lines. Each enqueue of an agent reads the names of all open lines.
 pub(crate) const MAX_LINES: usize = 1_000;
 
 /// Time for which a process assumes that a line that it opened is still open.

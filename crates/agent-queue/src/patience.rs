@@ -8,21 +8,21 @@ use backon::ExponentialBuilder;
 pub struct Patience {
     /// Maximum number of retries after conflicts.
     pub repeats: usize,
-    /// The first pause; each further one is twice as long, with jitter.
+    /// First pause. Each further pause is twice as long, with jitter.
     pub shortest: Duration,
-    /// The longest pause after a conflict.
+    /// Maximum pause after a conflict.
     pub longest: Duration,
     /// Maximum number of retries after throttling or without a response.
     pub failures: usize,
-    /// The longest pause after throttling or without a response, without jitter.
+    /// Maximum pause after throttling or without a response, before jitter.
     pub slowest: Duration,
 }
 
 impl Default for Patience {
-    /// After conflicts, about three seconds in all. A transaction takes about ten milliseconds;
-    /// during much longer pauses, other transactions change the items. DynamoDB throttles a
-    /// partition until its load is lower, so the pauses after throttling grow to seconds, about 25
-    /// in all.
+    /// After conflicts, about three seconds in total. A transaction takes about ten milliseconds,
+    /// and other transactions change the items during much longer pauses. DynamoDB throttles a
+    /// partition until its load is lower, so the pauses after throttling grow to seconds: about 25
+    /// in total.
     fn default() -> Self {
         Self {
             repeats: 60,

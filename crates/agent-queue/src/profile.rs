@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use crate::name::Value;
 
-/// An agent's values: a set for each dimension, in the dimensions' order. The set of a
+/// An agent's values: one set per dimension, in the order of the dimensions. The set of a
 /// single-valued dimension has one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile(Vec<BTreeSet<Value>>);
 
 impl Profile {
-    /// A profile of checked values ([`Dimensions::profile`](crate::dimension::Dimensions::profile)).
+    /// A profile of valid values ([`Dimensions::profile`](crate::dimension::Dimensions::profile)).
     pub(crate) fn new(values: Vec<BTreeSet<Value>>) -> Self {
         Self(values)
     }

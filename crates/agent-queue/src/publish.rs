@@ -1,9 +1,9 @@
-//! Publishes assignments to the topic, and sends expired calls to the dead-letter queue, at least
+//! Publishes assignments to the topic and sends expired calls to the dead-letter queue, at least
 //! once.
 //!
-//! An event is written to the outbox in the transaction of its change, and deleted after it was
-//! published. After a crash in between, the sweep publishes it, perhaps a second time. So
-//! subscribers deduplicate by the call's id and the number of the assignment.
+//! An event is written to the outbox in the transaction of its change and deleted after it is
+//! published. After a crash in between, the sweep publishes it, possibly a second time. Subscribers
+//! therefore deduplicate by the call's id and the number of the assignment.
 
 use async_trait::async_trait;
 
@@ -32,7 +32,7 @@ pub struct Published {
     pub published: u32,
     /// Expired calls sent to the dead-letter queue.
     pub dead_lettered: u32,
-    /// Events that are left in the outbox.
+    /// Events that remain in the outbox.
     pub failed: u32,
 }
 
@@ -45,11 +45,11 @@ impl std::ops::AddAssign for Published {
 }
 
 impl AgentQueue {
-    /// Publishes new assignments, and deletes them from the outbox. If publishing fails, the sweep
-    /// repeats it: the assignments are valid in any case.
+    /// Publishes new assignments and deletes them from the outbox. If publishing fails, the sweep
+    /// retries it; the assignments are valid in any case.
     ///
     /// # Errors
-    /// [`QueueError`](crate::queue::QueueError) if a published event could not be deleted: it is published again.
+    /// [`QueueError`](crate::queue::QueueError) if a published event remains: it is republished.
     pub async fn publish_assignments(
         &self,
         publisher: &dyn Publisher,
@@ -63,7 +63,7 @@ impl AgentQueue {
         self.publish(publisher, &outbox).await
     }
 
-    /// Publishes outbox entries, and deletes the published ones.
+    /// Publishes outbox entries and deletes the published ones.
     pub(crate) async fn publish(
         &self,
         publisher: &dyn Publisher,

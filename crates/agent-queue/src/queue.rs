@@ -1,4 +1,4 @@
-//! The queue: its settings, and the commit of a change with retries.
+//! The queue: its settings, and the commit of a change, with retries.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -35,18 +35,18 @@ pub struct AgentQueue {
 pub struct Settings {
     pub dimensions: Dimensions,
     pub order: Order,
-    /// The longest wait of a call, from the time at which it was sent.
+    /// Maximum wait of a call, from the time at which it was sent.
     pub max_wait: Duration,
-    /// Time that an agent may attend a call, from the assignment or the last extension. Then the
-    /// sweep makes the agent available; `None`: no limit.
+    /// Time for which an agent can attend a call, from the assignment or the last extension. After
+    /// it, the sweep makes the agent available. `None`: no limit.
     pub call_lease: Option<Duration>,
-    /// Time in which an agent must answer an assignment, by an extension. Otherwise the call
-    /// returns to its line; `None`: an assignment needs no answer.
+    /// Time within which an agent must answer an assignment, by an extension. Otherwise, the call
+    /// returns to its line. `None`: an assignment needs no answer.
     pub answer_within: Option<Duration>,
-    /// Number of entries of a queue that a match reads in one query.
+    /// Number of queue entries that a match reads in one query.
     pub page: u16,
-    /// During contention, a call of a lane chooses among at most this number of the first agents of
-    /// its queue. 1 is strict order at all times.
+    /// Maximum number of first agents in its queue among which a call of a lane chooses during
+    /// contention. 1 means strict order at all times.
     pub contention_window: u16,
     /// How often and when a change is retried.
     pub patience: Patience,
@@ -69,7 +69,7 @@ impl Default for Settings {
 
 pub type Result<T, E = QueueError> = std::result::Result<T, E>;
 
-/// An operation that did not finish. Its changes may or may not have taken effect; repeat it.
+/// An operation that did not finish. Its changes may or may not have taken effect; retry it.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     #[error(transparent)]
@@ -147,8 +147,8 @@ impl AgentQueue {
         }
     }
 
-    /// The same queue for one invocation. It starts no attempt after `deadline`, and waits at most
-    /// until then for the response to a change. Both queues share their counters.
+    /// The same queue for one invocation. It starts no attempt after `deadline` and waits for the
+    /// response to a change only until then. Both queues share their counters.
     pub fn until(&self, deadline: Instant) -> Self {
         Self {
             deadline: Some(deadline),
@@ -180,8 +180,8 @@ impl AgentQueue {
         self.tally.lost_matches.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Commits a change. After a conflict, throttling or no response it retries the same change, with
-    /// the same token and with jitter, a bounded number of times.
+    /// Commits a change. After a conflict, throttling or a missing response, retries the same
+    /// change a limited number of times, with the same token and with jitter.
     pub(crate) async fn commit(&self, operation: &'static str, change: &Change) -> Result<Outcome> {
         let ended = self.try_again(change, |again| again.is_transient()).await;
         ended.map_err(|again| match again {
@@ -190,9 +190,9 @@ impl AgentQueue {
         })
     }
 
-    /// The same, but returns `None` immediately after a conflict: the caller may need another change by
-    /// then. After an attempt without a response it retries nevertheless: the change may have taken
-    /// effect.
+    /// The same, but returns `None` immediately after a conflict, because the caller may need a
+    /// different change by then. An attempt without a response is still retried, because the change
+    /// may have taken effect.
     pub(crate) async fn commit_unless_conflict(&self, change: &Change) -> Result<Option<Outcome>> {
         let no_response = AtomicBool::new(false);
         let worth_it = |again: &Again| match again {

@@ -1,5 +1,5 @@
-//! The names of the table's keys and attributes. `infra/contract/agents.ts` and
-//! `tests/contract.json` have the same.
+//! The names of the table's keys and attributes, the same as in `infra/contract/agents.ts` and
+//! `tests/contract.json`.
 
 /// Partition key (S).
 pub const PK: &str = "pk";
@@ -22,7 +22,7 @@ pub const LEASES: &str = "Leases";
 /// The outbox: events to publish, in the partitions `Outbox#<stripe>`; the sort key is
 /// `<time>#<call id>`.
 pub const OUTBOX: &str = "Outbox";
-/// Number of partitions over which agents, call leases and the outbox are spread. Stored keys depend on it.
+/// Number of partitions each for agents, call leases and the outbox. Stored keys depend on it.
 pub const STRIPES: u8 = 16;
 
 pub const AGENT_NAME: &str = "AgentName";
@@ -33,7 +33,7 @@ pub const AGENT_STATUS: &str = "AgentStatus";
 pub const TICKET: &str = "Ticket";
 /// Time at which an agent became available (S).
 pub const AVAILABLE_SINCE: &str = "AvailableSince";
-/// Time of the enqueue: the place in the queues (S).
+/// Time of the enqueue, which determines the position in the queues (S).
 pub const QUEUED_AT: &str = "QueuedAt";
 pub const QUEUES: &str = "Queues";
 pub const CALL_ID: &str = "CallID";
@@ -48,7 +48,7 @@ pub const SEEN_AT: &str = "SeenAt";
 pub const CRITERIA: &str = "Criteria";
 /// Time at which a call was sent (S).
 pub const ARRIVED_AT: &str = "ArrivedAt";
-/// Orders calls of the same time (S, digits).
+/// Orders calls that were sent at the same time (S, digits).
 pub const SEQUENCE: &str = "Sequence";
 /// [`PENDING`], `assigned`, `cancelled` or `expired` (S).
 pub const CALL_STATUS: &str = "CallStatus";
@@ -61,7 +61,7 @@ pub const TTL: &str = "ttl";
 /// Time of a call's assignment (S).
 pub const ASSIGNED_AT: &str = "AssignedAt";
 
-/// Attribute names that no dimension may have.
+/// Reserved attribute names, which dimensions cannot use.
 pub const RESERVED: [&str; 17] = [
     PK,
     SK,

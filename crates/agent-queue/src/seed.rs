@@ -1,4 +1,4 @@
-//! Sample agents, for trying the queue. Not for production.
+//! Sample agents for trying out the queue. Not for production.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ const LANGUAGES: [&str; 3] = ["English", "Spanish", "French"];
 
 const GENDERS: [&str; 2] = ["F", "M"];
 
-/// Maximum number of sample agents of one command.
+/// Maximum number of sample agents per command.
 pub const MAX_SEED: u32 = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,10 +39,10 @@ pub enum SeedError {
 }
 
 /// Names and profiles of sample agents. Each speaks two of three languages, and genders alternate,
-/// so five of them already open all six queues.
+/// so five agents are enough to open all six queues.
 ///
 /// # Errors
-/// [`SeedError`] for other dimensions than the default ones.
+/// [`SeedError`] if the dimensions are not the default ones.
 pub fn agents(count: u32, dimensions: &Dimensions) -> Result<Vec<(String, Profile)>, SeedError> {
     if *dimensions != Dimensions::default() {
         return Err(SeedError::Dimensions);
@@ -55,7 +55,7 @@ fn agent(number: usize) -> (String, Profile) {
     let languages = [language(0), language(1)].map(Value::from_stored);
     let gender = Value::from_stored(GENDERS[number % GENDERS.len()]);
     let profile = Profile::new(vec![BTreeSet::from(languages), BTreeSet::from([gender])]);
-    // The lengths of the two lists have no common factor, so a pair repeats only after all pairs.
+    // The list lengths have no common factor, so all pairs occur before one repeats.
     let first = FIRST_NAMES[number % FIRST_NAMES.len()];
     let last = LAST_NAMES[number % LAST_NAMES.len()];
     (format!("{first} {last}"), profile)

@@ -1,4 +1,4 @@
-//! Serves the pending calls of one criteria in their order.
+//! Serves the pending calls of one criteria in order.
 
 use crate::call::{Assignment, Call};
 use crate::criteria::Criteria;
@@ -28,7 +28,7 @@ impl Served {
 }
 
 impl AgentQueue {
-    /// Assigns the pending calls of one criteria, the oldest first, until none is left or no agent
+    /// Assigns the pending calls of one criteria, oldest first, until none is left or no agent
     /// matches. Calls that waited too long expire.
     pub(crate) async fn serve(&self, criteria: &Criteria) -> Result<Served> {
         let first = || self.first_in_line(criteria);
@@ -77,7 +77,7 @@ impl AgentQueue {
         }
         match self.meet(call, Before::Pending).await? {
             MatchOutcome::Assigned(assignment) => served.assignments.push(assignment),
-            // Another process ended its wait first.
+            // Another process ended the call's wait first.
             MatchOutcome::Known(_) => self.pass_over(call, ended).await?,
             MatchOutcome::NoRecord => self.restore(call).await?,
             MatchOutcome::NoAgent => return Ok(false),
@@ -102,9 +102,9 @@ impl AgentQueue {
         Ok(true)
     }
 
-    /// Passes over the first call of a line: another process ended its wait since this one read the
-    /// line. If the next read returns the same call, its place is obsolete, because the table was
-    /// edited or restored, and is deleted.
+    /// Skips the first call of a line, because another process has ended its wait since this
+    /// process read the line. If the next read returns the same call, its position is obsolete,
+    /// because the table was edited or restored, and is deleted.
     pub(crate) async fn pass_over(&self, call: &Call, ended: &mut Option<CallId>) -> Result<()> {
         if ended.as_ref() == Some(&call.id) {
             tracing::error!(call = %call.id, "obsolete place of a call in a line; it is deleted");
@@ -114,7 +114,7 @@ impl AgentQueue {
         Ok(())
     }
 
-    /// Writes the missing item of a call that has a place in a line: the table was edited or
+    /// Writes the missing item of a call that has a position in a line: the table was edited or
     /// restored.
     pub(crate) async fn restore(&self, call: &Call) -> Result<()> {
         tracing::error!(call = %call.id, "a pending call has no item; it is written again");

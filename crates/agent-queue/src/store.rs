@@ -2,9 +2,9 @@
 //!
 //! One trait has two implementations: [`dynamodb`] for production, [`memory`] for tests and
 //! simulations. One conformance suite (`tests/agents`) checks both. Agents, queues and calls change
-//! only by a [`Change`]. Every read is strongly consistent, because a match depends on everything
-//! that was written before its read. A lost race is a value ([`Committed::Rejected`],
-//! [`Committed::Conflict`]). After a [`StoreError`] the change may or may not have taken effect.
+//! only through a [`Change`]. Every read is strongly consistent, because a match depends on
+//! everything that was written before its read. A lost race is a result ([`Committed::Rejected`],
+//! [`Committed::Conflict`]). After a [`StoreError`], the change may or may not have taken effect.
 
 pub mod dynamodb;
 pub mod memory;
@@ -23,13 +23,13 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 #[async_trait]
 pub trait AgentStore: Send + Sync {
-    /// Commits a change: all of its steps or none. For ten minutes, a repeat of the same change (by
-    /// its token) changes nothing and returns [`Committed::Done`] again.
+    /// Commits a change: all of its steps or none. For ten minutes, repeating the same change
+    /// (identified by its token) has no effect and returns [`Committed::Done`] again.
     async fn commit(&self, change: &Change) -> Result<Committed>;
 
     async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>>;
 
-    /// At most `limit` agents with ids after `after`, ordered by id.
+    /// Up to `limit` agents with ids after `after`, ordered by id.
     async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage>;
 
     async fn all_agents(&self) -> Result<Vec<Agent>> {
@@ -46,41 +46,39 @@ pub trait AgentStore: Send + Sync {
         }
     }
 
-    /// Every queue that was ever opened, by name, with its depth and version. It reads every
-    /// entry of every queue.
+    /// Every queue that was ever opened, by name, with its depth and version. Reads every entry of
+    /// every queue.
     async fn queues(&self) -> Result<Vec<QueueCounters>>;
 
-    /// The names of these queues. DynamoDB's store reads them without their entries.
+    /// The names of these queues. The DynamoDB store reads them without the queues' entries.
     async fn queue_names(&self) -> Result<Vec<QueueName>> {
         let queues = self.queues().await?.into_iter();
         Ok(queues.map(|is| is.queue).collect())
     }
 
-    /// The first entries of a queue. It reads at most `limit` items, for any number of queued
-    /// agents.
+    /// The first entries of a queue. Reads up to `limit` items, for any number of queued agents.
     async fn peek(&self, queue: &QueueName, order: Order, limit: u16) -> Result<Vec<QueueEntry>>;
 
     /// A call and its state; `None` if no call has this id.
     async fn call(&self, call: &CallId) -> Result<Option<CallRecord>>;
 
-    /// Every open line of pending calls; some may be empty. It takes one read for each megabyte.
+    /// Every open line of pending calls; some can be empty. Takes one read per megabyte.
     async fn lines(&self) -> Result<Vec<Line>>;
 
-    /// Opens a line, or sets the time of its last use to `at`. A call may join only an open line,
-    /// because the processes of agents read no others.
+    /// Opens a line, or sets the time of its last use to `at`. A call can join only an open line,
+    /// because the processes that enqueue agents read no other lines.
     async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<()>;
 
     /// Closes a line, unless it was used since it was read.
     async fn close_line(&self, line: &Line) -> Result<()>;
 
-    /// The number of pending calls in each open line. It counts every pending call.
+    /// The number of pending calls in each open line. Counts every pending call.
     async fn pending(&self) -> Result<Vec<LineDepth>>;
 
-    /// The oldest pending calls of one criteria, at most `limit`.
+    /// The oldest pending calls of one criteria, up to `limit`.
     async fn calls_in_line(&self, criteria: &Criteria, limit: u16) -> Result<Vec<Call>>;
 
-    /// The call leases that expire before `until`, the earliest first, after `after`; at most
-    /// `limit`.
+    /// The call leases after `after` that expire before `until`, earliest first, up to `limit`.
     async fn leases(
         &self,
         after: Option<&CallLease>,
@@ -88,8 +86,8 @@ pub trait AgentStore: Send + Sync {
         limit: u16,
     ) -> Result<Vec<CallLease>>;
 
-    /// The outbox entries that were written before `until`, the oldest first, after `after`; at
-    /// most `limit`.
+    /// The outbox entries after `after` that were written before `until`, oldest first, up to
+    /// `limit`.
     async fn outbox_entries(
         &self,
         after: Option<&OutboxEntry>,
@@ -97,7 +95,7 @@ pub trait AgentStore: Send + Sync {
         limit: u16,
     ) -> Result<Vec<OutboxEntry>>;
 
-    /// Deletes published entries. One may remain, and is then published again.
+    /// Deletes published entries. An entry that is not deleted is published again.
     async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<()>;
 }
 
@@ -113,8 +111,8 @@ pub enum Committed {
     Done,
     /// No step took effect, because the conditions of these steps were not met.
     Rejected(Vec<Rejection>),
-    /// No step took effect, because another transaction was changing one of the items. The same
-    /// change may succeed immediately if it is repeated.
+    /// No step took effect, because another transaction was changing one of the items. An immediate
+    /// retry of the same change may succeed.
     Conflict,
 }
 
@@ -122,7 +120,7 @@ pub enum Committed {
 pub struct Rejection {
     /// Its index among the change's steps.
     pub step: usize,
-    /// The stored agent or call, if the step is about one.
+    /// The stored agent or call, if the step concerns one.
     pub there: Option<There>,
 }
 
@@ -140,7 +138,7 @@ pub struct AgentPage {
     pub next: Option<AgentId>,
 }
 
-/// Depth and version of a queue, read one after the other: exact while the queue does not change.
+/// Depth and version of a queue, from separate reads: exact while the queue does not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueCounters {
     pub queue: QueueName,

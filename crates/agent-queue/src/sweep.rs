@@ -1,10 +1,10 @@
 //! The sweep. Every minute, `sweep-agents` publishes remaining events, ends expired call leases,
-//! restores missing queue entries, expires old calls, and measures. It also assigns pending calls
-//! that a crashed process left between its write and its read.
+//! restores missing queue entries, expires old calls, and takes measurements. It also assigns
+//! pending calls that a crashed process left between its write and its read.
 //!
-//! Two sweeps may run concurrently: every change has the same conditions as those of other processes. A
-//! failed part is counted and reported, and the others continue. No part takes more than its share
-//! of the time.
+//! Two sweeps can run concurrently, because every change has the same conditions as those of other
+//! processes. A failed part is counted and reported, and the others continue. No part takes more
+//! than its share of the time.
 
 mod entries;
 mod leases;
@@ -25,9 +25,9 @@ use crate::transaction::CallLease;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SweepReport {
-    /// Agents made available, because their call lease expired.
+    /// Agents made available because their call lease expired.
     pub returned: u32,
-    /// Calls returned to their lines, because the agent did not answer.
+    /// Calls returned to their lines because the agent did not answer.
     pub calls_returned: u32,
     pub undone: u32,
     pub restored: u32,
@@ -55,7 +55,7 @@ pub struct SweepError {
 
 const PAGE: u16 = 100;
 
-/// Age at which the sweep publishes an assignment, if the process that made it has not done so.
+/// Age at which the sweep publishes an assignment that its own process has not published.
 const GRACE: Duration = Duration::from_secs(5);
 
 struct Sweep<'a> {
@@ -71,7 +71,7 @@ impl AgentQueue {
     /// Runs one sweep, until the queue's deadline.
     ///
     /// # Errors
-    /// [`SweepError`] with the report: finished changes remain, and the next sweep continues.
+    /// [`SweepError`] with the report: completed changes remain, and the next sweep continues.
     pub async fn sweep(&self, publisher: &dyn Publisher) -> Result<SweepReport, SweepError> {
         let mut sweep = Sweep {
             queue: self.clone(),
@@ -83,7 +83,7 @@ impl AgentQueue {
             errors: vec![],
             tried: BTreeSet::new(),
         };
-        // First, so that no assignment is published whose time to answer is over.
+        // Comes first, so that no assignment is published after its time to answer has passed.
         sweep.return_agents(self.share(4)).await;
         sweep.publish_forgotten(self.share(3)).await;
         sweep.restore_entries(self.share(3)).await;
@@ -108,7 +108,7 @@ impl AgentQueue {
         }
     }
 
-    /// The same queue, with one of `parts` equal parts of the remaining time.
+    /// The same queue, limited to one of `parts` equal shares of the remaining time.
     fn share(&self, parts: u32) -> Self {
         match self.deadline() {
             None => self.clone(),
@@ -138,8 +138,8 @@ impl Sweep<'_> {
         }
     }
 
-    /// Publishes the entries that no other process publishes, page by page. A page that cannot be
-    /// published does not block the others.
+    /// Publishes the entries that no other process publishes, page by page. A page that fails does
+    /// not block the others.
     async fn publish_forgotten(&mut self, queue: AgentQueue) {
         let now = queue.clock.now();
         // Entries up to and including `now`.
@@ -205,7 +205,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Serves every line, in case the process that wrote last has crashed before it did.
+    /// Serves every line, in case the last writer crashed before it served the line.
     async fn serve(&mut self, queue: AgentQueue) {
         let (served, errors) = queue.serve_lines().await;
         for error in errors {

@@ -1,8 +1,8 @@
 //! Times in microseconds, and the clock.
 //!
-//! A place in a queue is a sort key, and DynamoDB compares sort keys byte by byte
+//! A position in a queue is a sort key, and DynamoDB compares sort keys byte by byte
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html#HowItWorks.DataTypes.String>).
-//! So a time is written with a fixed width; otherwise 9 would follow 10.
+//! Times therefore have a fixed width; otherwise, 9 would follow 10.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -13,17 +13,17 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Micros(pub u64);
 
-/// The last time that has the fixed width: the end of the year 9999.
+/// The latest time that fits the fixed width: the end of the year 9999.
 const LAST: u64 = 253_402_300_799_999_999;
 
 impl Micros {
-    /// This time plus a duration, at most the end of the year 9999.
+    /// This time plus a duration, limited to the end of the year 9999.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(as_micros(duration)).min(LAST))
     }
 
-    /// This time minus a duration, at least the epoch.
+    /// This time minus a duration, limited to the epoch.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(as_micros(duration)))
@@ -34,7 +34,7 @@ impl Micros {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
 
-    /// Converts milliseconds since the epoch, as AWS services give them.
+    /// Converts milliseconds since the epoch, the format of AWS services.
     pub fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000).min(LAST))
     }
@@ -81,8 +81,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that starts at a given time and advances with tokio's time. With tokio's time paused
-/// (`tokio::time::pause`), tests of minutes run in milliseconds, with the same result each time.
+/// A clock that starts at a given time and advances with tokio's time. While tokio's time is paused
+/// (`tokio::time::pause`), tests of minutes run in milliseconds, always with the same result.
 #[derive(Clone, Copy, Debug)]
 pub struct TokioClock {
     origin: Micros,

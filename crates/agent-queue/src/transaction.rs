@@ -1,7 +1,7 @@
 //! Composes every change of agents and calls as one transaction, which a store commits.
 //!
-//! A [`Change`] is a list of [`Step`]s, which take effect together or not at all. Each step is on
-//! one item and has its condition. So the content of a transaction is defined once, for
+//! A [`Change`] is a list of [`Step`]s that take effect together or not at all. Each step changes
+//! one item and has its own condition. The content of a transaction is therefore defined once for
 //! every store.
 
 mod assign;
@@ -23,14 +23,14 @@ pub use self::step::{Before, CallLease, QueueEntry, Step, Term};
 
 use self::assign::FreeAgent;
 
-/// Steps that take effect all together or not at all.
+/// Steps that take effect together or not at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Identifies this change, so that a repeat changes nothing (`ClientRequestToken`, valid for
+    /// Identifies this change, so that repeating it has no effect (`ClientRequestToken`, valid for
     /// ten minutes:
     /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-apis-txwriteitems-idempotency>).
     pub token: Uuid,
-    /// At most one for each item.
+    /// At most one per item.
     pub steps: Vec<Step>,
 }
 
@@ -53,7 +53,7 @@ impl Change {
         Self::of(std::iter::once(Step::Agent(change)).chain(queues))
     }
 
-    /// Changes the agent alone, and deletes its call lease, if it has one.
+    /// Changes only the agent, and deletes its call lease if it has one.
     pub fn agent(change: AgentChange, lease: Option<CallLease>) -> Self {
         let lease = lease.map(Step::Unlease);
         Self::of(std::iter::once(Step::Agent(change)).chain(lease))
@@ -75,13 +75,13 @@ impl Change {
         Self::of(joins.chain([Step::Agent(change)]))
     }
 
-    /// Removes an agent from all its queues, or only changes an agent that is in none.
+    /// Removes an agent from all its queues, or only changes an agent that is not queued.
     pub fn leave(change: AgentChange, agent: &Agent) -> Self {
         let left = leaving(QueueEntry::all_of(agent));
         Self::of(left.chain([Step::Agent(change)]))
     }
 
-    /// Assigns a call to the agent of an entry, who leaves all queues in the same transaction.
+    /// Assigns a call to an entry's agent. The agent leaves all queues in the same transaction.
     pub fn assign(
         call: &Call,
         from: Before,
@@ -102,8 +102,8 @@ impl Change {
         (change, assignment)
     }
 
-    /// Assigns a pending call to an available agent, who joins no queue. The assignment has a new
-    /// ticket.
+    /// Assigns a pending call to an available agent without queueing the agent. The assignment gets
+    /// a new ticket.
     pub fn assign_available(
         call: &Call,
         agent: &Agent,
@@ -158,7 +158,7 @@ impl Change {
         Self::of(vec![Step::Call(Before::New, record)])
     }
 
-    /// Ends a call lease: the agent is available again, and not queued.
+    /// Ends a call lease: the agent becomes available but is not queued.
     pub fn free_agent(lease: &CallLease, at: Micros) -> Self {
         let change = AgentChange {
             agent: lease.agent.clone(),
@@ -176,7 +176,7 @@ impl Change {
     }
 
     /// Ends a call lease that expired before the agent answered a published assignment. The agent
-    /// is available again, and not queued, and the call returns to its place in the line.
+    /// becomes available but is not queued. The call is pending again, in its original position.
     pub fn return_call(lease: &CallLease, assigned: &Call, made: Assignment, at: Micros) -> Self {
         let mut change = Self::free_agent(lease, at);
         change.steps.extend(back_in_line(lease, assigned));
@@ -185,8 +185,8 @@ impl Change {
         change
     }
 
-    /// Rolls back an assignment that was not published in time: the agent and the call return to their
-    /// places.
+    /// Rolls back an assignment that was not published in time: the agent and the call return to
+    /// their original positions.
     pub fn undo(change: AgentChange, agent: &Agent, lease: &CallLease, assigned: &Call) -> Self {
         let mut undone = Self::enqueue(change, agent);
         undone.steps.push(Step::Unlease(lease.clone()));
@@ -194,7 +194,7 @@ impl Change {
         undone
     }
 
-    /// Cancels an assigned call that its agent has not answered. The agent is available again, and
+    /// Cancels an assigned call that its agent has not answered. The agent becomes available but is
     /// not queued.
     pub fn cancel_unanswered(lease: &CallLease, assigned: &Call, at: Micros) -> Self {
         let call = without_answer(assigned);

@@ -1,12 +1,12 @@
-//! The number of first agents among which a call chooses.
+//! The number of agents at the start of a queue among which a call chooses.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::criteria::Criteria;
 
-/// The windows of this process, one for each criteria. A window is 1 without contention. It grows
-/// to its maximum with a lost agent, and shrinks by 0.5 with each match.
+/// The windows of this process, one per criteria. A window is 1 without contention. It grows to its
+/// maximum when an agent is lost, and shrinks by 0.5 with each match.
 #[derive(Debug)]
 pub(crate) struct Windows {
     most: u16,
@@ -32,12 +32,12 @@ impl Windows {
             .map_or(1, |window| *window as usize)
     }
 
-    /// Sets the window to its maximum: another transaction had the agent.
+    /// Sets the window to its maximum: another transaction took the agent.
     pub(crate) fn lost(&self, criteria: &Criteria) {
         self.lock().insert(criteria.clone(), f64::from(self.most));
     }
 
-    /// Shrinks the window after a match. A window of 1 is not kept.
+    /// Shrinks the window after a match. A window of 1 is not stored.
     pub(crate) fn won(&self, criteria: &Criteria) {
         let mut open = self.lock();
         if let Some(window) = open.get_mut(criteria) {

@@ -1,4 +1,4 @@
-//! Batches of Amazon SQS and Amazon SNS: their limits, and the outcome of each entry.
+//! Amazon SQS and Amazon SNS batches: their limits, and the outcome of each entry.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types as sqs;
 use backon::ExponentialBuilder;
 
-/// Maximum number of messages in one batch
+/// Maximum number of messages per batch
 /// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>,
 /// <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>).
 pub const MAX_MESSAGES: usize = 10;
 
-/// Maximum size of one SQS message, and of all messages of one SendMessageBatch together, in bytes:
-/// 1 MiB, by the same page. A queue may have a lower limit; it then rejects the message.
+/// Maximum size in bytes of one SQS message, and of all messages of one SendMessageBatch together:
+/// 1 MiB, according to the same page. A queue with a lower limit rejects the message.
 pub const MAX_BYTES: usize = 1_048_576;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +22,7 @@ pub struct Rejected {
     /// The service's error code; `NoResult` if its response does not mention the entry.
     pub code: String,
     pub message: String,
-    /// Whether the service blames the sender, so that changed content may help.
+    /// Whether the sender caused the failure, so that changed content may succeed.
     pub sender_fault: bool,
 }
 
@@ -36,7 +36,7 @@ impl Rejected {
     }
 }
 
-/// An entry of a response's list of failures.
+/// An entry in a response's list of failures.
 pub trait Failure {
     fn id(&self) -> &str;
     fn rejected(&self) -> Rejected;
@@ -62,8 +62,8 @@ impl Failure for sns::BatchResultErrorEntry {
     }
 }
 
-/// Groups messages, in their order, into batches of SQS within the limits of number and bytes. A
-/// message above the limit is alone in its batch.
+/// Groups messages in order into SQS batches within the limits on number and bytes. A message above
+/// the limit is alone in its batch.
 pub fn batches<T>(
     messages: impl IntoIterator<Item = T>,
     bytes: impl Fn(&T) -> usize,
@@ -82,10 +82,10 @@ pub fn batches<T>(
     })
 }
 
-/// The outcome of each entry of a batch, whose ids are 0, 1, and so on.
+/// The outcome of each entry of a batch whose ids are 0, 1, and so on.
 ///
-/// The service has a result for each entry. An entry that the response does not mention was not
-/// taken.
+/// The service reports one result per entry. An entry that the response does not mention was not
+/// accepted.
 pub fn outcomes<'a>(
     entries: usize,
     taken: impl IntoIterator<Item = &'a str>,
@@ -107,10 +107,10 @@ pub fn outcomes<'a>(
     outcomes
 }
 
-/// A text as a message attribute of SQS.
+/// A text as an SQS message attribute.
 ///
 /// # Errors
-/// [`BuildError`] never, as the only required field is set.
+/// [`BuildError`] never, because the only required field is set.
 pub fn text(value: &str) -> Result<sqs::MessageAttributeValue, BuildError> {
     sqs::MessageAttributeValue::builder()
         .data_type("String")
@@ -118,8 +118,8 @@ pub fn text(value: &str) -> Result<sqs::MessageAttributeValue, BuildError> {
         .build()
 }
 
-/// The delays before entries that a successful call rejected are sent again. The client itself
-/// repeats failed calls.
+/// The delays before resending entries that a successful request rejected. The client itself
+/// retries failed requests.
 pub fn delays() -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(50))

@@ -5,31 +5,31 @@ use std::time::Duration;
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::{TimeoutConfig, TimeoutConfigBuilder};
 
-/// Maximum number of tries of one call, the first included.
+/// Maximum number of attempts per request, including the first.
 ///
-/// The client may repeat every write of the queues, because the write is recognised if its
+/// The client can retry every write of the queues, because a repeated write is recognized if its
 /// acknowledgement was lost.
 pub const MAX_ATTEMPTS: u32 = 4;
 
-/// Time limit for making a connection.
+/// Time limit for establishing a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Time limit for one try. DynamoDB and SNS respond in milliseconds, so after this time the response
-/// is lost.
+/// Time limit for one attempt. DynamoDB and SNS respond in milliseconds, so after this time the
+/// response is considered lost.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Time limit for a call and its repetitions. It is well below the processor lease, so that a
-/// heartbeat can still renew the lease after its first tries were lost.
+/// Time limit for a request, including its retries. It is well below the processor lease, so that a
+/// heartbeat can still renew the lease after its first attempts were lost.
 pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// The time limits for a try and for a call.
+/// The time limits per attempt and per request.
 pub fn timeouts() -> TimeoutConfigBuilder {
     TimeoutConfig::builder()
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
         .operation_timeout(OPERATION_TIMEOUT)
 }
 
-/// The number of tries, and the delays between them.
+/// The number of attempts, and the delays between them.
 pub fn retries() -> RetryConfig {
     RetryConfig::standard()
         .with_max_attempts(MAX_ATTEMPTS)

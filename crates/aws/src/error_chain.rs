@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
-/// An error's message, followed by those of its sources, outermost first. A source whose message
-/// its outer error already quotes is omitted.
+/// An error's message, followed by those of its sources, outermost first. Omits a source whose
+/// message its outer error already quotes.
 pub fn chain(error: &dyn Error) -> String {
     messages(error).join(": ")
 }

@@ -2,10 +2,10 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`batch`] | limits of a batch of SQS or SNS, and the outcome of each entry |
+//! | [`batch`] | limits of an SQS or SNS batch, and the outcome of each entry |
 //! | [`client`] | timeouts and retries of every client |
 //! | [`error_chain`] | an error and its causes on one line |
-//! | [`store_error`] | errors of DynamoDB, sorted by the reaction that they require |
+//! | [`store_error`] | DynamoDB errors, classified by the reaction that they require |
 
 pub mod batch;
 pub mod client;

@@ -1,4 +1,4 @@
-//! Errors of DynamoDB, sorted by the reaction that they require from the caller.
+//! DynamoDB errors, classified by the reaction that they require from the caller.
 
 use std::error::Error;
 
@@ -7,8 +7,8 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 /// The cause of an error, with its own causes.
 pub type Source = Box<dyn Error + Send + Sync>;
 
-/// A failed step. It may have taken effect: the client retries by itself, so a try before the
-/// reported one may have succeeded. To find out, repeat the step with the same token.
+/// A failed step. It may have taken effect: the client retries by itself, so an attempt before the
+/// reported one may have succeeded. To find out, retry the step with the same token.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("{operation}: throttled by DynamoDB; it is retried later, or raise the table's limits")]
@@ -48,7 +48,7 @@ pub enum StoreError {
 pub const VALIDATION: &str = "ValidationException";
 
 impl StoreError {
-    /// Whether the same step may work when it is repeated.
+    /// Whether a retry of the same step may succeed.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -67,10 +67,10 @@ impl StoreError {
     }
 }
 
-/// The codes with which DynamoDB throttles
-/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>).
-/// A read that conflicts with a transaction also fails with one of them. A repeated transaction is
-/// "in progress" while its first try is still running.
+/// DynamoDB's error codes for throttling
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>). A
+/// read that conflicts with a transaction also fails with one of them. A repeated transaction is
+/// "in progress" while its first attempt is still running.
 const THROTTLES: [&str; 7] = [
     "ProvisionedThroughputExceededException",
     "ThrottlingException",
@@ -81,7 +81,7 @@ const THROTTLES: [&str; 7] = [
     "TransactionInProgressException",
 ];
 
-/// Sorts a client error by the reaction that it requires from the caller.
+/// Classifies a client error by the reaction that it requires from the caller.
 pub fn store_error<E, R>(operation: &'static str, error: SdkError<E, R>) -> StoreError
 where
     E: ProvideErrorMetadata + Error + Send + Sync + 'static,

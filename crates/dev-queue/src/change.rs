@@ -1,4 +1,4 @@
-//! Changes of items, and the transitions of tasks that they represent.
+//! Item changes, and the task transitions that they represent.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     pub id: String,
-    /// The item before the change, in DynamoDB's JSON; `Null` if there was none.
+    /// The item before the change, in DynamoDB JSON; `Null` if it did not exist.
     pub before: Value,
-    /// The item after the change; `Null` if there is none.
+    /// The item after the change; `Null` if it does not exist.
     pub after: Value,
     pub cause: Cause,
 }
@@ -24,17 +24,17 @@ pub struct Change {
 pub enum Cause {
     /// A write through the endpoint.
     Write,
-    /// Its time to live.
+    /// The item's time to live.
     Expiry,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Created, or the new state of a settled key. Holds the creation and the expiry, if any.
+    /// Created, or the new state of a settled key. Contains the creation and the expiry, if any.
     Created(Option<Millis>, Option<EpochSeconds>),
-    /// A newer state of the key replaced one that had not started.
+    /// A newer state superseded a state of the key that had not started.
     Superseded,
-    /// A newer state of the key follows the one that runs.
+    /// A newer state of the key follows the running one.
     Queued,
     Started {
         first: bool,
@@ -51,12 +51,12 @@ pub enum Transition {
     Redriven,
     /// Deleted while it was pending.
     Cancelled,
-    /// Deleted by its time to live before it ended.
+    /// Deleted by its time to live before it finished.
     Expired,
 }
 
 impl Change {
-    /// The transition of a task; `None` if the change is of another kind.
+    /// The task transition; `None` if the change is of another kind.
     pub fn transition(&self) -> Option<Transition> {
         use TaskStatus::{Failure, Pending, Success, Taken};
         if self.id.starts_with(RESERVED_PREFIX) {
@@ -105,7 +105,7 @@ impl Change {
         self.id == CONTROL_ITEM && number(&self.after, REQUESTED) > number(&self.before, REQUESTED)
     }
 
-    /// The line for a pause that began or ended; `None` if the change is of another kind.
+    /// The line for the start or end of a pause; `None` if the change is of another kind.
     pub fn pause(&self) -> Option<String> {
         let until = |image| number(image, PAUSED_UNTIL).filter(|_| self.id == CONTROL_ITEM);
         match (until(&self.before), until(&self.after)) {

@@ -1,11 +1,11 @@
-//! The ages of tasks at their start, compared with those of the same starts in arrival order.
+//! The ages of tasks at their start, compared with the ages at the same starts in arrival order.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use lifo_queue::time::{EpochSeconds, Millis};
 
-/// Maximum number of tasks that are remembered, and of starts.
+/// Maximum number of remembered tasks, and of remembered starts.
 const REMEMBERED: usize = 10_000;
 
 /// A task counts as fresh if it starts within this time of its creation.
@@ -33,7 +33,7 @@ struct Start {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ages {
     pub started: usize,
-    /// Those of them that started within [`FRESH`].
+    /// Number of them that started within [`FRESH`].
     pub fresh: usize,
     pub median: Duration,
 }
@@ -60,8 +60,8 @@ impl Freshness {
         Ages::of(ages.collect())
     }
 
-    /// The ages if each start, at the same moment, had been of the oldest task that had not expired.
-    /// `None` without a start, or if all tasks were created at about the same time.
+    /// The ages if each start, at the same time, had been that of the oldest unexpired task. `None`
+    /// without a start, or if all tasks were created at about the same time.
     pub fn in_arrival_order(&self) -> Option<Ages> {
         let mut queue: Vec<Arrival> = self.arrivals.iter().copied().collect();
         queue.sort_by_key(|arrival| arrival.created);

@@ -1,4 +1,4 @@
-//! Prints one line per transition of a task, and sums the transitions up.
+//! Prints one line per task transition, and totals the transitions.
 
 use std::io::{self, Write};
 use std::time::{Duration, UNIX_EPOCH};
@@ -21,7 +21,7 @@ pub struct Tally {
     pub started: u64,
     pub succeeded: u64,
     pub failed: u64,
-    /// Tasks that expired before they ended.
+    /// Tasks that expired before they finished.
     pub expired: u64,
     pub returned: u64,
 }
@@ -57,7 +57,7 @@ impl<W: Write> Journal<W> {
         self.out.flush()
     }
 
-    /// Prints the sum of all transitions; nothing if no task was created or started.
+    /// Prints the totals of all transitions; nothing if no task was created or started.
     pub fn summarise(&mut self) -> io::Result<()> {
         let Some(text) = summary(&self.tally, &self.freshness) else {
             return Ok(());
@@ -93,7 +93,7 @@ impl<W: Write> Journal<W> {
     }
 }
 
-/// The name of a transition, and what else there is to say.
+/// The name of a transition, and its details.
 fn words(transition: &Transition) -> (&'static str, String) {
     match transition {
         Transition::Created(..) => ("created", String::new()),
@@ -146,14 +146,14 @@ fn summary(tally: &Tally, freshness: &Freshness) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// The time of the day, in UTC.
+/// The time of day, in UTC.
 fn time_of_day(now: Millis) -> String {
     let since_epoch = Duration::from_millis(u64::try_from(now.0).unwrap_or(0));
     let text = humantime::format_rfc3339_millis(UNIX_EPOCH + since_epoch).to_string();
     text.get(11..23).unwrap_or_default().to_owned()
 }
 
-/// A duration for people: "250ms", "1.2s" or "4m 2s".
+/// A duration in readable form: "250ms", "1.2s" or "4m 2s".
 fn short(duration: Duration) -> String {
     match duration.as_millis() {
         millis @ 0..1_000 => format!("{millis}ms"),
@@ -165,7 +165,7 @@ fn short(duration: Duration) -> String {
     }
 }
 
-/// Replaces control characters by spaces: ids and errors come from elsewhere.
+/// Replaces control characters with spaces, because ids and errors come from outside.
 fn on_one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

@@ -5,8 +5,8 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`table`] | the embedded table; reports every change of an item |
-//! | [`change`] | changes of items, and the transitions of tasks that they represent |
+//! | [`table`] | the embedded table; reports every item change |
+//! | [`change`] | item changes, and the task transitions that they represent |
 //! | [`queue`] | the queue: the processor, the sweep, the expiry and the reactions to changes |
 //! | [`server`] | the HTTP endpoint: `POST /tasks`, DynamoDB, and the invocation of `create-tasks` |
 //! | [`journal`] | prints one line per transition |

@@ -1,9 +1,9 @@
-//! The queue: the processor, the sweep and the expiry, and the reactions to changes of the table.
+//! The queue: the processor, the sweep and the expiry, and the reactions to table changes.
 //!
-//! On AWS, the table's stream invokes `trigger`, and a topic invokes `process-tasks`. Here each
-//! change of the table does both: a new task requests a wake-up, as `trigger` does, and each request
-//! that is counted in the control item starts a turn after the current one. So a command of `freshq`
-//! in another process needs no notification.
+//! On AWS, the table's stream invokes `trigger`, and a topic invokes `process-tasks`. Here, each
+//! table change does both: a new task requests a wake-up, as `trigger` does, and each request that
+//! is counted in the control item starts a turn after the current one. A `freshq` command in
+//! another process therefore needs no notification.
 
 use std::error::Error;
 use std::future::IntoFuture;
@@ -39,13 +39,13 @@ use crate::server;
 use crate::settings::Settings;
 use crate::table::{OpenError, Table};
 
-/// Time between two sweeps: shorter than the minute on AWS, because they cost nothing here.
+/// Interval between sweeps: shorter than the minute on AWS, because sweeps cost nothing here.
 pub const SWEEP_EVERY: Duration = Duration::from_secs(10);
 
-/// Time between two deletions of expired items.
+/// Interval between deletions of expired items.
 const EXPIRE_EVERY: Duration = Duration::from_secs(1);
 
-/// Changes that are handled concurrently.
+/// Maximum number of changes that are handled concurrently.
 const BATCH: usize = 256;
 
 pub struct DevQueue {
@@ -119,7 +119,7 @@ impl DevQueue {
         server::router(self.table.clone(), self.creator.clone())
     }
 
-    /// Creates tasks. They are created once the queue is served.
+    /// A creator of tasks. The tasks are created once the queue is served.
     pub fn creator(&self) -> Arc<Creator> {
         self.creator.clone()
     }
@@ -128,8 +128,8 @@ impl DevQueue {
         self.tally.subscribe()
     }
 
-    /// Serves the queue until `stop` ends. At the start it returns the tasks that an earlier process
-    /// left running, and at the end those that run then; neither costs an attempt.
+    /// Serves the queue until `stop` completes. Returns the tasks that an earlier process left
+    /// running at the start, and the running tasks at the end. Neither costs an attempt.
     pub async fn serve<W: Write>(
         mut self,
         listener: TcpListener,
@@ -226,8 +226,8 @@ impl DevQueue {
         }
     }
 
-    /// Ends the processor lease and all leases of tasks. Only this process uses the table, so their
-    /// holders have ended.
+    /// Ends the processor lease and all task leases. Only this process uses the table, so the
+    /// holders of these leases have ended.
     async fn return_running(&self, reason: &str) -> Result<(), ServeError> {
         self.release().await.map_err(ServeError::Return)?;
         let mut after = None;

@@ -1,6 +1,6 @@
-//! The HTTP endpoint: `POST /tasks` in the protocol of `create-tasks`, DynamoDB's protocol, and the
-//! invocation of `create-tasks`. It checks neither signatures nor callers: its listener must be of
-//! the loopback interface, and the caller must add a check of the headers `Host` and `Origin`.
+//! The HTTP endpoint: `POST /tasks` in the protocol of `create-tasks`, the DynamoDB protocol, and
+//! the invocation of `create-tasks`. It checks neither signatures nor callers: its listener must
+//! use the loopback interface, and the caller must check the `Host` and `Origin` headers.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 
 use crate::table::Table;
 
-/// Largest body: that of DynamoDB's `BatchWriteItem`.
+/// Maximum body size: that of DynamoDB's `BatchWriteItem`.
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
-/// The prefix of DynamoDB's operations in the header `X-Amz-Target`.
+/// Prefix of DynamoDB operations in the `X-Amz-Target` header.
 const TARGET: &str = "DynamoDB_20120810.";
 
 /// The only function that can be invoked.
@@ -77,8 +77,7 @@ async fn tasks(State(endpoint): State<Endpoint>, method: Method, body: Bytes) ->
     }
 }
 
-/// Invoke of AWS Lambda
-/// (<https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html>).
+/// AWS Lambda's Invoke operation (<https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html>).
 async fn invoke(
     State(endpoint): State<Endpoint>,
     Path(name): Path<String>,

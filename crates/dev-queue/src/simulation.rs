@@ -57,7 +57,7 @@ impl Downstream {
         }
     }
 
-    /// The settings that show its behaviour within seconds.
+    /// Settings that show the downstream's behavior within seconds.
     pub fn overrides(self) -> Overrides {
         let concurrency = match self {
             Self::Slow | Self::Failing => CAPACITY,
@@ -71,7 +71,7 @@ impl Downstream {
     }
 }
 
-/// Creates a burst of tasks, and waits until all of them ended.
+/// Creates a burst of tasks and waits until all of them have finished.
 pub async fn burst(
     creator: &Creator,
     mut tally: watch::Receiver<Tally>,

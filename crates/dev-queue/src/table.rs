@@ -1,4 +1,4 @@
-//! The embedded table. It reports every change of an item, as a stream would, but immediately.
+//! The embedded table. It reports every item change as a stream would, but immediately.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -14,10 +14,10 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::change::{Cause, Change};
 
-/// The file of the database within the folder of `--data`.
+/// The database file in the `--data` folder.
 const DATABASE: &str = "tasks.sqlite";
 
-/// The lock of the folder. The operating system releases it when the process ends, even by SIGKILL.
+/// The folder's lock. The operating system releases it when the process ends, even by SIGKILL.
 const LOCK: &str = "lock";
 
 /// DynamoDB does not expire items whose time to live is more than five years in the past.
@@ -73,7 +73,7 @@ impl Table {
         })
     }
 
-    /// Executes a request of DynamoDB's protocol. Returns the status code and the body of the
+    /// Executes a request in the DynamoDB protocol. Returns the status code and the body of the
     /// response.
     pub fn execute(&self, operation: &str, body: &str) -> (u16, String) {
         let ids = written(operation, body);
@@ -128,7 +128,7 @@ impl Table {
         for (id, before) in ids.into_iter().zip(before) {
             let after = self.image(&id);
             if before != after {
-                // Without a receiver the queue has ended.
+                // Without a receiver, the queue has ended.
                 let _ended = self.changes.send(Change {
                     id,
                     before,
@@ -140,7 +140,7 @@ impl Table {
         response
     }
 
-    /// An item in DynamoDB's JSON; `Null` if there is none.
+    /// An item in DynamoDB JSON; `Null` if it does not exist.
     fn image(&self, id: &str) -> Value {
         let request = json!({"TableName": TABLE, "Key": {TASK_ID: {"S": id}}});
         let (_, body) = dispatch::call(&self.database, "GetItem", &request.to_string());
@@ -164,7 +164,7 @@ fn lock(folder: &Path) -> Result<File, OpenError> {
     }
 }
 
-/// The ids of the items of the task table that a request may write.
+/// The ids of the items in the task table that a request can write.
 fn written(operation: &str, body: &str) -> Vec<String> {
     let body: Value = serde_json::from_str(body).unwrap_or_default();
     let mut ids = Vec::new();

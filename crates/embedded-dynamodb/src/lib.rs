@@ -1,7 +1,7 @@
 //! # An embedded DynamoDB with a queue's table
 //!
-//! For tests, benchmarks and `freshq dev`; nothing that is deployed depends on it.
-//! [`EmbeddedDynamo`] serves a database over HTTP, and [`dispatch`] calls one within the process.
+//! For tests, benchmarks and `freshq dev`; no deployed code depends on it. [`EmbeddedDynamo`]
+//! serves a database over HTTP, and [`dispatch`] calls one within the process.
 
 pub mod dispatch;
 
@@ -37,14 +37,14 @@ impl NotStarted {
 }
 
 impl EmbeddedDynamo {
-    /// Starts it and creates the task table, without a stream.
+    /// Starts the database and creates the task table, without a stream.
     pub async fn start() -> Result<Self, NotStarted> {
         let embedded = Self::start_empty().await?;
         dispatch::create_task_table(&embedded.database, TABLE)?;
         Ok(embedded)
     }
 
-    /// Starts it without a table.
+    /// Starts the database without a table.
     pub async fn start_empty() -> Result<Self, NotStarted> {
         let failed = NotStarted::new;
         let listener = TcpListener::bind("127.0.0.1:0").await;
@@ -74,7 +74,7 @@ impl EmbeddedDynamo {
     }
 }
 
-/// A client of an embedded DynamoDB. It has no SDK retries, so that tests see every failure.
+/// A client of an embedded DynamoDB, without SDK retries so that tests see every failure.
 pub fn client(address: SocketAddr) -> Client {
     let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())

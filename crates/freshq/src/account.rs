@@ -1,4 +1,4 @@
-//! The account and the region that a command works on, for operators.
+//! The account and the region that a command works on, for display to operators.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use aws_sdk_sts::Client;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-/// Time limit for the request: the account is worth a short delay, but no more.
+/// Timeout for the request: the account is worth a short delay, but not a longer one.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Display for Account {
     }
 }
 
-/// The credentials of a command. Requests their identity at most once.
+/// The credentials of a command. Requests the identity behind them at most once.
 #[derive(Debug)]
 pub(crate) struct Caller {
     sts: Option<Client>,
@@ -48,7 +48,7 @@ pub(crate) struct Caller {
 #[derive(Debug)]
 struct Identity {
     account: Account,
-    /// The user or role, for other operators.
+    /// The user or role, for display to other operators.
     principal: String,
 }
 
@@ -85,8 +85,8 @@ impl Caller {
         }
     }
 
-    /// The account of the credentials. An error of AWS STS leaves it unknown, because no command
-    /// depends on it. `GetCallerIdentity` needs no permission
+    /// The account of the credentials. If AWS STS fails, the account stays unknown, because no
+    /// command depends on it. `GetCallerIdentity` requires no permission
     /// (<https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html>).
     pub(crate) async fn account(&self) -> &Account {
         &self.identity().await.account

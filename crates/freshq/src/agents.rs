@@ -1,4 +1,4 @@
-//! The verbs of the agents' queue. Each sends a command to the function `agent-desk`, the desk.
+//! The verbs of the agents' queue. Each sends a command to the `agent-desk` function, the desk.
 
 mod command;
 mod response;
@@ -19,13 +19,13 @@ use crate::queue::StackName;
 use crate::report::{Format, Report};
 use crate::stack;
 
-/// The name of a stack is this prefix and the environment.
+/// A stack name consists of this prefix and the environment.
 const PREFIX: &str = "AgentQueue-";
 
-/// The stack's output with the name of the desk.
+/// The stack output that contains the name of the desk.
 pub(crate) const AGENT_DESK_FUNCTION_NAME: &str = "AgentDeskFunctionName";
 
-/// The commands that change nothing.
+/// The read-only commands.
 const READS: [&str; 4] = ["agents", "queues", "calls", "call"];
 
 /// The name of an environment's stack.
@@ -33,7 +33,7 @@ pub(crate) fn stack_of(env: &str) -> String {
     format!("{PREFIX}{env}")
 }
 
-/// How an environment's stack is named: that of the agents' queue, or that of the task queue.
+/// Returns the function that names a stack of the agents' queue or of the task queue.
 pub(crate) fn naming(agents: bool) -> fn(&str) -> String {
     match agents {
         true => stack_of,
@@ -67,7 +67,7 @@ pub(crate) struct AtDesk<V: Args> {
 }
 
 impl<V: Args + Serialize> AtDesk<V> {
-    /// The command to the desk, and which desk.
+    /// The command to the desk, and the desk to send it to.
     pub(crate) fn parts(&self) -> (Value, &DeskArguments) {
         (json!(self.verb), &self.desk)
     }

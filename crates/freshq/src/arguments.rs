@@ -173,16 +173,16 @@ impl Verb {
 pub(crate) enum Job<'a> {
     /// A verb that changes nothing.
     Read(&'a dyn VerbOnQueue, &'a Common),
-    /// A verb that changes the queue. Its report names the account and the region.
+    /// A verb that changes the queue. Its report includes the account and the region.
     Change(&'a dyn VerbOnQueue, &'a Common),
-    /// A command to the agents' queue, and the arguments that all its verbs have.
+    /// A command to the agents' queue, and the arguments common to all its verbs.
     Desk(Value, &'a DeskArguments),
     /// `freshq doctor --agents`: checks an agents' queue.
     CheckAgents(&'a Common),
     /// The messages in the failure and dead-letter queues of a stack.
     Messages(&'a Messages, &'a Common),
     Logs(&'a Logs, &'a Common),
-    /// The web page of a queue.
+    /// The console of a queue.
     Console(&'a Console, &'a Common),
     /// A queue on this machine.
     Dev(&'a Dev),

@@ -30,8 +30,8 @@ pub(crate) struct AwsArguments {
     pub(crate) endpoint_url: Option<String>,
 }
 
-/// Loads the configuration from the sources of the AWS CLI: environment, profile, single sign-on, a
-/// `credential_process`, and `AWS_ENDPOINT_URL`
+/// Loads the configuration from the sources that the AWS CLI uses: environment, profile, single
+/// sign-on, a `credential_process`, and `AWS_ENDPOINT_URL`
 /// (<https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html>). The operator
 /// may be far from the region, so the timeouts are longer than those of the functions.
 pub(crate) async fn sdk_config(arguments: &AwsArguments) -> Result<SdkConfig> {
@@ -46,7 +46,7 @@ pub(crate) async fn sdk_config(arguments: &AwsArguments) -> Result<SdkConfig> {
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(https.clone())
         .timeout_config(timeouts)
-        // The client may repeat any write of the queue without harm.
+        // The client can safely retry any write of the queue.
         .retry_config(RetryConfig::standard().with_max_attempts(4));
     if let Some(region) = &arguments.region {
         loader = loader.region(Region::new(region.clone()));
@@ -63,8 +63,8 @@ pub(crate) async fn sdk_config(arguments: &AwsArguments) -> Result<SdkConfig> {
     let Some(profile) = &arguments.profile else {
         return Ok(config);
     };
-    // The default sources prefer keys in the environment to the profile, and these may be keys of
-    // another account. The AWS CLI ignores such keys too if it gets --profile.
+    // The default sources prefer keys in the environment to the profile, and these keys may belong
+    // to another account. The AWS CLI also ignores such keys if it gets --profile.
     let provider = ProviderConfig::without_region()
         .with_region(Some(region))
         .with_http_client(https);

@@ -1,22 +1,22 @@
-//! Asks the operator for a confirmation at the terminal.
+//! Asks the operator for confirmation at the terminal.
 
 use std::io::{self, IsTerminal, Write};
 
 use crate::failure::{Failure, Result};
 
 pub(crate) trait Prompt: Send {
-    /// Asks, and waits for the answer: `y` or `yes` confirms, any other answer declines. `option`
-    /// is the option that confirms without a terminal.
+    /// Asks and waits for the answer: `y` or `yes` confirms, any other answer declines. `option` is
+    /// the option that confirms without a terminal.
     fn confirms(&mut self, question: &str, option: &'static str) -> Result<bool> {
         Ok(is_yes(&self.answer(&format!("{question} [y/N] "), option)?))
     }
 
-    /// Asks, and returns the line that was typed. `option` is the option that answers without a
+    /// Asks and returns the typed line. `option` is the option that provides the answer without a
     /// terminal.
     fn answer(&mut self, question: &str, option: &'static str) -> Result<String>;
 }
 
-/// The terminal this command runs in.
+/// The terminal in which this command runs.
 pub(crate) struct Terminal;
 
 impl Prompt for Terminal {
@@ -24,7 +24,7 @@ impl Prompt for Terminal {
         if !io::stdin().is_terminal() {
             return Err(Failure::NoTerminal(option));
         }
-        // The question goes to standard error, so that standard output has only the report.
+        // Write the question to standard error, so that standard output contains only the report.
         let mut screen = io::stderr();
         write!(screen, "{question}").map_err(Failure::Terminal)?;
         screen.flush().map_err(Failure::Terminal)?;
@@ -36,7 +36,7 @@ impl Prompt for Terminal {
     }
 }
 
-/// A caller without a terminal, or one that has asked already.
+/// A caller without a terminal, or a caller that has already asked.
 pub(crate) struct NoTerminal;
 
 impl Prompt for NoTerminal {

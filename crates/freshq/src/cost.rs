@@ -1,4 +1,4 @@
-//! `freshq cost`: what a load costs at AWS's list prices.
+//! `freshq cost`: the cost of a workload at AWS list prices.
 
 mod load;
 mod price;

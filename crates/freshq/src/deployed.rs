@@ -25,30 +25,30 @@ pub(crate) trait Deployed: Send + Sync {
     /// The current settings of a resource, named as in a template; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`Failure`]: the service did not respond, or a local AWS does not know the resource.
+    /// [`Failure`]: the service did not respond, or a local AWS does not support the resource.
     async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure>;
 
-    /// Reads at most [`Message::MOST`] messages of a queue. They remain in the queue and visible.
+    /// Reads up to [`Message::MOST`] messages of a queue. They remain in the queue and visible.
     async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure>;
 
-    /// Receives the message with this id, with which it can be deleted; `None` if it was not found.
+    /// Receives the message with this id, so that it can be deleted; `None` if it was not found.
     async fn message(&self, queue: &str, id: &str) -> Result<Option<Message>, Failure>;
 
     /// Deletes a message that [`message`](Self::message) returned.
     ///
     /// # Errors
-    /// [`Failure`]: SQS did not respond; the message may be deleted or not.
+    /// [`Failure`]: SQS did not respond; the message may or may not be deleted.
     async fn delete_message(&self, queue: &str, message: &Message) -> Result<(), Failure>;
 
     /// Sends a message with the same body, attributes and group to a queue.
     ///
     /// # Errors
-    /// [`Failure`]: SQS did not respond; the message may be sent or not.
+    /// [`Failure`]: SQS did not respond; the message may or may not be sent.
     async fn send_message(&self, queue: &str, message: &Message) -> Result<(), Failure>;
 
     /// Invokes a function asynchronously.
     ///
     /// # Errors
-    /// [`Failure`]: Lambda did not respond; the function may be invoked or not.
+    /// [`Failure`]: Lambda did not respond; the function may or may not be invoked.
     async fn invoke(&self, function: &str, event: &Value) -> Result<(), Failure>;
 }

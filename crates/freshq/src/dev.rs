@@ -28,7 +28,7 @@ use crate::failure::{Failure, Result};
 use crate::queue::{DEV_PORT, Queue};
 use crate::time_format::parse_duration;
 
-/// What the command does and does not have.
+/// What the command supports and what it does not.
 const AFTER_HELP: &str = "\
 Runs the queue's own code on an embedded DynamoDB, without AWS, until Ctrl-C. For development, not for production.
 
@@ -82,14 +82,14 @@ pub(crate) struct Dev {
 }
 
 impl Dev {
-    /// Runs the queue until Ctrl-C or SIGTERM, or until the simulated burst ended.
+    /// Runs the queue until Ctrl-C or SIGTERM, or until the simulated burst has ended.
     ///
     /// # Errors
     /// [`Failure`]: an argument is invalid, the port or the folder is in use, or the queue failed.
     pub(crate) async fn run(&self) -> Result<Exit> {
         let (settings, config) = self.configuration()?;
         let runner = build(config.clone(), settings.process.task_timeout)?;
-        // Before the first line, so that the signal of a reader of that line is not lost.
+        // Install before the first line, so that a reader of that line can already send a signal.
         let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::Terminal)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(Failure::Terminal)?;
         let failed = |source| Failure::Server {
@@ -202,7 +202,7 @@ impl Dev {
     }
 }
 
-/// The runner, for people. Without the query of a URL, which may be secret.
+/// The runner as text, without the query of a URL, which may be secret.
 fn shown(runner: &RunnerConfig) -> String {
     match runner {
         RunnerConfig::Http { url, .. } => {

@@ -15,10 +15,10 @@ const LONGEST: Duration = Duration::from_secs(120);
 
 #[async_trait]
 pub(crate) trait Function: Send + Sync {
-    /// Sends one event and returns the response. The client may repeat the event.
+    /// Sends one event and returns the response. The client may retry the event.
     ///
     /// # Errors
-    /// [`Failure::Function`]: the invocation failed; the event may be carried out or not.
+    /// [`Failure::Function`]: the invocation failed; the event may or may not be carried out.
     async fn send(&self, event: &Value) -> Result<Value>;
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct LambdaFunction {
 
 impl LambdaFunction {
     pub(crate) fn new(aws: &SdkConfig, name: String) -> Self {
-        // A function responds only at its end, so it gets longer timeouts than other calls.
+        // A function responds only at its end, so it gets longer timeouts than other requests.
         let timeouts = TimeoutConfig::builder()
             .operation_attempt_timeout(LONGEST)
             .operation_timeout(LONGEST * 2)

@@ -5,7 +5,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `account` | the account and the region, for operators |
+//! | `account` | the account and the region, for display to operators |
 //! | `arguments` | the command line |
 //! | `agents` | the verbs of the agents' queue |
 //! | `queue` | the queue that the command line names, and its clients |
@@ -13,7 +13,7 @@
 //! | `aws` | the configuration of all AWS clients: region, credentials, one HTTPS client |
 //! | `function` | a deployed function that responds to an event |
 //! | `deployed` | a deployed stack: its template, and the current settings of its resources |
-//! | `cost` | what a load costs |
+//! | `cost` | the cost of a workload |
 //! | `dev` | a task queue on this machine, for development |
 //! | `console` | a local web page for both queues |
 //! | `shell` | shell completions and manual pages |
@@ -21,9 +21,9 @@
 //! | `report` | reports as tables and as JSON |
 //! | `sample` | a sample of a queue's state, and the figures of earlier samples |
 //! | `exit` | exit codes |
-//! | `time_format` | times, for people and for programs |
+//! | `time_format` | times, as text and as JSON |
 //! | `confirm` | the operator's confirmation, at the terminal |
-//! | `failure` | errors and their remedies |
+//! | `failure` | errors and their fixes |
 
 mod account;
 mod agents;

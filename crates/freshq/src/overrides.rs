@@ -1,4 +1,4 @@
-//! The text and the JSON of what operators changed: limits and pauses.
+//! Operator changes, that is, limits and pauses, as text and as JSON.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::time_format::{exact, rough};
 
-/// Maximum number of groups of a kind that `freshq status` names.
+/// Maximum number of groups per kind that `freshq status` names.
 const NAMED: usize = 5;
 
-/// A limit, for people: its values, end, reason and author.
+/// A limit as text: its values, end, reason and author.
 pub(crate) fn limit(limit: &OperatorLimit, now: Millis) -> String {
     let stands = stands(limit.until, &limit.reason, &limit.by, now);
     format!("{} {stands}", limit_values(limit))
@@ -27,7 +27,7 @@ fn stands(until: Millis, reason: &str, by: &Author, now: Millis) -> String {
     )
 }
 
-/// The values of the limit, for people.
+/// The values of the limit, as text.
 pub(crate) fn limit_values(limit: &OperatorLimit) -> String {
     let rate = limit.rate.map(|rate| match rate.interval.as_millis() {
         0..=1_000 => format!("{} starts/s", rounded(rate.per_second())),
@@ -44,12 +44,12 @@ pub(crate) fn limit_values(limit: &OperatorLimit) -> String {
     values.join(" and ")
 }
 
-/// A rate without the error of its interval in nanoseconds.
+/// A rate without the rounding error of its interval in nanoseconds.
 fn rounded(rate: f64) -> f64 {
     (rate * 1_000.0).round() / 1_000.0
 }
 
-/// A limit, for programs.
+/// A limit as JSON.
 pub(crate) fn limit_json(limit: &OperatorLimit, now: Millis) -> Value {
     json!({
         "ratePerSecond": limit.rate.map(|rate| rounded(rate.per_second())),
@@ -62,7 +62,7 @@ pub(crate) fn limit_json(limit: &OperatorLimit, now: Millis) -> Value {
     })
 }
 
-/// The name of a group, for people.
+/// The name of a group, as text.
 pub(crate) fn shown(name: &str) -> &str {
     match name {
         "" => "(no group)",
@@ -80,23 +80,23 @@ pub(crate) fn pause_of(one: &GroupOverride, now: Millis) -> Option<&GroupPause> 
     one.pause.as_ref().filter(|pause| pause.until > now)
 }
 
-/// A pause of a group, for people.
+/// A group's pause, as text.
 pub(crate) fn pause(pause: &GroupPause, now: Millis) -> String {
     let stands = stands(pause.until, &pause.reason, &pause.by, now);
     format!("paused {stands}")
 }
 
-/// The live limit of a group, for people.
+/// A group's live limit, as text.
 pub(crate) fn limit_of_group(one: &GroupOverride, now: Millis) -> Option<String> {
     limit_of(one, now).map(|there| limit(there, now))
 }
 
-/// The live pause of a group, for people.
+/// A group's live pause, as text.
 pub(crate) fn pause_of_group(one: &GroupOverride, now: Millis) -> Option<String> {
     pause_of(one, now).map(|there| pause(there, now))
 }
 
-/// A pause of a group, for programs.
+/// A group's pause, as JSON.
 pub(crate) fn pause_json(pause: &GroupPause, now: Millis) -> Value {
     json!({
         "until": exact(pause.until),
@@ -107,7 +107,7 @@ pub(crate) fn pause_json(pause: &GroupPause, now: Millis) -> Value {
     })
 }
 
-/// Groups that do not start tasks as the settings say.
+/// Groups that do not start tasks according to the settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unusual {
     paused: Vec<String>,
@@ -136,7 +136,7 @@ impl Unusual {
         unusual
     }
 
-    /// For people; `None` if there are none.
+    /// As text; `None` if there are none.
     pub(crate) fn text(&self) -> Option<String> {
         let named = |what: &str, names: &[String]| {
             let more = names.len().saturating_sub(NAMED);
@@ -155,7 +155,7 @@ impl Unusual {
         (!parts.is_empty()).then(|| format!("{}; see freshq groups", parts.join("; ")))
     }
 
-    /// For programs.
+    /// As JSON.
     pub(crate) fn json(&self) -> Value {
         json!({ "paused": self.paused, "limited": self.limited, "closed": self.closed })
     }

@@ -1,4 +1,4 @@
-//! The queue that the command line names, with its clients.
+//! The queue that the command line names, and its clients.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,15 +24,15 @@ use crate::failure::{Failure, Result};
 use crate::function::{Function, LambdaFunction};
 use crate::stack::{self, Place};
 
-/// Lifetime of the start marker that this command sets (rule 9 of the wake-up protocol). It is the
-/// default of the stack's setting `notificationMarker`. A stack with another value works too,
+/// Lifetime of the start marker that this command sets (rule 9 of the wake-up protocol): the
+/// default of the stack's `notificationMarker` setting. A stack with another value works too,
 /// because the marker only saves notifications.
 const NOTIFICATION_MARKER: Duration = Duration::from_secs(10);
 
-/// The port of `freshq dev` by default.
+/// The default port of `freshq dev`.
 pub(crate) const DEV_PORT: u16 = 8347;
 
-/// The address of `freshq dev` by default.
+/// The default address of `freshq dev`.
 const DEV_URL: &str = "http://127.0.0.1:8347";
 
 /// Which queue: by its environment, its stack, its table and topic, or the address of `freshq dev`.
@@ -97,8 +97,8 @@ impl QueueArguments {
         }
     }
 
-    /// The address of `freshq dev`, if it is the queue. The variable FRESHQ_DEV takes precedence over
-    /// FRESHQ_STACK and FRESHQ_ENV, but not over an option.
+    /// The address of `freshq dev`, if it is the queue. The environment variable FRESHQ_DEV takes
+    /// precedence over FRESHQ_STACK and FRESHQ_ENV, but not over an option.
     fn dev(&self) -> Option<String> {
         let option = [&self.env, &self.stack, &self.table]
             .into_iter()
@@ -135,15 +135,15 @@ impl QueueArguments {
     }
 }
 
-/// A stack, named by itself or by its environment.
+/// A stack, named directly or by its environment.
 pub(crate) enum StackName {
     Env(String),
     Full(String),
 }
 
 impl StackName {
-    /// The stack of the options `--env` and `--stack`. Without them, that of the environment
-    /// variables FRESHQ_STACK and FRESHQ_ENV; the first of these takes precedence.
+    /// The stack of the options `--env` and `--stack`. Without them, the stack of the environment
+    /// variables FRESHQ_STACK and FRESHQ_ENV; FRESHQ_STACK takes precedence.
     pub(crate) fn of(env: Option<&String>, stack: Option<&String>) -> Result<Self> {
         let option = stack.cloned().map(Self::Full);
         let option = option.or_else(|| env.cloned().map(Self::Env));
@@ -161,28 +161,28 @@ impl StackName {
     }
 }
 
-/// The value of an environment variable that is not empty.
+/// The value of an environment variable, if it is not empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The queue that a verb operates.
 pub(crate) struct Queue {
-    /// The name for operators: that of the stack, or of the table.
+    /// The display name: that of the stack, or of the table.
     pub(crate) name: String,
     pub(crate) caller: Caller,
     pub(crate) operator: Operator,
     pub(crate) store: Arc<dyn QueueStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) table: String,
-    /// The function `create-tasks`; `None` if no output of a stack names it.
+    /// The `create-tasks` function; `None` if no stack output names it.
     pub(crate) creates: Option<Arc<dyn Function>>,
     /// The stack; `None` if the command line names a table.
     pub(crate) deployed: Option<Arc<dyn Deployed>>,
 }
 
 impl Queue {
-    /// The name with the account and the region, for questions.
+    /// The name with the account and the region, for confirmation prompts.
     pub(crate) async fn place(&self) -> String {
         format!("{} ({})", self.name, self.caller.account().await)
     }
@@ -231,7 +231,7 @@ impl Queue {
         })
     }
 
-    /// A queue on any store, without a stack.
+    /// A queue on any store and without a stack.
     pub(crate) fn new(
         name: String,
         caller: Caller,

@@ -1,4 +1,4 @@
-//! Reports of verbs, and how they are printed: as text for people or as JSON for programs.
+//! Reports of verbs, printed as text or as JSON.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -23,11 +23,11 @@ pub(crate) enum Format {
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) exit: Exit,
-    /// For people.
+    /// The report as text.
     pub(crate) text: String,
-    /// The object for programs.
+    /// The report as a JSON object.
     pub(crate) json: Value,
-    /// Whether it is printed on standard error, because standard output has other content.
+    /// Whether to print it to standard error, because standard output has other content.
     pub(crate) is_note: bool,
 }
 
@@ -46,7 +46,7 @@ impl Report {
         Self::new(Exit::Done, text, json)
     }
 
-    /// Adds the place of the queue that the verb changed.
+    /// Adds the queue, account and region that the verb changed.
     pub(crate) fn of_change(mut self, queue: &str, account: &Account) -> Self {
         self.text += &format!("\n{queue} in {account}");
         account.add_to(&mut self.json);
@@ -54,7 +54,7 @@ impl Report {
     }
 }
 
-/// Prints a report on standard output, or on standard error if it is a note.
+/// Prints a report to standard output, or to standard error if it is a note.
 ///
 /// # Errors
 /// [`Failure::Terminal`]: the report could not be written. A reader that stops early, such as
@@ -74,7 +74,7 @@ pub(crate) fn print(report: &Report, format: Format) -> Result<Exit> {
     }
 }
 
-/// A table of two columns without borders. Each row is one line.
+/// A two-column table without borders. Each row is one line.
 pub(crate) fn two_columns<L: Into<String>, R: Into<String>>(
     rows: impl IntoIterator<Item = (L, R)>,
 ) -> String {
@@ -97,7 +97,7 @@ pub(crate) fn columns<const N: usize>(rows: impl IntoIterator<Item = [String; N]
     table.trim_fmt()
 }
 
-/// Replaces control characters by spaces. Text of a direct writer may contain line breaks.
+/// Replaces control characters with spaces. Text from a direct writer can contain line breaks.
 pub(crate) fn on_one_line(text: String) -> String {
     match text.contains(char::is_control) {
         true => text.replace(char::is_control, " "),

@@ -19,19 +19,19 @@ use crate::time_format::{exact, rate};
 /// Maximum number of samples whose figures are kept.
 const REMEMBERED: usize = 200;
 
-/// Maximum number of tasks in the list of the newest pending tasks, and in that of the oldest.
+/// Maximum number of tasks in each of the lists of the newest and the oldest pending tasks.
 const LISTED: u16 = 8;
 
-/// Maximum number of running tasks that are read, and of the newest pending ones.
+/// Maximum number of running tasks to read, and of the newest pending tasks.
 const READ: usize = 16;
 
-/// Maximum number of failed tasks that are read.
+/// Maximum number of failed tasks to read.
 const FAILED: usize = 4;
 
-/// Maximum number of entries of the index that are read for the rates, per status.
+/// Maximum number of index entries to read for the rates, per status.
 const RECENT: u16 = 1_000;
 
-/// The rates count tasks that were created within this time before the sample.
+/// The rates include tasks that were created within this time before the sample.
 pub(crate) const WINDOW: Duration = observed::WINDOW;
 
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub(crate) struct Sample {
     pub(crate) groups: Unusual,
 }
 
-/// Some tasks of a queue, which explain its state.
+/// The tasks that explain the state of a queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tasks {
     pub(crate) created: Created,
@@ -94,12 +94,12 @@ pub(crate) struct Created {
     pub(crate) by_status: [u32; 4],
     /// Whether there are more than were read.
     pub(crate) more: bool,
-    /// Those that may not start within the next minute.
+    /// The number of them that cannot start within the next minute.
     pub(crate) delayed: u32,
     pub(crate) late: Late,
 }
 
-/// Tasks that may start an hour or more after their creation.
+/// Tasks that can start only an hour or more after their creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Late {
     pub(crate) count: u32,
@@ -107,10 +107,10 @@ pub(crate) struct Late {
     pub(crate) delay: Option<Duration>,
 }
 
-/// From this time between their creation and their start, tasks are late.
+/// Tasks are late if at least this time passes between their creation and their start.
 const LATE: Duration = Duration::from_secs(60 * 60);
 
-/// Minimum number of tasks by which the created exceed the ended in the last minute.
+/// Minimum surplus of created over ended tasks in the last minute.
 const SURPLUS: u32 = 20;
 
 impl Created {
@@ -127,7 +127,7 @@ impl Created {
         f64::from(self.count) / WINDOW.as_secs_f64()
     }
 
-    /// The rate, for people.
+    /// The rate, as text.
     pub(crate) fn text(self) -> String {
         let least = if self.more { "at least " } else { "" };
         format!("{least}{}/s in the last minute", rate(self.per_second()))
@@ -135,7 +135,7 @@ impl Created {
 }
 
 impl Sample {
-    /// Tasks that succeeded and tasks that failed per second in the last minute.
+    /// Tasks that succeeded, and tasks that failed, per second in the last minute.
     pub(crate) fn ended_per_second(&self) -> (f64, f64) {
         let Status { control, now, .. } = &self.status;
         control.observed.ended.per_second(*now)
@@ -147,7 +147,7 @@ impl Sample {
         median.map(Duration::from_millis)
     }
 
-    /// The figures, for programs.
+    /// The figures, as JSON.
     pub(crate) fn json(&self) -> Value {
         let Status { control, now, .. } = &self.status;
         let [pending, taken, success, failure] = self.tasks.created.by_status;
@@ -202,7 +202,7 @@ pub(crate) struct History {
     pub(crate) last: Option<Sample>,
     /// Oldest sample first.
     pub(crate) figures: VecDeque<Figures>,
-    /// Why the last sample failed; `None` if it succeeded.
+    /// The reason why the last sample failed; `None` if it succeeded.
     pub(crate) failure: Option<String>,
     looks: u32,
 }
@@ -225,7 +225,7 @@ impl History {
         self.last = Some(sample);
     }
 
-    /// Takes a sample, or keeps why it failed.
+    /// Takes a sample, or keeps the reason why it failed.
     pub(crate) async fn take(&mut self, queue: &Queue) {
         match take(queue).await {
             Ok(sample) => self.add(sample),
@@ -244,7 +244,7 @@ pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
     let now = status.now;
     let pending = TaskStatus::Pending;
     let (newest, _) = page(queue, pending, Order::NewestFirst, None, LISTED, now).await?;
-    // Expired tasks, which DynamoDB deletes late, would fill the page.
+    // Skip expired tasks: DynamoDB deletes them late, and they would fill the page.
     let from = status.oldest_pending;
     let (oldest, _) = page(queue, pending, Order::OldestFirst, from, LISTED, now).await?;
     let tasks = Tasks::read(queue, now).await?;
@@ -314,8 +314,8 @@ async fn found(queue: &Queue, status: TaskStatus, limit: usize) -> Result<Vec<Fo
     Ok(queue.operator.find(&find).await?.tasks)
 }
 
-/// The start of a running task: the time of its last write, usually the take. A newer state of its
-/// key that is written during the run is a later write.
+/// The start of a running task: the time of its last write, usually the take. If a newer state of
+/// its key is written during the run, that write is the last one.
 pub(crate) fn started(task: &FoundTask) -> Option<Millis> {
     task.number(schema::TASK_UPDATED).map(Millis)
 }

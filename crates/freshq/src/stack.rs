@@ -8,7 +8,7 @@ use aws_sdk_cloudformation::types::Output;
 use crate::account::Caller;
 use crate::failure::{Failure, Result};
 
-/// The name of a stack is this prefix and the environment.
+/// A stack name consists of this prefix and the environment.
 const PREFIX: &str = "LifoQueue-";
 
 const QUEUE_TABLE_NAME: &str = "QueueTableName";
@@ -18,7 +18,7 @@ const CREATE_TASKS_FUNCTION_NAME: &str = "CreateTasksFunctionName";
 /// The resources of a queue that this command uses.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The name of the queue for operators.
+    /// The display name of the queue.
     pub(crate) name: String,
     pub(crate) table: String,
     pub(crate) process_tasks_topic: String,
@@ -33,7 +33,7 @@ pub(crate) fn name_of(env: &str) -> String {
     format!("{PREFIX}{env}")
 }
 
-/// Reads the place of a queue from the outputs of its stack
+/// Reads the resources of a queue from the outputs of its stack
 /// (<https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html>).
 pub(crate) async fn find(stack: String, aws: &SdkConfig) -> Result<Place> {
     let outputs = outputs(&stack, aws).await?;
@@ -49,7 +49,7 @@ pub(crate) async fn outputs(stack: &str, aws: &SdkConfig) -> Result<Vec<Output>>
         .await;
     let stacks = match described {
         Ok(described) => described.stacks.unwrap_or_default(),
-        // DescribeStacks has no specific error code for a missing stack.
+        // DescribeStacks does not have a specific error code for a missing stack.
         Err(error)
             if error.code() == Some("ValidationError")
                 && error

@@ -1,4 +1,4 @@
-//! The verbs of the task queue, one in each file.
+//! The verbs of the task queue, one per file.
 
 mod breaker;
 mod cancel;
@@ -64,10 +64,10 @@ pub(crate) fn group_name(text: &str) -> Result<GroupName, String> {
 /// A verb with its arguments.
 #[async_trait]
 pub(crate) trait VerbOnQueue: Send + Sync {
-    /// Runs the verb. `prompt` asks for the confirmation that some verbs need.
+    /// Runs the verb. `prompt` asks for the confirmation that some verbs require.
     ///
     /// # Errors
-    /// [`Failure`]: the verb may be carried out or not, unless the failure says which.
+    /// [`Failure`]: the verb may or may not be carried out, unless the failure says which.
     async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure>;
 }
 

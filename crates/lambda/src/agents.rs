@@ -1,4 +1,4 @@
-//! Code that the functions of an agents' queue share: the queue on its table, and its publisher.
+//! Code shared by the functions of an agents' queue: the queue on its table, and its publisher.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Agents {
 /// Creates the queue, its clients and its metrics.
 ///
 /// # Errors
-/// When metrics were installed before.
+/// If metrics are already installed.
 pub async fn start(config: config::AgentQueue) -> Result<Agents, Failure> {
     let config::AgentQueue {
         table,

@@ -1,5 +1,5 @@
-//! Configuration that all AWS clients of a function share: one HTTPS client, one set of timeouts
-//! and retries, one cache of credentials.
+//! Configuration shared by all AWS clients of a function: one HTTPS client, one set of timeouts and
+//! retries, one credentials cache.
 
 use ::aws::client;
 use aws_config::{BehaviorVersion, SdkConfig};
@@ -9,10 +9,10 @@ use lifo_queue::trace::Traced;
 
 /// The configuration for every client of this process.
 ///
-/// In a traced invocation each request is a subsegment ([`lifo_queue::trace`]).
+/// In a traced invocation, each request is a subsegment ([`lifo_queue::trace`]).
 ///
-/// Region, credentials and `AWS_ENDPOINT_URL` come from the environment, which Lambda sets. An
-/// endpoint may be plain `http`, for a local AWS. A client whose calls may take longer than
+/// Region, credentials and `AWS_ENDPOINT_URL` come from the environment, which Lambda sets. For a
+/// local AWS, an endpoint can be plain `http`. A client whose requests can take longer than
 /// [`client::OPERATION_TIMEOUT`], such as a synchronous Invoke, sets its own timeouts.
 pub async fn sdk_config() -> SdkConfig {
     let https = Builder::new()
@@ -21,8 +21,8 @@ pub async fn sdk_config() -> SdkConfig {
     let timeouts = client::timeouts()
         .connect_timeout(client::CONNECT_TIMEOUT)
         .build();
-    // The credentials' cache is the SDK's default: lazy, shared by all clients made from this
-    // configuration, refreshed before they expire.
+    // The credentials cache is the SDK's default: lazy, shared by all clients made from this
+    // configuration, and refreshed before the credentials expire.
     aws_config::defaults(BehaviorVersion::latest())
         .http_client(Traced(https))
         .timeout_config(timeouts)

@@ -1,9 +1,9 @@
-//! Typed configuration, which each function reads from its environment once, at its start.
+//! Typed configuration, which each function reads from its environment once, at startup.
 //!
-//! Each name, ARN and URL has its own variable. The settings are JSON in one variable,
-//! `SETTINGS_<FUNCTION>`. The constructs in `infra/` have the defaults and the rules between
-//! settings. A function whose environment is wrong reports each wrong variable with its remedy, in
-//! one error. `tests/contract.json` has the names, and samples of the settings. Tests here and in
+//! Each name, ARN and URL has its own environment variable. The settings are JSON in one variable,
+//! `SETTINGS_<FUNCTION>`. The constructs in `infra/` define the defaults and the rules between
+//! settings. A function with an invalid environment reports every invalid variable with its fix, in
+//! one error. `tests/contract.json` contains the names and sample settings. Tests here and in
 //! `tests/infra` compare with it.
 
 #[cfg(feature = "agents")]
@@ -20,7 +20,7 @@ pub use self::tasks::{
     REPORT_MARGIN, SweepTasks, SweepTasksSettings, Trigger, TriggerSettings, Waking,
 };
 
-/// Looks a variable up in the process's environment, for [`Reader`].
+/// Looks up an environment variable of the process, for [`Reader`].
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

@@ -6,8 +6,8 @@ use std::fmt;
 use aws::error_chain::chain;
 use lambda_runtime::Diagnostic;
 
-/// An error for Lambda: a short, stable name of its type, and its message with the whole chain of
-/// sources. The caller, the on-failure destination and an operator see nothing else of the error.
+/// An error for Lambda: a short, stable type name, and the message with the whole chain of sources.
+/// The caller, the on-failure destination and an operator see nothing else of the error.
 ///
 /// `?` converts any error into it.
 #[derive(Clone, PartialEq, Eq)]

@@ -21,7 +21,7 @@ pub enum EventError {
 }
 
 impl EventError {
-    /// The error for an event of another kind than `expected`. It names the event's fields, not
+    /// The error for an event of a kind other than `expected`. It names the event's fields but not
     /// their values.
     pub fn unexpected(event: &Value, expected: &'static str) -> Self {
         let found = match event {
@@ -45,18 +45,18 @@ const MAX_NAMES: usize = 10;
 const SNS: &str = "Amazon SNS";
 
 /// Whether `event` is from `source`, such as `aws:sns` or `aws:dynamodb`. Reads only the first
-/// record, because Lambda never mixes sources in one event. (SNS writes the field's name with a
-/// capital letter, DynamoDB without.)
+/// record, because Lambda never mixes sources in one event. (SNS capitalizes the field's name,
+/// DynamoDB does not.)
 pub fn is_from(event: &Value, source: &str) -> bool {
     let record = &event["Records"][0];
     record["EventSource"] == source || record["eventSource"] == source
 }
 
-/// The id of the message in a notification: the same at each of Lambda's retries
+/// The id of the message in a notification: the same in each of Lambda's retries
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/with-sns.html>).
 ///
-/// SNS invokes a function once per message. If an event ever has several, the first is enough,
-/// because one wake-up or turn serves all tasks.
+/// SNS invokes a function once per message. If an event ever has multiple messages, the first is
+/// enough, because one wake-up or turn serves all tasks.
 ///
 /// # Errors
 /// [`EventError`] when the event is not an SNS notification.

@@ -1,16 +1,16 @@
-//! Code that the `main` of every function shares.
+//! Code shared by the `main` of every function.
 //!
 //! | module | content |
 //! |---|---|
 //! | [`config`] | typed configuration from the environment; reports all errors together |
 //! | [`aws`] | one HTTPS client, one set of timeouts and retries |
 //! | [`telemetry`] | logs in the format of Lambda's logging controls, metrics in embedded format, traces for X-Ray |
-//! | [`serve()`], [`Handler`] | the runtime loop, from the process's start to the handler |
+//! | [`serve()`], [`Handler`] | the runtime loop, from process start to the handler |
 //! | [`event`] | incoming events |
-//! | [`sqs`] | batches of an SQS queue, and their failed messages |
+//! | [`sqs`] | SQS batches and their failed messages |
 //! | [`diagnostics`] | errors as Lambda reports them |
 //! | [`process_tasks`] | `process-tasks` without the task runner |
-//! | `agents` | code that the functions of an agents' queue share |
+//! | `agents` | code shared by the functions of an agents' queue |
 
 #[cfg(feature = "agents")]
 pub mod agents;

@@ -1,5 +1,5 @@
-//! `process-tasks` without the task runner. So a binary with your own runner has a `main` of a few
-//! lines:
+//! `process-tasks` without the task runner. A binary with your own runner therefore needs only a
+//! few lines in its `main`:
 //!
 //! ```no_run
 //! use lifo_queue::runner::{Outcome, TaskRunner};
@@ -43,10 +43,10 @@ use crate::serve::Handler;
 use crate::telemetry;
 use crate::telemetry::metrics::Metrics;
 
-/// Maximum number of worker threads. More slots than that share them.
+/// Maximum number of worker threads. If there are more slots, they share the threads.
 const MAX_THREADS: usize = 64;
 
-/// Input of a runner's factory.
+/// Input for a runner's factory.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// Configuration for the runner's own AWS clients. They share the queue's HTTPS client and
@@ -59,7 +59,7 @@ pub struct Start {
 
 impl Start {
     /// Builds the runner that `TASK_RUNNER` describes. The product's own binary uses it, and your
-    /// own runner may wrap it.
+    /// own runner can wrap it.
     pub fn configured_runner(&self) -> Result<ConfiguredRunner, RunnerConfigError> {
         let runner = self.runner.clone();
         let runner = runner.build(&self.aws, self.settings.task_timeout)?;
@@ -76,7 +76,7 @@ impl TaskRunner for ConfiguredRunner {
     }
 }
 
-/// Serves `process-tasks` with the runner that `factory` makes, once per process.
+/// Serves `process-tasks` with the runner that `factory` creates, once per process.
 ///
 /// # Errors
 /// When the process cannot continue; see [`crate::serve()`].
@@ -118,9 +118,9 @@ pub fn serve<R: TaskRunner + 'static>(
     })
 }
 
-/// One thread for each slot, and one more. A runner should not block its thread. If it does, it
-/// then stops neither other tasks nor the heartbeat of the processor lease. An idle thread costs a
-/// few microseconds and kilobytes.
+/// One thread per slot, and one more. A runner should not block its thread. If it does, other tasks
+/// and the heartbeat of the processor lease still continue. An idle thread costs a few microseconds
+/// and kilobytes.
 fn threads(config: &Result<ProcessTasks, ConfigError>) -> usize {
     let slots = config
         .as_ref()
@@ -154,7 +154,7 @@ impl Handler for ProcessTasksHandler {
     }
 }
 
-/// Reads an invocation by SNS, or by an operator with `{}`.
+/// Parses an invocation by SNS, or by an operator with `{}`.
 ///
 /// Ignores a deadline in the past: `cargo lambda watch` sends one in 1970.
 fn invocation(event: Value, context: &Context, now: Millis) -> Result<Invocation, EventError> {

@@ -1,4 +1,4 @@
-//! The runtime loop: from the process's start to the handler.
+//! The runtime loop: from process start to the handler.
 
 use std::future::Future;
 use std::io;
@@ -14,7 +14,7 @@ use crate::telemetry;
 
 /// Handles the events of a function.
 ///
-/// An event is any JSON. The handler itself parses it, so that the error for a malformed event
+/// An event can be any JSON. The handler itself parses it, so that the error for a malformed event
 /// names the field.
 #[allow(
     async_fn_in_trait,
@@ -41,13 +41,13 @@ pub trait Handler {
 /// Serves events for as long as Lambda keeps the process, on a runtime with `threads` worker
 /// threads.
 ///
-/// `start` runs once, before the first event. It creates the configuration and the clients, nothing
-/// else. If it fails, every invocation fails with its error. So the failure reaches the
-/// caller, the on-failure destination and the alarms. If the process ended instead, they would see
-/// only its exit status.
+/// `start` runs once, before the first event. It creates only the configuration and the clients. If
+/// it fails, every invocation fails with its error, so that the failure reaches the caller, the
+/// on-failure destination and the alarms. If the process ended instead, they would see only its
+/// exit status.
 ///
 /// # Errors
-/// When the operating system provides no threads, or the runtime API can no longer be used.
+/// If the operating system cannot provide threads, or the runtime API can no longer be used.
 pub fn serve<H: Handler>(
     threads: usize,
     start: impl Future<Output = Result<H, Failure>>,

@@ -1,4 +1,4 @@
-//! Batches of an SQS queue, and which of their messages failed.
+//! SQS batches, and which of their messages failed.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::event::{self, EventError};
 
-/// Time left if the deadline is in the past: `cargo lambda watch` sends one in 1970.
+/// Assumed time left if the deadline is in the past: `cargo lambda watch` sends one in 1970.
 const NO_DEADLINE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct Message {
     expected: &'static str,
 }
 
-/// Reads the messages of a batch, in their order.
+/// Reads the messages of a batch, in order.
 ///
 /// # Errors
 /// [`EventError`] when the event is not a batch of an SQS queue. It names the `expected` event.

@@ -6,13 +6,13 @@ pub mod traces;
 use lambda_runtime::tracing::subscriber::EnvFilter;
 use lambda_runtime::tracing::subscriber::filter::LevelFilter;
 
-/// Installs the log. It writes one line for each log event to standard output, by Lambda's advanced
-/// logging controls: as JSON if `AWS_LAMBDA_LOG_FORMAT` says so, from the level in
-/// `AWS_LAMBDA_LOG_LEVEL` upwards (by default `INFO`; `RUST_LOG` may raise single targets). The
-/// runtime's span adds the invocation's request id and X-Ray trace id to each line.
+/// Installs the log. It writes one line per log event to standard output and follows Lambda's
+/// advanced logging controls: JSON if `AWS_LAMBDA_LOG_FORMAT` says so, and the minimum level from
+/// `AWS_LAMBDA_LOG_LEVEL` (default: `INFO`; `RUST_LOG` can raise individual targets). The runtime's
+/// span adds the invocation's request id and X-Ray trace id to each line.
 ///
 /// The runtime's own `init_default_subscriber` writes no timestamp. Lambda treats a line without a
-/// timestamp as `INFO`, whatever its level is. So a function set to `WARN` would lose its errors
+/// timestamp as `INFO`, whatever its level, so a function set to `WARN` would lose its errors
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html>).
 pub(crate) fn init() {
     let level = level().parse().unwrap_or(LevelFilter::INFO);
@@ -25,7 +25,7 @@ pub(crate) fn init() {
         .with_env_filter(filter);
     let json = std::env::var("AWS_LAMBDA_LOG_FORMAT")
         .is_ok_and(|format| format.eq_ignore_ascii_case("json"));
-    // An error means that a subscriber is installed already. It remains in use.
+    // An error means that a subscriber is already installed. It remains in use.
     let _installed = if json {
         lines
             .json()

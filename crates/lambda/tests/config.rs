@@ -1,4 +1,4 @@
-//! How functions read their environment, and report a wrong one.
+//! How functions read their environment and report an invalid one.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -143,7 +143,7 @@ fn a_wrong_setting_is_reported_by_its_path() {
     assert!(text.contains("missing field"), "{text}");
 }
 
-/// CloudFormation changes a function's variables before its code.
+/// CloudFormation changes a function's environment variables before its code.
 #[test]
 fn settings_of_the_next_release_do_not_stop_a_function() {
     let next = [("nextMs", json!(1)), ("order", json!("oldest-key-first"))];

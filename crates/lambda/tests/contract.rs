@@ -38,7 +38,7 @@ fn read(function: &str, lookup: Lookup<'_>) -> Result<(), ConfigError> {
     }
 }
 
-/// Reads the settings of a function. Returns the fields that it does not know, or the error.
+/// Parses the settings of a function. Returns the unknown fields, or the error.
 fn unknown(function: &str, settings: &Value) -> Result<Vec<String>, String> {
     let text = settings.to_string();
     match function {
@@ -105,7 +105,7 @@ fn every_variable_but_the_optional_ones_is_required() {
 }
 
 /// Synthesis must not accept settings that Rust rejects or does not know. The samples are the
-/// constructs' defaults, and every setting at its minimum and at its maximum value.
+/// constructs' defaults, and every setting at its minimum and maximum value.
 #[test]
 fn each_function_accepts_its_settings_at_both_ends_of_their_ranges() {
     let contract = contract();

@@ -9,22 +9,22 @@ use crate::settings::ms;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Backoff {
-    /// Upper bound of the delay after the first attempt. It doubles with each further attempt.
+    /// Maximum delay after the first attempt. Doubles with each further attempt.
     #[serde(rename = "baseMs", deserialize_with = "ms")]
     pub base: Duration,
-    /// Limit of the upper bound, after any attempt.
+    /// Upper limit of the maximum delay, after any attempt.
     #[serde(rename = "maxMs", deserialize_with = "ms")]
     pub max: Duration,
 }
 
 impl Backoff {
-    /// A random delay after this attempt (1 for the first), from zero to the attempt's bound.
+    /// Random delay after this attempt (1 for the first), from zero to the attempt's maximum.
     pub fn draw(&self, attempt: u32) -> Duration {
         self.bound(attempt).mul_f64(fastrand::f64())
     }
 
-    /// A random delay from half of the attempt's bound to the bound, for a limited number of
-    /// attempts that short delays would use up.
+    /// Random delay from half of the attempt's maximum to the maximum. Use it if the number of
+    /// attempts is limited, because short delays would use them up.
     pub fn draw_upper_half(&self, attempt: u32) -> Duration {
         self.bound(attempt).mul_f64(0.5 + 0.5 * fastrand::f64())
     }

@@ -1,5 +1,5 @@
-//! The control item: the processor lease, the number of requested wake-ups, and state of the queue
-//! that outlives a turn.
+//! The control item: the processor lease, the number of requested wake-ups, and queue state that
+//! outlives a turn.
 
 mod groups;
 mod limit;
@@ -25,9 +25,9 @@ pub struct Control {
     pub requested: u64,
     /// The processor lease, live or expired.
     pub lease: Option<ProcessorLease>,
-    /// End of the pause; until then no task starts.
+    /// End of the pause. No task starts before then.
     pub paused_until: Option<Millis>,
-    /// Reason of the pause.
+    /// Reason for the pause.
     pub pause_reason: Option<String>,
     /// Author of the pause and its start; `None` if an older version paused the queue.
     pub paused_by: Option<Author>,
@@ -48,15 +48,15 @@ pub struct Control {
     pub breaker: Option<OpenBreaker>,
     /// Operators' commands to the circuit breaker.
     pub breaker_by_hand: BreakerByHand,
-    /// Operators' limits on starts, live or ended.
+    /// Operators' limits on starts, active or ended.
     pub limits: OperatorLimits,
-    /// Start of the overload, as a processor last wrote it; `None` without overload.
+    /// Start of the overload, as last written by a processor; `None` without overload.
     pub overloaded_since: Option<Millis>,
-    /// What processors observed.
+    /// Observations by processors.
     pub observed: Observed,
 }
 
-/// The author of a pause or a limit, and when it began.
+/// The author and start time of a pause or a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     /// The principal of the operator, or `a processor`.
@@ -69,7 +69,7 @@ impl Author {
     /// The name of a processor.
     const PROCESSOR: &str = "a processor";
 
-    /// A processor that pauses the queue at `at`.
+    /// The author of a pause that a processor starts at `at`.
     #[must_use]
     pub fn processor(at: Millis) -> Self {
         let name = Self::PROCESSOR.to_owned();
@@ -86,27 +86,27 @@ impl Author {
 /// Operators' commands to the circuit breaker. Processors do not change them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BreakerByHand {
-    /// Number of commands so far. A processor that reads a new number obeys the last command.
+    /// Number of commands so far. A processor that reads a new number executes the most recent command.
     pub commands: u64,
-    /// The last command, if it opened the breaker.
+    /// The most recent command, if it opened the breaker.
     pub hold: Option<BreakerHold>,
 }
 
 /// A circuit breaker that an operator holds open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BreakerHold {
-    /// Until this time no result closes the breaker.
+    /// No result closes the breaker before this time.
     pub until: Millis,
     /// The reason, for operators.
     pub reason: String,
 }
 
-/// An open circuit breaker, as a processor wrote it with its last renewal or release.
+/// An open circuit breaker, as written by a processor's most recent renewal or release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenBreaker {
     /// Time at which it opened.
     pub since: Millis,
-    /// Number of probes that failed since then.
+    /// Number of failed probes since then.
     pub probes: u32,
 }
 
@@ -114,13 +114,13 @@ pub struct OpenBreaker {
 /// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedrivenTasks {
-    /// `taskCreated` of the oldest.
+    /// `taskCreated` of the oldest redriven task.
     pub oldest: Millis,
-    /// Time at which the last of them expires.
+    /// Time at which the last redriven task expires.
     pub until: EpochSeconds,
 }
 
-/// The lease on being the active processor.
+/// The lease that makes a process the active processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessorLease {
     /// Id of the invocation attempt that acquired it.
@@ -164,8 +164,8 @@ impl Control {
         limit.filter(|limit| limit.until > now)
     }
 
-    /// The capacity of the downstream, in runs per second. `None` if it is unknown: a slot is free,
-    /// or no processor measured it recently. A pause keeps the last one.
+    /// The downstream's capacity, in runs per second. `None` if it is unknown because a slot is
+    /// free or no processor measured it recently. During a pause, the last measurement stays valid.
     #[must_use]
     pub fn capacity(&self, now: Millis) -> Option<f64> {
         let capacity = self.observed.capacity?;
@@ -173,16 +173,16 @@ impl Control {
         counts.then(|| capacity.per_second())
     }
 
-    /// Whether another event than `event` has set the start marker, and the marker has not expired.
+    /// Whether an event other than `event` set the start marker and the marker has not expired.
     #[must_use]
     pub fn is_notified_by_other(&self, event: &str, now: Millis) -> bool {
         self.notified_until.is_some_and(|until| until > now)
             && self.notified_by.as_deref() != Some(event)
     }
 
-    /// Lowest `taskCreated` that reads of the index return: the [bound](Self::created_bound), less
-    /// `clock_skew`, and less one second, because `ttl` is in whole seconds. `None` without a
-    /// longest expiry.
+    /// Minimum `taskCreated` that index reads return: the [bound](Self::created_bound) minus
+    /// `clock_skew` and one second, because `ttl` is in whole seconds. `None` without a longest
+    /// expiry.
     #[must_use]
     pub fn created_from(
         &self,
@@ -194,8 +194,8 @@ impl Control {
         Some(self.created_bound(bound, now))
     }
 
-    /// Lowest `taskCreated` that reads of the index return under overload. Older tasks do not
-    /// start, except redriven ones. `None` without overload or `reach`.
+    /// Minimum `taskCreated` that index reads return under overload. Older tasks do not start,
+    /// except redriven ones. `None` without overload or `reach`.
     #[must_use]
     pub fn newest_from(&self, reach: Option<Duration>, now: Millis) -> Option<Millis> {
         let reach = reach.filter(|_| self.overloaded_since.is_some())?;
@@ -218,16 +218,16 @@ impl Control {
 /// A request for the processor lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// A new id for each invocation attempt. It must not be the id of the request or message,
-    /// because a duplicate of the message would then own the lease too.
+    /// A new id per invocation attempt. It must not be the request id or message id, because a
+    /// duplicate message would then own the lease too.
     pub owner: Uuid,
     /// Id of the message that invoked this attempt.
     pub message_id: String,
     /// Time at which the lease expires.
     pub until: Millis,
-    /// Time at which the rate limit's bucket is full again if this turn grants all starts that it
-    /// may, so that a crashed turn leaves no full bucket. The release replaces it. `None` without
-    /// a limit.
+    /// Time at which the rate limit's bucket is full again if this turn grants all permitted
+    /// starts, so that a crashed turn doesn't leave a full bucket. The release replaces this time.
+    /// `None` without a limit.
     pub rate_full_at: Option<Millis>,
 }
 
@@ -235,7 +235,7 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one value a turn, moved once")]
 pub enum Acquired {
-    /// The caller has the lease. Contains the item as it was just before; ignore its `lease`.
+    /// The caller has the lease. Contains the item as it was before the claim; ignore its `lease`.
     Ours(Control),
     /// Another processor has a live lease.
     Held(ProcessorLease),
@@ -248,16 +248,16 @@ pub enum Acquired {
 pub struct Renewal {
     /// Owner of the lease.
     pub owner: Uuid,
-    /// Time at which the lease then expires.
+    /// New expiry of the lease.
     pub until: Millis,
-    /// As in [`Claim`], for the rate limit that an operator changed since the claim. `None` leaves
+    /// As in [`Claim`], for a rate limit that an operator changed after the claim. `None` leaves
     /// the stored time unchanged.
     pub rate_full_at: Option<Millis>,
     /// The current circuit breaker; `None` while it is closed.
     pub breaker: Option<OpenBreaker>,
     /// Start of the overload; `None` without overload.
     pub overloaded_since: Option<Millis>,
-    /// What the processor observed.
+    /// The processor's observations.
     pub observed: Observed,
 }
 
@@ -268,7 +268,7 @@ pub struct Renewal {
     reason = "one value a renewal or release, moved once"
 )]
 pub enum Renewed {
-    /// The lease is extended. Contains the item after this write.
+    /// The lease was extended. Contains the updated item.
     Ours(Control),
     /// Another processor has the lease, or no processor has it.
     Lost,
@@ -279,13 +279,13 @@ pub enum Renewed {
 pub struct Release {
     /// Owner of the lease.
     pub owner: Uuid,
-    /// Releases only if the number of requested wake-ups is still this (rule 5). `None` releases
-    /// whatever the number is, for example before a tail call (rule 6).
+    /// Releases the lease only if the number of requested wake-ups still equals this value (rule
+    /// 5). `None` releases it regardless of the number, for example before a tail call (rule 6).
     pub if_requested_is: Option<u64>,
-    /// Change of the count of idle turns.
+    /// Change to the number of idle turns.
     pub idle_turns: IdleTurns,
-    /// Whether the turn settled a task and did not end by a pause. The next turn then starts with
-    /// all slots.
+    /// Whether the turn settled a task and did not end because of a pause. If true, the next turn
+    /// starts with all slots.
     pub recovered: bool,
     /// Time at which the rate limit's bucket is full again; `None` without a limit.
     pub rate_full_at: Option<Millis>,
@@ -293,18 +293,18 @@ pub struct Release {
     pub breaker: Option<OpenBreaker>,
     /// Start of the overload; `None` without overload.
     pub overloaded_since: Option<Millis>,
-    /// What the processor observed.
+    /// The processor's observations.
     pub observed: Observed,
 }
 
-/// Change of the count of consecutive turns that settled no task (rule 10).
+/// Change to the number of consecutive turns that settled no task (rule 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleTurns {
-    /// Sets the count to 0: the turn settled a task, or found the queue empty.
+    /// Resets the number to 0: the turn settled a task or found the queue empty.
     Reset,
-    /// Adds 1: the turn settled no task, and did not find the queue empty.
+    /// Adds 1: the turn neither settled a task nor found the queue empty.
     Add,
-    /// Leaves the count unchanged: the turn took no task, because the rate limit allowed no start.
+    /// Leaves the number unchanged: the turn took no task because the rate limit allowed no start.
     Keep,
 }
 
@@ -315,27 +315,27 @@ pub enum IdleTurns {
     reason = "one value a renewal or release, moved once"
 )]
 pub enum Released {
-    /// The lease is released.
+    /// The lease was released.
     Done {
-        /// Consecutive turns that settled no task, this one included.
+        /// Consecutive turns that settled no task, including this one.
         idle_turns: u32,
     },
-    /// The lease is not released, because a wake-up was requested in the meantime. Contains the
+    /// The lease was not released because a wake-up was requested in the meantime. Contains the
     /// current item.
     Requested(Control),
     /// Another processor has the lease, or no processor has it.
     NotOurs,
 }
 
-/// A pause to be written.
+/// A pause to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// End of the pause.
     pub until: Millis,
     /// The reason, for operators.
     pub reason: String,
-    /// Whether a processor pauses the queue because the downstream is busy or rejects tasks. The
-    /// next turn then starts with one slot, and the next pause for a busy downstream is longer.
+    /// Whether a processor pauses the queue because the downstream is busy or rejects tasks. If true,
+    /// the next turn starts with one slot, and the next pause for a busy downstream is longer.
     pub busy: bool,
     /// The author, for operators.
     pub by: Option<Author>,

@@ -28,13 +28,13 @@ use crate::time::Clock;
 use crate::trace;
 
 /// Maximum number of tasks in one event or message. One invocation inserts them within seconds, and
-/// their report fits into Lambda's response of at most 6 MB
+/// their report fits into Lambda's maximum response size of 6 MB
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>).
 pub const MAX_TASKS: usize = 10_000;
 
 const PARALLEL: usize = 16;
 
-/// The longest expiry if the configuration sets none: ten years.
+/// The default for the longest expiry: ten years.
 pub const LONGEST_TTL: Duration = Duration::from_secs(10 * 366 * 86_400);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -53,10 +53,10 @@ pub struct CreateSettings {
     /// task remembers the order of its key.
     #[serde(rename = "keyTtlMs", deserialize_with = "ms")]
     pub key_ttl: Duration,
-    /// Place of a key in the queue after a newer state replaced its pending one.
+    /// Position of a key in the queue after a newer state superseded its pending state.
     #[serde(rename = "order")]
     pub place: Place,
-    /// Whether the queue has groups: tasks may have a `group`, which becomes a part of their id.
+    /// Whether the queue has groups: tasks may have a `group`, which becomes part of their id.
     #[serde(default)]
     pub groups: bool,
 }
@@ -71,15 +71,15 @@ pub struct Creator {
     settings: CreateSettings,
 }
 
-/// Result of a request. Every description is in exactly one list, by its index in the request.
+/// Result of a request. Every description appears in exactly one list, by its index in the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CreateReport {
     /// Tasks that this request wrote: PENDING or, if their key is running, stored as its next
     /// state.
     pub created: Vec<CreatedTask>,
-    /// Tasks that were in the table before, and are unchanged.
+    /// Tasks that were already in the table, and are unchanged.
     pub duplicates: Vec<CreatedTask>,
-    /// States that were not written, because a newer state of their key was in the table before.
+    /// States that were not written because the table already had a newer state of their key.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outdated: Vec<CreatedTask>,
     /// Tasks that were not inserted.
@@ -94,7 +94,7 @@ pub struct CreatedTask {
     pub index: usize,
     /// Id of the task.
     pub task_id: TaskId,
-    /// Whether this state replaced one of its key that had not started.
+    /// Whether this state superseded a state of its key that had not started.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub supersedes: bool,
 }
@@ -104,20 +104,20 @@ pub struct CreatedTask {
 pub struct FailedTask {
     /// Index of the task in the request, from 0.
     pub index: usize,
-    /// Id or key of the task, if the request has one.
+    /// Id or key of the task, if the request contains one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// What is wrong, with the field's name and the remedy.
+    /// The error, with the field's name and the fix.
     pub error: String,
-    /// Whether the caller may send the same task again, for example because DynamoDB was
-    /// unavailable or throttled. Otherwise the task itself must be fixed.
+    /// Whether the caller can retry the same task, for example because DynamoDB was unavailable or
+    /// throttled. Otherwise the task itself must be fixed.
     pub retryable: bool,
 }
 
 pub(crate) type Indexed = (usize, NewTask);
 
 impl CreateReport {
-    /// Number of superseded states: those that this request replaced, and its own outdated ones.
+    /// Number of superseded states: those that this request replaced, and its own outdated states.
     pub fn superseded(&self) -> u64 {
         let replaced = self.created.iter().filter(|task| task.supersedes);
         (replaced.count() + self.outdated.len()) as u64
@@ -158,7 +158,7 @@ impl Creator {
         }
     }
 
-    /// Creates one task for each description
+    /// Creates one task per description
     /// `{"group"?, "taskId"? or "key"? with "sequence"?, "payload"?, "ttlSeconds"?, "taskCreated"?,
     /// "delaySeconds"?}`.
     pub async fn create(&self, specs: &[Value]) -> CreateReport {
@@ -187,7 +187,7 @@ impl Creator {
         }
         let (first, again) = chains(tasks);
         outcomes.extend(self.insert_all(first, PARALLEL).await);
-        // Tasks of the same id that cannot be compared follow one by one.
+        // Tasks with the same id that cannot be compared are inserted one by one.
         outcomes.extend(self.insert_all(again, 1).await);
         report(outcomes)
     }
@@ -217,8 +217,8 @@ impl Creator {
         outcomes.into_iter().flatten().collect()
     }
 
-    /// Inserts the first valid task of the chain. The others are duplicates or outdated. If it is
-    /// not known whether the task was inserted, the others fail with it.
+    /// Inserts the first valid task of the chain. The other tasks are duplicates or outdated. If it
+    /// is unknown whether the task was inserted, all of them fail.
     async fn insert_chain(&self, chain: Chain) -> Vec<(usize, InsertOutcome)> {
         let mut outcomes = Vec::with_capacity(chain.len());
         let mut inserted = None;

@@ -1,7 +1,7 @@
 //! The number of tasks in a state: exact up to [`MAX_COUNT`], then "at least".
 //!
-//! DynamoDB does not provide this number, so counting reads the index. Expired tasks do not count:
-//! they will not start, whether DynamoDB has deleted them or not.
+//! DynamoDB does not provide this number, so counting reads the index. Expired tasks do not count,
+//! because they will not start, whether or not DynamoDB has deleted them.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use crate::store::{Order, PageQuery, QueueStore, StoreError};
 use crate::task::TaskStatus;
 use crate::time::Millis;
 
-/// Largest exact count.
+/// Maximum exact count.
 pub const MAX_COUNT: u32 = 10_000;
 
-/// Items of the index evaluated in one read.
+/// Number of index items evaluated in one read.
 const PAGE: u16 = 1_000;
 
 /// Maximum number of pages read for one count. Expired items that DynamoDB has not deleted yet fill
@@ -24,7 +24,7 @@ const MAX_PAGES: u32 = 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Depth {
     pub count: u32,
-    /// Whether this is the exact number. Otherwise there may be more tasks.
+    /// Whether the number is exact. Otherwise, there may be more tasks.
     pub exact: bool,
 }
 
@@ -34,7 +34,7 @@ impl Depth {
         self.count = self.count.saturating_add(tasks);
     }
 
-    /// Limits the count to [`MAX_COUNT`], because tasks beyond it were not all counted.
+    /// Caps the count at [`MAX_COUNT`]; above that, the count is incomplete.
     pub(crate) fn cap(&mut self) {
         self.count = self.count.min(MAX_COUNT);
     }
@@ -49,7 +49,7 @@ impl fmt::Display for Depth {
     }
 }
 
-/// Counts the tasks of a status that were created at `created_from` or later.
+/// Counts the tasks in a status that were created at `created_from` or later.
 pub async fn measure(
     store: &dyn QueueStore,
     status: TaskStatus,
@@ -83,8 +83,8 @@ pub async fn measure(
     Ok(depth)
 }
 
-/// Creation time of the oldest PENDING task that has not expired. `None` without such a task, and
-/// also if a bounded number of reads found only expired tasks.
+/// Creation time of the oldest PENDING task that has not expired. `None` if there is no such task,
+/// or if a bounded number of reads found only expired tasks.
 pub async fn oldest(
     store: &dyn QueueStore,
     created_from: Option<Millis>,

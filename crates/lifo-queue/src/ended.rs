@@ -8,7 +8,7 @@ use crate::schema;
 use crate::task::{TaskStatus, truncate_error};
 use crate::time::Millis;
 
-/// A task that ended. An attribute that the item does not have, or that cannot be read, is `None`.
+/// A task that ended. An attribute that is missing or can't be read is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EndedTask {
@@ -16,17 +16,17 @@ pub struct EndedTask {
     pub task_id: String,
     /// SUCCESS or FAILURE.
     pub task_status: TaskStatus,
-    /// Time of its creation, in milliseconds since the epoch.
+    /// Creation time, in milliseconds since the epoch.
     pub task_created: Option<Millis>,
-    /// Time of its end, in milliseconds since the epoch.
+    /// End time, in milliseconds since the epoch.
     pub ended_at: Option<Millis>,
-    /// Attempts that counted against the maximum.
+    /// Number of attempts that counted against the maximum.
     pub attempts: Option<u32>,
-    /// Every start, busy returns included.
+    /// Number of starts, including those that ended in a busy return.
     pub total_attempts: Option<u32>,
-    /// The last recorded error, truncated. A success has it too, if an earlier attempt failed.
+    /// Most recent error, truncated. A successful task also has one if an earlier attempt failed.
     pub last_error: Option<String>,
-    /// Version of the state of its key. Only tasks with a key have it.
+    /// Version of the key's state. Only tasks with a key have one.
     pub task_version: Option<String>,
 }
 

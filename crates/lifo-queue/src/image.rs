@@ -1,4 +1,4 @@
-//! Items as the table's stream shows them, in DynamoDB's own JSON: `{"taskId": {"S": "order-1"}}`.
+//! Items as the table's stream shows them, in DynamoDB JSON: `{"taskId": {"S": "order-1"}}`.
 
 use serde::Deserialize;
 use serde_dynamo::AttributeValue;
@@ -11,7 +11,7 @@ use crate::task::{StatusKey, TaskStatus};
 /// others.
 pub(crate) struct Attributes<'a> {
     image: &'a Value,
-    /// Names of the attributes that the item has but that could not be read.
+    /// Names of the item's attributes that could not be read.
     pub(crate) unreadable: Vec<&'static str>,
 }
 

@@ -1,23 +1,23 @@
-//! Tasks from an SQS standard queue. The queue accepts bursts at any rate and from any producer,
-//! and they reach the table as fast as it can take them.
+//! Tasks from an SQS standard queue. The queue accepts bursts at any rate from any producer, and
+//! the ingest writes them as fast as the table accepts them.
 //!
 //! A message's body is one task or an array of tasks, as [`create`](crate::create) reads them. SQS
-//! delivers at least once and in no order. Therefore:
+//! delivers at least once and does not guarantee an order. Therefore:
 //!
-//! - a task without an id gets one from its message. So a message that is delivered twice creates
+//! - a task without an id gets one from its message, so a message that is delivered twice creates
 //!   its tasks once;
 //! - a task's age comes from its producer or from the time its message was sent, never from its
-//!   arrival. So a redelivered old message does not overtake newer tasks. Expired tasks are shed:
+//!   arrival, so a redelivered old message does not overtake newer tasks. Expired tasks are shed:
 //!   counted and sent to the shed queue, but never written;
-//! - SQS redelivers exactly the messages of which a part could not be written
+//! - SQS redelivers exactly those messages that could not be written completely
 //!   (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>);
 //! - of several states of one key in a batch, the newest is written;
 //! - while the table throttles, new messages are written and old ones
 //!   [return later](backpressure);
 //! - if the queue admits no more tasks than it can run, the rest of a storm is [shed](admission)
 //!   before the first write;
-//! - an invalid task would fail every time. So it goes to the dead-letter queue immediately, with the
-//!   reason, and delays no other task.
+//! - an invalid task would fail every time, so it goes to the dead-letter queue immediately, with
+//!   the reason, and does not delay other tasks.
 
 mod admission;
 mod backpressure;
@@ -62,7 +62,7 @@ pub struct Delivery {
     pub group: Option<String>,
     /// `SentTimestamp`, the default `taskCreated`.
     pub sent: Millis,
-    /// `ApproximateFirstReceiveTimestamp`: when SQS first delivered it.
+    /// `ApproximateFirstReceiveTimestamp`: when SQS first delivered the message.
     pub first_received: Millis,
     /// `ApproximateReceiveCount`: 1 for the first delivery.
     pub receives: u32,
@@ -73,11 +73,11 @@ pub struct IngestSettings {
     pub create: CreateSettings,
     #[serde(rename = "writeParallelism", deserialize_with = "positive")]
     pub parallel: usize,
-    /// Delay until a failed message becomes visible again: random, from half of the bound to the
-    /// bound, which doubles with each receive. With the queue's own visibility timeout, which must
-    /// be six times the function's timeout, a task would wait for minutes.
+    /// Random delay until a failed message becomes visible again, from half of the maximum to the
+    /// maximum, which doubles with each receive. With the queue's own visibility timeout, which
+    /// must be six times the function's timeout, a task would be delayed by minutes.
     pub visibility: Backoff,
-    /// Settings of admission; `None` admits every task.
+    /// Admission settings; `None` admits every task.
     pub admission: Option<AdmissionSettings>,
 }
 
@@ -92,12 +92,11 @@ pub struct Deadlines {
 
 #[derive(Debug, Default)]
 pub struct IngestReport {
-    /// Tasks written, newer states of keys included.
+    /// Tasks written, including newer states of keys.
     pub created: u64,
-    /// Tasks that were in the table before, and are unchanged.
+    /// Tasks that were already in the table, and are unchanged.
     pub duplicates: u64,
-    /// States of keys that a newer one replaced before they ran, in the table or within the
-    /// batch.
+    /// Key states superseded by a newer state before they ran, in the table or within the batch.
     pub superseded: u64,
     /// Tasks that had expired before they were written, or were not admitted.
     pub shed: ShedReport,
@@ -105,8 +104,8 @@ pub struct IngestReport {
     pub rejected: u64,
     /// Messages that SQS must redeliver because the table throttles.
     pub postponed: u64,
-    /// Ids of the messages that SQS must redeliver, in the batch's order: exactly those of which a
-    /// part failed.
+    /// Ids of the messages that SQS must redeliver, in batch order: exactly those that failed in
+    /// part or in full.
     pub returned: Vec<String>,
 }
 
@@ -125,14 +124,14 @@ struct Open<'a> {
     wrong: Vec<Wrong<'a>>,
     /// Tasks that had expired, or were not admitted.
     shed: Vec<ShedTask>,
-    /// Whether a part of it failed, so that SQS redelivers it.
+    /// Whether a part of the message failed, so that SQS redelivers it.
     left: bool,
-    /// Whether a part of it was not written because the table throttles.
+    /// Whether a part of the message was not written because the table throttles.
     throttled: bool,
 }
 
 impl Ingest {
-    /// An ingest that writes to `store` and hands what it sheds to `shed`.
+    /// Creates an ingest that writes to `store` and passes shed tasks to `shed`.
     pub fn new(
         store: Arc<dyn TaskStore>,
         queue: Arc<dyn IngestQueue>,
@@ -162,12 +161,12 @@ impl Ingest {
         }
     }
 
-    /// Processes a batch, in waves that fit into memory.
+    /// Processes a batch in waves that fit into memory.
     ///
     /// SQS redelivers messages that are not written completely by the deadline. All tasks of a
-    /// redelivered message are written again; those that are in the table are then duplicates.
+    /// redelivered message are written again, and those already in the table count as duplicates.
     /// Invalid and expired tasks are sent to their queues only after the other tasks of their
-    /// message were written, so that they are sent once.
+    /// message are written, so that they are sent once.
     pub async fn work(&self, batch: &[Delivery], deadlines: Deadlines) -> IngestReport {
         let mut report = IngestReport::default();
         let quota = match &self.admission {
@@ -225,7 +224,7 @@ impl Ingest {
                 "deadline reached before all invalid and expired tasks of the batch were sent to \
                  their queues; SQS redelivers their messages"
             );
-            // It is not known which invalid and expired tasks were sent.
+            // It is unknown which invalid and expired tasks were sent.
             for message in &mut open {
                 message.left |= !message.shed.is_empty() || !message.wrong.is_empty();
             }
@@ -233,7 +232,7 @@ impl Ingest {
         open
     }
 
-    /// Writes tasks, those of the newest messages first. So if the deadline ends the writes, SQS
+    /// Writes the tasks of the newest messages first. If the deadline ends the writes, SQS
     /// redelivers the older messages.
     async fn write<'a>(
         &self,
@@ -280,7 +279,7 @@ impl Ingest {
             patience: &patience,
             backpressure: &self.backpressure,
         };
-        // Tasks of the same id that cannot be compared follow one by one.
+        // Tasks with the same id that cannot be compared are written one by one.
         for (round, parallel) in [(first, self.settings.parallel), (again, 1)] {
             for (index, outcome) in insert::all(&*self.store, round, parallel, &limits).await {
                 match outcome {
@@ -333,7 +332,7 @@ impl Ingest {
     }
 }
 
-/// The shed task of a task that was never in the table, and so had no attempt.
+/// The shed task for a task that was never in the table and so had no attempt.
 fn shed_task(task: crate::task::NewTask, reason: ShedReason) -> ShedTask {
     ShedTask {
         reason,

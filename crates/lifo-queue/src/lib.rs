@@ -17,8 +17,8 @@
 //! | [`operate`] | operators' commands: status, pause, resume, redrive, cancel, wake |
 //! | [`depth`] | the number of tasks, and the age of the oldest |
 //! | [`ended`] | tasks that ended, as the table's stream shows them |
-//! | [`shed`] | counts tasks that expired before they ended, and sends them to a queue |
-//! | [`store`] | stores tasks: in DynamoDB, or in memory for tests |
+//! | [`shed`] | counts tasks that expired before they ended and sends them to a queue |
+//! | [`store`] | stores tasks in DynamoDB, or in memory for tests |
 //! | [`control`] | the control item, which names the one active processor |
 //! | [`notify`] | notifications to processors: SNS |
 //! | [`time`] | milliseconds, epoch seconds and the clock |
@@ -27,8 +27,8 @@
 //! | [`settings`] | reads settings from JSON |
 //! | [`trace`] | traces of sampled tasks: AWS X-Ray |
 //!
-//! The crate uses AWS services through traits. It depends on no Lambda event or runtime type
-//! ([`runner::lambda`] is a client of Invoke), and reads no environment variable.
+//! The crate uses AWS services through traits. It doesn't depend on Lambda event or runtime types
+//! ([`runner::lambda`] is a client of Invoke) and doesn't read environment variables.
 
 pub mod backoff;
 pub mod control;

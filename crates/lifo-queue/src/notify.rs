@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::Source;
 
-/// Publishes notifications. A notification may be delivered once, several times or not at all. The
+/// Publishes notifications. A notification can be delivered once, multiple times or not at all. The
 /// protocol in [`wake`](crate::wake) handles each case.
 #[async_trait]
 pub trait Notifier: Send + Sync {
@@ -18,8 +18,8 @@ pub trait Notifier: Send + Sync {
     async fn tail_call(&self, notification: &Notification) -> Result<(), NotifyError>;
 }
 
-/// The body of a notification. No decision depends on it; it shows operators the origin of a
-/// wake-up.
+/// The body of a notification. It only shows operators the origin of a wake-up; no decision depends
+/// on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Notification {
@@ -36,7 +36,7 @@ pub struct Notification {
 #[serde(rename_all = "kebab-case")]
 pub enum WakeReason {
     Insert,
-    /// A turn ended with work left.
+    /// A turn ended with tasks left.
     TailCall,
     /// A process returned a task and lost the processor lease.
     LateReturn,
@@ -47,7 +47,7 @@ pub enum WakeReason {
 }
 
 impl WakeReason {
-    /// Whether to publish even if another notification is under way, because that one may be lost.
+    /// Whether to publish even if another notification is in flight, because that one may be lost.
     pub(crate) fn insists(self) -> bool {
         self == Self::Sweep
     }

@@ -1,8 +1,8 @@
-//! What processors observe and operators want to know: how many tasks ended in the last minute, how
-//! long runs take, and the last response of the downstream that was not a success.
+//! Processors' observations for operators: the number of tasks that ended in the last minute, the
+//! duration of runs, and the downstream's most recent response that was not a success.
 //!
-//! Each renewal and release of the processor lease writes it to the control item. Only the
-//! admission of the ingest depends on it, by the capacity.
+//! Each renewal and release of the processor lease writes the observations to the control item.
+//! Only ingest admission depends on them, through the capacity.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,37 +13,37 @@ use serde::{Deserialize, Serialize};
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// The time for which ended tasks are counted.
+/// Time window in which ended tasks are counted.
 pub const WINDOW: Duration = Duration::from_secs(60);
 
 /// Duration of one interval of [`Ended`], in milliseconds.
 const INTERVAL: i64 = 10_000;
 
-/// Maximum number of characters of a response that are kept.
+/// Maximum number of characters kept from a response.
 const MAX_RESPONSE: usize = 200;
 
-/// The observations of the processors of a queue.
+/// Observations by a queue's processors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Observed {
     /// Tasks that succeeded or failed in the last minute.
     pub ended: Ended,
-    /// Median duration of the last runs that succeeded or failed, in milliseconds.
+    /// Median duration of the most recent runs that succeeded or failed, in milliseconds.
     pub median_run_ms: Option<u64>,
     /// The longest run of the last two minutes that succeeded or failed.
     pub longest_run: Option<LongestRun>,
     /// The limits on starts in the settings of the last turn.
     pub limits: Option<LimitSettings>,
-    /// Whether the queue measures overload. Otherwise it is unknown whether it is overloaded.
+    /// Whether the queue measures overload. Otherwise, it is unknown whether the queue is overloaded.
     pub measures_overload: bool,
-    /// The last response of the downstream that was not a success.
+    /// The downstream's most recent response that was not a success.
     pub last_response: Option<LastResponse>,
-    /// The capacity of the downstream, if the ingest needs it and no slot was free.
+    /// The downstream's capacity, if the ingest requires it and no slot was free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
 }
 
-/// A run that was longer than others at its time.
+/// A run that was longer than other runs around that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LongestRun {
@@ -54,8 +54,8 @@ pub struct LongestRun {
 }
 
 impl LongestRun {
-    /// Time for which it counts. Slow tasks that start together end together, and only short runs
-    /// end between them.
+    /// Time for which the run counts. Slow tasks that start together end together, with only short
+    /// runs ending in between.
     const VALID: Duration = Duration::from_secs(120);
 
     /// The longest run after another one ended.
@@ -71,12 +71,12 @@ impl LongestRun {
 pub struct LimitSettings {
     /// Maximum number of concurrent tasks.
     pub concurrency: u16,
-    /// Starts in 1,000 seconds on average; `None` for no limit.
+    /// Average number of starts per 1,000 seconds; `None` for no limit.
     pub starts_per_1000_s: Option<u64>,
 }
 
 impl LimitSettings {
-    /// Starts per second on average; `None` for no limit.
+    /// Average number of starts per second; `None` for no limit.
     #[must_use]
     pub fn rate_per_second(&self) -> Option<f64> {
         #[allow(clippy::cast_precision_loss, reason = "a number of starts")]
@@ -84,19 +84,19 @@ impl LimitSettings {
     }
 }
 
-/// What the downstream can run, as a processor measured it while no slot was free.
+/// The downstream's capacity, as measured by a processor while no slot was free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Capacity {
     /// When it was measured, or confirmed by an open circuit breaker.
     pub at: Millis,
-    /// Runs in 1,000 seconds.
+    /// Runs per 1,000 seconds.
     pub runs_per_1000_s: u64,
 }
 
 impl Capacity {
-    /// Time for which the capacity counts. Without a newer one, no processor is active, or a slot
-    /// is free.
+    /// Time for which the capacity is valid. If no newer one follows, no processor is active or a
+    /// slot is free.
     const VALID: Duration = Duration::from_secs(30);
 
     pub fn new(per_second: f64, at: Millis) -> Self {
@@ -118,7 +118,7 @@ impl Capacity {
         runs / 1_000.0
     }
 
-    /// Whether it was measured a short time ago.
+    /// Whether it was measured recently.
     pub(crate) fn is_recent(self, now: Millis) -> bool {
         now.since(self.at) < Self::VALID
     }
@@ -134,7 +134,7 @@ pub struct LastResponse {
 }
 
 impl LastResponse {
-    /// A response to `task` at `at`. Keeps the start of `text`.
+    /// Creates a response to `task` at `at`. Keeps the start of `text`.
     pub fn new(at: Millis, task: &TaskId, text: &str) -> Self {
         let text = match text.char_indices().nth(MAX_RESPONSE) {
             None => text.to_owned(),
@@ -159,7 +159,7 @@ struct Interval {
 }
 
 impl Ended {
-    /// Counts a task that ended at `at`, and forgets tasks that ended more than a minute before.
+    /// Counts a task that ended at `at`, and forgets tasks that ended more than a minute earlier.
     pub fn count(&mut self, at: Millis, failed: bool) {
         let number = at.0.div_euclid(INTERVAL);
         self.0.retain(|there| there.ends_after(at.minus(WINDOW)));
@@ -180,7 +180,7 @@ impl Ended {
         }
     }
 
-    /// Tasks that succeeded and tasks that failed in the last minute, rounded up to intervals.
+    /// Number of tasks that succeeded and failed in the last minute, rounded up to whole intervals.
     pub fn within(&self, now: Millis) -> (u32, u32) {
         let recent = self.0.iter();
         let recent = recent.filter(|there| there.ends_after(now.minus(WINDOW)));

@@ -1,5 +1,4 @@
-//! Operators' commands: status, pause, resume, redrive, cancel, wake, and those to the circuit
-//! breaker.
+//! Operators' commands: status, pause, resume, redrive, cancel, wake, and circuit breaker commands.
 
 mod bulk;
 mod find;
@@ -44,7 +43,7 @@ pub struct Status {
     pub control: Control,
     /// Pending tasks that have not expired.
     pub pending: Depth,
-    /// When the oldest of them was created.
+    /// Creation time of the oldest pending task.
     pub oldest_pending: Option<Millis>,
     /// Running tasks, and tasks of crashed processes.
     pub taken: Depth,
@@ -59,7 +58,7 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
     pub tasks: u32,
-    /// Total number of states of these keys that were replaced before they ended.
+    /// Total number of states of these keys that were superseded before they ended.
     pub superseded: u64,
     /// Whether every pending task was read.
     pub exact: bool,
@@ -67,9 +66,9 @@ pub struct Keys {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RedriveReport {
-    /// Tasks that are PENDING again.
+    /// Number of tasks that are PENDING again.
     pub redriven: u32,
-    /// Tasks that had left FAILURE, or were deleted, before the redrive reached them.
+    /// Number of tasks that had left FAILURE or were deleted before the redrive reached them.
     pub lost: u32,
     /// Tasks that could not be changed because of their item.
     pub failed: Vec<FailedChange>,
@@ -83,12 +82,12 @@ pub struct FailedChange {
     pub error: String,
 }
 
-/// A command failed. It may be repeated.
+/// A command failed. The caller can retry it.
 #[derive(Debug, thiserror::Error)]
 pub enum OperateError {
     #[error("DynamoDB request failed")]
     Store(#[from] StoreError),
-    /// The command is done, but no processor could be woken; the sweep wakes one within a minute.
+    /// The command is done, but no processor could be woken. The sweep wakes one within a minute.
     #[error("the command is done, but no processor was woken; the sweep wakes one within a minute")]
     Wake(#[from] WakeError),
 }
@@ -102,8 +101,8 @@ impl Operator {
         }
     }
 
-    /// Reads the state of the queue: about 20 pages of the index at most per number, and the items
-    /// of at most 100 tasks.
+    /// Reads the state of the queue: up to about 20 index pages per number, and the items of up to
+    /// 100 tasks.
     pub async fn status(&self) -> Result<Status, StoreError> {
         let status = self.glance().await?;
         Ok(Status {
@@ -113,8 +112,8 @@ impl Operator {
         })
     }
 
-    /// As [`status`](Self::status), but omits the keys and the suspects, and so reads no
-    /// task's item.
+    /// As [`status`](Self::status), but omits the keys and the suspects, so it doesn't read any
+    /// task items.
     pub async fn glance(&self) -> Result<Status, StoreError> {
         let (store, now) = (&*self.store, self.clock.now());
         Ok(Status {
@@ -148,11 +147,11 @@ impl Operator {
         Ok(keys)
     }
 
-    /// Pauses the queue for `time` in the name of `author`; running tasks finish. A longer pause is
-    /// kept: the result is then [`Written::Lost`].
+    /// Pauses the queue for `time` in the name of `author`; running tasks finish. If a longer pause
+    /// exists, it is kept and the result is [`Written::Lost`].
     ///
     /// # Errors
-    /// [`StoreError`]: the queue may be paused or not.
+    /// [`StoreError`]: the queue may or may not be paused.
     pub async fn pause(
         &self,
         time: Duration,
@@ -172,17 +171,17 @@ impl Operator {
         self.store.pause(&pause).await
     }
 
-    /// Ends a pause, and wakes a processor.
+    /// Ends a pause and wakes a processor.
     pub async fn resume(&self) -> Result<Wake, OperateError> {
         self.store.resume().await?;
         Ok(self.wake().await?)
     }
 
     /// Holds the circuit breaker open for `time`: only probes start, and no result closes it.
-    /// Afterwards the next result closes it. Replaces an earlier hold.
+    /// Afterward, the next result closes it. Replaces an earlier hold.
     ///
     /// # Errors
-    /// [`StoreError`]: the breaker may be held open or not.
+    /// [`StoreError`]: the breaker may or may not be held open.
     pub async fn open_breaker(&self, time: Duration, reason: &str) -> Result<(), StoreError> {
         let hold = BreakerHold {
             until: self.clock.now().plus(time),
@@ -201,7 +200,7 @@ impl Operator {
     /// Replaces the operators' limit on starts; `None` ends it.
     ///
     /// # Errors
-    /// [`StoreError`]: the limit may be replaced or not.
+    /// [`StoreError`]: the limit may or may not be replaced.
     pub async fn limit(&self, limit: Option<OperatorLimit>) -> Result<(), StoreError> {
         let queue = limit.map(|limit| OperatorLimit {
             reason: truncate_error(&limit.reason).to_owned(),
@@ -210,8 +209,8 @@ impl Operator {
         self.store.limit(&OperatorLimits { queue }).await
     }
 
-    /// Changes the limit or the pause of one group, and wakes a processor: the group may start more
-    /// tasks than before.
+    /// Changes the limit or the pause of one group and wakes a processor, because the group may
+    /// start more tasks than before.
     ///
     /// # Errors
     /// [`OperateError`].
@@ -230,7 +229,7 @@ impl Operator {
         Ok(changed)
     }
 
-    /// Returns one failed task to PENDING, with an expiry after `ttl`, and wakes a processor.
+    /// Returns one failed task to PENDING, so that it expires after `ttl`, and wakes a processor.
     pub async fn redrive(&self, task: &TaskId, ttl: Duration) -> Result<Redriven, OperateError> {
         let redriven = self.redrive_one(task.clone(), ttl).await?;
         if redriven == Redriven::Done {
@@ -248,7 +247,7 @@ impl Operator {
     /// Deletes a pending task.
     ///
     /// # Errors
-    /// [`StoreError`]: the task may be deleted or not.
+    /// [`StoreError`]: the task may or may not be deleted.
     pub async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
         self.store.cancel(task).await
     }

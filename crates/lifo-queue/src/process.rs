@@ -1,7 +1,7 @@
 //! One turn of `process-tasks`: the loop that takes and runs tasks, by default the newest first.
 //!
 //! A turn acquires the processor lease. It takes and runs tasks until the queue is empty or the
-//! time is up. It then releases the lease, and publishes a tail call if work may remain. These are
+//! time is up. It then releases the lease and publishes a tail call if tasks may remain. These are
 //! rules 2 to 7 and 10 of the wake-up protocol (`docs/explanation/wake-protocol.md`).
 //!
 //! | module | content |
@@ -11,8 +11,8 @@
 //! | `groups`, `heads` | the choice among groups of tasks, and the reads that it needs |
 //! | `rate` | the limit on starts per second |
 //! | `read` | reads of the index, on demand or in advance |
-//! | `downstream` | the ledger of the downstream: circuit breaker, concurrency, automatic pauses |
-//! | `capacity` | the capacity of the downstream, for the admission of the ingest |
+//! | `downstream` | the downstream's ledger: circuit breaker, concurrency, automatic pauses |
+//! | `capacity` | the downstream's capacity, for ingest admission |
 //! | `codel` | overload: whether only new tasks start |
 //! | `attempt` | one attempt at a task: take, run, settle or return |
 //! | `heartbeat` | renewals of the processor lease |
@@ -90,7 +90,7 @@ impl Processor {
     /// [`FailedTurn`] if the turn failed: Lambda must retry its message.
     pub async fn turn(&self, invocation: Invocation) -> Result<TurnSummary, FailedTurn> {
         let started = self.clock.now();
-        // A new owner for each invocation attempt (rule 2).
+        // A new owner per invocation attempt (rule 2).
         let owner = Uuid::new_v4();
         let until = started.plus(self.settings.processor_lease);
         // This turn starts no task after `last_start`.
@@ -140,8 +140,8 @@ impl Processor {
         }
     }
 
-    /// The groups of a turn; `None` for a queue without groups. If they cannot be read, the lease
-    /// expires, and Lambda retries the message.
+    /// The groups of a turn; `None` for a queue without groups. If reading them fails, the lease
+    /// expires and Lambda retries the message.
     async fn groups(
         &self,
         control: &Control,
@@ -151,7 +151,7 @@ impl Processor {
             return Ok(None);
         };
         let states = self.store.groups().await?;
-        // The processor before released its lease, if there is none.
+        // Without a lease, the previous processor released it.
         let released = control.lease.is_none();
         let groups = GroupLimits::new(&self.settings, limits, states, released, now);
         Ok(Some(groups))

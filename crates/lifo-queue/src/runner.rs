@@ -26,11 +26,11 @@ use crate::task::Task;
 
 /// Runs one task on the downstream, the system whose throughput is limited.
 ///
-/// A task may run more than once: after a crash, a time-out or [`Outcome::Retry`] it runs again
-/// with a higher [`Task::attempt`]. Use [`Task::idempotency_key`] as the idempotency key of its
-/// effects. A run that panics or exceeds the task timeout costs this task one attempt, and other
-/// tasks nothing. A run that blocks its thread delays the others, so move blocking work to
-/// `tokio::task::spawn_blocking`. When the function nears its deadline, the run is dropped at its
+/// A task may run more than once: after a crash, a timeout or [`Outcome::Retry`], it runs again
+/// with a higher [`Task::attempt`]. Use [`Task::idempotency_key`] as the idempotency key for its
+/// effects. A run that panics or exceeds the task timeout costs this task one attempt and doesn't
+/// affect other tasks. A run that blocks its thread delays the others, so move blocking work to
+/// `tokio::task::spawn_blocking`. Shortly before the function's deadline, the run is dropped at its
 /// next await point.
 #[async_trait]
 pub trait TaskRunner: Send + Sync {
@@ -41,9 +41,9 @@ pub trait TaskRunner: Send + Sync {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Done: SUCCESS.
+    /// Succeeded: the task is SUCCESS.
     Success,
-    /// Failed permanently: FAILURE, without further attempts.
+    /// Failed permanently: the task is FAILURE, without further attempts.
     Failure {
         /// Stored in the task's `lastError`.
         reason: String,
@@ -57,29 +57,29 @@ pub enum Outcome {
     /// The downstream is busy: the task returns to PENDING, and the processor slows down. The
     /// attempt does not count, a bounded number of times.
     Busy {
-        /// The wait that the downstream asked for, if any. The queue waits [`MAX_RETRY_AFTER`] at
-        /// most, and at least for its own backoff.
+        /// The wait that the downstream requested, if any. The queue waits at least for its own
+        /// backoff, up to a maximum of [`MAX_RETRY_AFTER`].
         retry_after: Option<Duration>,
         /// Stored in the task's `lastError`.
         reason: String,
     },
-    /// The downstream is down, or cannot be reached. For one task alone it is a
-    /// [`Retry`](Self::Retry). If more distinct tasks than run concurrently get this outcome with no
-    /// result in between, the circuit breaker opens: only probes start, and no attempt counts.
+    /// The downstream is down or can't be reached. For a single task, this outcome is a
+    /// [`Retry`](Self::Retry). If more distinct tasks than run concurrently get it with no result
+    /// in between, the circuit breaker opens: only probes start, and no attempt counts.
     Unavailable {
         /// Stored in the task's `lastError`.
         reason: String,
     },
     /// The downstream responded with an internal error (HTTP 500). Either it is down, as with
     /// [`Unavailable`](Self::Unavailable), or the task is the cause. So the circuit breaker returns
-    /// the task less often without counting an attempt.
+    /// the task fewer times without counting an attempt.
     InternalError {
         /// Stored in the task's `lastError`.
         reason: String,
     },
-    /// The downstream rejects *us*: wrong credentials or a wrong address. For one task alone it is
-    /// a [`Retry`](Self::Retry). If several distinct tasks in a row get this outcome, the queue
-    /// pauses. Otherwise one task after another would fail.
+    /// The downstream rejects *us*: wrong credentials or a wrong address. For a single task, this
+    /// outcome is a [`Retry`](Self::Retry). If several consecutive distinct tasks get it, the queue
+    /// pauses. Otherwise, one task after another would fail.
     Rejecting {
         /// Stored in the task's `lastError`.
         reason: String,

@@ -1,8 +1,8 @@
-//! The names of the table: attributes, index, reserved ids.
+//! Names in the table: attributes, index, reserved ids.
 //!
-//! Rust has them here, and TypeScript in `infra/contract/tasks.ts`. The contract tests on both
-//! sides compare them with `tests/contract.json`. Expressions name the attributes directly. Only
-//! [`TTL`] and [`OWNER`] need a placeholder, because DynamoDB reserves these words.
+//! This module defines them for Rust, and `infra/contract/tasks.ts` for TypeScript. The contract tests
+//! on both sides compare them with `tests/contract.json`. Expressions name the attributes directly.
+//! Only [`TTL`] and [`OWNER`] require a placeholder, because DynamoDB reserves these words.
 
 /// Partition key: the task's id (S).
 pub const TASK_ID: &str = "taskId";
@@ -13,13 +13,13 @@ pub const TASK_STATUS: &str = "taskStatus";
 pub const TASK_CREATED: &str = "taskCreated";
 /// When the task was last written (N, milliseconds).
 pub const TASK_UPDATED: &str = "taskUpdated";
-/// DynamoDB's time to live (N, epoch **seconds**).
+/// DynamoDB time to live (N, epoch **seconds**).
 pub const TTL: &str = "ttl";
 /// The task's payload: any JSON that round-trips.
 pub const PAYLOAD: &str = "payload";
-/// Attempts that count against the maximum (N).
+/// Number of attempts that count against the maximum (N).
 pub const ATTEMPTS: &str = "attempts";
-/// Every start of the task, busy returns included (N).
+/// Number of starts, including those that ended in a busy return (N).
 pub const TOTAL_ATTEMPTS: &str = "totalAttempts";
 /// The token of the current or last lease (S), followed by marks, written through
 /// [`TokenText`](crate::task::TokenText).
@@ -30,7 +30,7 @@ pub const LEASE_UNTIL: &str = "leaseUntil";
 pub const NOT_BEFORE: &str = "notBefore";
 /// The task's own expiry while it is TAKEN and `ttl` has a later time (N, epoch **seconds**).
 pub const EXPIRES_AT: &str = "expiresAt";
-/// Identifies the put that wrote the task (S), so that a put is recognised after its
+/// Identifies the put that wrote the task (S), so that a put is recognized after its
 /// acknowledgement was lost.
 pub const CREATE_TOKEN: &str = "createToken";
 /// The last start ran alone in its process (BOOL); absent otherwise.
@@ -40,53 +40,53 @@ pub const LAST_ERROR: &str = "lastError";
 /// Which state of its key the task is (S), a [`Version`](crate::task::Version). Only tasks with
 /// a key have it.
 pub const TASK_VERSION: &str = "taskVersion";
-/// When the state of a key was created (N, milliseconds), if the key keeps its place in the queue:
-/// `taskCreated` is then the key's place.
+/// When the state of a key was created (N, milliseconds), if the key keeps its position in the
+/// queue. `taskCreated` is then the key's position.
 pub const STATE_CREATED: &str = "stateCreated";
-/// Total number of states of the key that were replaced before they ended (N).
+/// Total number of states of the key that were superseded before they ended (N).
 pub const SUPERSEDED: &str = "superseded";
 /// A newer state was written while this one runs (BOOL); absent otherwise.
 pub const OVERTAKEN: &str = "overtaken";
-/// Leases of the task that expired since a run last settled it (N). Newer states of a key do not
-/// reset it.
+/// Number of the task's leases that expired since a run last settled it (N). Newer states of a key
+/// do not reset it.
 pub const CRASHES: &str = "crashes";
-/// The put that replaced an expired state (S), until the next take.
+/// The put that replaced an expired state (S). Present until the next take.
 pub const REVIVED: &str = "revived";
-/// Which trace the task belongs to (S), a [`TraceHeader`](crate::trace::TraceHeader). Only sampled
-/// tasks have it.
+/// The trace that the task belongs to (S), a [`TraceHeader`](crate::trace::TraceHeader). Only
+/// sampled tasks have it.
 pub const TRACE_HEADER: &str = "traceHeader";
 
 /// The index from which the queue is read: `taskStatus` + `taskCreated`.
 pub const INDEX: &str = "task-status-created-index";
-/// Attributes in the index in addition to the keys: those that selection and the sweep need, no payload.
+/// Index attributes in addition to the keys: those that selection and the sweep need, no payload.
 pub const INDEX_PROJECTION: [&str; 5] = [TTL, NOT_BEFORE, LEASE_UNTIL, LEASE_TOKEN, ATTEMPTS];
 
-/// Ids that begin with this are reserved for the queue itself.
+/// Ids that start with this character are reserved for the queue itself.
 pub const RESERVED_PREFIX: char = '#';
-/// The control item's id. It has no `taskStatus`, so it is in no index.
+/// The control item's id. The item has no `taskStatus`, so no index includes it.
 pub const CONTROL_ITEM: &str = "#processor";
-/// The item with the meter of admission. It has no `taskStatus`, so it is in no index.
+/// The item with the admission meter. It has no `taskStatus`, so no index includes it.
 pub const INGEST_ITEM: &str = "#ingest";
-/// Item `#ingest`: tasks received for the first time that admission may shed (N).
+/// Item `#ingest`: number of tasks received for the first time that admission can shed (N).
 pub const RECEIVED: &str = "received";
-/// Item `#ingest`: tasks received for the first time and not shed (N).
+/// Item `#ingest`: number of tasks received for the first time and not shed (N).
 pub const ADMITTED: &str = "admitted";
 /// Item `#ingest`: the last estimate of the held tasks (M), a [`Mark`](crate::store::Mark).
 pub const MARK: &str = "mark";
-/// The item with the operators' overrides of groups and the processors' state of groups. It
-/// has no `taskStatus`, so it is in no index.
+/// The item with the operators' group overrides and the processors' group state. It has no
+/// `taskStatus`, so no index includes it.
 pub const GROUPS_ITEM: &str = "#groups";
 /// Item `#groups`: the overrides by group (M), each a
 /// [`GroupOverride`](crate::control::GroupOverride).
 pub const OVERRIDES: &str = "overrides";
-/// Item `#groups`: how often operators changed the overrides (N). It never decreases.
+/// Item `#groups`: number of operators' changes to the overrides (N). Never decreases.
 pub const CHANGES: &str = "changes";
 /// Item `#groups`: the processors' state (M), a
 /// [`LearnedGroups`](crate::control::LearnedGroups).
 pub const LEARNED: &str = "learned";
 /// Item `#groups`: the processor that wrote [`LEARNED`] (S).
 pub const LEARNED_BY: &str = "learnedBy";
-/// Control item: how many wake-ups were requested (N). It never decreases.
+/// Control item: number of requested wake-ups (N). Never decreases.
 pub const REQUESTED: &str = "requested";
 /// Control item: the invocation attempt that holds the processor lease (S).
 pub const OWNER: &str = "owner";
@@ -112,24 +112,22 @@ pub const REDRIVEN_UNTIL: &str = "redrivenUntil";
 pub const NOTIFIED_UNTIL: &str = "notifiedUntil";
 /// Control item: the event that set the start marker (S).
 pub const NOTIFIED_BY: &str = "notifiedBy";
-/// Control item: since when the circuit breaker has been open (N, milliseconds); absent while it
-/// is closed.
+/// Control item: when the circuit breaker opened (N, milliseconds); absent while it is closed.
 pub const BREAKER_SINCE: &str = "breakerSince";
-/// Control item: probes that failed since the circuit breaker opened (N).
+/// Control item: number of failed probes since the circuit breaker opened (N).
 pub const BREAKER_PROBES: &str = "breakerProbes";
 /// Control item: until when an operator holds the circuit breaker open (N, milliseconds).
 pub const BREAKER_HELD_UNTIL: &str = "breakerHeldUntil";
 /// Control item: why an operator holds the circuit breaker open (S).
 pub const BREAKER_REASON: &str = "breakerReason";
-/// Control item: how often operators opened or closed the circuit breaker (N). It never decreases.
+/// Control item: number of times that operators opened or closed the breaker (N). Never decreases.
 pub const BREAKER_COMMANDS: &str = "breakerCommands";
 /// Control item: the operators' limits on starts (M), an
 /// [`OperatorLimits`](crate::control::OperatorLimits).
 pub const LIMITS: &str = "limits";
-/// Control item: since when the queue has been overloaded (N, milliseconds); absent while it is
-/// not.
+/// Control item: start of the overload (N, milliseconds); absent without overload.
 pub const OVERLOADED_SINCE: &str = "overloadedSince";
-/// Control item: what processors observed (M), an [`Observed`](crate::observed::Observed).
+/// Control item: the processors' observations (M), an [`Observed`](crate::observed::Observed).
 pub const OBSERVED: &str = "observed";
 /// Control item: consecutive turns that settled no task (N).
 pub const IDLE_TURNS: &str = "idleTurns";

@@ -1,7 +1,7 @@
-//! Reads settings from JSON: units and minimums.
+//! Parses settings from JSON: units and minimums.
 //!
 //! The defaults and the rules between settings are in `infra/`. The checks here protect the core
-//! from values that it cannot work with.
+//! from unusable values.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serializer};
 
-/// The longest duration that the core accepts: 1,000 years. Synthesis accepts 100 years.
+/// Maximum duration that the core accepts: 1,000 years. Synthesis accepts up to 100 years.
 const LONGEST_MS: u64 = 1_000 * 365 * 86_400_000;
 
 /// Reads a duration in milliseconds.
 ///
 /// # Errors
-/// When the number is not whole, is negative or is more than 1,000 years.
+/// When the number is not whole, is negative or exceeds 1,000 years.
 pub fn ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let millis = u64::deserialize(deserializer)?;
     if millis > LONGEST_MS {
@@ -30,14 +30,14 @@ pub fn positive_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duratio
     at_least(ms(deserializer)?, Duration::from_millis(1), 1)
 }
 
-/// Reads an optional duration of at least 1 millisecond. The field also needs `#[serde(default)]`.
+/// Reads an optional duration of at least 1 millisecond. The field also requires `#[serde(default)]`.
 pub fn optional_ms<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
     positive_ms(deserializer).map(Some)
 }
 
-/// Writes a duration in nanoseconds, at most 584 years.
+/// Writes a duration in nanoseconds, up to 584 years.
 pub(crate) fn nanos<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
@@ -77,7 +77,7 @@ pub(crate) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D
     Err(D::Error::custom(error))
 }
 
-/// Default of an optional share: 1.
+/// Default for an optional share: 1.
 pub(crate) fn all() -> f64 {
     1.0
 }
@@ -85,7 +85,7 @@ pub(crate) fn all() -> f64 {
 /// Reads a number of starts per second, as the time between two starts.
 ///
 /// # Errors
-/// When it is not a rate from one in 1,000 years to one in a nanosecond.
+/// When the rate is not from one per 1,000 years to one per nanosecond.
 pub(crate) fn interval_of_rate<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Duration, D::Error> {

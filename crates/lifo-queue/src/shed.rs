@@ -1,11 +1,11 @@
 //! Shed tasks: DynamoDB's time to live deleted them while they were PENDING or TAKEN.
 //!
-//! A PENDING task is deleted if it expires before a slot is free. The queue loses old tasks rather
-//! than delay new ones. A TAKEN task is deleted only if the sweep failed for a day. This module
-//! counts both, and sends them to a [`ShedSink`] if there is one. Items that were deleted after
-//! SUCCESS or FAILURE are not shed tasks.
+//! A PENDING task is deleted if it expires before a slot is free: the queue sheds old tasks rather
+//! than delaying new ones. A TAKEN task is deleted only if the sweep failed for a day. This module
+//! counts both and sends them to a [`ShedSink`] if there is one. Items deleted after SUCCESS or
+//! FAILURE are not shed tasks.
 //!
-//! Tasks are counted and sent at least once: the caller repeats them until the sink accepts them.
+//! Tasks are counted and sent at least once: the caller retries them until the sink accepts them.
 
 mod image;
 pub mod sqs;
@@ -22,48 +22,48 @@ use crate::store::Source;
 use crate::task::{TaskId, TaskStatus};
 use crate::time::{EpochSeconds, Millis};
 
-/// How many tasks of a list have their own log line.
+/// Maximum number of tasks per list with their own log line.
 const MAX_LOGGED: usize = 10;
 
-/// A task as it was when it was shed. An attribute that the item did not have is `None`. So is an
-/// attribute that could not be read, because any writer may have written the item;
-/// [`unreadable`](Self::unreadable) names those.
+/// A task as it was when it was shed. An attribute that was missing or could not be read is `None`.
+/// [`unreadable`](Self::unreadable) names the latter, which can occur because any writer may have
+/// written the item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShedTask {
     pub reason: ShedReason,
     pub task_id: Option<TaskId>,
     /// PENDING or TAKEN.
     pub task_status: TaskStatus,
-    /// Time of its creation, in milliseconds since the epoch.
+    /// Creation time, in milliseconds since the epoch.
     pub task_created: Option<Millis>,
-    /// Time of its expiry, in epoch seconds.
+    /// Expiry, in epoch seconds.
     pub expires_at: Option<EpochSeconds>,
-    /// Attempts that counted against the maximum.
+    /// Number of attempts that counted against the maximum.
     pub attempts: Option<u32>,
-    /// Every start, busy returns included.
+    /// Number of starts, including those that ended in a busy return.
     pub total_attempts: Option<u32>,
-    /// Why the last attempt did not succeed, truncated.
+    /// Why the last attempt did not succeed; truncated.
     pub last_error: Option<String>,
-    /// The producer's payload; `null` when there is none.
+    /// The producer's payload; `null` if there is none.
     pub payload: Value,
-    /// Attributes that the item had and that could not be read, by name.
+    /// Names of the item's attributes that could not be read.
     pub unreadable: Vec<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShedReason {
     Expired,
-    /// It was not admitted: in a storm, it could not have run before its expiry.
+    /// The task was not admitted: in a storm, it could not have run before its expiry.
     NotAdmitted,
 }
 
 #[async_trait]
 pub trait ShedSink: Send + Sync {
-    /// Sends the tasks, oldest deletion first. Returns those that it did not accept, in ascending
-    /// order of their index. The sink itself retries; its result is final for this call.
+    /// Sends the tasks, oldest deletion first. Returns the tasks that it did not accept, in
+    /// ascending index order. The sink itself retries, so its result is final for this call.
     ///
-    /// The caller later repeats all tasks from the first failed one on. So a sink should stop at
-    /// that task, and report the rest as [`HandOverError::NotTried`]. Otherwise it sends some of
+    /// The caller later retries all tasks from the first failed one onward. So a sink should stop
+    /// at that task and report the rest as [`HandOverError::NotTried`]. Otherwise, it sends some of
     /// them twice.
     async fn hand_over(&self, tasks: &[ShedTask]) -> Vec<NotHandedOver>;
 }
@@ -86,23 +86,23 @@ pub enum HandOverError {
     Failed(#[source] Arc<Source>),
 }
 
-/// Counts shed tasks, and sends them to the sink if there is one.
+/// Counts shed tasks and sends them to the sink, if there is one.
 pub struct ShedCounter {
     sink: Option<Arc<dyn ShedSink>>,
 }
 
 #[derive(Debug, Default)]
 pub struct ShedReport {
-    /// Counted tasks that were PENDING.
+    /// Number of counted tasks that were PENDING.
     pub pending: u32,
-    /// Counted tasks that were TAKEN, because the sweep failed for a day.
+    /// Number of counted tasks that were TAKEN because the sweep failed for a day.
     pub taken: u32,
-    /// Counted tasks that were not admitted, a part of `pending`.
+    /// Number of counted tasks that were not admitted. Included in `pending`.
     pub not_admitted: u32,
-    /// Index of the first task that the caller must repeat, with all after it. None of them is
-    /// counted. `None` if the sink accepted every task.
+    /// Index of the first task that the caller must retry, together with all later tasks. None of
+    /// them is counted. `None` if the sink accepted every task.
     pub again_from: Option<usize>,
-    /// The tasks that the sink did not accept, in ascending order of their index.
+    /// The tasks that the sink did not accept, in ascending index order.
     pub not_handed_over: Vec<NotHandedOver>,
 }
 
@@ -126,14 +126,14 @@ impl ShedCounter {
         Self { sink }
     }
 
-    /// Sends the tasks, and counts those before the first that the sink did not accept. The
-    /// caller must repeat the others, and they are counted then.
+    /// Sends the tasks and counts those before the first task that the sink did not accept. The
+    /// caller must retry the others, which are counted then.
     pub async fn count(&self, tasks: &[ShedTask]) -> ShedReport {
         self.count_together(tasks, |index| index).await
     }
 
-    /// Like [`count`](Self::count), for tasks that the caller can only repeat with those from
-    /// `first` of their index on, which is at most the index.
+    /// Like [`count`](Self::count), for tasks that the caller can retry only together with all
+    /// tasks from index `first(index)` on, which must not exceed the task's own index.
     pub async fn count_together(
         &self,
         tasks: &[ShedTask],
@@ -162,8 +162,8 @@ impl ShedCounter {
     }
 }
 
-/// Logs the first tasks of a list one by one. The caller logs the total number, so that
-/// an overload does not fill the log.
+/// Logs the first tasks of a list one by one. The caller logs the total number, so that an overload
+/// doesn't flood the log.
 fn log_shed(tasks: &[ShedTask]) {
     for task in tasks.iter().take(MAX_LOGGED) {
         let expires_at = task.expires_at.map(EpochSeconds::millis);

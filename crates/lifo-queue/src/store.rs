@@ -1,9 +1,9 @@
 //! Stores of tasks and of the control item.
 //!
-//! There are two implementations, and one conformance suite for both (`tests/conformance`):
-//! [`dynamodb`] for production, [`memory`] for tests and simulations. Every method is one atomic
-//! step. A lost race is a value ([`Written::Lost`], [`TakeOutcome::Lost`]). A [`StoreError`] means
-//! that the step may or may not have happened.
+//! There are two implementations, [`dynamodb`] for production and [`memory`] for tests and
+//! simulations, with one conformance suite for both (`tests/conformance`). Every method is one
+//! atomic step. A lost race is a value ([`Written::Lost`], [`TakeOutcome::Lost`]). A [`StoreError`]
+//! means that the step may or may not have happened.
 
 mod admission;
 pub mod dynamodb;
@@ -38,31 +38,31 @@ impl<S: TaskStore + ControlStore + OperatorStore + GroupStore> QueueStore for S 
 #[async_trait]
 pub trait TaskStore: Send + Sync {
     /// – → PENDING, if no task has this id. If the acknowledgement of an earlier try was lost, the
-    /// store recognises the create token and returns [`Inserted::Created`].
+    /// store recognizes the create token and returns [`Inserted::Created`].
     ///
-    /// A task with a key replaces the payload, expiry and version of an older state. A key that is
-    /// PENDING starts with no attempts, but keeps the mark of an expired lease, and its `notBefore`
-    /// unless the new state has one. A settled key becomes PENDING. A running key becomes PENDING
-    /// when its run ends.
+    /// A task with a key replaces the payload, expiry and version of an older state. A PENDING key
+    /// starts with no attempts, but keeps the mark of an expired lease. It also keeps its
+    /// `notBefore` unless the new state has one. A settled key becomes PENDING. A running key
+    /// becomes PENDING when its run ends.
     async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError>;
 
-    /// One page of the index. It excludes expired tasks that DynamoDB will delete: those whose
-    /// `ttl` is in seconds and at most five years ago. The page may be stale by the index's lag.
+    /// One index page. It excludes expired tasks that DynamoDB will delete: those whose `ttl` is in
+    /// seconds and no more than five years ago. The page may be stale by the index lag.
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError>;
 
     /// PENDING → TAKEN, if still PENDING, due and not expired. Adds an attempt and creates a lease.
     ///
-    /// The kind of `ttl` in the index decides which expiry the task keeps. In seconds: the item's
-    /// current value. In milliseconds: the value in the index. Missing: the request's default. If
-    /// the item's `ttl` is of another kind by now, the take is lost.
+    /// The kind of `ttl` in the index determines the expiry that the task keeps. In seconds: the
+    /// item's current value. In milliseconds: the value in the index. Missing: the request's
+    /// default. If the item's `ttl` has changed to a different kind, the take is lost.
     ///
-    /// If the acknowledgement of an earlier try was lost, the store recognises the token; the lease
-    /// then has the earlier try's expiry. A try that arrives after its task was settled or returned
-    /// is lost. Otherwise the former holder could settle a task that has not run.
+    /// If the acknowledgement of an earlier try was lost, the store recognizes the token, and the
+    /// lease has the earlier try's expiry. A try that arrives after its task was settled or
+    /// returned is lost. Otherwise, the previous holder could settle a task that has not run.
     async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError>;
 
-    /// TAKEN → SUCCESS or FAILURE, by the lease's token. The item keeps the token. So after a lost
-    /// acknowledgement a repetition recognises its own token *and* its target status.
+    /// TAKEN → SUCCESS or FAILURE, by the lease's token. The item keeps the token, so that after a
+    /// lost acknowledgement, a retry recognizes its own token *and* its target status.
     ///
     /// If a newer state of the key was written during the run, the task becomes PENDING with no
     /// attempts instead ([`Written::Overtaken`]). The same holds for
@@ -84,11 +84,11 @@ pub trait TaskStore: Send + Sync {
         now: Millis,
     ) -> Result<Written, StoreError>;
 
-    /// One page of the index under TAKEN, newest first; it may be stale by the index's lag.
+    /// One index page of TAKEN tasks, newest first. The page may be stale by the index lag.
     async fn taken_page(&self, query: &PageQuery) -> Result<TakenPage, StoreError>;
 
-    /// TAKEN → PENDING or FAILURE, if the task still has this lease and the lease has expired by
-    /// `now`. To FAILURE only if the task ran alone ([`TakeRequest::alone`]). Counts a crash.
+    /// TAKEN → PENDING or FAILURE, if the task still has this lease and the lease has expired by `now`.
+    /// Changes to FAILURE only if the task ran alone ([`TakeRequest::alone`]). Counts a crash.
     async fn reclaim(
         &self,
         lease: &Lease,
@@ -96,9 +96,9 @@ pub trait TaskStore: Send + Sync {
         now: Millis,
     ) -> Result<Written, StoreError>;
 
-    /// PENDING → FAILURE, for a task that cannot be taken because its item is invalid. Otherwise it
-    /// would block the head of the queue. Only while the item has the `taskCreated` and the `ttl`
-    /// of `seen`, so that a newer state of a key or a corrected item does not fail.
+    /// PENDING → FAILURE, for a task that can't be taken because its item is invalid. Otherwise, it
+    /// would block the head of the queue. Applies only while the item has the `taskCreated` and the
+    /// `ttl` of `seen`, so that a newer state of a key or a corrected item does not fail.
     async fn quarantine(
         &self,
         seen: &Candidate,
@@ -122,11 +122,11 @@ pub trait TaskStore: Send + Sync {
 /// [`wake`](crate::wake).
 #[async_trait]
 pub trait ControlStore: Send + Sync {
-    /// Rule 1: adds 1 to the number of requested wake-ups. Returns the item after this write.
+    /// Rule 1: adds 1 to the number of requested wake-ups. Returns the updated item.
     async fn request(&self) -> Result<Control, StoreError>;
 
-    /// Rule 9: sets the start marker to `event` until `until`, unless there is a live lease or
-    /// another event's live marker.
+    /// Rule 9: sets the start marker to `event` until `until`, unless there is a live lease or a
+    /// live marker of another event.
     async fn mark_notified(
         &self,
         event: &str,
@@ -134,7 +134,7 @@ pub trait ControlStore: Send + Sync {
         now: Millis,
     ) -> Result<Written, StoreError>;
 
-    /// Reads the item, strongly consistent.
+    /// Reads the item with strong consistency.
     async fn control(&self) -> Result<Control, StoreError>;
 
     /// Rule 2: acquires the processor lease if it is free, has expired or already has the claim's
@@ -148,40 +148,40 @@ pub trait ControlStore: Send + Sync {
     /// Rules 5 and 6: releases the lease.
     async fn release(&self, release: &Release) -> Result<Released, StoreError>;
 
-    /// Pauses the queue. Never shortens a pause: with an equal or later end it is
-    /// [`Written::Lost`].
+    /// Pauses the queue. Never shortens a pause: if the current pause has an equal or later end,
+    /// returns [`Written::Lost`].
     async fn pause(&self, pause: &Pause) -> Result<Written, StoreError>;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
-    /// This put created the task. Also the result if the store recognises the put after a lost
+    /// This put created the task. Also the result if the store recognizes the put after a lost
     /// acknowledgement, even if the put replaced a state.
     Created,
     /// The put replaced the older state of the key.
     Replaced(Replaced),
-    /// The task, or this state of the key, was in the table before; it is unchanged.
+    /// The task, or this state of the key, was already in the table and is unchanged.
     Duplicate,
-    /// A newer state of the key is in the table; it is unchanged.
+    /// A newer state of the key is in the table and is unchanged.
     Outdated,
-    /// The id cannot be used, for this reason; the task in the table is unchanged.
+    /// The id can't be used, for this reason. The task in the table is unchanged.
     Conflict(Conflict),
 }
 
 /// The older state that a newer one replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replaced {
-    /// A state that had not started: it is superseded.
+    /// A state that had not started, and is superseded.
     Waiting,
-    /// A PENDING state that had expired: it is shed.
+    /// A PENDING state that had expired, and is shed.
     Expired,
     /// A settled state.
     Settled,
-    /// None: the older state is running, and the newer one follows at the end of the run.
+    /// None: the older state is running, and the newer state follows at the end of the run.
     Running,
 }
 
-/// Why a task's id cannot be used.
+/// Why a task's id can't be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Conflict {
     /// The new task has a key, but the id belongs to a task without a key.
@@ -205,7 +205,7 @@ pub enum Written {
     /// This call ended the run. A newer state of the key was written during the run, so the task
     /// is PENDING with that state, or FAILURE after [`Reclaim::FailCrashing`].
     Overtaken,
-    /// Another writer was faster. The item is in another state, and this call did not change it.
+    /// Another writer was faster. The item is in a different state, and this call did not change it.
     Lost,
 }
 
@@ -229,20 +229,20 @@ pub struct TakeRequest {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum TakeOutcome {
-    /// The caller may run the task until the lease expires. Boxed, because it has the payload.
+    /// The caller may run the task until the lease expires. Boxed, because it contains the payload.
     Won(Box<TakenTask>),
     /// Another writer was faster, or the task was deleted, is not due or has expired.
     Lost,
-    /// This call took the task, but its item cannot be read. The caller settles it as FAILURE.
+    /// This call took the task, but its item can't be read. The caller settles it as FAILURE.
     Unreadable {
         /// The lease for the settlement.
         lease: Lease,
-        /// The attribute that cannot be read, and why.
+        /// The unreadable attribute and the cause.
         reason: String,
     },
-    /// The item is invalid, so the task cannot be taken. The caller quarantines it.
+    /// The item is invalid, so the task can't be taken. The caller quarantines it.
     Rejected {
-        /// The error of DynamoDB or of the check.
+        /// The error from DynamoDB or from the check.
         reason: String,
     },
 }

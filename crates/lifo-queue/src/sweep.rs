@@ -1,6 +1,6 @@
-//! The sweep (rule 8). Every minute it
+//! The sweep (rule 8). Every minute, it:
 //!
-//! - returns tasks whose lease expired, because their process crashed, or fails them once their
+//! - returns tasks whose lease expired because their process crashed, or fails them once their
 //!   attempts are used up;
 //! - wakes the queue if a PENDING task is due and no processor is active;
 //! - sets or corrects the `ttl` of direct writers' tasks, so that DynamoDB deletes them in time;
@@ -26,18 +26,18 @@ use crate::task::TaskId;
 use crate::time::Clock;
 use crate::wake::{Wake, WakeError, Waker};
 
-/// Items of the index evaluated in one read.
+/// Number of index items evaluated in one read.
 const PAGE: u16 = 1_000;
 
-/// Maximum number of index pages that one sweep reads for each status. The next sweep starts in a
+/// Maximum number of index pages that one sweep reads per status. The next sweep starts in a
 /// minute.
 const MAX_PAGES: u32 = 100;
 
 const PARALLEL: usize = 16;
 
-/// After this many changes that DynamoDB throttled or did not respond, the sweep leaves the
-/// remaining changes to the next sweep. Each may take 8 s, and this sweep must still wake the queue
-/// and report.
+/// After this many changes that DynamoDB throttled or did not respond to, the sweep leaves the
+/// remaining changes to the next sweep. Each change can take 8 s, and this sweep must still wake
+/// the queue and report.
 const MAX_TRANSIENT_ERRORS: u32 = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -46,14 +46,14 @@ pub struct SweepSettings {
     /// Time until a direct writer's task without `ttl` expires, from the sweep that finds it.
     #[serde(rename = "defaultTtlMs", deserialize_with = "positive_ms")]
     pub default_ttl: Duration,
-    /// Longest time from the creation of a task to its expiry; `None` if the queue does not
-    /// guarantee one.
+    /// Maximum time from a task's creation to its expiry; `None` if the queue does not guarantee
+    /// one.
     #[serde(rename = "expiryBoundMs", default, deserialize_with = "optional_ms")]
     pub expiry_bound: Option<Duration>,
-    /// Maximum age of tasks that start under overload; `None` if tasks of every age start.
+    /// Maximum age of tasks that start under overload; `None` if tasks of any age start.
     #[serde(rename = "overloadReachMs", default, deserialize_with = "optional_ms")]
     pub overload_reach: Option<Duration>,
-    /// Attempts before FAILURE.
+    /// Maximum number of attempts before FAILURE.
     #[serde(deserialize_with = "positive")]
     pub max_attempts: u32,
     /// Backoff of a returned task. Its jitter separates a task that crashes its process from the
@@ -66,7 +66,7 @@ pub struct SweepSettings {
     /// Whether the queue has groups. Tasks of closed groups are not due.
     #[serde(default)]
     pub groups: bool,
-    /// Maximum difference between clocks. A lease counts as expired only this long after its end.
+    /// Maximum difference between clocks. A lease counts as expired only after this additional time.
     #[serde(rename = "clockSkewMs", deserialize_with = "ms")]
     pub clock_skew: Duration,
 }
@@ -81,30 +81,30 @@ pub struct Sweeper {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SweepReport {
     pub pages: u32,
-    /// Tasks returned to PENDING after their lease expired.
+    /// Number of tasks returned to PENDING after their lease expired.
     pub returned: u32,
-    /// Tasks that became FAILURE because the lease of their last attempt expired.
+    /// Number of tasks that became FAILURE because the lease of their last attempt expired.
     pub failed: u32,
-    /// States of keys that a newer state replaced before a run settled them.
+    /// Number of key states superseded by a newer state before a run settled them.
     pub superseded: u32,
     /// Whether a PENDING task was due.
     pub due: bool,
     /// Whether the sweep published a notification.
     pub woke: bool,
-    /// Direct writers' tasks whose `ttl` the sweep set or corrected.
+    /// Number of direct writers' tasks whose `ttl` the sweep set or corrected.
     pub adopted: u32,
-    /// Direct writers' tasks that became FAILURE, because DynamoDB would never delete them.
+    /// Number of direct writers' tasks that became FAILURE because DynamoDB would never delete them.
     pub quarantined: u32,
-    /// Tasks that could not be changed; the log names each.
+    /// Number of tasks that could not be changed. The log names each of them.
     pub errors: u32,
-    /// Of these, tasks whose change DynamoDB throttled or did not respond.
+    /// Of these, the number of tasks whose change DynamoDB throttled or did not respond to.
     pub transient_errors: u32,
     pub paused: bool,
-    /// Whether both counts below are exact, and no change failed.
+    /// Whether both counts below are exact and no change failed.
     pub complete: bool,
-    /// Pending tasks that have not expired. Under overload: only those new enough to start.
+    /// Pending tasks that have not expired. Under overload, only tasks that are new enough to start.
     pub pending: Depth,
-    /// Age of the oldest of them, in milliseconds; `None` without one.
+    /// Age of the oldest pending task, in milliseconds; `None` if there is none.
     pub oldest_pending_ms: Option<u64>,
     /// Leases of TAKEN tasks, live and expired.
     pub taken: Depth,
@@ -115,7 +115,7 @@ pub struct SweepReport {
 #[error("{error}")]
 pub struct FailedSweep {
     pub report: SweepReport,
-    /// The first failure; the log has the others.
+    /// The first failure. The log contains the others.
     #[source]
     pub error: SweepError,
 }
@@ -143,11 +143,11 @@ impl Sweeper {
         }
     }
 
-    /// Sweeps once. Two sweeps may run concurrently: every change is conditional on the state that the
-    /// sweep read.
+    /// Sweeps once. Two sweeps can run concurrently, because every change is conditional on the
+    /// state that the sweep read.
     ///
-    /// The sweep counts and logs a task that it cannot change, and continues with the others. After
-    /// a failed step it still tries the other steps.
+    /// The sweep counts and logs a task that it can't change, and continues with the others. After
+    /// a failed step, it still tries the other steps.
     ///
     /// # Errors
     /// [`FailedSweep`]: the control item or the index could not be read, or the wake-up failed.
@@ -181,8 +181,8 @@ impl Sweeper {
         Err(FailedSweep { report, error })
     }
 
-    /// Wakes the queue for returned tasks. They become due after their backoff, within the turn
-    /// that starts now.
+    /// Wakes the queue for returned tasks. These tasks become due after their backoff, within the
+    /// turn that starts now.
     async fn wake_for_returned(
         &self,
         event: &str,
@@ -194,7 +194,7 @@ impl Sweeper {
         Ok(())
     }
 
-    /// Makes changes concurrently, each to one task. Returns the results of those that succeeded.
+    /// Makes changes concurrently, one per task. Returns the results of the successful changes.
     async fn make<T>(
         &self,
         changes: Vec<impl Future<Output = (TaskId, Result<T, StoreError>)>>,

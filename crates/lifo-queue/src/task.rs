@@ -6,15 +6,15 @@
 //! | PENDING | TAKEN | [`TaskStore::take`](crate::store::TaskStore::take) |
 //! | TAKEN | SUCCESS, FAILURE | [`TaskStore::settle`](crate::store::TaskStore::settle), by [`Settlement`] |
 //! | TAKEN | PENDING | [`TaskStore::return_task`](crate::store::TaskStore::return_task), by [`Return`] |
-//! | TAKEN | PENDING, FAILURE | [`TaskStore::reclaim`](crate::store::TaskStore::reclaim), by [`Reclaim`], once the lease expired |
+//! | TAKEN | PENDING, FAILURE | [`TaskStore::reclaim`](crate::store::TaskStore::reclaim), by [`Reclaim`], once the lease has expired |
 //! | PENDING | FAILURE | [`TaskStore::quarantine`](crate::store::TaskStore::quarantine) |
 //! | FAILURE | PENDING | [`OperatorStore::redrive`](crate::store::OperatorStore::redrive) |
 //! | PENDING | – | [`OperatorStore::cancel`](crate::store::OperatorStore::cancel), or DynamoDB's time to live |
 //! | PENDING, SUCCESS, FAILURE | PENDING | [`TaskStore::insert`](crate::store::TaskStore::insert) of a newer [`Version`] of the key |
 //! | TAKEN | TAKEN, then PENDING | the same while the task runs: the end of the run makes it PENDING ([`Written::Overtaken`](crate::store::Written::Overtaken)) |
 //!
-//! The types allow no other transition: [`Settlement`] has terminal targets only, and both it and
-//! [`Return`] need a [`Lease`], which only a take creates.
+//! The types allow no other transition. [`Settlement`] has only terminal targets, and both
+//! [`Settlement`] and [`Return`] require a [`Lease`], which only a take creates.
 
 mod group;
 mod id;
@@ -43,12 +43,12 @@ use crate::trace::TraceHeader;
 /// Maximum length of `lastError`, in bytes.
 pub const MAX_ERROR_BYTES: usize = 1024;
 
-/// The token of a lease, new for every take. Its holder may settle the task.
+/// The token of a lease, new for every take. Its holder can settle the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseToken(pub Uuid);
 
 impl LeaseToken {
-    /// A token that no other take has.
+    /// A unique token for a take.
     #[must_use]
     pub fn fresh() -> Self {
         Self(Uuid::new_v4())
@@ -61,14 +61,14 @@ impl fmt::Display for LeaseToken {
     }
 }
 
-/// The right to settle or return one task, until it expires. Only a take creates it.
+/// The right to settle or return one task, valid until it expires. Only a take creates a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// The task.
     pub task: TaskId,
     /// The take's token.
     pub token: LeaseToken,
-    /// When the lease expires, and the sweep may return the task.
+    /// When the lease expires. After that, the sweep may return the task.
     pub until: Millis,
 }
 
@@ -78,20 +78,19 @@ pub struct Lease {
 pub struct Task {
     /// Id of the task; for a task with a key, the key.
     pub task_id: TaskId,
-    /// Which state of its key this is; `None` for a task without a key. A greater version is
-    /// newer.
+    /// The version of the key's state; `None` for a task without a key. A higher version is newer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// Time of its creation, in milliseconds since the epoch. For a task with a key: of this state.
+    /// Creation time of the task, or of this state of a key, in milliseconds since the epoch.
     pub task_created: Millis,
     /// Number of this attempt: 1 for the first.
     pub attempt: u32,
-    /// Number of starts so far, busy returns included.
+    /// Number of starts so far, including those that ended in a busy return.
     #[serde(skip)]
     pub total_attempts: u32,
-    /// Time of its expiry, in epoch seconds.
+    /// Expiry, in epoch seconds.
     pub expires_at: EpochSeconds,
-    /// The producer's payload; `null` when there is none.
+    /// The producer's payload; `null` if there is none.
     pub payload: serde_json::Value,
 }
 
@@ -107,7 +106,7 @@ impl Task {
     }
 }
 
-/// A task and the lease on it.
+/// A task and its lease.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenTask {
     /// The task.
@@ -123,15 +122,15 @@ pub struct TakenTask {
 pub enum Settlement {
     /// The task succeeded.
     Success,
-    /// The task failed for good.
+    /// The task failed permanently.
     Failure {
-        /// The reason, kept in `lastError`.
+        /// The reason, stored in `lastError`.
         reason: String,
     },
 }
 
 impl Settlement {
-    /// The status of the task afterwards.
+    /// The resulting status of the task.
     #[must_use]
     pub fn status(&self) -> TaskStatus {
         match self {
@@ -141,26 +140,27 @@ impl Settlement {
     }
 }
 
-/// A return of a task to PENDING. The task keeps its `taskCreated`, and so its place in the queue.
+/// A return of a task to PENDING. The task keeps its `taskCreated` and therefore its position in
+/// the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Return {
     /// Earliest next start.
     pub not_before: Millis,
-    /// Whether the attempt counts against the maximum. It does not if the downstream was
-    /// unavailable or, a bounded number of times, busy, or if the task was not started.
+    /// Whether the attempt counts against the maximum. It does not if the task was not started or
+    /// the downstream was unavailable. A busy downstream also exempts a bounded number of attempts.
     pub attempt_counts: bool,
     /// Whether an earlier lease of the task expired. The task may have crashed its process. The
     /// item keeps this mark until a run settles the task.
     pub lease_expired: bool,
-    /// The reason, kept in `lastError`.
+    /// The reason, stored in `lastError`.
     pub reason: String,
 }
 
-/// The sweep's change of a task whose lease expired. It removes the lease's token, so that the
-/// former process can no longer settle the task.
+/// The sweep's change to a task whose lease expired. It removes the lease token, so that the
+/// previous process can no longer settle the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reclaim {
-    /// Returns the task to PENDING. Not if [`FailCrashing`](Self::FailCrashing) with this maximum
+    /// Returns the task to PENDING, unless [`FailCrashing`](Self::FailCrashing) with this maximum
     /// applies.
     Return {
         /// Earliest next start.
@@ -168,14 +168,14 @@ pub enum Reclaim {
         /// Number of crashes after which the task fails, from 1.
         max_crashes: u32,
     },
-    /// Sets FAILURE, because the attempts are used up.
+    /// Sets FAILURE because the attempts are used up.
     Fail {
         /// Time until which the task is kept.
         keep_until: EpochSeconds,
     },
-    /// Sets FAILURE, because this many leases of the task, the last one included, expired since a
+    /// Sets FAILURE because this many leases of the task, including the last one, expired since a
     /// run last settled it. Newer states of a key reset its attempts, but not its crashes. A newer
-    /// state that was written during the run fails with its key.
+    /// state written during the run fails with its key.
     FailCrashing {
         /// Time until which the task is kept.
         keep_until: EpochSeconds,
@@ -185,7 +185,7 @@ pub enum Reclaim {
 }
 
 impl Reclaim {
-    /// The status of the task afterwards.
+    /// The resulting status of the task.
     #[must_use]
     pub fn status(&self) -> TaskStatus {
         match self {
@@ -194,7 +194,7 @@ impl Reclaim {
         }
     }
 
-    /// The reason, as it is kept in `lastError`.
+    /// The reason, as stored in `lastError`.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match self {
@@ -209,7 +209,7 @@ impl Reclaim {
     }
 }
 
-/// A new task that was checked.
+/// A new task that has been checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewTask {
     /// Its id.
@@ -218,13 +218,13 @@ pub struct NewTask {
     pub created: Millis,
     /// When it expires.
     pub expires_at: EpochSeconds,
-    /// Earliest start, if its producer delays it.
+    /// Earliest start, if the producer delays the task.
     pub not_before: Option<Millis>,
     /// Its payload, if any.
     pub payload: Option<serde_json::Value>,
-    /// New for every put, so that the put is recognised after its acknowledgement was lost.
+    /// New for every put, so that the put is recognized after its acknowledgement was lost.
     pub create_token: Uuid,
-    /// Version and place, if the task is the state of a key; `None` otherwise.
+    /// Version and position, if the task is the state of a key; `None` otherwise.
     pub keyed: Option<Keyed>,
     /// Its trace, if it is sampled.
     pub trace: Option<TraceHeader>,
@@ -242,7 +242,7 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// Retention of a task with this end.
+    /// Retention of a task with this settlement.
     #[must_use]
     pub fn after(&self, settlement: &Settlement) -> Duration {
         match settlement {
@@ -252,7 +252,7 @@ impl Retention {
     }
 }
 
-/// Truncates an error to at most [`MAX_ERROR_BYTES`], at a character boundary.
+/// Truncates an error to a maximum of [`MAX_ERROR_BYTES`], at a character boundary.
 #[must_use]
 pub fn truncate_error(error: &str) -> &str {
     let mut end = error.len().min(MAX_ERROR_BYTES);

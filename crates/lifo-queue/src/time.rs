@@ -1,7 +1,7 @@
 //! Points in time, and clocks.
 //!
 //! Milliseconds and epoch seconds are different types because one item has both: `taskCreated` is
-//! in milliseconds, while DynamoDB's time to live reads `ttl` as epoch seconds
+//! in milliseconds, while DynamoDB's time to live interprets `ttl` as epoch seconds
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-before-you-start.html>).
 //! A queue that writes `ttl` in milliseconds never sheds a task.
 
@@ -37,7 +37,7 @@ impl Millis {
         Self(self.0.saturating_sub(as_millis(duration)))
     }
 
-    /// The time from `earlier` to this; zero if `earlier` is later.
+    /// The time from `earlier` to this time; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
@@ -74,8 +74,8 @@ fn as_millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// A clock. All code in this crate that compares times reads one, so that a test can set the time.
-/// Delays use tokio's clock, which a test can pause.
+/// A clock. All code in this crate that compares times uses a `Clock`, so that a test can set the
+/// time. Delays use tokio's clock, which a test can pause.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Millis;
 }
@@ -93,8 +93,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that starts at a given time and advances with tokio's clock. While that is paused
-/// (`tokio::time::pause`), tests of minutes run in milliseconds, and always in the same way.
+/// A clock that starts at a given time and advances with tokio's clock. While tokio's clock is paused
+/// (`tokio::time::pause`), tests that span minutes run in milliseconds and are deterministic.
 #[derive(Clone, Copy, Debug)]
 pub struct TokioClock {
     origin: Millis,
@@ -102,7 +102,7 @@ pub struct TokioClock {
 }
 
 impl TokioClock {
-    /// A clock that returns `origin` now.
+    /// A clock that starts at `origin`.
     pub fn starting_at(origin: Millis) -> Self {
         Self {
             origin,

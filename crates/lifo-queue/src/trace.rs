@@ -1,10 +1,10 @@
-//! Traces of sampled tasks, by way of AWS X-Ray.
+//! Traces of sampled tasks, recorded in AWS X-Ray.
 //!
-//! A sampled task has its own trace: a segment for its creation, and one for each run. The requests
-//! of each are subsegments. The item and the runner's requests carry the [`TraceHeader`]. Each
+//! A sampled task has its own trace, with a segment for its creation and one per run. Their
+//! requests are subsegments. The item and the runner's requests carry the [`TraceHeader`]. Each
 //! segment links to the invocation that recorded it.
 //!
-//! Code in a traced invocation finds its segment in a [`tokio::task_local!`]. Without a [`Tracer`]
+//! Code in a traced invocation finds its segment in a [`tokio::task_local!`]. Without a [`Tracer`],
 //! there is no segment: no attribute is written and nothing is recorded. `docs/how-to/traces.md`
 //! shows what X-Ray receives.
 
@@ -30,13 +30,13 @@ use crate::time::{Clock, Millis};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceSettings {
-    /// The share of new tasks that have a trace, from 0 to 1.
+    /// Share of new tasks that have a trace, from 0 to 1.
     #[serde(deserialize_with = "share")]
     pub sampled_tasks: f64,
 }
 
 /// Records segments and sends them to the X-Ray daemon over UDP. A lost datagram loses one segment
-/// and delays nothing.
+/// but causes no delay.
 pub struct Tracer {
     socket: UdpSocket,
     clock: Arc<dyn Clock>,
@@ -56,7 +56,7 @@ impl Tracer {
     /// A tracer that sends to the daemon at this address.
     ///
     /// # Errors
-    /// When the operating system provides no socket.
+    /// When the operating system can't provide a socket.
     pub fn new(
         daemon: SocketAddr,
         clock: Arc<dyn Clock>,
@@ -79,7 +79,7 @@ impl Tracer {
         })
     }
 
-    /// Sends a document in the daemon's format: a header, a line feed, the document.
+    /// Sends a document in the daemon's format: a header, a line feed and the document.
     fn send(&self, document: &Value) {
         let datagram = format!("{{\"format\":\"json\",\"version\":1}}\n{document}");
         if let Err(error) = self.socket.send(datagram.as_bytes()) {
@@ -114,7 +114,7 @@ fn current() -> Option<Context> {
     CURRENT.try_with(Clone::clone).ok().flatten()
 }
 
-/// Sends the segment when its work is over or dropped.
+/// Sends the segment when its work is completed or dropped.
 struct Finish(Arc<Span>);
 
 impl Drop for Finish {
@@ -123,7 +123,7 @@ impl Drop for Finish {
     }
 }
 
-/// Does work in the given segment, if there is one.
+/// Runs work in the given segment, if there is one.
 async fn within<F: Future>(span: Option<Span>, work: F) -> F::Output {
     let span = span.map(Arc::new);
     let _finish = span.clone().map(Finish);
@@ -134,7 +134,7 @@ async fn within<F: Future>(span: Option<Span>, work: F) -> F::Output {
     CURRENT.scope(context, work).await
 }
 
-/// Does the work of an invocation with this trace header. Without a tracer nothing is recorded.
+/// Runs the work of an invocation with this trace header. Without a tracer, nothing is recorded.
 pub async fn invocation<F: Future>(
     tracer: Option<&Arc<Tracer>>,
     header: Option<&str>,
@@ -181,13 +181,13 @@ pub(crate) async fn creation<F: Future>(
     within(span, work).await
 }
 
-/// Does an attempt at a task in a segment. Only the take shows whether the task is sampled. The
+/// Runs an attempt at a task in a segment. Only the take shows whether the task is sampled. The
 /// segment links to the caller's segment, even if the work runs in another tokio task.
 pub(crate) fn attempt<F: Future>(work: F) -> impl Future<Output = F::Output> {
     within(current().map(|context| context.caused(Place::Later)), work)
 }
 
-/// Puts the attempt's segment into the trace of the task that was taken.
+/// Assigns the attempt's segment to the trace of the taken task.
 pub(crate) fn taken(task: &str, attempt: u32, header: Option<&TraceHeader>) {
     if let Some(Context { span, .. }) = current() {
         span.annotate("task_id", task.into());
@@ -203,12 +203,12 @@ pub(crate) fn responded(response: &'static str) {
     }
 }
 
-/// Does work in the caller's segment, even if it runs in another tokio task.
+/// Runs work in the caller's segment, even if it runs in another tokio task.
 pub(crate) fn inherited<F: Future>(work: F) -> impl Future<Output = F::Output> {
     CURRENT.scope(current(), work)
 }
 
-/// Does work whose requests start a new trace.
+/// Runs work whose requests start a new trace.
 pub(crate) async fn fresh<F: Future>(now: Millis, work: F) -> F::Output {
     let context = current().map(|context| Context {
         fresh_root: Some(header::fresh_root(now)),

@@ -1,9 +1,9 @@
 //! Wake-up requests: rules 1 and 9 of the wake-up protocol.
 //!
-//! After a task became PENDING and due, a processor is active and reads the index again, or a
-//! notification is under way, or the sweep sends one (W1). A burst of N inserts causes
-//! notifications in proportion to activations, not to N (W3). The whole protocol is model-checked
-//! in `tests/model`; `docs/explanation/wake-protocol.md` lists its rules.
+//! After a task becomes PENDING and due, a processor is active and reads the index again, a
+//! notification is in flight, or the sweep sends one (W1). In a burst of N inserts, the number of
+//! notifications is proportional to activations, not to N (W3). The entire protocol is
+//! model-checked in `tests/model`. `docs/explanation/wake-protocol.md` lists its rules.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,13 +25,13 @@ pub enum Wake {
     Published,
     /// A processor is active, and reads the index again before it ends.
     AlreadyAwake,
-    /// Another event's notification is under way.
+    /// Another event's notification is in flight.
     AlreadyNotified,
-    /// The queue is paused; the sweep wakes it afterwards.
+    /// The queue is paused. The sweep wakes it afterward.
     Paused,
 }
 
-/// The wake-up may be lost. The caller must fail, so that its event requests the wake-up again.
+/// The wake-up may be lost. The caller must fail so that its event requests the wake-up again.
 #[derive(Debug, thiserror::Error)]
 pub enum WakeError {
     #[error("the wake-up was not requested")]
@@ -61,9 +61,9 @@ impl Waker {
     /// operator's command.
     ///
     /// The request is counted first and unconditionally. A processor that is about to end sees the
-    /// new number, and reads the index again. The sweep publishes even if another event's marker is
+    /// new number and reads the index again. The sweep publishes even if another event's marker is
     /// set (rule 8), because that event's notification may be lost. `event` identifies the caller's
-    /// event. A retry of the same event may publish again, because its first publish may have
+    /// event. A retry of the same event can publish again, because its first publish may have
     /// failed.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! Write the task runner of a freshq queue in Rust: implement [`TaskRunner`], and [`serve`] it as
-//! the queue's function `process-tasks`.
+//! the queue's `process-tasks` function.
 //!
 //! ```no_run
 //! use freshq_runner::{Outcome, Task, TaskRunner, async_trait, serve};

@@ -1,4 +1,4 @@
-//! The meter of admission with a simulated table.
+//! The admission meter, with a simulated table.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use lifo_queue::control::Control;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{AdmissionStore, Counts, Mark, Meter, QueueStore, StoreError};
 
-/// The item `#ingest` in its own store, beside the control item of a table.
+/// The item `#ingest` in its own store, separate from a table's control item.
 #[derive(Clone)]
 pub struct SharedMeter {
-    /// Has the item.
+    /// Contains the item.
     pub item: Arc<MemoryStore>,
-    /// Has the control item.
+    /// Contains the control item.
     pub table: Arc<dyn QueueStore>,
 }
 

@@ -1,4 +1,4 @@
-//! The agents' queue over an unreliable network, on a virtual clock. Requests are late, lost or
+//! The agents' queue over an unreliable network, on a virtual clock. Requests are delayed, lost or
 //! rejected, responses are lost, and transactions conflict as on DynamoDB.
 //!
 //! | module | content |

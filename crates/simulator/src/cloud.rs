@@ -1,5 +1,4 @@
-//! The whole task queue in one process on a virtual clock, with faults that are drawn from a
-//! seed.
+//! The whole task queue in one process, on a virtual clock, with faults drawn from a seed.
 //!
 //! Store, stream, topics and invocations simulate the AWS services. `trigger`, `process-tasks` and
 //! `sweep-tasks` run the product's own code. Each invocation is a simulated process, which can die
@@ -32,7 +31,7 @@
 //! | [`clock`] | clocks with a fixed error |
 //! | [`fault`] | kinds of faults, and their rates |
 //! | [`settings`] | the configuration, with the deployed defaults |
-//! | [`census`] | figures of runs |
+//! | [`census`] | figures of the runs |
 //! | `world`, `parts` | shared by all parts: the traits of the table and of the functions, and the state of each part |
 //! | `chance` | the seeded generator of faults |
 //! | `table`, `wire`, `memory`, `memory_wire`, `process_store` | the table, its lagging index, and the simulated network to it |
@@ -92,11 +91,11 @@ pub use self::settings::CloudSettings;
 use self::world::{Actor, World};
 use crate::sync::{lock, pause};
 
-/// Virtual time at which every run begins: 2027-01-15T08:00:00Z.
+/// Virtual time at which every run starts: 2027-01-15T08:00:00Z.
 pub const BEGIN: Millis = Millis(1_800_000_000_000);
 
-/// Runs `scene` on a paused clock, with all random generators seeded, and returns its result. Needs
-/// the feature `virtual-time`.
+/// Runs `scene` on a paused clock, with all random generators seeded, and returns its result.
+/// Requires the feature `virtual-time`.
 #[cfg(feature = "virtual-time")]
 #[allow(clippy::expect_used, reason = "without a runtime there is no world")]
 pub fn play<T>(seed: u64, scene: impl AsyncFnOnce(Builder) -> T) -> T {
@@ -112,7 +111,7 @@ pub fn play<T>(seed: u64, scene: impl AsyncFnOnce(Builder) -> T) -> T {
 
 #[derive(Debug)]
 pub struct Report {
-    /// Descriptions of broken guarantees, in order of occurrence, ten at most.
+    /// Descriptions of broken guarantees, in order of occurrence; ten at most.
     pub violations: Vec<String>,
     /// The events of the run, one line each.
     pub trace: Vec<String>,
@@ -160,7 +159,7 @@ impl Cloud {
         table::put(world, process, id, Some(&record));
     }
 
-    /// Writes tasks like a direct writer, in one batch, and repeats unprocessed ones. Returns
+    /// Writes tasks like a direct writer, in one batch, and retries unprocessed ones. Returns
     /// whether all were written.
     pub async fn put_batch(&self, tasks: &[(TaskId, Record)]) -> bool {
         let by = Actor::start(&self.world, Function::CreateTasks);
@@ -179,7 +178,7 @@ impl Cloud {
         self.world.backend.store(&self.operator)
     }
 
-    /// Publishes on ProcessTasksTopic, as an operator would.
+    /// Publishes to ProcessTasksTopic, as an operator would.
     pub fn wake(&self) {
         let notification = Notification {
             reason: WakeReason::Operator,
@@ -190,7 +189,7 @@ impl Cloud {
         topic::send(world, process, Function::ProcessTasks, &notification);
     }
 
-    /// Lets this much virtual time pass.
+    /// Lets the given virtual time pass.
     pub async fn run_for(&self, duration: Duration) {
         pause(duration).await;
     }

@@ -1,18 +1,18 @@
 //! Transaction conflicts, as on DynamoDB.
 //!
 //! The embedded DynamoDB executes one request after the other, so its transactions never conflict.
-//! Here requests have the latency of a network, and a `TransactWriteItems` holds its items while it
-//! lasts. A later `TransactWriteItems`, `PutItem`, `UpdateItem` or `DeleteItem` of one of them is
-//! rejected, as on DynamoDB
+//! Here, requests have the latency of a network, and a `TransactWriteItems` holds its items until
+//! it completes. A later `TransactWriteItems`, `PutItem`, `UpdateItem` or `DeleteItem` on one of
+//! these items is rejected, as on DynamoDB
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
-//! No other request is, because the queues use no `TransactGetItems`. Of two conflicting
-//! transactions, the earlier one continues. DynamoDB may reject both: [`Model::both_rejected`] does
-//! so in a share of the conflicts. Items are held from the request to its response, which is a
-//! little longer than on DynamoDB.
+//! Other requests are not rejected, because the queues do not use `TransactGetItems`. Of two
+//! conflicting transactions, the earlier one continues. DynamoDB may reject both:
+//! [`Model::both_rejected`] does so in a share of the conflicts. Items are held from the request to
+//! its response, slightly longer than on DynamoDB.
 //!
-//! With [`Model::write_limit`], each partition has a write limit, too.
+//! With [`Model::write_limit`], each partition also has a write limit.
 //!
-//! Each call is counted, with the capacity units that its response reports
+//! Each request is counted, with the capacity units that its response reports
 //! (`ReturnConsumedCapacity`). A rejected request reports no units, so these figures omit them
 //! although DynamoDB bills them.
 
@@ -48,7 +48,7 @@ use crate::sync::{lock, pause};
 /// Latency of requests, in addition to the time of the embedded database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
-    /// A request that is not a transaction: half before its execution, half after.
+    /// Of a non-transactional request: half before its execution, half after.
     pub plain: Duration,
     /// A transactional write or read, likewise.
     pub transaction: Duration,
@@ -57,17 +57,17 @@ pub struct Latency {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Model {
     pub latency: Latency,
-    /// Percentage of the conflicts in which the earlier transaction is rejected too, unless it was
+    /// Percentage of conflicts in which the earlier transaction is also rejected, unless it was
     /// already executed.
     pub both_rejected: u8,
-    /// Decides which conflicts these are.
+    /// Determines which conflicts these are.
     pub seed: u64,
-    /// The write limit of each partition, in units per second; `None`: no limit. Rejected requests
-    /// consume their units, too, unless they are throttled.
+    /// The write limit per partition, in units per second; `None`: no limit. Rejected requests also
+    /// consume their units, unless they are throttled.
     pub write_limit: Option<f64>,
 }
 
-/// The state that all clients of one table share: held items and figures.
+/// The state shared by all clients of one table: held items and figures.
 #[derive(Clone)]
 pub struct Conflicts {
     shared: Arc<Shared>,
@@ -81,7 +81,7 @@ struct Shared {
     figures: Mutex<Figures>,
 }
 
-/// A request that was not executed. Each has one flag per item: true where the cause is.
+/// A request that was not executed. Each variant has one flag per item: true where the cause is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejected {
     Conflict(Vec<bool>),
@@ -96,7 +96,7 @@ impl fmt::Debug for Conflicts {
 }
 
 impl Conflicts {
-    /// Starts without held items or figures. Requests only have this latency and conflicts.
+    /// Starts without held items or figures. Requests have only this latency and conflicts.
     pub fn new(latency: Latency) -> Self {
         Self::of(Model {
             latency,
@@ -118,7 +118,7 @@ impl Conflicts {
     }
 
     /// Creates a client of an embedded DynamoDB, without SDK retries. Its transactions can conflict
-    /// with those of all other clients created here. Tokio's clock may be paused.
+    /// with those of all other clients created here. Tokio's clock can be paused.
     pub fn client_of(&self, embedded: &Embedded) -> Client {
         let connector = Connector {
             conflicts: self.clone(),
@@ -203,7 +203,7 @@ impl Connector {
         }
     }
 
-    /// Sends the request to the database, asks for the consumed capacity, and counts it.
+    /// Sends the request to the database, requests the consumed capacity, and counts it.
     async fn forward(
         &self,
         operation: &str,

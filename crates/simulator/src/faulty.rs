@@ -13,13 +13,13 @@ use crate::layered::tasks::{About, Layer, TaskCall};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     None,
-    /// The call is not executed, and gets no response.
+    /// The call is not executed and gets no response.
     LostRequest,
-    /// The call is executed, and its response is lost.
+    /// The call is executed, but its response is lost.
     LostAck,
     /// The call is not executed, because DynamoDB throttles it.
     Throttled,
-    /// The call is not executed, because the caller lacks the permission. A retry cannot succeed.
+    /// The call is not executed, because the caller lacks permission. A retry cannot succeed.
     Denied,
     /// The call is not executed, because the item is invalid. A retry cannot succeed.
     Invalid,
@@ -54,7 +54,7 @@ impl FaultyStore {
         })
     }
 
-    /// A store on `inner` of which only the inserts fail, according to `script`.
+    /// A store on `inner` that fails only inserts, according to `script`.
     pub fn failing_inserts(
         inner: Arc<dyn QueueStore>,
         script: impl Fn(&NewTask) -> Fault + Send + Sync + 'static,

@@ -1,24 +1,24 @@
 //! # Simulated AWS services, in one process
 //!
-//! For tests and benchmarks only; nothing that is deployed depends on it.
+//! For tests and benchmarks only; no deployed code depends on it.
 //!
 //! | module | content |
 //! |---|---|
-//! | [`admission`] | the meter of admission with a simulated table |
+//! | [`admission`] | the admission meter, with a simulated table |
 //! | [`agents`] | the agents' queue over an unreliable network |
 //! | [`cloud`] | the whole task queue on a virtual clock, with faults, and a ledger that checks it |
-//! | [`conflicts`] | transaction conflicts, as on DynamoDB, and the cost of every call |
+//! | [`conflicts`] | transaction conflicts, as on DynamoDB, and the cost of every request |
 //! | [`deployed`] | the settings with which a queue is deployed by default |
 //! | [`dynamodb`] | the embedded DynamoDB, behind the real SDK client |
 //! | [`faulty`] | a store whose calls fail according to a script |
-//! | [`layered`] | one place to step in between a queue and its store |
+//! | [`layered`] | an extension point between a queue and its store |
 //! | [`protocol`] | SDK connectors that respond to requests with a function |
 //! | [`runtime_api`] | Lambda's Runtime API, for a process of a function |
 //! | [`scripted`] | the real client over an embedded DynamoDB, with scripted failures |
 //! | [`seeds`] | the seeds of a test with random inputs |
 //! | [`sync`] | locks and pauses |
-//! | [`texts`] | assertions on texts |
-//! | [`topics`] | topics that record what was published, and can be made to fail |
+//! | [`texts`] | text assertions |
+//! | [`topics`] | topics that record what was published and can be made to fail |
 
 pub mod admission;
 pub mod agents;

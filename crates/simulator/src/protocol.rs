@@ -1,4 +1,4 @@
-//! DynamoDB's protocol at the SDK's connector, for all modules between the real client and an
+//! The DynamoDB protocol at the SDK's connector, for all modules between the real client and an
 //! embedded database.
 
 use std::fmt;
@@ -18,8 +18,8 @@ use aws_smithy_types::body::SdkBody;
 
 pub type Response = Result<HttpResponse, ConnectorError>;
 
-/// The configuration of the functions' clients, without their network. The address and the
-/// credentials are fixed.
+/// The configuration of the functions' clients, without their network. The address and credentials
+/// are fixed.
 pub fn config() -> Builder {
     aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
@@ -31,7 +31,7 @@ pub fn config() -> Builder {
         .sleep_impl(TokioSleep::new())
 }
 
-/// A client over this connector, without SDK retries.
+/// A client over the connector, without SDK retries.
 pub(crate) fn client(connector: SharedHttpConnector) -> Client {
     let config = config().retry_config(RetryConfig::disabled());
     let config = config.http_client(http_client_fn(move |_, _| connector.clone()));
@@ -84,7 +84,7 @@ pub(crate) fn supported_operation(request: &HttpRequest) -> Result<&'static str,
     known.ok_or_else(|| ConnectorError::user(format!("{named} is not simulated").into()))
 }
 
-/// The operation of a request, such as `PutItem`. Empty if the request names none.
+/// The operation of a request, such as `PutItem`. Empty if the request does not name one.
 pub fn operation(request: &HttpRequest) -> &str {
     let target = request.headers().get("x-amz-target").unwrap_or_default();
     target.rsplit('.').next().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The Runtime API of one process of a function
+//! The Runtime API for one process of a function
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>).
 
 use std::io;
@@ -93,7 +93,7 @@ async fn done(
     }
 }
 
-/// Invokes a new process of a function once. Returns also its log.
+/// Invokes a new process of a function once. Also returns its log.
 pub async fn invoke(
     binary: &str,
     environment: &[(&str, &str)],

@@ -22,7 +22,7 @@ pub enum Fate {
     Done,
     /// The request is not executed, because DynamoDB throttles it.
     Throttled,
-    /// The request is executed, and its response is lost.
+    /// The request is executed, but its response is lost.
     LostAck,
 }
 

@@ -1,27 +1,27 @@
 //! The seeds of a test with random inputs.
 //!
-//! | variable | seeds |
+//! | environment variable | seeds |
 //! |---|---|
 //! | none | the seeds that the test names, so that every run is the same |
-//! | `FRESHQ_SEED` | only this one, to repeat a failure |
+//! | `FRESHQ_SEED` | only this one, to reproduce a failure |
 //! | `FRESHQ_FIRST_SEED` | the test's seeds plus this number; each repetition of nextest's `--stress-count` adds another 1,000,000 |
-//! | `FRESHQ_SOAK=1` | ten times as many, from ten times the first seed on |
+//! | `FRESHQ_SOAK=1` | ten times as many, starting at ten times the first seed |
 
 use std::ops::Range;
 
-/// Larger than any seed that a test names, so that no two repetitions share a seed.
+/// Larger than any seed that a test names, so that repetitions never share a seed.
 const REPETITION: u64 = 1_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds {
     pub range: Range<u64>,
-    /// Whether these are the test's own seeds, or ten times as many with `FRESHQ_SOAK`. Only if
-    /// true may a test require that rare behaviour occurs.
+    /// Whether these are the test's own seeds, or ten times as many with `FRESHQ_SOAK`. Only then
+    /// can a test require that rare behavior occurs.
     pub usual: bool,
 }
 
 impl Seeds {
-    /// The seeds to play for a test that names `usual`, according to the environment variables.
+    /// The seeds to run for a test that names `usual`, according to the environment variables.
     pub fn of(usual: Range<u64>) -> Self {
         Self::by(usual, |variable| std::env::var(variable).ok())
     }
@@ -56,7 +56,7 @@ impl Seeds {
 }
 
 /// Seeds this thread's generator, from which the code under test draws its jitter, and prints the
-/// seed. A test runner shows the output when the test fails. `FRESHQ_SEED` repeats it.
+/// seed. A test runner shows the output of a failing test. `FRESHQ_SEED` reproduces it.
 #[allow(clippy::print_stdout, reason = "a failing test is to show it")]
 pub fn draw() {
     let any = fastrand::u64(..1 << 32);

@@ -1,12 +1,12 @@
-//! Assertions on texts.
+//! Text assertions.
 
-/// Asserts that the text has this part.
+/// Asserts that the text contains this part.
 #[track_caller]
 pub fn has(text: &str, part: &str) {
     assert!(text.contains(part), "no {part:?} in\n{text}");
 }
 
-/// Asserts that the text begins with this part.
+/// Asserts that the text starts with this part.
 #[track_caller]
 pub fn begins(text: &str, part: &str) {
     assert!(

@@ -1,4 +1,4 @@
-//! Topics that record what was published, and can be made to fail.
+//! Topics that record what was published and can be made to fail.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ impl Topics {
         lock(&self.trigger).clone()
     }
 
-    /// Lets all later publishes fail (true) or succeed (false).
+    /// Makes all later publishes fail (true) or succeed (false).
     pub fn set_broken(&self, broken: bool) {
         self.broken.store(broken, Ordering::SeqCst);
     }

@@ -26,7 +26,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Write units of each transition of a task, in the table and in the index.
+/// Write units per task transition, in the table and in the index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransitionUnits {
     /// The insert of the PENDING task.
@@ -73,7 +73,7 @@ fn task(n: usize, payload: usize) -> NewTask {
     }
 }
 
-/// Moves a task with a payload of this size, in bytes, through each of its transitions.
+/// Moves a task with a payload of this size, in bytes, through each transition.
 pub async fn of_transitions(payload: usize) -> Result<TransitionUnits, Failure> {
     let metered = Metered::start()?;
     let new = task(0, payload);
@@ -136,7 +136,7 @@ async fn take(store: &DynamoStore, id: &TaskId) -> Result<Lease, StoreError> {
 pub struct Turn {
     pub ran: u32,
     pub seconds: f64,
-    /// Calls and units by operation.
+    /// Requests and units by operation.
     pub figures: Figures,
 }
 
@@ -150,8 +150,8 @@ impl TaskRunner for Sleeps {
     }
 }
 
-/// Runs one turn with the default settings, `slots` concurrent tasks, over a backlog that it does not
-/// drain.
+/// Runs one turn with the default settings and `slots` concurrent tasks, over a backlog that it
+/// does not drain.
 pub async fn of_a_turn(slots: u16, run: Duration) -> Result<Turn, Failure> {
     let metered = Metered::start()?;
     let settings = ProcessSettings {

@@ -2,7 +2,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 
 const lambda = new LambdaClient();
 
-/** Creates one task for each symbol of `{"symbols":["ABC", …]}`, and returns the response of create-tasks. */
+/** Creates one task per symbol in `{"symbols":["ABC", …]}` and returns the response of create-tasks. */
 export async function handler({ symbols }) {
   const tasks = symbols.map((symbol) => ({ payload: { symbol } }));
   const { FunctionError, Payload } = await lambda.send(

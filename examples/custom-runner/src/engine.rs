@@ -1,4 +1,4 @@
-//! The engine. It stands for your own library, which calculates without awaiting.
+//! The engine. It represents your own library, which calculates without awaiting.
 
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ struct Line {
     quantity: u64,
 }
 
-/// The order's total does not fit into a `u64`.
+/// The order's total doesn't fit in a `u64`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLarge;
 

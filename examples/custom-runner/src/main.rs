@@ -1,5 +1,5 @@
-//! A `process-tasks` binary with its own task runner: it prices orders with an engine whose
-//! licence allows two calculations at a time.
+//! A `process-tasks` binary with a custom task runner. It prices orders with an engine whose
+//! license allows two calculations at a time.
 
 mod engine;
 
@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 
 use crate::engine::Order;
 
-/// Number of concurrent calculations that the engine's licence allows.
+/// Number of concurrent calculations that the engine's license allows.
 const LICENCES: usize = 2;
 
 fn main() -> Result<(), freshq_runner::Error> {
@@ -58,7 +58,7 @@ impl TaskRunner for Pricing {
         match priced.await {
             Ok(Ok(cents)) => {
                 // Put your own effect here, with `task.idempotency_key()` as its idempotency key.
-                // After a crash the same task runs again.
+                // After a crash, the same task runs again.
                 tracing::info!(task_id = %task.task_id, attempt = task.attempt, cents, "priced");
                 Outcome::Success
             }

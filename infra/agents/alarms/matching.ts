@@ -42,7 +42,7 @@ export function callAlarms(
   };
 }
 
-/** Creates the alarms on the metrics of the sweep, and on missing sweeps. */
+/** Creates alarms on sweep metrics and on missing sweeps. */
 export function agentSweepAlarms(
   scope: Construct,
   table: Table,
@@ -51,17 +51,17 @@ export function agentSweepAlarms(
   const period = Duration.millis(SWEEPS * sweepInterval.toMilliseconds());
   return {
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {
-      // Five periods instead of a long one, because CloudWatch waits some periods longer for missing data.
+      // Five periods instead of one long one, because CloudWatch waits a few additional periods for missing data.
       metric: emitted(table, 'AgentSweeps', { period: sweepInterval }),
       fires: { below: 1 },
       periods: SWEEPS,
-      // A sweep that does not run publishes no metric.
+      // A sweep that doesn't run doesn't publish the metric.
       missing: TreatMissingData.BREACHING,
       says: `No sweep of the agents was complete for at least ${period.toMinutes()} minutes: expired call leases, expired calls and unpublished assignments stay as they are. First run ${freshq(scope, 'doctor --agents')}, which names a disabled schedule and messages in the failure queues; then read the log of sweep-agents.`,
       section: 'agentSweepMissed',
     }),
     unpublished: new QueueAlarm(scope, 'unpublished', {
-      // The minimum of five sweeps, because each sweep retries what the previous one failed to publish.
+      // The minimum of five sweeps, because each sweep retries the assignments that the previous one failed to publish.
       metric: emitted(table, 'UnpublishedAssignments', { statistic: Stats.MINIMUM, period }),
       fires: { above: 0 },
       says: `For ${period.toMinutes()} minutes no sweep could publish every assignment and send every expired call to the dead-letter queue, so subscribers do not know of them. First run ${freshq(scope, 'doctor --agents')}, which names changed settings; then check the log of sweep-agents for the response of SNS or SQS.`,

@@ -7,7 +7,7 @@ export interface AgentDeskProps extends AgentWiring {
   readonly seed: boolean;
 }
 
-/** Executes commands about agents and calls, such as register, available, enqueue and match, and returns the result. */
+/** Executes commands for agents and calls, such as register, available, enqueue and match, and returns the result. */
 export class AgentDesk extends AgentFunction<'agent-desk'> {
   constructor(scope: Construct, id: string, props: AgentDeskProps) {
     super(scope, id, props, {
@@ -17,7 +17,7 @@ export class AgentDesk extends AgentFunction<'agent-desk'> {
       settings: { seed: props.seed },
       timeout: Duration.seconds(30),
       memorySize: 256,
-      // Callers wait for the response. Lambda does not retry an asynchronous command, because its effect would be late.
+      // Callers wait for the response. Lambda doesn't retry an asynchronous command, because it would take effect late.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
   }

@@ -23,7 +23,7 @@ export interface AgentFunctionProps<F extends AgentFunctionName> {
   readonly binary: F;
   /** Purpose of the function, for the console. */
   readonly description: string;
-  /** Variables in addition to those that all functions read. */
+  /** Environment variables in addition to those that all functions read. */
   readonly environment: Omit<EnvironmentOf<F>, keyof SharedEnvironment>;
   /**
    * Settings in addition to those that all functions have.
@@ -31,7 +31,7 @@ export interface AgentFunctionProps<F extends AgentFunctionName> {
    */
   readonly settings?: FunctionSettings;
   readonly timeout: Duration;
-  /** Memory, MiB. */
+  /** Memory, in MiB. */
   readonly memorySize: number;
   readonly async: AsyncSettings;
 }
@@ -39,14 +39,14 @@ export interface AgentFunctionProps<F extends AgentFunctionName> {
 type SharedEnvironment = EnvironmentOf<'sweep-agents'>;
 
 /**
- * A function that changes agents and calls. Each function may assign a call, so all have the same environment, and may
- * read and change items of the table and publish assignments. No permission depends on a setting, because the table
- * keeps items of earlier settings.
+ * A function that changes agents and calls. Each function can assign a call, so all functions have the same
+ * environment, and permission to read and change table items and publish assignments. No permission depends on a
+ * setting, because the table keeps items from earlier settings.
  */
 export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> {
   constructor(scope: Construct, id: string, wiring: AgentWiring, props: AgentFunctionProps<F>) {
     const { table, assignments, logs } = wiring;
-    // While F is generic, the compiler cannot see that the two parts form a complete environment.
+    // While F is generic, the compiler can't verify that the two parts form a complete environment.
     const environment = {
       ...sharedEnvironment(wiring),
       ...props.environment,
@@ -67,7 +67,7 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
     this.allow(['sns:Publish'], [assignments.topicArn]);
   }
 
-  /** Allows the function to send messages to the dead-letter queue of the calls. */
+  /** Allows the function to send messages to the dead-letter queue for calls. */
   protected allowDeadLetters({ intake }: AgentWiring): void {
     this.allow(['sqs:SendMessage'], [intake.deadLetters.queueArn]);
   }

@@ -3,7 +3,7 @@ import type { Construct } from 'constructs';
 import { AgentFunction, type AgentWiring } from './agent-function';
 
 /**
- * Processes the calls of the call queue, in the order of their message group, and assigns each to the first matching
+ * Processes calls from the call queue, in order within their message group, and assigns each to the first matching
  * agent. A call without a matching agent becomes pending in the table.
  */
 export class MatchCalls extends AgentFunction<'match-calls'> {

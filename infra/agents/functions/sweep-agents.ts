@@ -4,7 +4,7 @@ import { FunctionSchedule } from '../../lambda/schedule';
 import { AgentFunction, type AgentWiring } from './agent-function';
 
 /**
- * Regularly looks for expired calls, expired call leases, unpublished assignments, and pending calls for which a
+ * Periodically checks for expired calls, expired call leases, unpublished assignments, and pending calls for which a
  * matching agent is queued.
  */
 export class SweepAgents extends AgentFunction<'sweep-agents'> {
@@ -15,7 +15,7 @@ export class SweepAgents extends AgentFunction<'sweep-agents'> {
       binary: 'sweep-agents',
       description: 'Ends expired calls and expired call leases, publishes remaining assignments',
       environment: {},
-      // Less than the shortest interval of a minute, so a sweep ends before the next one starts.
+      // Less than the minimum interval of one minute, so that a sweep ends before the next one starts.
       timeout: Duration.seconds(50),
       memorySize: 256,
       // The next sweep is the retry.

@@ -1,6 +1,6 @@
 import { logLine } from '../../lambda/telemetry/log-line';
 
-/** Log lines of the functions of an agents' queue. `tests/contract.json` has their fields too. */
+/** Log lines of the functions in an agents' queue. `tests/contract.json` also lists their fields. */
 export const AGENT_LINES = {
   command: logLine({
     message: 'command',

@@ -7,7 +7,7 @@ import { type Problem, problemIf } from '../problem';
 /** Id of the warning of {@link warnWithoutAlarmTopic}. */
 export const NO_ALARM_TOPIC = 'freshq:no-alarm-topic';
 
-/** A problem if CloudWatch alarms cannot publish to the topic. */
+/** Returns a problem if CloudWatch alarms can't publish to the topic. */
 export function alarmTopicProblems(topic: ITopic | undefined): Problem[] {
   return problemIf(
     !(topic === undefined || Token.isUnresolved(topic.fifo) || !topic.fifo),
@@ -18,8 +18,8 @@ export function alarmTopicProblems(topic: ITopic | undefined): Problem[] {
 }
 
 /**
- * Warns if the alarms of a queue have no topic, and permits them to publish to a topic with its own policy, such as
- * that of `enforceSSL`. The default policy of SNS permits it, and a policy replaces the default one.
+ * Warns if a queue's alarms have no topic, and allows them to publish to a topic that has its own policy, for example
+ * from `enforceSSL`. The default SNS policy allows publishing, but a topic's own policy replaces it.
  */
 export function connectAlarms(queue: Construct, topic: ITopic | undefined): void {
   if (topic === undefined) {

@@ -4,24 +4,24 @@ import type { Construct } from 'constructs';
 import type { RustFunction } from '../rust-function';
 import { freshq, QueueAlarm, type RUNBOOK } from './queue-alarm';
 
-/** Window of the alarm. It slides by a minute, so the alarm fires a minute or two after Lambda published the errors. */
+/** Alarm window. It slides by one minute, so the alarm fires a minute or two after Lambda publishes the errors. */
 const PERIOD = Duration.minutes(5);
 
 /** One alarm on failed invocations. */
 export interface ErrorAlarm {
-  /** Functions whose errors are added up, by name. */
+  /** Functions whose errors are summed, by name. */
   readonly of: Readonly<Record<string, RustFunction>>;
   /** Number of errors in five minutes above which the alarm fires. */
   readonly above: number;
 }
 
 /**
- * Creates alarms on failed invocations, with Lambda's metric `Errors`. Lambda publishes it within a minute or two. An
- * alarm on a failure queue would be slower: SQS may need 15 minutes to publish the depth of an inactive queue.
+ * Creates alarms on failed invocations, based on Lambda's `Errors` metric. Lambda publishes it within a minute or two. An
+ * alarm on a failure queue would be slower, because SQS can take 15 minutes to publish the depth of an inactive queue.
  *
- * @param alarms alarms by their id without the suffix `-errors`
- * @param section section of the runbook
- * @param doctor the verb that checks the queue
+ * @param alarms alarms, by id without the suffix `-errors`
+ * @param section runbook section
+ * @param doctor the `freshq` verb that checks the queue
  */
 export function errorAlarms(
   scope: Construct,
@@ -48,7 +48,7 @@ function errorsOf(functions: readonly RustFunction[]): IMetric {
   if (first === undefined) throw new Error('an alarm on errors needs a function');
   if (others.length === 0) return first;
   return new MathExpression({
-    // A function without invocations has no data points, which count as 0 errors.
+    // A function without invocations has no data points. FILL counts them as 0 errors.
     expression: errors.map((_, index) => `FILL(m${index},0)`).join('+'),
     usingMetrics: Object.fromEntries(errors.map((metric, index) => [`m${index}`, metric])),
     label: 'Errors',

@@ -8,7 +8,7 @@ import { freshq, QueueAlarm, type RUNBOOK } from './queue-alarm';
 const EVERY_MINUTE = Duration.minutes(1);
 
 /**
- * Creates alarms on functions that lag behind the table's stream, with Lambda's metric `IteratorAge` (milliseconds).
+ * Creates alarms on functions that lag behind the table's stream, based on Lambda's `IteratorAge` metric (milliseconds).
  */
 export function streamDelayAlarms(
   scope: Construct,
@@ -51,8 +51,8 @@ export function recursionAlarms(
 /**
  * Creates alarms on messages in failure queues.
  *
- * @param aftermath text on the data that is not lost, and on the automatic repair
- * @param section section of the runbook
+ * @param aftermath text about the data that is not lost and the automatic recovery
+ * @param section runbook section
  */
 export function failureAlarms(
   scope: Construct,

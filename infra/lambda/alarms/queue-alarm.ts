@@ -9,7 +9,7 @@ const { homepage }: { homepage?: string } = JSON.parse(
   readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'),
 );
 
-/** Pages of `docs/how-to` with the sections to which alarms refer. A test compares them with the pages. */
+/** Pages in `docs/how-to` with the sections to which alarms refer. A test compares this list with the pages. */
 export const RUNBOOK = {
   paused: 'runbook-tasks.md, "The queue is paused"',
   breakerOpen: 'runbook-tasks.md, "The circuit breaker is open"',
@@ -34,8 +34,8 @@ export const RUNBOOK = {
 } as const;
 
 /**
- * Where to read a section of the runbook: its address, so that an email has a link.
- * @param home the home page in package.json, which only a released package has; without it, the path in the sources
+ * Location of a runbook section: its URL, so that an email contains a link.
+ * @param home home page in package.json, which only a released package has; if undefined, returns the path in the sources
  */
 export function runbookPlace(section: keyof typeof RUNBOOK, home?: string): string {
   const path = `docs/how-to/${RUNBOOK[section]}`;
@@ -48,13 +48,13 @@ export function runbookPlace(section: keyof typeof RUNBOOK, home?: string): stri
   return `${home.replace(/#.*$/, '')}/blob/HEAD/${file}#${anchor}`;
 }
 
-/** Command line of `freshq` for the stack of a construct. */
+/** `freshq` command line for a construct's stack. */
 export function freshq(scope: Construct, verb: string): string {
   return `freshq ${verb} --stack ${Stack.of(scope).stackName}`;
 }
 
 export interface QueueAlarmProps {
-  /** Metric that the alarm evaluates once a period. */
+  /** Metric that the alarm evaluates once per period. */
   readonly metric: IMetric;
   /** Threshold: the alarm fires above or below it. */
   readonly fires: { readonly above: number } | { readonly below: number };
@@ -69,19 +69,19 @@ export interface QueueAlarmProps {
    */
   readonly periods?: number;
   /**
-   * Number of the newest periods whose data may still be under way. The alarm evaluates them in addition to {@link periods}.
-   * `FILL` needs them: it also fills the newest, late data points, which would keep an alarm on consecutive periods in
-   * OK (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
+   * Number of most recent periods whose data can be late. The alarm evaluates them in addition to {@link periods}.
+   * Required with `FILL`, which also fills late data points, and so would keep an alarm on consecutive periods in the
+   * OK state (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
    * @default 0
    */
   readonly late?: number;
-  /** Text that explains the alarm. A sentence that begins with `First` tells the first action. */
+  /** Text that explains the alarm. A sentence that starts with `First` describes the first action. */
   readonly says: string;
-  /** Section of the runbook. */
+  /** Runbook section. */
   readonly section: keyof typeof RUNBOOK;
 }
 
-/** An alarm of a queue. Its description has the first action and the section of the runbook. */
+/** An alarm of a queue. Its description contains the first action and the runbook section. */
 export class QueueAlarm extends Alarm {
   constructor(scope: Construct, id: string, props: QueueAlarmProps) {
     const { metric, fires, missing, periods = 1, late = 0, says, section } = props;
@@ -93,7 +93,7 @@ export class QueueAlarm extends Alarm {
       evaluationPeriods: periods + late,
       datapointsToAlarm: late === 0 ? undefined : periods,
       treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
-      // Without a full stop, which programs would take for a part of the address.
+      // No period at the end, because programs would interpret it as part of the URL.
       alarmDescription: `${says} More: ${runbookPlace(section, homepage)}`,
     });
   }

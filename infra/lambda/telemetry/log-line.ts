@@ -1,12 +1,12 @@
-/** A kind of log line. Its fields are stable, because saved queries and `docs/reference/telemetry.md` name them. */
+/** A kind of log line. Its fields are stable, because saved queries and `docs/reference/telemetry.md` refer to them. */
 export interface LogLine<F extends string = string> {
   readonly message: string;
   readonly level: 'INFO' | 'WARN' | 'ERROR';
   /** Functions that write the line. */
   readonly by: readonly string[];
-  /** Event at which the functions write the line. */
+  /** Event on which the functions write the line. */
   readonly when: string;
-  /** Meanings of its fields, without those of {@link EVERY_LINE}. */
+  /** Meanings of its fields, except for the fields of {@link EVERY_LINE}. */
   readonly fields: Readonly<Record<F, string>>;
 }
 
@@ -26,7 +26,7 @@ export function logLine<F extends string>(line: LogLine<F>): LogLine<F> {
   return line;
 }
 
-/** Names of the fields of `lines`, for queries. A name that no line has does not compile. */
+/** Field names of `lines`, for queries. A name that isn't in any line doesn't compile. */
 export function fieldsOf<L extends readonly LogLine[]>(
   ...lines: L
 ): { readonly [K in FieldOf<L[number]> | keyof typeof EVERY_LINE]: K } {
@@ -34,13 +34,13 @@ export function fieldsOf<L extends readonly LogLine[]>(
   return Object.fromEntries(names.map((name) => [name, name])) as ReturnType<typeof fieldsOf<L>>;
 }
 
-/** Condition of a query that selects the lines of these kinds. */
+/** Query condition that selects lines of these kinds. */
 export function isOneOf(...lines: readonly LogLine[]): string {
   const { message } = fieldsOf();
   return `${message} in [${lines.map((line) => `"${line.message}"`).join(', ')}]`;
 }
 
-/** The command of a query that shows these fields. */
+/** Query command that shows these fields. */
 export function fields(...names: readonly string[]): string {
   return `fields ${names.join(', ')}`;
 }

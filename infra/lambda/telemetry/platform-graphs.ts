@@ -17,10 +17,10 @@ type Functions = Readonly<Record<string, RustFunction>>;
 type Index = { readonly GlobalSecondaryIndexName?: string };
 
 const period = Duration.minutes(1);
-/** Period of the graphs on billed amounts. */
+/** Period of graphs that show billed amounts. */
 const BILLED = Duration.minutes(5);
 
-/** Graphs on the limits of the functions, of the table and of its `index`, if there is one. */
+/** Graphs of the limits of the functions, the table and its `index`, if there is one. */
 export function limitGraphs(functions: Functions, table: Table, index?: string): IWidget[] {
   return [
     graph(
@@ -45,7 +45,7 @@ export function limitGraphs(functions: Functions, table: Table, index?: string):
   ];
 }
 
-/** Graphs on the amounts that AWS bills. An `index` of the table has its own consumption. */
+/** Graphs of the amounts that AWS bills. An `index` of the table has its own consumption. */
 export function costGraphs(functions: Functions, table: Table, index?: string): IWidget[] {
   const options = { statistic: Stats.SUM, period: BILLED };
   return [
@@ -69,7 +69,7 @@ function each(functions: Functions, metric: (fn: RustFunction) => IMetric, prefi
   return Object.entries(functions).map(([name, fn]) => labelled(metric(fn), `${prefix}${name}`));
 }
 
-/** DynamoDB's metrics on the two reasons to throttle an on-demand table: the limit of a partition, and the quota. */
+/** DynamoDB metrics for the two reasons to throttle an on-demand table: the partition limit and the account quota. */
 const THROTTLES = ['KeyRangeThroughput', 'AccountLimit'].flatMap((reason) =>
   ['Read', 'Write'].map((operation) => `${operation}${reason}ThrottleEvents`),
 );
@@ -84,7 +84,7 @@ function consumed(table: Table, index: Index): IMetric[] {
   );
 }
 
-/** A metric of DynamoDB, which counts an index separately from its table. */
+/** A DynamoDB metric. DynamoDB counts an index separately from its table. */
 function ofTable(table: Table, name: string, period: Duration, index: Index): IMetric {
   const dimensionsMap = { TableName: table.tableName, ...index };
   const suffix = index.GlobalSecondaryIndexName === undefined ? '' : ' of the index';
@@ -92,7 +92,7 @@ function ofTable(table: Table, name: string, period: Duration, index: Index): IM
 }
 
 /**
- * Metric on the ingested bytes of a log group. The CDK's own metric has no log group, so it counts the whole account.
+ * Metric for the bytes ingested by a log group. The CDK's own metric has no log group, so it counts the account.
  */
 function bytesTakenIn({ logGroupName }: LogGroup, options: MetricOptions): IMetric {
   const dimensionsMap = { LogGroupName: logGroupName };

@@ -32,24 +32,24 @@ export interface DashboardSection {
   readonly graphs: readonly IWidget[];
 }
 
-/** Where an app shows the alarms of a queue. */
+/** Where an app presents a queue's alarms. */
 export interface Presentation {
   readonly dashboard: boolean;
   /**
-   * The topic to which the alarms publish.
-   * @default - none; only the CloudWatch console shows the alarms
+   * The topic that alarms publish to.
+   * @default - none; alarms appear only in the CloudWatch console
    */
   readonly alarmTopic?: ITopic;
 }
 
-/** What {@link present} shows of a queue. */
+/** The parts of a queue that {@link present} shows. */
 interface Shown extends SavedQueriesProps {
   readonly alarms: readonly Alarm[];
   /** The most urgent first. */
   readonly sections: () => readonly DashboardSection[];
 }
 
-/** Adds the saved queries of a queue and the actions of its alarms, and returns its dashboard if there is one. */
+/** Adds a queue's saved queries and alarm actions, and returns its dashboard if there is one. */
 export function present(
   scope: Construct,
   { dashboard, alarmTopic }: Presentation,
@@ -63,14 +63,14 @@ export function present(
 }
 
 /**
- * Dashboard of a queue. CloudWatch bills 3 USD per month for it; the free tier covers three dashboards per account of up to
- * 50 metrics each. It also bills the bytes that the graph of a log query scans while the dashboard is open.
+ * Dashboard of a queue. CloudWatch charges 3 USD per month for it. The free tier covers three dashboards per account
+ * with up to 50 metrics each. CloudWatch also bills the bytes that log query graphs scan while the dashboard is open.
  */
 export class QueueDashboard extends Dashboard {
   constructor(scope: Construct, alarms: readonly Alarm[], sections: readonly DashboardSection[]) {
     super(scope, 'dashboard', {
       defaultInterval: Duration.hours(3),
-      // Each graph keeps its period, so that thresholds apply at every zoom.
+      // Each graph keeps its period, so that thresholds apply at every zoom level.
       periodOverride: PeriodOverride.INHERIT,
       widgets: [
         [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: FULL_WIDTH, height: 4 })],
@@ -97,7 +97,7 @@ export function graph(title: string, left: readonly IMetric[], right: readonly I
   });
 }
 
-/** A graph of the metrics of alarms, with their thresholds. Alarms with equal thresholds share one line. */
+/** A graph of alarm metrics with their thresholds. Alarms with equal thresholds share one line. */
 export function alarmGraph(title: string, alarms: readonly Alarm[], more: readonly IMetric[] = []): IWidget {
   const thresholds = new Map(alarms.map((alarm) => [alarm.toAnnotation().value, alarm.toAnnotation()]));
   return new GraphWidget({

@@ -6,9 +6,9 @@ import { fields, fieldsOf } from './log-line';
 /** A saved query of CloudWatch Logs Insights, for operators. */
 export interface SavedQuery {
   readonly name: string;
-  /** Result of the query, as the end of a sentence that begins with "Shows". */
+  /** Result of the query, worded to complete a sentence that starts with "Shows". */
   readonly shows: string;
-  /** Functions whose logs the query reads. A function that the queue does not have is omitted. */
+  /** Functions whose logs the query reads. A function that the queue doesn't have is omitted. */
   readonly of: readonly string[];
   readonly query: readonly string[];
 }
@@ -17,7 +17,7 @@ export function textOf({ query }: SavedQuery): string {
   return query.join('\n| ');
 }
 
-/** A complete query. The CDK's own parts of a query differ between the versions of aws-cdk-lib that freshq supports. */
+/** A complete query. The CDK's own query parts differ between the versions of aws-cdk-lib that freshq supports. */
 class CompleteQuery extends QueryString {
   constructor(private readonly text: string) {
     super();
@@ -28,16 +28,16 @@ class CompleteQuery extends QueryString {
   }
 }
 
-/** Placeholder in a query, which an operator replaces with an id. */
+/** Placeholder in a query. An operator replaces it with an id. */
 const PUT_ID_HERE = 'PUT-THE-ID-HERE';
 
-/** The fields that a story shows, beside the time and the request, and the field with the id of its subject. */
+/** The fields that a story shows in addition to the time and the request, and the field that contains its subject's id. */
 interface Story {
   readonly id: string;
   readonly shown: readonly string[];
 }
 
-/** The query for every line about one `subject`, for example a task. `which` is its id in words. */
+/** Query for all lines about one `subject`, for example a task. `which` describes its id in words. */
 export function storyQuery(
   of: readonly string[],
   subject: string,
@@ -57,7 +57,7 @@ export function storyQuery(
   };
 }
 
-/** The query for the warnings and errors of functions. `error` is the name of the field with the error. */
+/** Query for warnings and errors of functions. `error` is the name of the field that contains the error. */
 export function errorsQuery(of: readonly string[], error: string): SavedQuery {
   const { level, message } = fieldsOf();
   return {
@@ -78,7 +78,7 @@ export interface SavedQueriesProps {
 }
 
 /**
- * Saved queries of a queue, in a folder of CloudWatch's list named after the queue's construct path. They cost nothing.
+ * Saved queries of a queue, in a CloudWatch folder named after the queue's construct path. They are free.
  */
 export class SavedQueries extends Construct {
   readonly definitions: readonly QueryDefinition[];
@@ -97,7 +97,7 @@ export class SavedQueries extends Construct {
   }
 }
 
-/** Log groups of those `functions` whose names are in `names`. */
+/** Log groups of the `functions` whose names are in `names`. */
 export function logGroupsOf(functions: Readonly<Record<string, RustFunction>>, names: readonly string[]) {
   return Object.entries(functions)
     .filter(([name]) => names.includes(name))

@@ -6,12 +6,12 @@ import { emitted } from '../../lambda/alarms/custom-metric';
 import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { AlarmSettings } from '../settings/alarms';
 
-/** Long enough for a queue with one task a minute, and short enough for the watch of a deployment. */
+/** Long enough for a queue with one task per minute, and short enough for a deployment's rollback watch. */
 const PERIOD = Duration.minutes(5);
 
 /**
- * The alarm on tasks that end as FAILURE, by their number and their share. A failed task counts as settled, so
- * the alarms on progress stay silent when a downstream returns an error for every task.
+ * The alarm on the number and share of tasks that end as FAILURE. A failed task counts as settled, so the progress
+ * alarms don't fire when a downstream returns an error for every task.
  */
 export function failingAlarm(
   scope: Construct,
@@ -19,7 +19,7 @@ export function failingAlarm(
   { failedTasks, failedShare }: Required<AlarmSettings>,
 ): QueueAlarm {
   const count = (name: 'Failed' | 'LeasesFailed' | 'Succeeded') => emitted(table, name, { period: PERIOD });
-  // The functions emit no zeros. Without FILL, a sum with a missing value would be missing, too.
+  // The functions don't emit zeros. Without FILL, a sum with a missing value would also be missing.
   const failures = new MathExpression({
     expression: 'FILL(failed,0)+FILL(died,0)',
     usingMetrics: { failed: count('Failed'), died: count('LeasesFailed') },

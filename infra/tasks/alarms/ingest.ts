@@ -8,13 +8,13 @@ import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { TaskIngest } from '../ingest/task-ingest';
 import type { AlarmSettings } from '../settings/alarms';
 
-/** CloudWatch evaluates periods of at most one day together. */
+/** CloudWatch's limit for the evaluation periods of an alarm in total: one day. */
 const MINUTES_A_DAY = 24 * 60;
 
-/** Minutes by which SQS's metrics may be late. */
+/** Number of minutes by which SQS metrics can be late. */
 const LATE = 2;
 
-/** The alarm on tasks that admission sheds. */
+/** The alarm on tasks shed by admission. */
 export function admissionAlarm(scope: Construct, table: Table): QueueAlarm {
   return new QueueAlarm(scope, 'not-admitted', {
     metric: emitted(table, 'TasksNotAdmitted'),
@@ -24,7 +24,7 @@ export function admissionAlarm(scope: Construct, table: Table): QueueAlarm {
   });
 }
 
-/** Alarms on rejected and late messages of the ingest queue, based on SQS's metrics. */
+/** Alarms on rejected and late messages in the ingest queue, based on SQS metrics. */
 export function ingestAlarms(
   scope: Construct,
   { queue, deadLetters }: TaskIngest,
@@ -49,15 +49,15 @@ export function ingestAlarms(
 }
 
 /**
- * The alarm on an ingest queue that has messages while none is deleted. `ApproximateAgeOfOldestMessage` does not
- * include messages that were received three times or more
+ * The alarm on an ingest queue that has messages while none is deleted. `ApproximateAgeOfOldestMessage` doesn't include
+ * messages that were received three or more times
  * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html).
- * So the alarm on age does not fire while DynamoDB throttles every write or Lambda throttles every invocation.
+ * Therefore, the age alarm doesn't fire while DynamoDB throttles every write or Lambda throttles every invocation.
  */
 function stuckAlarm(scope: Construct, queue: Queue, ingestDelay: Duration): QueueAlarm {
   const period = Duration.minutes(1);
   const metric = new MathExpression({
-    // A message that waits for its redelivery is hidden, so hidden messages count, too.
+    // A message is hidden until its redelivery, so hidden messages also count.
     expression: 'IF(FILL(visible,0)+FILL(hidden,0) > 0 AND FILL(deleted,0) < 1, 1, 0)',
     usingMetrics: {
       visible: queue.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, period }),

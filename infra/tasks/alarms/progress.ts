@@ -7,19 +7,19 @@ import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { AlarmSettings } from '../settings/alarms';
 
 /**
- * Minutes without a completed sweep before the alarm fires. CloudWatch counts a missing data point only if its evaluation
- * range, some periods longer, has too few others. So one period of five minutes would take about fifteen
- * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html).
+ * Minutes without a completed sweep before the alarm fires. CloudWatch counts a missing data point only if its
+ * evaluation range, which is a few periods longer, has too few others. One five-minute period would take about fifteen
+ * minutes (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html).
  */
 const SWEEPS_MISSED = 5;
 
-/** A turn ends about every minute. If two within this time leave the breaker open, the outage exceeds a minute. */
+/** A turn ends about every minute. If two turns within this period leave the breaker open, the outage exceeds a minute. */
 const BREAKER_PERIOD = Duration.minutes(5);
 
 /**
- * Makes the alarms on a queue's progress.
+ * Creates the alarms on a queue's progress.
  *
- * @param table its name identifies the queue in the metrics
+ * @param table task table, whose name identifies the queue in the metrics
  */
 export function progressAlarms(scope: Construct, table: Table, { oldestPending }: Required<AlarmSettings>) {
   return {

@@ -10,7 +10,7 @@ import { SHED_WINDOW } from '../rules';
 import { TaskStream } from '../task-stream';
 import type { TaskWiring } from './task-wiring';
 
-/** Patterns of the statuses before the end of a task (PENDING, TAKEN) and after it. A shard's suffix may follow. */
+/** Patterns of the statuses before a task ends (PENDING, TAKEN) and after it. A shard suffix can follow. */
 const UNDONE = TABLE.statuses.slice(0, 2).flatMap((status) => FilterRule.beginsWith(status));
 const ENDED = TABLE.statuses.slice(2).flatMap((status) => FilterRule.beginsWith(status));
 
@@ -22,18 +22,18 @@ export const ENDS = {
   },
 };
 
-/** With an event bus, Lambda reads the stream sooner, and retries longer, because a bus may fail for hours. */
+/** With an event bus, Lambda reads the stream sooner and retries longer, because a bus can fail for hours. */
 const FOR_EVENTS = { batchWindow: Duration.seconds(1), retryAttempts: 10_000 };
 
 export interface CountShedProps extends TaskWiring {
   /**
-   * The queue that gets each shed task as JSON.
+   * The queue that receives each shed task as JSON.
    * @default - none; shed tasks are only counted
    */
   readonly shedTasksTo?: IQueue;
   /**
-   * The bus that gets an event per task that ended.
-   * @default - none; there are no events
+   * The bus that receives an event per finished task.
+   * @default - none; no events are published
    */
   readonly taskEventsTo?: IEventBus;
 }
@@ -47,7 +47,7 @@ export function shedQueueProblems(queue: IQueue | undefined): Problem[] {
   );
 }
 
-/** The problems of an event bus for a task queue in `region`. */
+/** Problems with an event bus for a task queue in `region`. */
 export function eventBusProblems(bus: IEventBus | undefined, region: string): Problem[] {
   if (bus === undefined) return [];
   const setting = 'taskEventsTo';
@@ -70,11 +70,11 @@ export function eventBusProblems(bus: IEventBus | undefined, region: string): Pr
 }
 
 /**
- * Counts shed tasks: DynamoDB's time to live deleted them while they were PENDING or TAKEN. If there is a queue for
- * shed tasks, it sends them there. If there is an event bus, it publishes an event per task that ended.
+ * Counts shed tasks, which DynamoDB's time to live deleted while they were PENDING or TAKEN. If there is a queue for
+ * shed tasks, the function sends them there. If there is an event bus, it publishes an event per finished task.
  *
- * It reads the table's stream as `trigger` does. DynamoDB allows two readers of a shard and throttles a third. It wakes
- * no processor, so it is not part of the loop of tail calls.
+ * Like `trigger`, it reads the table's stream. DynamoDB allows two readers per shard and throttles a third. The
+ * function doesn't wake a processor, so it is not part of the loop of tail calls.
  */
 export class CountShed extends RustFunction<'count-shed'> {
   constructor(scope: Construct, id: string, props: CountShedProps) {
@@ -99,16 +99,15 @@ export class CountShed extends RustFunction<'count-shed'> {
       table,
       batchSize: 100,
       batchWindow: SHED_WINDOW,
-      // Many retries, because a skipped record is a shed task that is not counted. Their number is limited, so that a
-      // record that always fails does not block the others. The stream keeps skipped records for the rest of its 24
-      // hours.
+      // Many retries, because a skipped record is an uncounted shed task. The number is limited, so that a record that
+      // always fails doesn't block the others. The stream keeps skipped records for the rest of its 24 hours.
       retryAttempts: 25,
       ...(taskEventsTo && FOR_EVENTS),
       maxRecordAge: Duration.hours(6),
       reportsFailures: true,
-      // Deletions of unfinished tasks by DynamoDB's time to live. A deletion by an operator does not have this
-      // identity, and a settled task past its retention has another status. In a global table only the region that
-      // deletes the task sees the identity, so a task is counted once.
+      // Deletions of unfinished tasks by DynamoDB's time to live. A deletion by an operator doesn't have this identity,
+      // and a settled task past its retention has a different status. In a global table, only the region that deletes
+      // the task sees the identity, so the task is counted once.
       patterns: [
         {
           eventName: FilterRule.isEqual('REMOVE'),
@@ -122,7 +121,7 @@ export class CountShed extends RustFunction<'count-shed'> {
             },
           },
         },
-        // A state of a key that had expired when a newer one replaced it.
+        // A state of a key that had expired when a newer state replaced it.
         {
           eventName: FilterRule.isEqual('MODIFY'),
           dynamodb: { NewImage: { [TABLE.revived]: { S: FilterRule.exists() } } },

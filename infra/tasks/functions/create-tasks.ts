@@ -8,13 +8,13 @@ import type { TaskWiring } from './task-wiring';
 
 /** Simulated tasks that `create-tasks` creates at regular intervals. */
 export interface SimulatedLoad {
-  /** Time between two rounds, in whole minutes. */
+  /** Interval between rounds, in whole minutes. */
   readonly every: Duration;
-  /** Tasks of each round. */
+  /** Number of tasks per round. */
   readonly tasks: number;
 }
 
-/** Settings of simulated tasks. */
+/** Settings for simulated tasks. */
 export interface SimulationSettings {
   /**
    * Simulated tasks at regular intervals.
@@ -30,7 +30,7 @@ export interface CreateTasksProps extends TaskWiring {
   readonly simulation?: SimulationSettings;
 }
 
-/** Validates and inserts tasks. Its response lists the tasks that were created, existed already, or failed. */
+/** Validates and inserts tasks. Its response lists the tasks that were created, already existed, or failed. */
 export class CreateTasks extends RustFunction<'create-tasks'> {
   readonly load?: FunctionSchedule;
 
@@ -46,7 +46,7 @@ export class CreateTasks extends RustFunction<'create-tasks'> {
       timeout: Duration.seconds(30),
       memorySize: 256,
       logs: props.logs,
-      // Lambda's default number of retries. They prevent lost tasks, and create no task with an id twice.
+      // Lambda's default number of retries. Retries prevent lost tasks and never create a task with an id twice.
       async: { retryAttempts: 2, maxEventAge: Duration.hours(1) },
     });
     // A newer state of a key updates the item of the older one.

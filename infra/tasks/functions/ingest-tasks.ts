@@ -12,15 +12,15 @@ export interface IngestTasksProps extends TaskWiring {
   readonly ingest: ResolvedIngestSettings;
   readonly intake: TaskIngest;
   /**
-   * The queue that gets, as JSON, each task that expired before it was written.
+   * The queue that receives each task that expired before it was written, as JSON.
    * @default - none; these tasks are only counted
    */
   readonly shedTasksTo?: IQueue;
 }
 
 /**
- * Writes the messages of the ingest queue as tasks. Its response names exactly the messages that could not be written,
- * so SQS redelivers only these. Invalid tasks go to the dead-letter queue with the reason.
+ * Writes messages from the ingest queue to the table as tasks. Its response lists exactly the messages that could not
+ * be written, so SQS redelivers only those. Invalid tasks go to the dead-letter queue with the reason.
  */
 export class IngestTasks extends RustFunction<'ingest-tasks'> {
   constructor(scope: Construct, id: string, props: IngestTasksProps) {

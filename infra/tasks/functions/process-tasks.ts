@@ -10,7 +10,7 @@ export interface ProcessTasksProps extends TaskWiring {
   readonly runner: RunnerBinding;
 }
 
-/** Repeatedly takes the newest due task, runs it and settles it. One invocation at a time has the processor lease; a surplus one ends immediately. */
+/** Takes, runs and settles the newest due task repeatedly. Only one invocation at a time has the processor lease. */
 export class ProcessTasks extends RustFunction<'process-tasks'> {
   constructor(scope: Construct, id: string, props: ProcessTasksProps) {
     const { table, processTasksTopic, triggerTopic, runner, settings } = props;
@@ -47,12 +47,12 @@ export class ProcessTasks extends RustFunction<'process-tasks'> {
   }
 }
 
-/** A limit on starts per second. Its burst is by default the starts of one second. */
+/** A limit on starts per second. Its default burst equals the starts of one second. */
 function rateOf(perSecond: number | undefined, burst?: number) {
   return perSecond === undefined ? undefined : { perSecond, burst: burst ?? Math.ceil(perSecond) };
 }
 
-/** The settings that `process-tasks` gets: those of `processing` that do not configure Lambda, and those of `tasks`. */
+/** The settings passed to `process-tasks`: those of `processing` that don't configure Lambda, and those of `tasks`. */
 export function processTasksSettings(settings: QueueSettings) {
   const { tasks, processing } = settings;
   const { functionTimeout, memorySize, reservedConcurrency, retryAttempts, maxEventAge, ...own } = processing;

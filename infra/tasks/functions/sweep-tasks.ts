@@ -7,7 +7,7 @@ import { expiryBound, type QueueSettings } from '../settings';
 import { CONTROL_ITEM_ONLY, GROUPS_ITEM_ONLY } from '../task-table';
 import type { TaskWiring } from './task-wiring';
 
-/** Every minute returns tasks with expired leases, and replaces lost wake-ups. */
+/** Returns tasks with expired leases and replaces lost wake-ups every minute. */
 export class SweepTasks extends RustFunction<'sweep-tasks'> {
   readonly schedule: FunctionSchedule;
 

@@ -6,9 +6,9 @@ import type { TaskTable } from '../task-table';
 /** Resources and settings that the functions of a task queue share. */
 export interface TaskWiring {
   readonly table: TaskTable;
-  /** The topic of the tail calls, which `process-tasks` publishes and `trigger` receives. */
+  /** The topic for tail calls, which `process-tasks` publishes and `trigger` receives. */
   readonly triggerTopic: QueueTopic;
-  /** The topic of the notifications that invoke `process-tasks`. */
+  /** The topic for notifications that invoke `process-tasks`. */
   readonly processTasksTopic: QueueTopic;
   readonly settings: QueueSettings;
   readonly logs: LogSettings;

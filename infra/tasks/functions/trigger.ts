@@ -8,13 +8,13 @@ import { TaskStream } from '../task-stream';
 import { CONTROL_ITEM_ONLY } from '../task-table';
 import type { TaskWiring } from './task-wiring';
 
-/** The statuses of a key that does not run: all but TAKEN. A shard's suffix may follow. */
+/** The statuses of a key that isn't running: all except TAKEN. A shard suffix can follow. */
 const IDLE = [TABLE.statuses[0], TABLE.statuses[2], TABLE.statuses[3]];
 
 /**
- * Requests a wake-up for each batch of the stream and for each tail call.
+ * Requests a wake-up per stream batch and per tail call.
  *
- * It has no reserved concurrency: two concurrent batches are harmless, and a throttled batch would be late.
+ * No reserved concurrency, because two concurrent batches are harmless, but a throttled batch would be late.
  */
 export class Trigger extends RustFunction<'trigger'> {
   constructor(scope: Construct, id: string, props: TaskWiring) {
@@ -30,7 +30,7 @@ export class Trigger extends RustFunction<'trigger'> {
       timeout: Duration.seconds(30),
       memorySize: 256,
       logs: props.logs,
-      // Lambda does not retry a tail call, because the sweep would wake the queue before the retry. The stream has its
+      // Lambda doesn't retry a tail call, because the sweep would wake the queue before the retry. The stream has its
       // own retries.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
       partOfLoop: true,
@@ -41,8 +41,8 @@ export class Trigger extends RustFunction<'trigger'> {
     new TaskStream(this, 'stream', {
       table,
       ...settings.stream,
-      // Only new tasks, and new states of keys that do not run. Other writes of the queue must not wake it. The
-      // function compares the versions of a key, because a pattern cannot.
+      // Only new tasks, and new states of keys that aren't running. Other writes by the queue must not wake it. The
+      // function compares the versions of a key, because a pattern can't.
       patterns: [
         { eventName: FilterRule.isEqual('INSERT'), dynamodb: { NewImage: pending } },
         {

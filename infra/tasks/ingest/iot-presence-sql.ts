@@ -1,15 +1,15 @@
 /**
- * The SQL statement of the IoT rule for devices that connect. It needs version 2016-03-23 of the language, the first
- * with object literals (https://docs.aws.amazon.com/iot/latest/developerguide/iot-sql-literals.html).
+ * The SQL statement of the IoT rule for devices that connect. It requires SQL version 2016-03-23, the first with object
+ * literals (https://docs.aws.amazon.com/iot/latest/developerguide/iot-sql-literals.html).
  *
- * - The device is the key. Its version number counts its connections. So the events of one device have an order, and an
- *   event that IoT publishes twice is one task. IoT restarts the count after a device was disconnected for about an
- *   hour, so the sequence begins with the hour of the event.
- * - The topic ends with the client's identifier, which may have slashes. So the filter accepts any number of levels.
- * - IoT's time of the event may be wrong by two minutes
+ * - The device is the key. The version number counts the device's connections, so the events of one device are ordered,
+ *   and an event that IoT publishes twice becomes one task. IoT restarts the count after a device was disconnected for
+ *   about an hour. The sequence therefore starts with the hour of the event.
+ * - The topic ends with the client id, which can contain slashes. Therefore, the filter accepts any number of levels.
+ * - IoT's event time can be off by two minutes
  *   (https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html). If it is later than the rule's own
- *   clock, the statement uses the rule's clock, because a task from the future may be rejected.
- * - In a queue with groups all devices are one group. Otherwise a slash in an identifier would end a group.
+ *   clock, the statement uses the rule's clock, because a task from the future can be rejected.
+ * - In a queue with groups, all devices form one group. Otherwise, a slash in a client id would end the group.
  */
 export function iotPresenceSql(groups: boolean): string {
   return [

@@ -7,14 +7,14 @@ import { FailureQueue } from '../../lambda/failure-queue';
 import { IOT_SQL_VERSION, iotPresenceSql } from './iot-presence-sql';
 
 export interface IotPresenceProps {
-  /** The queue that gets the tasks: a standard queue, because IoT rules cannot send to a FIFO queue. */
+  /** The queue that receives the tasks: a standard queue, because IoT rules can't send to a FIFO queue. */
   readonly queue: Queue;
   readonly groups: boolean;
 }
 
 /**
- * An AWS IoT rule that creates a task for each device that connects in this account and region. The payload has the
- * device's client id and address. Events that IoT cannot send, after its own retries, go to a failure queue.
+ * An AWS IoT rule that creates a task for each device that connects in this account and region. The payload contains
+ * the device's client id and address. Events that IoT can't send after its own retries go to a failure queue.
  */
 export class IotPresence extends Construct {
   readonly rule: CfnTopicRule;
@@ -25,7 +25,7 @@ export class IotPresence extends Construct {
     super(scope, id);
     this.failures = new FailureQueue(this, 'failures');
     const role = new Role(this, 'role', {
-      // The condition keeps rules of other accounts from using this role (confused deputy).
+      // The condition prevents rules in other accounts from using this role (confused deputy).
       assumedBy: new ServicePrincipal('iot.amazonaws.com', {
         conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
       }),
@@ -44,7 +44,7 @@ export class IotPresence extends Construct {
         errorAction: send(this.failures.queueUrl),
       },
     });
-    // A rule without the policy of its role would lose events.
+    // Without its role's policy, the rule would lose events.
     this.rule.node.addDependency(role);
   }
 }

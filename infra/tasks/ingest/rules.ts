@@ -11,18 +11,18 @@ import {
   type ResolvedIngestSettings,
 } from '../settings/ingest';
 
-/** Maximum number of messages that Lambda puts into a batch without a window. */
+/** Maximum batch size in Lambda without a batching window. */
 const UNGATHERED_BATCH = 10;
 
-/** Concurrent batches with which Lambda starts, without a maximum concurrency. */
+/** Number of concurrent batches with which Lambda starts if no maximum concurrency is set. */
 const FIRST_BATCHES = 5;
 
-/** Time from the report of `ingest-tasks` to its timeout: `REPORT_MARGIN` of `crates/lambda/src/config/tasks.rs`. */
+/** Time from the report of `ingest-tasks` to its timeout: `REPORT_MARGIN` in `crates/lambda/src/config/tasks.rs`. */
 export const REPORT_MARGIN_MS = 1_000;
 
 /**
- * Upper bound of the first visibility timeout of a message that was not written because the table throttles, in
- * milliseconds: `POSTPONED` of `crates/lifo-queue/src/ingest/backpressure.rs`.
+ * Maximum first visibility timeout of a message that was not written because the table throttles, in milliseconds:
+ * `POSTPONED` in `crates/lifo-queue/src/ingest/backpressure.rs`.
  */
 export const POSTPONED_MS = 30_000;
 
@@ -64,7 +64,7 @@ function batchProblems(ingest: ResolvedIngestSettings): Problem[] {
   );
   const working = ms(functionTimeout) - ms(deadlineMargin);
   const writable = Math.floor((working / 1_000) * expectedWritesPerSecond);
-  // Each of these rules assumes that the ones before it hold.
+  // Each rule assumes that the previous rules hold.
   const [first = []] = [
     problemIf(
       !(expectedWritesPerSecond > 0),
@@ -178,10 +178,10 @@ function retentionProblems(ingest: ResolvedIngestSettings): Problem[] {
 }
 
 /**
- * The longest time for which its attempts hide a message before SQS moves it to the dead-letter queue, in milliseconds.
- * If the function fails, an attempt hides the message for the visibility timeout. If the function cannot write the
- * message, the attempt hides it during the invocation and the backoff. That doubles with each receive up to
- * visibilityMax, and begins with 30 s if the table throttles.
+ * Maximum time for which attempts hide a message before SQS moves it to the dead-letter queue, in milliseconds. If the
+ * function fails, an attempt hides the message for the visibility timeout. If the function can't write the message, the
+ * attempt hides it during the invocation and the backoff. The backoff doubles with each receive up to visibilityMax,
+ * and starts at 30 s if the table throttles.
  */
 function heldBeforeDeadLetter(ingest: ResolvedIngestSettings): number {
   const { visibilityTimeout, visibilityBase, visibilityMax, functionTimeout, maxReceiveCount } = ingest;

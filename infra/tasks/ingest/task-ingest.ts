@@ -10,7 +10,7 @@ import type { RustFunction } from '../../lambda/rust-function';
 import type { ResolvedIngestSettings } from '../settings/ingest';
 import { IotPresence } from './iot-presence';
 
-/** TLS only, and encrypted by SQS. With a KMS key, SNS, EventBridge and IoT could send only if its policy allows it. */
+/** TLS only, encrypted by SQS. With a KMS key, SNS, EventBridge and IoT could send only if the key's policy allowed it. */
 const BOTH = { enforceSSL: true, encryption: QueueEncryption.SQS_MANAGED } as const;
 
 export interface TaskIngestProps {
@@ -20,8 +20,8 @@ export interface TaskIngestProps {
 }
 
 /**
- * The ingest queue, which accepts tasks at any rate: an SQS standard queue, and a dead-letter queue for invalid tasks
- * and for messages not written in {@link ResolvedIngestSettings.maxReceiveCount} attempts.
+ * The ingest queue, which accepts tasks at any rate: an SQS standard queue with a dead-letter queue for invalid tasks
+ * and for messages not written within {@link ResolvedIngestSettings.maxReceiveCount} attempts.
  *
  * A message is one task or an array of tasks:
  * `{"group"?, "taskId"? or "key"? with "sequence"?, "payload"?, "ttlSeconds"?, "taskCreated"?, "delaySeconds"?}`.
@@ -65,7 +65,7 @@ export class TaskIngest extends Construct implements IQueueIntake {
   }
 
   /**
-   * Invokes `target` with batches of messages. SQS redelivers the messages that its response names.
+   * Invokes `target` with batches of messages. SQS redelivers the messages listed in its response.
    * @internal
    */
   _feed(target: RustFunction): void {
@@ -78,7 +78,7 @@ export class TaskIngest extends Construct implements IQueueIntake {
     });
     target.allow(['sqs:SendMessage'], [this.deadLetters.queueArn]);
     if (provisionedPollers !== undefined) {
-      // CDK checks only the limit of Kafka, 2,000 pollers. SQS allows 10,000.
+      // CDK checks only the Kafka limit of 2,000 pollers. SQS allows 10,000.
       const resource = mapping.node.defaultChild as CfnEventSourceMapping;
       resource.provisionedPollerConfig = { ...provisionedPollers };
     }
@@ -93,10 +93,10 @@ export class TaskIngest extends Construct implements IQueueIntake {
   }
 
   /**
-   * A fixed name for the ingest queue. The two queues refer to each other, but CloudFormation allows references in one
-   * direction only. So the ingest queue has a name, as the only resource of the stack. The name contains the stack's
-   * id, so that no other stack has it, not even a later stack with the same name. The name must never change, because a
-   * new one would replace a deployed queue.
+   * A fixed name for the ingest queue. The two queues refer to each other, but CloudFormation allows references in only
+   * one direction. Therefore, the ingest queue is the only named resource in the stack. The name contains the stack's
+   * id, so no other stack can have it, not even a later stack with the same name. The name must never change, because a
+   * new name would replace a deployed queue.
    */
   private nameOfItsOwn(): string {
     const guid = Fn.select(2, Fn.split('/', Aws.STACK_ID));

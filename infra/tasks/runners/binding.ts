@@ -5,7 +5,7 @@ import type { NetworkSettings } from '../../lambda/rust-function';
 import type { QueueSettings } from '../settings';
 import type { SimulatedRates } from './rates';
 
-/** The JSON of the variable `TASK_RUNNER` of `process-tasks`. */
+/** JSON value of the environment variable `TASK_RUNNER` of `process-tasks`. */
 export type RunnerDescription =
   | {
       readonly kind: 'simulated';
@@ -17,36 +17,36 @@ export type RunnerDescription =
   | { readonly kind: 'lambda'; readonly functionArn: string }
   | { readonly kind: 'custom' };
 
-/** The authentication of an HTTP runner. */
+/** Authentication of an HTTP runner. */
 export type AuthDescription =
   | { readonly kind: 'header'; readonly name: string; readonly secretArn: string }
   | { readonly kind: 'sigv4'; readonly service: string; readonly region: string };
 
-/** A statement for the policy of `process-tasks`. */
+/** A policy statement for the role of `process-tasks`. */
 export interface RunnerPermission {
   readonly actions: string[];
   readonly resources: string[];
   readonly conditions?: Record<string, Record<string, string>>;
 }
 
-/** The parts that a runner adds to the function `process-tasks`. */
+/** The parts that a runner adds to the `process-tasks` function. */
 export interface RunnerBinding {
   /** The value of `TASK_RUNNER`. */
   readonly description: RunnerDescription;
-  /** The permissions that the runner needs. */
+  /** Permissions that the runner requires. */
   readonly permissions?: RunnerPermission[];
-  /** The network in which the function must run. */
+  /** Network in which the function must run. */
   readonly network?: NetworkSettings;
   /** The user's own binary instead of this package's. */
   readonly code?: Code;
-  /** Further environment variables, for the user's own binary. */
+  /** Additional environment variables for the user's own binary. */
   readonly environment?: Record<string, string>;
 }
 
 /** The code that runs each task: one of the four kinds of `TaskRunner`. */
 export interface ITaskRunner {
   /**
-   * The problems of the runner's props with these settings of the queue.
+   * Returns the problems with the runner's props under these queue settings.
    * @internal
    */
   _problems(settings: QueueSettings): Problem[];

@@ -4,10 +4,10 @@ import type { Construct } from 'constructs';
 import { type Problem, problemIf } from '../../lambda/problem';
 import type { AuthDescription, RunnerPermission } from './binding';
 
-/** A header whose value is kept in Secrets Manager. */
+/** A header whose value is stored in Secrets Manager. */
 export interface HeaderAuthProps {
   /**
-   * The name of the header.
+   * Name of the header.
    * @default Authorization
    */
   readonly name?: string;
@@ -15,22 +15,22 @@ export interface HeaderAuthProps {
   readonly secret: ISecret;
 }
 
-/** AWS Signature Version 4 with the role of `process-tasks`. */
+/** AWS Signature Version 4 (SigV4) with the role of `process-tasks`. */
 export interface SigV4AuthProps {
-  /** The service in the signature, for example `execute-api` or `lambda`. */
+  /** Service name in the signature, for example `execute-api` or `lambda`. */
   readonly service: string;
   /**
-   * The region in the signature.
+   * Region in the signature.
    * @default - the region of the stack
    */
   readonly region?: string;
-  /** The actions that the role needs, for example `execute-api:Invoke`. */
+  /** Actions that the role requires, for example `execute-api:Invoke`. */
   readonly actions: string[];
-  /** The ARNs of the resources of these actions. */
+  /** ARNs of the resources to which these actions apply. */
   readonly resources: string[];
 }
 
-/** The parts that an authentication adds to `process-tasks`. */
+/** The parts that an authentication method adds to `process-tasks`. */
 export interface AuthBinding {
   readonly description: AuthDescription;
   readonly permissions: RunnerPermission[];
@@ -39,18 +39,18 @@ export interface AuthBinding {
 /** Authentication of an HTTP runner. */
 export interface IHttpAuth {
   /**
-   * The problems of its props.
+   * Returns the problems with the props.
    * @internal
    */
   _problems(): Problem[];
   /**
-   * Returns the parts that it adds to `process-tasks`.
+   * Returns the parts that the authentication method adds to `process-tasks`.
    * @internal
    */
   _bind(scope: Construct): AuthBinding;
 }
 
-/** Headers that the runner or the HTTP client sets itself: the same as `RESERVED` in `runner/http/auth.rs`. */
+/** Headers that the runner or the HTTP client sets itself. Matches `RESERVED` in `runner/http/auth.rs`. */
 export const RESERVED_HEADERS = [
   'idempotency-key',
   'freshq-attempt',
@@ -67,7 +67,7 @@ export const RESERVED_HEADERS = [
   'user-agent',
 ];
 
-/** The problems of a header's name, which must be a token of RFC 9110. */
+/** Problems with a header name, which must be a token as defined in RFC 9110. */
 export function headerNameProblems(name: string): Problem[] {
   const setting = 'runner.auth.name';
   return [
@@ -86,14 +86,14 @@ export function headerNameProblems(name: string): Problem[] {
   ];
 }
 
-/** The kinds of authentication of an HTTP runner. */
+/** Authentication methods for an HTTP runner. */
 export class HttpAuth {
   /** A header whose value comes from Secrets Manager. */
   static header(props: HeaderAuthProps): IHttpAuth {
     return new HeaderAuth(props);
   }
 
-  /** SigV4 with the role of `process-tasks`, for example for API Gateway with IAM or for a function URL. */
+  /** SigV4 with the role of `process-tasks`, for example for API Gateway with IAM authorization or for a function URL. */
   static sigV4(props: SigV4AuthProps): IHttpAuth {
     return new SigV4Auth(props);
   }
@@ -116,8 +116,8 @@ class HeaderAuth implements IHttpAuth {
   /** @internal */
   _bind(scope: Construct): AuthBinding {
     const { secret } = this.props;
-    // Secrets Manager appends a hyphen and six random characters to a secret's ARN. If they are unknown, the wildcard
-    // matches them.
+    // Secrets Manager appends a hyphen and six random characters to a secret's ARN. The wildcard matches them if they
+    // are unknown.
     const resource = secret.secretFullArn ?? `${secret.secretArn}-??????`;
     const permissions: RunnerPermission[] = [
       { actions: ['secretsmanager:GetSecretValue'], resources: [resource] },

@@ -7,7 +7,7 @@ import type { IHttpAuth } from './http-auth';
 
 /** Props of `TaskRunner.http`. */
 export interface HttpRunnerProps extends NetworkSettings {
-  /** The address to which the runner POSTs each task: `https://…`, or `http://` to the local machine. */
+  /** URL to which the runner POSTs each task: `https://…`, or `http://` for the local machine. */
   readonly url: string;
   /**
    * Authentication of the requests.
@@ -16,7 +16,7 @@ export interface HttpRunnerProps extends NetworkSettings {
   readonly auth?: IHttpAuth;
 }
 
-/** The problems of an address. An address that is known only at deployment is not checked. */
+/** Problems with a URL. A URL that is known only at deployment is not checked. */
 export function urlProblems(url: string): Problem[] {
   if (Token.isUnresolved(url)) return [];
   const setting = 'runner.url';
@@ -53,7 +53,7 @@ export function urlProblems(url: string): Problem[] {
   ];
 }
 
-/** The query parameters of an address whose names suggest that they contain a key. */
+/** Query parameters of a URL whose names suggest that they contain a key. */
 function secretParameters(url: string): string[] {
   if (Token.isUnresolved(url) || !URL.canParse(url)) return [];
   const names = [...new URL(url).searchParams.keys()];

@@ -1,25 +1,25 @@
 import type { Problem } from '../../lambda/problem';
 
-/** The shares of simulated runs that do not succeed: each from 0 to 1, together at most 1. */
+/** Shares of simulated runs that don't succeed: each from 0 to 1, with a maximum total of 1. */
 export interface SimulatedRates {
   /**
-   * Runs that fail permanently.
+   * Share of runs that fail permanently.
    * @default 0
    */
   readonly failure?: number;
   /**
-   * Runs that fail and may be retried.
+   * Share of runs that fail and can be retried.
    * @default 0
    */
   readonly retry?: number;
   /**
-   * Runs that find the downstream busy.
+   * Share of runs that find the downstream busy.
    * @default 0
    */
   readonly busy?: number;
 }
 
-/** The share of runs that do not succeed. */
+/** Total share of runs that don't succeed. */
 export function totalOf(rates: SimulatedRates): number {
   return Object.values(rates).reduce((sum, rate) => sum + rate, 0);
 }

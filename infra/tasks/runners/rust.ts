@@ -14,17 +14,17 @@ import { networkProblems } from './http';
 
 /** Props of `TaskRunner.rust`. */
 export interface RustRunnerProps extends NetworkSettings {
-  /** The `Cargo.toml` of the crate with your binary. */
+  /** Path of the `Cargo.toml` of the crate that contains your binary. */
   readonly manifestPath: string;
-  /** The binary: `process-tasks` with your own runner. */
+  /** Name of the binary: `process-tasks` with your own runner. */
   readonly binary: string;
   /**
-   * Additional environment variables. Those that the queue sets are rejected.
+   * Additional environment variables. Variables that the queue sets itself are rejected.
    * @default - none
    */
   readonly environment?: Record<string, string>;
   /**
-   * Additional arguments of `cargo lambda build`, for example `--features`, `x`. The environment variable
+   * Additional arguments for `cargo lambda build`, for example `--features`, `x`. The environment variable
    * `FRESHQ_CARGO_LAMBDA_FLAGS` adds arguments on this machine only.
    * @default - none
    */
@@ -75,13 +75,13 @@ export class RustRunner implements ITaskRunner {
 
   private code(): Code {
     if (skipsBuild()) return Code.fromAsset(PLACEHOLDER);
-    // A binary that was built earlier, for example for the local AWS, whose machine is not Lambda's.
+    // A binary that was built earlier, for example for the local AWS, whose machine differs from Lambda's.
     const built = process.env.FRESHQ_ARTIFACTS ? builtFolder(this.props.binary) : undefined;
     if (built !== undefined) return Code.fromAsset(built);
     return Code.fromAsset(PLACEHOLDER, {
       assetHashType: AssetHashType.OUTPUT,
       bundling: {
-        // Never used: the local build below either succeeds or throws.
+        // Never used, because the local build below either succeeds or throws.
         image: DockerImage.fromRegistry('public.ecr.aws/lambda/provided:al2023'),
         local: {
           tryBundle: (outputDir) => {
@@ -94,7 +94,7 @@ export class RustRunner implements ITaskRunner {
   }
 }
 
-/** Builds the binary for arm64 and puts it into `outputDir` as `bootstrap`. Throws if cargo-lambda cannot. */
+/** Builds the binary for arm64 and writes it to `outputDir` as `bootstrap`. Throws if cargo-lambda fails. */
 function buildWithCargoLambda(props: RustRunnerProps, outputDir: string): void {
   const lambdaDir = mkdtempSync(join(tmpdir(), 'freshq-runner-'));
   const manifestPath = resolve(props.manifestPath);

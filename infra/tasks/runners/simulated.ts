@@ -19,7 +19,7 @@ export interface SimulatedRunnerProps {
    */
   readonly duration?: Duration;
   /**
-   * The shares of runs that do not succeed. They do not apply to a task whose payload sets the outcome.
+   * Shares of runs that don't succeed. They don't apply to tasks whose payload sets the outcome.
    * @default - every run succeeds
    */
   readonly rates?: SimulatedRates;
@@ -58,7 +58,7 @@ export class SimulatedRunner implements ITaskRunner {
         kind: 'simulated',
         capacity: this.capacity,
         durationMs: this.duration.toMilliseconds(),
-        // `process-tasks` of a release without rates rejects the field, so it is set only if a rate is above 0.
+        // `process-tasks` from a release without rates rejects the field, so it is set only if a rate is above 0.
         ...(totalOf(this.rates) > 0 && { rates: this.rates }),
       },
     };

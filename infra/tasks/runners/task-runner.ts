@@ -11,7 +11,7 @@ export class TaskRunner {
    * POSTs each task as JSON, with an `Idempotency-Key`. The status code of the response decides the outcome:
    *
    * - 2xx: the task succeeded
-   * - 408, 425, 429, 503: the downstream is *busy*, until `Retry-After` if given
+   * - 408, 425, 429, 503: the downstream is *busy*, until `Retry-After` if the response has it
    * - 401, 403, 404, 3xx: the downstream *rejects* us; after several distinct tasks the queue pauses
    * - other 4xx: the task failed
    * - 500: the downstream is *unavailable*, or the task is the cause; the task is retried
@@ -22,20 +22,20 @@ export class TaskRunner {
   }
 
   /**
-   * Invokes your own function, in any language, and waits for its reply.
+   * Invokes your own function, written in any language, and waits for its response.
    *
-   * @param fn may be an alias or a version
+   * @param fn the function; can be an alias or a version
    */
   static lambda(fn: IFunction): ITaskRunner {
     return new LambdaRunner(fn);
   }
 
-  /** Simulates a downstream that runs `capacity` concurrent tasks, each for `duration`, and is *busy* for further ones. */
+  /** Simulates a downstream that runs `capacity` concurrent tasks, each for `duration`, and is *busy* for any others. */
   static simulated(props: SimulatedRunnerProps = {}): ITaskRunner {
     return new SimulatedRunner(props);
   }
 
-  /** Replaces this package's `process-tasks` with your own binary, which has a runner written in Rust. */
+  /** Replaces this package's `process-tasks` with your own binary, which contains a runner written in Rust. */
   static rust(props: RustRunnerProps): ITaskRunner {
     return new RustRunner(props);
   }

@@ -1,52 +1,52 @@
 import type { Duration } from 'aws-cdk-lib';
 import * as setting from '../../lambda/setting';
 
-/** Thresholds of the alarms. */
+/** Alarm thresholds. */
 export interface AlarmSettings {
   /**
-   * The alarm `oldest-pending` fires if the oldest pending task is older than this, in whole seconds. Choose an age
+   * Age of the oldest pending task above which the `oldest-pending` alarm fires, in whole seconds. Choose an age
    * shortly before tasks expire.
    * @default - 80 % of tasks.defaultTtl
    */
   readonly oldestPending?: Duration;
   /**
-   * The alarms `trigger-stream-delay` and `count-shed-stream-delay` fire if the function lags behind the table's stream
-   * by more than this. It must exceed the windows in which Lambda gathers records: `stream.batchWindow` and 10 s.
+   * Lag of a function behind the table's stream above which its alarm fires: `trigger-stream-delay` or
+   * `count-shed-stream-delay`. It must exceed the batching windows of both functions: `stream.batchWindow` and 10 s.
    * @default - 1 minute beyond stream.batchWindow
    */
   readonly streamDelay?: Duration;
   /**
-   * The alarm `ingest-delay` fires if the oldest message of the ingest queue is older than this, in whole seconds. The
-   * alarm `ingest-stuck` fires if the queue has messages for as long and none is deleted. It must exceed
-   * `ingest.visibilityTimeout`, for which one failed attempt hides a message.
+   * Age of the oldest message in the ingest queue above which the `ingest-delay` alarm fires, in whole seconds. The
+   * `ingest-stuck` alarm fires if the queue has messages for this long and none is deleted. The value must exceed
+   * `ingest.visibilityTimeout`, because one failed attempt hides a message for that time.
    * @default - 1 minute beyond ingest.visibilityTimeout
    */
   readonly ingestDelay?: Duration;
   /**
-   * The alarm `ingest-dead-letters` fires if the dead-letter queue of the ingest queue has more messages than this.
+   * Number of messages in the ingest queue's dead-letter queue above which the `ingest-dead-letters` alarm fires.
    * @default 0
    */
   readonly ingestDeadLetters?: number;
   /**
-   * The alarm `failing` fires only if at least this many tasks end as FAILURE within five minutes: 1 or more.
+   * Minimum number of tasks that must end as FAILURE within five minutes for the `failing` alarm to fire: 1 or more.
    * @default 5
    */
   readonly failedTasks?: number;
   /**
-   * The alarm `failing` fires only if more than this share of the tasks that end within five minutes are FAILURE: from
-   * 0 to below 1.
+   * The `failing` alarm fires only if the share of FAILURE among the tasks that end within five minutes exceeds this
+   * value: from 0 to below 1.
    * @default 0.5
    */
   readonly failedShare?: number;
   /**
-   * The alarm `create-tasks-errors` fires if more than this many invocations of `create-tasks` and `ingest-tasks`
-   * together fail within five minutes. Malformed events of callers count, so a few errors are normal.
+   * Number of failed invocations of `create-tasks` and `ingest-tasks` together, within five minutes, above which the
+   * `create-tasks-errors` alarm fires. Malformed events from callers also count, so a few errors are normal.
    * @default 5
    */
   readonly createErrors?: number;
 }
 
-/** The defaults and the ranges of {@link AlarmSettings}. */
+/** Defaults and ranges of {@link AlarmSettings}. */
 export const ALARMS = {
   oldestPending: setting.wholeSeconds(undefined, 1),
   streamDelay: setting.duration(undefined, 1),

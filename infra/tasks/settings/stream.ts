@@ -4,28 +4,28 @@ import * as setting from '../../lambda/setting';
 /** How Lambda reads the table's stream for `trigger`. */
 export interface StreamSettings {
   /**
-   * Maximum number of records of one batch: 1 to 10,000.
+   * Maximum number of records per batch: 1 to 10,000.
    * @default 100
    */
   readonly batchSize?: number;
   /**
-   * Time for which Lambda gathers records before it invokes `trigger`: 0 to 300 s, whole seconds.
+   * How long Lambda gathers records before it invokes `trigger`: 0 to 300 s, in whole seconds.
    * @default 0 seconds
    */
   readonly batchWindow?: Duration;
   /**
-   * How often Lambda retries a failed batch: 0 to 10,000.
+   * Maximum number of times that Lambda retries a failed batch: 0 to 10,000.
    * @default 5
    */
   readonly retryAttempts?: number;
   /**
-   * Lambda skips records older than this, and sends their sequence numbers to the failure queue: 1 minute to 7 days.
+   * Age above which Lambda skips a record and sends its sequence number to the failure queue: 1 minute to 7 days.
    * @default 10 minutes
    */
   readonly maxRecordAge?: Duration;
 }
 
-/** The defaults and the ranges of {@link StreamSettings}. */
+/** Defaults and ranges of {@link StreamSettings}. */
 export const STREAM = {
   batchSize: setting.integer(100, 1, 10_000, "Lambda's limit for DynamoDB streams"),
   batchWindow: setting.wholeSeconds(Duration.seconds(0), 0, 300, "Lambda's limit"),
@@ -35,10 +35,10 @@ export const STREAM = {
 
 /** Presets of {@link StreamSettings}. */
 export class StreamBatching {
-  /** Wakes the queue immediately: batches of up to 100 records, no window. */
+  /** Wakes the queue immediately: batches of up to 100 records, without a batching window. */
   static readonly IMMEDIATE: StreamSettings = { batchSize: 100, batchWindow: Duration.seconds(0) };
 
-  /** 10 records or 10 seconds, as in the published newest-first samples. Fewer invocations, later starts. */
+  /** 10 records or 10 seconds, as in the published newest-first samples: fewer invocations, but later starts. */
   static readonly BATCHED_10S: StreamSettings = { batchSize: 10, batchWindow: Duration.seconds(10) };
 
   private constructor() {}

@@ -18,7 +18,7 @@ interface ShownAlarms {
   readonly ingest: readonly Alarm[];
 }
 
-/** The sections of a task queue's dashboard, the most urgent first. A metric with an alarm is taken from the alarm. */
+/** Dashboard sections, the most urgent first. If a metric has an alarm, the graph shows the alarm's metric. */
 export function taskSections(
   alarms: ShownAlarms,
   table: Table,

@@ -1,6 +1,6 @@
 import { logLine } from '../../lambda/telemetry/log-line';
 
-/** The lines that the functions of a task queue write. `tests/contract.json` has their fields too. */
+/** Log lines of the functions in a task queue. `tests/contract.json` also lists their fields. */
 export const TASK_LINES = {
   run: logLine({
     message: 'run ended',

@@ -1,4 +1,4 @@
-//! `agent-desk`: executes one command for each invocation, by an operator or by a program with
+//! `agent-desk`: executes one command per invocation, by an operator or by a program with
 //! permission.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use lambda::telemetry::metrics::Metrics;
 use lambda::{Context, Failure, Handler, sqs};
 use serde_json::Value;
 
-/// Time kept before the function's deadline to publish assignments and to respond.
+/// Time reserved before the function's deadline to publish assignments and to respond.
 const MARGIN: Duration = Duration::from_secs(9);
 
 fn main() -> Result<(), lambda::Error> {

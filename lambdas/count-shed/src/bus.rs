@@ -1,5 +1,5 @@
-//! Publishes events of ended tasks to an Amazon EventBridge bus, one event for each task.
-//! `docs/how-to/task-events.md` has the fields of an event.
+//! Publishes events of finished tasks to an Amazon EventBridge bus, one event per task.
+//! `docs/how-to/task-events.md` describes the fields of an event.
 
 use aws::{batch, error_chain};
 use aws_sdk_eventbridge::Client;
@@ -12,8 +12,8 @@ use serde::Serialize;
 
 const SOURCE: &str = "freshq";
 
-/// Maximum number of events in one PutEvents call. Each has at most about 20 KB, so together they
-/// are below the limit of 256 KB
+/// Maximum number of events per PutEvents request. Each has at most about 20 KB, so together they
+/// stay below the limit of 256 KB
 /// (<https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html>).
 const MAX_ENTRIES: usize = 10;
 
@@ -45,11 +45,11 @@ impl Bus {
         Self { client, arn, queue }
     }
 
-    /// Publishes one event for each task, in their order, up to the first that the bus does not
-    /// take. Returns the number of published events.
+    /// Publishes one event per task, in order, up to the first that the bus does not accept.
+    /// Returns the number of published events.
     ///
-    /// The client repeats failed calls. This function repeats the events that a successful call
-    /// rejected.
+    /// The client retries failed requests. This function retries the events that a successful
+    /// request rejected.
     pub(crate) async fn publish(&self, tasks: &[EndedTask]) -> usize {
         let mut published = 0;
         let mut delays = batch::delays().build();
@@ -72,8 +72,8 @@ impl Bus {
         published
     }
 
-    /// Makes one call. Returns the number of events that the bus took before the first that it did
-    /// not take, and the error of that one.
+    /// Sends one request. Returns the number of events that the bus accepted before the first that
+    /// it did not accept, and the error of that event.
     async fn put(&self, tasks: &[EndedTask]) -> (usize, Option<NotPublished>) {
         let mut call = self.client.put_events();
         for task in tasks {
@@ -103,8 +103,8 @@ impl Bus {
     }
 }
 
-/// Reads the response to a call. It has an entry for each event, in the order of the call. An event
-/// without an entry was not accepted.
+/// Reads the response to a request. It has one entry per event, in the order of the request. An
+/// event without an entry was not accepted.
 fn verdict(output: &PutEventsOutput, events: usize) -> (usize, Option<NotPublished>) {
     let entries = output.entries();
     let taken = entries

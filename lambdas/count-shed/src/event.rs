@@ -1,7 +1,7 @@
-//! The event of `count-shed`: a batch of the table's stream.
+//! The event of `count-shed`: a batch from the table's stream.
 //!
-//! Each record is read separately, and only the fields that are needed. So an invalid record does
-//! not block the others.
+//! Each record is read separately, and only the required fields are read, so that an invalid record
+//! does not block the others.
 
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
 use lambda::event::EventError;
@@ -17,7 +17,7 @@ pub(crate) struct Batch {
     pub(crate) records: usize,
     /// The tasks that were shed, oldest deletion first.
     pub(crate) tasks: Vec<ShedTask>,
-    /// The tasks that ended as SUCCESS or FAILURE, the first to end first.
+    /// The tasks that ended as SUCCESS or FAILURE, in the order in which they ended.
     pub(crate) ended: Vec<EndedTask>,
     /// Index of the record of each shed task.
     shed_at: Vec<usize>,
@@ -90,7 +90,7 @@ impl Batch {
     }
 }
 
-/// The shed and the ended tasks in a batch of the stream.
+/// The shed and the ended tasks in a batch from the stream.
 ///
 /// # Errors
 /// [`EventError`] when no record is one of a DynamoDB stream.
@@ -111,12 +111,12 @@ fn is_from_stream(record: &Value) -> bool {
 }
 
 /// Whether DynamoDB's time to live deleted the item. The record then has the service's identity
-/// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_Record.html>).
-/// A deletion by an operator or a program has no identity. Neither has a deletion that a global
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_Record.html>). A
+/// deletion by an operator or a program has no identity. Neither does a deletion that a global
 /// table replicates from another Region, where it is counted
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ttl-expired-items.html>).
 ///
-/// The event source mapping's filter has the same condition. It is checked here, too.
+/// The event source mapping's filter has the same condition; it is checked here too.
 fn is_deleted_by_ttl(record: &Value) -> bool {
     let identity = &record["userIdentity"];
     record["eventName"] == "REMOVE"
@@ -124,8 +124,8 @@ fn is_deleted_by_ttl(record: &Value) -> bool {
         && identity["principalId"] == "dynamodb.amazonaws.com"
 }
 
-/// Whether a newer state of a key replaced one that had expired. The put then sets a mark, which
-/// the next take deletes.
+/// Whether a newer state of a key superseded an expired one. The put then sets a mark, which the
+/// next take deletes.
 fn replaces_expired(record: &Value) -> bool {
     let mark = |image: &str| record["dynamodb"][image][REVIVED]["S"].as_str();
     record["eventName"] == "MODIFY"

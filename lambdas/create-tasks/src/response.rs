@@ -14,7 +14,7 @@ pub(crate) enum Response {
     Http(HttpResponse),
 }
 
-/// A schedule invokes a simulation and reads no report. So missing tasks must be a failure.
+/// A schedule invokes a simulation and reads no report, so missing tasks must be a failure.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{failed} of {count} simulated tasks were not created; the first, at index {index}: {error}"

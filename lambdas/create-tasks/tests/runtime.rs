@@ -1,14 +1,14 @@
-//! Runs the binary with a runtime API of the test: checks the response to the caller, and the log.
+//! Runs the binary with the test's runtime API, and checks the response to the caller and the log.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use serde_json::{Value, json};
 use simulator::runtime_api::{self, Posted};
 
-/// Invokes the function once. Returns also its log.
+/// Invokes the function once. Also returns its log.
 async fn invoke(environment: &[(&str, &str)], event: &Value) -> (Posted, Vec<Value>) {
     let binary = env!("CARGO_BIN_EXE_create-tasks");
-    // No server listens there: no test of this file may reach the table.
+    // No server listens there, because no test of this file may reach the table.
     let nowhere = ("AWS_ENDPOINT_URL", "http://127.0.0.1:9");
     let environment = [environment, &[nowhere]].concat();
     let invoked = runtime_api::invoke(binary, &environment, event).await;
@@ -53,7 +53,7 @@ async fn caller_receives_the_error_of_an_invalid_event() {
     assert_eq!(error["errorType"], "RequestError");
     let message = error["errorMessage"].as_str().unwrap();
     assert!(message.contains("`simulation`"), "{message}");
-    // Lambda's log filter needs the level and the timestamp of each line.
+    // Lambda log-level filtering requires a level and a timestamp in each line.
     let line = log.iter().find(|line| line["level"] == "ERROR").unwrap();
     assert!(line["timestamp"].is_string(), "{line}");
     assert_eq!(line["span"]["requestId"], "request-1");
@@ -76,8 +76,8 @@ async fn invalid_task_is_reported_and_counted() {
     );
 }
 
-/// CloudFormation changes a function's variables before its code. So this code may read the
-/// settings of the next release.
+/// CloudFormation changes a function's environment variables before its code, so this code may read
+/// the settings of the next release.
 #[tokio::test]
 async fn a_setting_of_the_next_release_is_logged_and_has_no_effect() {
     let (table, (name, settings)) = (COMPLETE[0], COMPLETE[1]);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const STANDARD: &str = "messages of an SQS standard queue";
 
-/// Reads the messages of a batch, in their order.
+/// Reads the messages of a batch, in order.
 ///
 /// # Errors
 /// [`EventError`] when the event is not a batch of an SQS queue, or an attribute is missing.

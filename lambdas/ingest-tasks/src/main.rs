@@ -1,7 +1,7 @@
 //! `ingest-tasks`: writes the tasks of an SQS standard queue to the table.
 //!
-//! Its event source mapping needs `ReportBatchItemFailures`. SQS redelivers exactly the messages of
-//! which a part could not be written, and sooner than after the queue's visibility timeout.
+//! Its event source mapping requires `ReportBatchItemFailures`. SQS redelivers exactly the messages
+//! that could not be written completely, and does so before the queue's visibility timeout.
 
 mod event;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const FIFO: &str = "messages of an SQS FIFO queue";
 
-/// Reads the messages of a batch, in their order.
+/// Reads the messages of a batch, in order.
 ///
 /// # Errors
 /// [`EventError`] when the event is not a batch of a FIFO queue.

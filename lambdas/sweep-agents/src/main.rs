@@ -13,8 +13,8 @@ use lambda::telemetry::metrics::Metrics;
 use lambda::{Context, Failure, Handler, sqs};
 use serde_json::Value;
 
-/// Time kept before the function's deadline to finish the current read or batch of messages, and to
-/// report.
+/// Time reserved before the function's deadline to finish the current read or batch of messages and
+/// to report.
 const MARGIN: Duration = Duration::from_secs(9);
 
 fn main() -> Result<(), lambda::Error> {
@@ -45,11 +45,11 @@ async fn start() -> Result<Sweeps, Failure> {
 impl Handler for Sweeps {
     type Response = SweepReport;
 
-    /// Ignores the event: a sweep needs no input from the schedule or from an operator.
+    /// Ignores the event, because a sweep takes no input from the schedule or an operator.
     async fn handle(&self, _event: Value, context: Context) -> Result<SweepReport, Failure> {
         let queue = self.queue.until(sqs::deadline(&context, MARGIN));
         let swept = queue.sweep(&*self.publisher).await;
-        // A failed sweep also reports the figures of its other steps.
+        // A failed sweep still reports the figures of its other steps.
         let report = swept.as_ref().unwrap_or_else(|error| &error.report);
         tracing::info!(
             returned = report.returned,

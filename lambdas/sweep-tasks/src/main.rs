@@ -42,7 +42,7 @@ async fn start() -> Result<Sweep, Failure> {
 impl Handler for Sweep {
     type Response = SweepReport;
 
-    /// Ignores the event: a sweep needs no input from the schedule or from an operator.
+    /// Ignores the event, because a sweep takes no input from the schedule or an operator.
     async fn handle(&self, _event: Value, context: Context) -> Result<SweepReport, Failure> {
         let (report, failed) = match self.sweeper.sweep(&context.request_id).await {
             Ok(report) => (report, None),

@@ -1,4 +1,4 @@
-//! The two events of `trigger`: a batch of the table's stream, and a notification of
+//! The two events of `trigger`: a batch from the table's stream, and a notification of
 //! TriggerTopic.
 
 use aws_lambda_events::dynamodb::{Event, EventRecord};
@@ -12,7 +12,7 @@ const STREAM: &str = "the task table's stream";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WakeUp {
-    /// Id of the event, the same at each of Lambda's retries.
+    /// Id of the event, the same in each of Lambda's retries.
     pub(crate) id: String,
     pub(crate) reason: WakeReason,
     /// Number of new tasks and new states of keys that are PENDING; 0 for a tail call.
@@ -51,7 +51,7 @@ pub(crate) fn read(event: Value) -> Result<Option<WakeUp>, EventError> {
 }
 
 /// One wake-up for the whole batch, with the id of its first record. Lambda retries the same batch,
-/// with the same first record, until it succeeds or its retries are used up.
+/// with the same first record, until it succeeds or its retries are exhausted.
 fn new_tasks(records: &[EventRecord]) -> Option<WakeUp> {
     let first = records.first()?;
     let tasks: Vec<_> = records
@@ -70,9 +70,9 @@ fn new_tasks(records: &[EventRecord]) -> Option<WakeUp> {
 }
 
 /// Whether the record is of a task that was inserted as PENDING, or of a newer state of a key that
-/// is PENDING and was not running. The processor's own writes do not change the version, so they
-/// wake no other processor. The queue's own items are not tasks. The event source mapping's filter
-/// is wider, because it cannot compare versions.
+/// is PENDING and was not running. The processor's own writes do not change the version, so they do
+/// not wake another processor. The queue's own items are not tasks. The event source mapping's
+/// filter is broader, because it cannot compare versions.
 fn is_new_task(record: &EventRecord) -> bool {
     let (old, new) = (&record.change.old_image, &record.change.new_image);
     let is_new = match record.event_name.as_str() {

@@ -1,7 +1,7 @@
-//! `trigger`: requests one wake-up for each batch of inserted tasks and for each tail call.
+//! `trigger`: requests one wake-up per batch of inserted tasks and per tail call.
 //!
-//! If a wake-up may be lost, the function fails. Lambda then retries a batch of the stream. A tail
-//! call goes to its failure destination, and the sweep wakes the queue instead.
+//! If a wake-up may be lost, the function fails. Lambda then retries the stream batch. A tail call
+//! goes to its failure destination, and the sweep wakes the queue instead.
 
 mod event;
 

@@ -1,4 +1,4 @@
-//! The items and reads so far, and the guarantees that each commit must keep.
+//! The items and reads so far, and the guarantees that each commit must uphold.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,13 @@ use super::Seen;
 pub(super) struct State {
     pub(super) seen: Seen,
     pub(super) under_way: BTreeSet<Key>,
-    /// Items whose transaction in progress is to be rejected.
+    /// Items whose transaction in progress will be rejected.
     pub(super) doomed: BTreeSet<Key>,
-    /// The entries of the queues, each with the number of commits before it.
+    /// The queue entries, each with the number of commits before it.
     entries: BTreeMap<Key, (QueueEntry, u64)>,
     /// The criteria of the pending calls, each with the number of commits before it.
     pending: BTreeMap<Key, (Criteria, u64)>,
-    /// For each tokio task and each queue or line: the number of commits before its last read.
+    /// The number of commits before the last read, per tokio task and per queue or line.
     pub(super) looks: BTreeMap<(Id, String), u64>,
     pub(super) states: BTreeMap<CallId, &'static str>,
     tickets: BTreeSet<String>,
@@ -42,7 +42,7 @@ impl State {
                         self.seen.assignments.push(made.clone());
                     }
                 }
-                // A ticket is used for one assignment only.
+                // Each ticket is used for one assignment only.
                 Step::Agent(arrow)
                     if arrow.to.status() == AgentStatus::AttendingCall
                         && !self
@@ -86,7 +86,7 @@ impl State {
         }
     }
 
-    /// A call changes its state only from the state that the change expects.
+    /// A call changes only if it is in the state that the change expects.
     fn transition(&mut self, before: Before, call: &CallId, state: &CallState) -> Option<String> {
         let was = self.states.insert(call.clone(), state.as_str());
         let right = match before {
@@ -110,7 +110,7 @@ impl State {
         let (mut found, mut passed) = (vec![], BTreeSet::new());
         let mut own = change.steps.iter().filter_map(|step| match step {
             Step::Leave(entry) => Some(entry.at),
-            // An available agent comes after every queued agent.
+            // An available agent ranks after every queued agent.
             Step::Agent(arrow) if arrow.from == AgentStatus::Available => Some(Micros(u64::MAX)),
             _ => None,
         });
@@ -153,7 +153,7 @@ impl State {
         found
     }
 
-    /// Whether the current task's last read of a queue was after that commit.
+    /// Whether the current task's last read of a queue happened after that commit.
     fn was_seen(&self, queue: &QueueName, since: u64) -> bool {
         self.look(queue.as_str()).is_some_and(|look| look > since)
     }

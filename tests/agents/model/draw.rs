@@ -1,5 +1,5 @@
-//! Draws requests. Most are what a correct `agent-desk` sends in this state. The others are late,
-//! repeated, forged, or from a crashed process.
+//! Draws requests. Most are requests that a correct `agent-desk` sends in this state. The others
+//! are late, repeated, forged, or from a crashed process.
 
 use agent_queue::agent::{AgentState, AgentStatus, IdleStatus, Ticket};
 use agent_queue::call::{Call, CallState};
@@ -26,7 +26,7 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     let of = |status, wish| of_agent(machine, status, wish);
     let mut lines = machine.reference.pending.values();
     let waits = lines.any(|line| !line.is_empty());
-    // A request that the queue would reject is drawn rarely.
+    // Requests that the queue would reject are rarely drawn.
     let weight = |promising: bool, usual: u32| if promising { usual } else { 1 };
     let available = has(Available);
     let free = machine.reference.agents.len() < AGENTS.len();
@@ -55,13 +55,13 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// Whether the publisher works: once it fails for this number of times that it works.
+/// Whether the publisher works: one failure per this number of successes.
 fn heard(works: u32) -> impl Strategy<Value = bool> {
     prop_oneof![works => Just(true), 1 => Just(false)]
 }
 
 /// The time of the request: mostly up to two seconds later, sometimes the same microsecond. Rarely,
-/// the grace, a lease or the maximum wait has passed, and then often exactly.
+/// the grace period, a lease or the maximum wait has passed, often exactly.
 fn moment(machine: &Machine) -> BoxedStrategy<Micros> {
     let clock = machine.clock;
     prop_oneof![
@@ -76,7 +76,7 @@ fn moment(machine: &Machine) -> BoxedStrategy<Micros> {
     .boxed()
 }
 
-/// Draws one of the chosen `times` as often as `any`, or only `any` if none is chosen.
+/// Draws one of `chosen`, `times` times as often as `any`; draws only `any` if `chosen` is empty.
 fn mostly<T: Clone + std::fmt::Debug + 'static>(
     times: u32,
     chosen: Vec<T>,
@@ -130,7 +130,7 @@ fn register(machine: &Machine) -> BoxedStrategy<Wish> {
     )
         .prop_map(|(id, languages, gender, name)| {
             let profile = profile(languages, gender);
-            // Several agents may have the same name.
+            // Multiple agents can have the same name.
             Wish::Register(agent_id(id), format!("Name {name}"), profile)
         })
         .boxed()
@@ -147,7 +147,7 @@ fn leave(machine: &Machine) -> BoxedStrategy<Wish> {
         .boxed()
 }
 
-/// A new call, sent just now, a while ago, or too long ago.
+/// A new call that was sent just now, a while ago, or too long ago.
 fn new_call(machine: &Machine) -> BoxedStrategy<Call> {
     let id = call_id(&format!("c{}", machine.calls));
     let languages = select(&["English", "Spanish", "Spanish", "French", "*"][..]);
@@ -171,7 +171,7 @@ fn sent(machine: &Machine) -> BoxedStrategy<Micros> {
     .boxed()
 }
 
-/// A known call, unchanged or with other criteria; or a new call.
+/// A known call, unchanged or with different criteria, or a new call.
 fn again(machine: &Machine) -> BoxedStrategy<Wish> {
     if machine.brought.is_empty() {
         return new_call(machine).prop_map(Wish::Match).boxed();
@@ -201,8 +201,8 @@ fn cancel(machine: &Machine) -> BoxedStrategy<Wish> {
     call.prop_map(Wish::Cancel).boxed()
 }
 
-/// A request to finish a call: an active one, an ended one, with the ticket of another assignment,
-/// or with a ticket that no agent had.
+/// A request to finish an active or an ended call. The ticket may be another assignment's, or one
+/// that no agent ever had.
 fn finish(machine: &Machine) -> BoxedStrategy<Wish> {
     let forged = (
         agent(machine, AgentStatus::AttendingCall),

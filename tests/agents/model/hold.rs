@@ -1,4 +1,4 @@
-//! Compares the queue on a store with the reference, sequence by sequence.
+//! Compares the queue on a store with the reference, one sequence at a time.
 
 use agent_queue::store::Order;
 use sequences::{Figures, Plan, Rule as _, Sequence};
@@ -11,8 +11,8 @@ use super::rule::Rule;
 use super::subject::{Failure, Subject};
 use crate::rows::Rows;
 
-/// Runs sequences, each on a fresh store. After every request, the response and everything stored
-/// must equal the reference's.
+/// Runs sequences, each on a fresh store. After every request, the response and the entire content
+/// of the store must equal the reference's.
 pub fn hold(
     plan: &Plan,
     runtime: &Runtime,
@@ -59,7 +59,7 @@ async fn run(
     Ok(())
 }
 
-/// Replaces the store's tickets by the reference's.
+/// Replaces the store's tickets with the reference's.
 fn numbered(subject: &Subject, mut response: Response, mut rows: Rows) -> (Response, Rows) {
     let shown = response.rows.iter_mut().chain(&mut response.heard);
     for row in shown.chain(rows.values_mut()) {

@@ -1,5 +1,5 @@
 //! Checks that do not depend on the reference. They use only the responses and the stored rows, so
-//! they find a mistake that the reference shares with the queue.
+//! they find mistakes that the reference and the queue share.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -51,17 +51,17 @@ impl Ledger {
         self.kept(before, after)
     }
 
-    /// Matching agents that stay queued come after the assigned agent in the order of the queue.
-    /// Pending calls of the same criteria come after the assigned call.
+    /// Matching agents that remain queued come after the assigned agent in queue order. Pending
+    /// calls with the same criteria come after the assigned call.
     fn in_order(&self, record: &Row, before: &Rows, after: &Rows) -> Result<(), String> {
         let id = text(record, "AgentID");
         let passed = before.keys().filter(|key| after.contains_key(*key));
-        // The agent's place: in a queue before this step, before an assignment that was undone in
-        // this step, or from an enqueue in this step.
+        // The agent's position: in a queue before this step, before an assignment that this step
+        // undid, or from an enqueue in this step.
         let own = before.keys().find(|(pk, sk)| {
             pk.starts_with("Q#") && sk.rsplit_once('#').is_some_and(|(_, of)| of == id)
         });
-        // Agents that are queued together get places a few microseconds apart.
+        // Agents that are queued together get positions a few microseconds apart.
         let slack = match self.order {
             Order::Fifo => 0,
             Order::Lifo => 10,
@@ -99,8 +99,8 @@ impl Ledger {
         }
     }
 
-    /// Every assignment and every expired call is published or in the outbox. No agent and no queue
-    /// is deleted.
+    /// Every assignment and every expired call is published or in the outbox. Agents and queues are
+    /// never deleted.
     fn kept(&self, before: &Rows, after: &Rows) -> Result<(), String> {
         let calls = after.iter().filter(|((pk, _), _)| pk.starts_with("Call#"));
         let is_news = |row: &Row| ["assigned", "expired"].contains(&text(row, "CallStatus"));
@@ -125,7 +125,7 @@ impl Ledger {
     }
 }
 
-/// The call and the number of its assignment, from a row of a call or of the outbox.
+/// The call and its assignment number, from a call row or an outbox row.
 fn events(row: &Row) -> String {
     let number = match text(row, "CallStatus") == "assigned" {
         true => text(row, "Assignment"),
@@ -134,7 +134,7 @@ fn events(row: &Row) -> String {
     format!("{} {number}", text(row, "CallID"))
 }
 
-/// The calls assigned in this step. A call that had ended does not change, unless its assignment
+/// The calls assigned in this step. A call that has ended does not change, unless its assignment
 /// was not answered.
 fn answered<'a>(before: &'a Rows, after: &'a Rows) -> Result<Vec<&'a Row>, String> {
     let mut met = vec![];
@@ -155,7 +155,7 @@ fn answered<'a>(before: &'a Rows, after: &'a Rows) -> Result<Vec<&'a Row>, Strin
     Ok(met)
 }
 
-/// Whether an assignment ended without an answer: the call has no assignment now, or a later one.
+/// Whether an assignment ended without an answer: the call now has no assignment, or a later one.
 fn is_returned(was: &Row, record: &Row) -> bool {
     let number = |row| text(row, "Assignment").parse::<u32>().unwrap_or(0);
     let assigned = text(was, "CallStatus") == "assigned";

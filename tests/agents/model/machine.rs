@@ -1,4 +1,4 @@
-//! The state machine: the requests so far, and so the requests that may be drawn next.
+//! The state machine: the requests so far, which determine the requests that can be drawn next.
 
 use agent_queue::agent::{AgentState, Ticket};
 use agent_queue::call::{Assignment, Call, CallState, OutboxEvent};
@@ -14,17 +14,17 @@ use super::reference::Reference;
 use super::rule::Rule;
 use crate::NOW;
 
-/// The reference, and what its clients remember.
+/// The reference and the state that its clients remember.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
     pub reference: Reference,
-    /// The latest time of a request.
+    /// The latest request time.
     pub clock: Micros,
     /// Number of different calls so far; it is part of a new call's id.
     pub calls: usize,
     /// Every call sent to the queue, so that it can be sent again.
     pub brought: Vec<Call>,
-    /// Every assignment, so that it can be finished, also late or repeatedly.
+    /// Every assignment, so that it can be finished, even late or repeatedly.
     pub stays: Vec<(AgentId, CallId, Ticket)>,
     /// The assignments of the last request, to publish next.
     pub made: Vec<Assignment>,
@@ -62,7 +62,7 @@ impl Machine {
         }
     }
 
-    /// Performs a request on the reference, and remembers what its client would.
+    /// Performs a request on the reference, and records what its client would remember.
     pub fn perform(&mut self, operation: &Operation) {
         let before = self.reference.outbox.len();
         let leaves_nothing_to_publish = matches!(

@@ -8,7 +8,7 @@ use agent_queue::time::Micros;
 
 use crate::rows::Row;
 
-/// One request with all its data, including the time. So a sequence keeps its meaning when
+/// One request with all its data, including the time. A sequence therefore keeps its meaning when
 /// shrinking removes some of its requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
@@ -23,26 +23,26 @@ pub enum Wish {
     Enqueue(AgentId),
     EnqueueAll,
     Leave(AgentId, IdleStatus),
-    /// A call asks for an agent, also repeatedly.
+    /// A call asks for an agent, sometimes repeatedly.
     Match(Call),
     Cancel(CallId),
-    /// A call ends. The ticket is one of the reference's.
+    /// A call ends. The ticket is the reference's.
     Finish(AgentId, CallId, Ticket),
-    /// An agent answers or continues a call. The ticket is one of the reference's.
+    /// An agent answers or extends a call. The ticket is the reference's.
     Extend(AgentId, CallId, Ticket),
     /// The assignments of an earlier request are published. The flag is false if the publisher
     /// fails. The tickets are the reference's.
     Tell(Vec<Assignment>, bool),
     /// A sweep. The flag is false if the publisher fails.
     Sweep(bool),
-    /// An agent is queued by a process that crashes before its read.
+    /// A process queues an agent and crashes before its read.
     DieEnqueuing(AgentId),
-    /// A call is written as pending by a process that crashes before its read.
+    /// A process writes a call as pending and crashes before its read.
     DiePending(Call),
     Call(CallId),
-    /// Depths and versions of the queues, and numbers of pending calls.
+    /// The depths and versions of the queues, and the numbers of pending calls.
     Queues,
-    /// A page of agents: the last agent before it, and its size.
+    /// A page of agents: the last agent of the previous page, and the page size.
     Agents(Option<AgentId>, u16),
 }
 
@@ -69,12 +69,12 @@ impl Wish {
     }
 }
 
-/// A response as a word, rows and counts.
+/// A response, as a word, rows and counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
     /// `done`, `rejected`, `unknown`, `died`, or the state of a call.
     pub said: String,
-    /// The agents and assignments in the response, in its order.
+    /// The agents and assignments in the response, in response order.
     pub rows: Vec<Row>,
     pub counts: Vec<(&'static str, u64)>,
     /// The events published during the request.

@@ -22,21 +22,21 @@ use super::operation::{Operation, Response, Wish};
 use super::rule::Rule;
 use crate::rows;
 
-/// Time after its arrival at which a call expires.
+/// Time from a call's arrival to its expiry.
 pub const MAX_WAIT: Duration = Duration::from_secs(60);
 
 pub const LEASE: Duration = Duration::from_secs(40);
 
-/// Time in which an agent has to answer, in the sequences in which agents answer.
+/// Time within which an agent must answer, in sequences that require answers.
 pub const ANSWER: Duration = Duration::from_secs(25);
 
-/// Age from which the sweep publishes an unpublished assignment.
+/// Age at which the sweep publishes an unpublished assignment.
 pub const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     pub version: u64,
-    /// The queued agents, each with the time of its enqueue, longest queued first.
+    /// The queued agents with their enqueue times, longest queued first.
     pub agents: Vec<(Micros, AgentId)>,
 }
 
@@ -48,15 +48,15 @@ pub struct Reference {
     pub agents: BTreeMap<AgentId, Agent>,
     pub queues: BTreeMap<QueueName, Line>,
     pub calls: BTreeMap<CallId, CallRecord>,
-    /// The pending calls of each criteria, oldest first.
+    /// The pending calls per criteria, oldest first.
     pub pending: BTreeMap<Criteria, Vec<(Micros, CallId)>>,
-    /// The place of each agent before its call.
+    /// The position of each agent before its call.
     pub places: BTreeMap<AgentId, Micros>,
     pub outbox: Vec<OutboxEntry>,
     tickets: u128,
 }
 
-/// The response to a request, and the rule that gives it.
+/// The response to a request, and the rule that determines it.
 type Ruled = (Response, Rule);
 
 /// The result of serving pending calls.
@@ -134,7 +134,7 @@ impl Reference {
     }
 }
 
-/// Agents have to answer in every sequence of one order, and in none of the other.
+/// Whether agents must answer: in all sequences of one order, and in none of the other order.
 pub fn answers(order: Order) -> bool {
     order == Order::Fifo
 }

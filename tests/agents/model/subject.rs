@@ -1,6 +1,6 @@
-//! The queue under test: performs requests on a store, and reads its table. A store draws its
-//! tickets at random, and the reference numbers its own. So the subject maps each real ticket to
-//! the reference's number at its first appearance.
+//! The queue under test: performs requests on a store, and reads its table. A store draws random
+//! tickets, and the reference numbers its own. The subject therefore maps each real ticket to the
+//! reference's number when the ticket first appears.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -38,7 +38,7 @@ impl Clock for SetClock {
 pub enum Seen {
     /// Through the store's own methods.
     ByStore,
-    /// With a scan, bypassing the store.
+    /// With a scan that bypasses the store.
     ByScan(Client),
 }
 
@@ -54,7 +54,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A queue on a fresh store. It reads this number of entries in one query.
+    /// A queue on a fresh store, which reads this number of entries per query.
     pub fn new(store: Arc<dyn AgentStore>, seen: Seen, order: Order, page: u16) -> Self {
         let clock = Arc::new(SetClock::default());
         let settings = Settings {
@@ -220,7 +220,7 @@ impl Subject {
         Ok(Response::said("died"))
     }
 
-    /// Everything stored. The tickets are the store's.
+    /// The entire content of the store. The tickets are the store's.
     pub async fn rows(&self) -> Result<Rows, Failure> {
         match &self.seen {
             Seen::ByStore => Ok(rows::stored(&*self.store, &self.calls).await?),
@@ -228,7 +228,7 @@ impl Subject {
         }
     }
 
-    /// Maps the store's new tickets to the reference's numbers: each agent's row has one ticket.
+    /// Maps the store's new tickets to the reference's numbers. Each agent's row has one ticket.
     pub fn learn(&mut self, stored: &Rows, expected: &Rows) {
         for (key, row) in stored
             .iter()
@@ -244,7 +244,7 @@ impl Subject {
         }
     }
 
-    /// Replaces the store's tickets in a row by the reference's.
+    /// Replaces the store's tickets in a row with the reference's.
     pub fn numbered(&self, row: &mut Row) {
         for text in row.get_mut("Ticket").into_iter().flatten() {
             if let Some(number) = self.numbers.get(text) {
@@ -253,7 +253,7 @@ impl Subject {
         }
     }
 
-    /// The store's ticket for a number. A forged ticket has no mapping and stays unchanged.
+    /// The store's ticket for a number. A forged ticket has no mapping and remains unchanged.
     fn real(&self, number: Ticket) -> Ticket {
         let known = self.numbers.iter().find(|(_, known)| **known == number);
         let real = known.and_then(|(real, _)| Uuid::parse_str(real).ok());

@@ -1,4 +1,4 @@
-//! Batches of messages of the call queue: which messages are reported, which go to the dead-letter
+//! Batches of call queue messages: which messages are reported, which are sent to the dead-letter
 //! queue, and when assignments are published.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -19,10 +19,10 @@ use async_trait::async_trait;
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-/// Time after the deadline, after which a call without a response is returned.
+/// Time from the deadline until a call without a response is returned.
 const MATCH_ENDS: Duration = Duration::from_secs(1);
 
-/// Time for which an assignment waits for others to be published with.
+/// Time for which an assignment waits for others, so that they are published together.
 const JOINED: Duration = Duration::from_millis(5);
 
 /// Records published assignments, messages for the dead-letter queue, and messages made visible
@@ -172,7 +172,7 @@ async fn invalid_call_is_redelivered_if_the_dead_letter_queue_fails() {
 }
 
 /// Unfinished messages of a group become visible again after two seconds, not after the queue's
-/// visibility timeout. From the sixth receipt on, the delay doubles, up to 30 seconds.
+/// visibility timeout. From the sixth receive on, the delay doubles, up to 30 seconds.
 #[tokio::test(start_paused = true)]
 async fn unfinished_messages_of_a_group_are_redelivered_with_backoff() {
     let (intake, _, world) = intake(World::default());
@@ -200,7 +200,7 @@ async fn agents(queue: &AgentQueue, languages: &[&str]) {
     }
 }
 
-/// One request publishes the assignments of groups that end at the same time.
+/// A single request publishes the assignments of groups that end at the same time.
 #[tokio::test(start_paused = true)]
 async fn assignments_of_groups_that_end_together_are_published_together() {
     let (intake, queue, world) = intake(World::default());
@@ -213,8 +213,8 @@ async fn assignments_of_groups_that_end_together_are_published_together() {
     assert_eq!(Instant::now(), began, "nothing is waited for");
 }
 
-/// DynamoDB does not respond to a change of one group, and the topic responds slowly. The report is in
-/// time. The assignment before this change, and that of the other group, are published long before.
+/// DynamoDB does not respond to one group's change, and the topic responds slowly. The report is still on
+/// time. The assignment before this change and the other group's assignment are published long before.
 #[tokio::test(start_paused = true)]
 async fn a_group_that_hangs_delays_no_earlier_assignment_and_no_report() {
     let (intake, queue, world) = intake(World {
@@ -256,7 +256,7 @@ async fn hanging_topic_does_not_delay_the_report() {
     );
 }
 
-/// SQS delivers a batch again after nine of its ten calls were assigned.
+/// SQS redelivers a batch after nine of its ten calls were assigned.
 #[tokio::test(start_paused = true)]
 async fn new_call_of_a_redelivered_batch_gets_the_first_agent() {
     let (intake, queue, _) = intake(World::default());

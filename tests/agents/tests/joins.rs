@@ -1,4 +1,4 @@
-//! The joins of the queues on DynamoDB: their cost.
+//! The cost of queue joins on DynamoDB.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use agents::{agent, available, enqueue, store_of};
@@ -12,6 +12,6 @@ async fn enqueue_costs_four_units() {
     let ana = available(&store, agent("ana", &["Spanish"], "F")).await;
     drop(conflicts.take_figures());
     enqueue(&store, ana, 1).await;
-    // The agent and its entry, twice each because of the transaction.
+    // One write each for the agent and its entry. Transactional writes cost twice as much.
     assert_eq!(conflicts.take_figures().write_units(), 4.0);
 }

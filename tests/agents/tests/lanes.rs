@@ -1,5 +1,5 @@
-//! Lanes of several concurrent processes. As with the call queue, one process at a time gets the calls
-//! of one criteria. Transactions conflict as on DynamoDB.
+//! Lanes of multiple concurrent processes. As with the call queue, one process at a time gets the
+//! calls of one criteria. Transactions conflict as on DynamoDB.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use fastrand::Rng;
 use futures::future::join_all;
 
-/// The largest number of calls in a batch.
+/// Maximum number of calls per batch.
 const BATCH: usize = 10;
 
 struct Lanes {
@@ -62,7 +62,7 @@ impl Lanes {
         }
     }
 
-    /// Draws calls, in order for each criteria. Some have a wildcard for the gender.
+    /// Draws calls, in order per criteria. Some have a wildcard for the gender.
     fn draw_calls(&self, rng: &mut Rng) -> BTreeMap<String, Vec<Call>> {
         let mut lanes: BTreeMap<String, Vec<Call>> = BTreeMap::new();
         for number in 0..self.calls {
@@ -77,7 +77,7 @@ impl Lanes {
         lanes
     }
 
-    /// Runs each lane in its own process, with up to ten calls in a batch, and checks every result.
+    /// Runs each lane in its own process, with up to ten calls per batch, and checks every result.
     async fn play(&self, lanes: BTreeMap<String, Vec<Call>>) {
         let lanes = lanes.into_values().map(|calls| {
             let queue = self.game.process();
@@ -164,7 +164,7 @@ impl Watch for RejectsSecond {
     }
 }
 
-/// An earlier call is pending, so the calls of the lane join the line one after the other.
+/// An earlier call is pending, so the lane's calls join the line one after the other.
 #[tokio::test(start_paused = true)]
 async fn lane_starts_no_call_after_a_failed_one() {
     for window in [1, 8] {

@@ -1,4 +1,4 @@
-//! Eight matchers and as many agents, concurrent, whose transactions conflict as on DynamoDB.
+//! Eight matchers and eight agents run concurrently. Their transactions conflict as on DynamoDB.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ const CALLS: u64 = 8;
 const AGENTS: u64 = 12;
 const ROUNDS: u64 = 6;
 
-/// A game, and the queue of its processes.
+/// A game and the queue that its processes use.
 struct Play {
     game: Game,
     queue: AgentQueue,
@@ -57,7 +57,7 @@ impl Play {
         Arc::new(Self { game, queue })
     }
 
-    /// Registers, is queued, sometimes leaves, finishes calls, and is queued again.
+    /// An agent that registers, is queued, sometimes leaves, finishes calls, and is queued again.
     async fn agent(self: Arc<Self>, seed: u64, number: u64) {
         let mut rng = Rng::with_seed(seed ^ (number << 32));
         let id = agent_id(&format!("a{number}"));
@@ -92,13 +92,13 @@ impl Play {
         Call::new(call_id(id), criteria(wanted), self.game.clock.now())
     }
 
-    /// Sends calls. Some are repeated, some at the same time as by another matcher.
+    /// Sends calls. Some are repeated, and some are sent by another matcher at the same time.
     async fn matcher(self: Arc<Self>, seed: u64, number: u64) {
         let mut rng = Rng::with_seed(seed ^ (number << 40) ^ 1);
         for n in 0..CALLS {
             let language = pick(&mut rng, &["English", "French", "Spanish", "Spanish", "*"]);
             let gender = pick(&mut rng, &["F", "M", "*"]);
-            // In one of four cases, sends a call of the next matcher.
+            // In one of four cases, sends one of the next matcher's calls.
             let of = if rng.u8(0..4) == 0 {
                 (number + 1) % MATCHERS
             } else {
@@ -119,8 +119,8 @@ impl Play {
         }
     }
 
-    /// A few matching agents and calls that arrive at the same time: no later process and no sweep
-    /// repairs a missed match.
+    /// A few matching agents and calls arrive at the same time. No later process or sweep repairs a
+    /// missed match.
     async fn cross(self: &Arc<Self>, seed: u64) {
         let mut rng = Rng::with_seed(seed ^ 2);
         let mut all = vec![];
@@ -151,7 +151,7 @@ impl Play {
     }
 
     async fn sweeper(self: Arc<Self>) {
-        // Fails every publish, so that each event stays in the table and can be counted.
+        // Every publish fails, so that each event remains in the table and can be counted.
         let publisher = Recorder::default();
         for _ in 0..4 {
             tokio::time::sleep(Duration::from_millis(150)).await;
@@ -159,7 +159,7 @@ impl Play {
         }
     }
 
-    /// Runs all agents, all matchers and a sweeper concurrently, for a second.
+    /// Runs all agents, all matchers and a sweeper concurrently for one second.
     async fn play(self: &Arc<Self>, seed: u64) {
         let agents = (0..AGENTS).map(|n| tokio::spawn(self.clone().agent(seed, n)));
         let matchers = (0..MATCHERS).map(|n| tokio::spawn(self.clone().matcher(seed, n)));
@@ -171,7 +171,7 @@ impl Play {
         sweeper.await.unwrap();
     }
 
-    /// Checks the end: each assignment is of another call, stored, and in the outbox.
+    /// Checks the final state: each assignment belongs to a different call, is stored, and is in the outbox.
     async fn check(&self) -> Seen {
         let calls = (0..MATCHERS).flat_map(|m| (0..CALLS).map(move |n| format!("c{m}-{n}")));
         let calls: Vec<_> = calls.map(|id| call_id(&id)).collect();

@@ -1,7 +1,7 @@
 //! The queue on every store behaves like the reference.
 //!
 //! Each test prints its counts. `FRESHQ_SOAK=1` runs ten times as many sequences. The seeds of
-//! failures are kept in `model.regressions` next to this file, and run first.
+//! failures are kept in `model.regressions` next to this file and run first.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use agents::{embedded, store_of};
 use sequences::{Figures, Plan};
 use tokio::runtime::{Builder, Runtime};
 
-/// Entries of one read: fewer than the agents, so that some requests need a second read.
+/// Entries per read. There are more agents than this, so some requests need a second read.
 const PAGE: u16 = 3;
 
 fn runtime() -> Runtime {
@@ -47,6 +47,6 @@ fn agent_queue_on_dynamodb_behaves_like_the_reference() {
     };
     let plan = Plan::new(100, 50, 1, file!());
     let figures = report("dynamodb", hold(&plan, &runtime(), fresh));
-    // So few sequences may miss rare rules.
+    // A small number of sequences may miss rare rules.
     assert!(figures.unused().len() <= 6, "{:?}", figures.unused());
 }

@@ -1,4 +1,4 @@
-//! Repeated changes: short pauses after conflicts, growing pauses while DynamoDB throttles.
+//! Retried changes: short pauses after conflicts, and growing pauses while DynamoDB throttles.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::{Arc, Mutex};
@@ -18,9 +18,9 @@ use tokio::time::{Instant, timeout};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Throttles the changes of calls whose id starts with `throttled` and of agents, lets each change
-/// of a call whose id starts with `contended` conflict, and fails that of one that starts with
-/// `failing` after three conflicts.
+/// Throttles changes to agents and to calls whose id starts with `throttled`. Changes to calls
+/// whose id starts with `contended` always conflict. Changes to `failing` calls fail after three
+/// conflicts.
 #[derive(Default)]
 struct Busy(Mutex<Vec<Instant>>);
 
@@ -110,8 +110,8 @@ async fn pauses_after_conflicts_stay_short() {
     assert!(*longest <= Duration::from_millis(65), "{pauses:?}");
 }
 
-/// After three conflicts in a row, one call of the process claims an agent at a time. A call that
-/// DynamoDB throttles does not keep the others from it.
+/// After three consecutive conflicts, the process's calls claim agents one at a time. A call that
+/// DynamoDB throttles does not block the others.
 #[tokio::test(start_paused = true)]
 async fn throttled_claim_delays_the_calls_of_other_lanes_by_a_tenth_of_a_second() {
     let store = Arc::new(MemoryStore::new());

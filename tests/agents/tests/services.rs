@@ -1,4 +1,4 @@
-//! The real clients of SQS and SNS, with prepared responses.
+//! The real SQS and SNS clients, with prepared responses.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ const TOPIC: &str = "arn:aws:sns:eu-west-1:111122223333:assignments";
 
 type Bodies = Arc<Mutex<Vec<String>>>;
 
-/// A client that gets the same response to every request. Returns the bodies of the requests too.
+/// A client that gets the same response to every request. Also returns the request bodies.
 fn returning(response: impl Into<String>) -> (SharedHttpClient, Bodies) {
     let (response, bodies) = (response.into(), Bodies::default());
     let made = Arc::clone(&bodies);
@@ -34,7 +34,7 @@ fn returning(response: impl Into<String>) -> (SharedHttpClient, Bodies) {
     (http_client_fn(move |_, _| connector.clone()), bodies)
 }
 
-/// A client of a service, such as `aws_sdk_sqs`.
+/// A client from an SDK crate, such as `aws_sdk_sqs`.
 macro_rules! client {
     ($sdk:ident, $http:expr) => {{
         use $sdk::config::{BehaviorVersion, Config, Region};

@@ -1,4 +1,4 @@
-//! Unreadable items, edited by hand or written by another program, are passed over.
+//! The queue skips unreadable items that were edited by hand or written by another program.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use simulator::dynamodb::AGENT_TABLE;
 
-/// Writes items with a key and no other attribute, which come first in their partition.
+/// Writes items that have a key but no other attribute and come first in their partition.
 async fn spoil(client: &Client, partition: &str, count: u32) {
     for number in 0..count {
         let text = |text: String| AttributeValue::S(text);
@@ -65,8 +65,8 @@ async fn unreadable_agent_blocks_no_queue() {
     assert_eq!(asked.state, CallState::Pending);
 }
 
-/// The first call of a line cannot be read. An enqueue, a match or a sweep deletes its place and
-/// assigns the next call.
+/// The first call of a line cannot be read. An enqueue, a match or a sweep deletes its line entry
+/// and assigns the next call.
 #[tokio::test(start_paused = true)]
 async fn unreadable_call_at_the_head_of_a_line_blocks_no_call_and_no_agent() {
     for by in ["enqueue", "match", "sweep"] {

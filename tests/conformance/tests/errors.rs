@@ -1,4 +1,4 @@
-//! A DynamoDB rejection that the item did not cause is an error, and no task is quarantined for it.
+//! A DynamoDB rejection that the item did not cause is an error and does not quarantine a task.
 
 use conformance::{NOW, candidate, dynamodb, embedded, inserted, wish};
 use lifo_queue::store::dynamodb::DynamoStore;

@@ -1,5 +1,5 @@
-//! Batches that need much memory when they are parsed. The test starts itself again in a process
-//! whose memory `ulimit` caps, because a failed allocation ends a process.
+//! Batches that require a lot of memory to parse. The test restarts itself in a process whose
+//! memory is capped by `ulimit`, because a failed allocation ends the process.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -22,8 +22,8 @@ use simulator::dynamodb::TABLE;
 use simulator::protocol;
 use tokio::time::Instant;
 
-/// The memory that a function of 256 MB, the default, has for a batch. The process itself and
-/// Lambda's event need the rest.
+/// The memory that a function with the default of 256 MB has for a batch. The process itself and
+/// the Lambda event use the rest.
 const CAP_KB: usize = 160 * 1024;
 
 /// Set in the process whose memory is capped.
@@ -43,7 +43,7 @@ impl IngestQueue for Taking {
     }
 }
 
-/// Messages with this body. An event may have 6 MB of them; fewer suffice for the test.
+/// Messages with this body. An event can contain 6 MB of them; the test needs fewer.
 fn batch(messages: usize, body: &str) -> Vec<Delivery> {
     let message = |n| Delivery {
         id: format!("01937b9e-0000-7000-8000-{n:012}"),
@@ -58,7 +58,7 @@ fn batch(messages: usize, body: &str) -> Vec<Delivery> {
 }
 
 async fn work(messages: usize, body: &str, writes: Duration) -> IngestReport {
-    // A DynamoDB that accepts every put after 20 ms, as long as a real one takes.
+    // A DynamoDB stub that accepts every put after 20 ms, about the latency of the real service.
     let accepting = protocol::connector(|_| async {
         tokio::time::sleep(Duration::from_millis(20)).await;
         protocol::respond(200, "{}")
@@ -77,16 +77,15 @@ async fn work(messages: usize, body: &str, writes: Duration) -> IngestReport {
 }
 
 async fn capped() {
-    // One payload of many small values, whose item is as large as DynamoDB allows.
+    // One payload with many small values. Its item has the maximum size that DynamoDB allows.
     let numbers = format!("{{\"payload\":[{}0]}}", "0,".repeat(170_000));
     let report = work(12, &numbers, Duration::from_secs(300)).await;
     assert_eq!((report.created, report.returned.len()), (12, 0));
-    // Ten thousand elements that are not tasks.
+    // An array of ten thousand elements that are not tasks.
     let wrong = format!("[{}0]", "0,".repeat(9_999));
     let report = work(90, &wrong, Duration::from_secs(300)).await;
     assert_eq!(report.rejected, 900_000);
-    // Ten thousand tasks in each message: too many to write in time, so most messages are
-    // redelivered.
+    // Ten thousand tasks per message: too many to write in time, so most messages are redelivered.
     let tasks = format!("[{}{{}}]", "{},".repeat(9_999));
     let report = work(90, &tasks, Duration::from_secs(1)).await;
     assert!(!report.returned.is_empty());

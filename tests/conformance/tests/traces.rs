@@ -1,4 +1,4 @@
-//! The path of a sampled task through create, trigger and process, as the X-Ray daemon receives it.
+//! The trace of a sampled task through create, trigger and process, as the X-Ray daemon receives it.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -31,7 +31,7 @@ const CREATE: &str = "Root=1-63442e4f-00000000000000000000000c;Parent=cccccccccc
 const TRIGGER: &str = "Root=1-63442e4f-000000000000000000000000;Parent=dddddddddddddddd;Sampled=1";
 const TURN: &str = "Root=1-63442e4f-000000000000000000000001;Parent=eeeeeeeeeeeeeeee;Sampled=1";
 
-/// A clock that the task's run sets forward, so that the turn ends with a tail call.
+/// A clock that the task's run advances, so that the turn ends with a tail call.
 struct Hands(AtomicI64);
 
 impl Clock for Hands {
@@ -40,7 +40,7 @@ impl Clock for Hands {
     }
 }
 
-/// The headers and body of each request. One server is both SNS and the task's endpoint.
+/// The headers and body of each request. One server acts as both SNS and the task's endpoint.
 type Requests = Arc<Mutex<Vec<(HeaderMap, Bytes)>>>;
 
 async fn serve(requests: Requests, clock: Arc<Hands>) -> String {
@@ -167,7 +167,7 @@ async fn the_path_of_a_sampled_task_is_one_trace_with_links_to_its_invocations()
     let (create, process) = ("create-tasks", "process-tasks");
     assert_eq!(names, [create, create, "trigger", process, process]);
 
-    // The task's own trace: its creation, then its run.
+    // The task's own trace contains its creation, then its run.
     let task = &created["trace_id"];
     let parent = created["id"].as_str().unwrap();
     assert_eq!(
@@ -193,7 +193,7 @@ async fn the_path_of_a_sampled_task_is_one_trace_with_links_to_its_invocations()
         assert!(start.as_f64() >= Some(1_800_000_000.0) && end.as_f64() >= start.as_f64());
     }
 
-    // The segments of the invocations are parts of Lambda's own segments.
+    // The invocation segments are children of Lambda's own segments.
     for (segment, header) in [(creates, CREATE), (wakes, TRIGGER), (turn, TURN)] {
         let (root, parent) = (&segment["trace_id"], &segment["parent_id"]);
         let (root, parent) = (root.as_str().unwrap(), parent.as_str().unwrap());
@@ -206,8 +206,8 @@ async fn the_path_of_a_sampled_task_is_one_trace_with_links_to_its_invocations()
     assert_eq!((turns[0], turns[1]), (update, ("DynamoDB", Some("Query"))));
     assert_eq!(turns.last(), Some(&("SNS", Some("Publish"))));
 
-    // The headers of the requests: the wake-up continues its trace, the run continues the task's
-    // trace, and the tail call starts a new one.
+    // Request headers: the wake-up continues its trace, the run continues the task's trace, and the
+    // tail call starts a new trace.
     let requests = requests.lock().unwrap();
     let [wake_up, task_run, tail_call] = &requests[..] else {
         panic!("{requests:?}");

@@ -1,4 +1,4 @@
-//! Wake-up requests: each is counted, and a request that may be lost is an error.
+//! Wake-up requests: each one is counted, and a request that may be lost is an error.
 #![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
@@ -36,7 +36,7 @@ async fn burst_publishes_once_until_its_marker_expires() {
 async fn sweep_publishes_despite_a_live_marker() {
     let queue = Queue::start();
     assert_eq!(insert(&queue, "batch").await.unwrap(), Wake::Published);
-    // The notification is lost, and the sweep runs while the marker is still set.
+    // The notification was lost, and the sweep runs while the marker is still set.
     let wake = queue.waker().request("sweep", WakeReason::Sweep).await;
     assert_eq!(wake.unwrap(), Wake::Published);
     assert_eq!(insert(&queue, "next").await.unwrap(), Wake::AlreadyNotified);
@@ -65,7 +65,7 @@ async fn a_request_that_was_not_counted_is_an_error() {
         let error = waker.request("batch", WakeReason::Insert).await;
         assert!(matches!(error, Err(WakeError::Store(_))), "{step}");
         assert!(queue.topics.process_tasks().is_empty(), "{step}");
-        // The marker written before the response was lost does not block the retry.
+        // The marker, written before the response was lost, does not block the retry.
         assert_eq!(
             insert(&queue, "batch").await.unwrap(),
             Wake::Published,
@@ -80,7 +80,7 @@ async fn an_active_processor_is_not_notified_but_sees_the_request() {
     queue.store.acquire(&claim("m1", NOW), NOW).await.unwrap();
     assert_eq!(insert(&queue, "batch").await.unwrap(), Wake::AlreadyAwake);
     assert_eq!(queue.control().await.requested, 1);
-    // Its lease expired, so perhaps no processor is active.
+    // The processor's lease has expired, so perhaps no processor is active.
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(insert(&queue, "next").await.unwrap(), Wake::Published);
 }

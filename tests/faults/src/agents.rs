@@ -1,6 +1,6 @@
-//! The agents' queue under faults. Agents join and leave, calls are delivered once or more than
-//! once, functions die while they run, and the network has faults. Then the faults stop, and every
-//! call must have ended.
+//! The agents' queue under faults. Agents join and leave, calls are delivered at least once,
+//! functions crash while they run, and the network has faults. Then the faults stop, and every call
+//! must end.
 
 mod actors;
 mod publisher;
@@ -27,7 +27,7 @@ use crate::suite::Store;
 #[derive(Debug, Default)]
 pub struct Played {
     pub violations: Vec<String>,
-    /// Every exchange with the store.
+    /// Every request to the store and its result.
     pub trace: Vec<String>,
     pub census: Census,
 }
@@ -55,7 +55,7 @@ impl Census {
     }
 }
 
-/// Time at which every schedule begins.
+/// Time at which every schedule starts.
 pub const NOW: Micros = Micros(1_800_000_000_000_000);
 
 /// Time after which a pending call expires.
@@ -63,7 +63,7 @@ pub const MAX_WAIT: Duration = Duration::from_secs(120);
 
 pub const CALL_LEASE: Duration = Duration::from_secs(60);
 
-/// Time within which an agent has to answer, in schedules that require answers.
+/// Time within which an agent must answer, in schedules that require answers.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
 const FAULTS_FOR: Duration = Duration::from_secs(180);
@@ -85,7 +85,7 @@ enum Truth {
 }
 
 impl Stage {
-    /// The queue in one process, with its own clock that is up to two seconds ahead.
+    /// The queue in one process, whose own clock is up to two seconds ahead.
     pub(crate) fn queue(&self) -> Arc<AgentQueue> {
         let skew = Duration::from_micros(self.random(0..2_000_000));
         let store: Arc<dyn AgentStore> = match &self.truth {
@@ -189,17 +189,17 @@ pub(crate) async fn outcomes(stage: &Stage) -> BTreeMap<CallId, CallState> {
     outcomes
 }
 
-/// Returns the violation of the rules that must hold at every moment, if any.
+/// Returns a violation of the rules that must hold at all times, if any.
 #[allow(clippy::expect_used, reason = "the table itself does not fail")]
 pub(crate) async fn audit(stage: &Stage) -> Vec<String> {
-    // On the embedded DynamoDB, other processes run between two reads.
+    // On the embedded DynamoDB, other processes run between reads.
     let _still = stage.network.hold().await;
     let calls = stage.calls.lock().expect("not poisoned").clone();
     let rows = rows::stored(&*stage.store(), &calls).await.expect("read");
     tally::check(&rows).err().into_iter().collect()
 }
 
-/// Returns all violations at the end: each call must have ended and been published, and the outbox
+/// Returns all violations at the end: every call must have ended and been published, and the outbox
 /// must be empty.
 #[allow(clippy::expect_used, reason = "the table itself does not fail")]
 async fn ended(stage: &Stage) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The schedule of a seed.
+//! The schedule for a seed.
 
 mod downstream;
 mod groups;
@@ -26,7 +26,7 @@ use self::limit::Limited;
 use self::pages::Pages;
 use self::storm::Storm;
 
-/// Virtual time within which every task of a schedule must have ended.
+/// Virtual time within which every task of a schedule must end.
 pub const MOST: Duration = Duration::from_secs(4 * 3600);
 
 pub struct Schedule {
@@ -44,7 +44,7 @@ pub struct Schedule {
 struct Burst {
     after: Duration,
     specs: Vec<Value>,
-    /// Set if a direct writer puts the tasks, without `create-tasks`: true for a `ttl` in
+    /// Set if a direct writer puts the tasks without `create-tasks`: true for a `ttl` in
     /// milliseconds, false for no `ttl`.
     foreign: Option<bool>,
 }
@@ -85,7 +85,7 @@ impl Schedule {
             max_returns: *pick(rng, &[1, 500]),
         });
         if rng.u32(0..6) == 0 {
-            // Nearly all tasks, so that the circuit breaker opens.
+            // Affect nearly all tasks, so that the circuit breaker opens.
             self.downstream.unavailable = 100;
         }
         self.settings.process.codel = (rng.u32(0..3) == 0).then(|| CodelSettings {
@@ -98,7 +98,7 @@ impl Schedule {
     }
 
     /// Adds long runs in processes that are cut off from the table. Other processes acquire their
-    /// leases while they still work, and functions reach their deadline.
+    /// leases while they are still working, and functions reach their deadlines.
     fn stalling(mut self, rng: &mut Rng) -> Self {
         let seconds = Duration::from_secs;
         self.settings.process.slots = self.settings.process.slots.min(2);
@@ -114,7 +114,7 @@ impl Schedule {
         self
     }
 
-    /// The number of tasks that admission shed, once the schedule was played.
+    /// The number of tasks that admission shed, once the schedule has been played.
     #[must_use]
     pub fn not_admitted(&self) -> u64 {
         let storm = self.storm.as_ref();
@@ -135,8 +135,8 @@ impl Schedule {
         }
     }
 
-    /// Creates the load, and waits until all of its tasks have ended. Returns the guarantee that it
-    /// saw broken, if any.
+    /// Creates the load and waits until all its tasks have ended. Returns a broken guarantee, if
+    /// any.
     pub async fn play(&self, cloud: &Cloud) -> Option<String> {
         let began = match &self.limited {
             Some(limited) => limited.set(cloud).await,
@@ -157,7 +157,7 @@ impl Schedule {
                 continue;
             }
             let mut left = burst.specs.clone();
-            // A producer sends failed tasks again with the same ids, three times in all at most.
+            // A producer sends failed tasks again with the same ids, at most three times in total.
             for _ in 0..3 {
                 let report = cloud.invoke_create(&left).await;
                 let failed = report.map(|report| report.failed);
@@ -226,7 +226,7 @@ fn settings(rng: &mut Rng) -> CloudSettings {
 }
 
 /// Some schedules lose nothing, to check the guarantees that hold without losses. Others have a few
-/// faults of every kind, and others many of one kind.
+/// faults of every kind, or many faults of one kind.
 fn rates(rng: &mut Rng) -> Rates {
     use FaultKind as F;
     const HARMLESS: [F; 13] = [

@@ -7,7 +7,7 @@ use simulator::seeds::Seeds;
 
 use crate::schedule::Schedule;
 
-/// The end of the tasks that admission shed.
+/// The recorded end of tasks that admission shed.
 const NOT_ADMITTED: &str = "not admitted";
 
 /// Number of trace lines that a failure prints.
@@ -16,7 +16,7 @@ const TAIL: usize = 120;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
     Memory,
-    /// The embedded DynamoDB, through the real SDK's client.
+    /// The embedded DynamoDB, through the real SDK client.
     Embedded,
 }
 

@@ -1,11 +1,11 @@
-//! Fault schedules of the agents' queue, in memory and on the embedded DynamoDB.
+//! Fault schedules for the agents' queue, in memory and on the embedded DynamoDB.
 
 use faults::agents::{Census, play};
 use faults::suite::Store;
 use simulator::agents::network::Fault;
 use simulator::seeds::Seeds;
 
-/// Schedules in each of the in-memory tests, which run in parallel.
+/// Schedules per in-memory test. The tests run in parallel.
 const SEEDS: u64 = 150;
 
 /// Number of trace lines that a failure prints.

@@ -1,12 +1,12 @@
-//! Fault schedules on the embedded DynamoDB, through the real SDK's client with its own retries.
+//! Fault schedules on the embedded DynamoDB, through the real SDK client with its own retries.
 
 use faults::suite::{Store, replay, run};
 use simulator::cloud::FaultKind;
 
-/// Schedules in each of the tests, which run in parallel.
+/// Schedules per test. The tests run in parallel.
 const SEEDS: u64 = 50;
 
-/// Faults that the SDK must have met.
+/// Faults that the SDK must have encountered.
 const FAULTS: [FaultKind; 8] = [
     FaultKind::Throttled,
     FaultKind::Unavailable,

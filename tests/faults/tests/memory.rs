@@ -1,16 +1,16 @@
-//! Fault schedules on the in-memory store. A failing seed replays exactly.
+//! Fault schedules on the in-memory store. A failing seed can be replayed exactly.
 
 use faults::suite::{ENDINGS, Store, play, replay, run};
 use simulator::cloud::FaultKind;
 
-/// Schedules in each of the tests, which run in parallel.
+/// Schedules per test. The tests run in parallel.
 const SEEDS: u64 = 500;
 
 fn part(number: u64) {
     let kinds: Vec<FaultKind> = FaultKind::ALL
         .into_iter()
-        // The in-memory table has no partial batches, and so few functions reach their deadline
-        // that a part may have none.
+        // The in-memory table has no partial batches, and functions reach their deadline so rarely
+        // that a part may have no such case.
         .filter(|kind| !matches!(kind, FaultKind::PartialBatch | FaultKind::DeadlinePassed))
         .collect();
     // Lost leases are so rare that a part may have none. A test of whole turns always has one.

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { ROOT, Synthesized } from '../synthesis';
 import { VARIANTS } from '../variants';
 
-/** Names of all functions: the folders of `lambdas/`. */
+/** Names of all functions, which are the folders in `lambdas/`. */
 export const FUNCTIONS: readonly string[] = readdirSync(join(ROOT, 'lambdas')).sort();
 
-/** An action that a function's role allows on a resource. */
+/** An action on a resource that a function's role allows. */
 export interface Allowed {
   readonly function: string;
   readonly action: string;
@@ -14,14 +14,14 @@ export interface Allowed {
   readonly conditions?: unknown;
 }
 
-/** Templates whose functions are listed: both stacks of prod, and queues with every option. */
+/** Templates whose functions are listed: both prod stacks, and queues with every option. */
 const SOURCES: readonly (readonly [name: string, template: Synthesized])[] = [
   ['LifoQueue-prod', Synthesized.environment('prod')],
   ['AgentQueue-prod', Synthesized.agents('prod')],
   ...Object.entries(VARIANTS).map(([name, build]) => [name, new Synthesized(build())] as const),
 ];
 
-/** Permissions of the functions in prod, and under the name of each variant the permissions that its options add. */
+/** Permissions of the functions in prod. Under the name of each variant: the permissions that its options add. */
 export const ALLOWED: ReadonlyMap<string, readonly Allowed[]> = (() => {
   const known = new Set<string>();
   const found = new Map<string, Allowed[]>();
@@ -36,7 +36,7 @@ export const ALLOWED: ReadonlyMap<string, readonly Allowed[]> = (() => {
   return found;
 })();
 
-/** Permissions of the functions of a template. */
+/** Permissions of a template's functions. */
 export function allowedBy(template: Synthesized): Allowed[] {
   return FUNCTIONS.flatMap((name) => ofFunction(template, name));
 }

@@ -30,7 +30,7 @@ describe.each(TEMPLATES)('%s', (_name, template) => {
   test('has statements to look at', () => {
     const kinds = everyStatement(template).map(({ kind }) => kind);
     expect(kinds).toEqual(expect.arrayContaining(['identity', 'trust']));
-    // Only a stack with queues has resource policies: those of queues and topics.
+    // Only stacks with queues have resource policies: queue policies and topic policies.
     const guarded = template.all('AWS::SQS::Queue').length > 0;
     expect(kinds.includes('resource')).toBe(guarded);
   });
@@ -43,7 +43,7 @@ test('every wildcard that has a reason is needed', () => {
   for (const { reason } of WILDCARD_RESOURCES) expect(allowed).toContain(reason);
 });
 
-/** Findings of a rule in a template with the resources that `build` creates. */
+/** A rule's findings in a template with the resources that `build` creates. */
 function found(rule: rules.Rule, build: (stack: Stack) => void): string[] {
   const stack = new Stack(newApp(), 'test');
   build(stack);

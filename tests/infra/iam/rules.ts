@@ -2,16 +2,16 @@ import type { Resource, Synthesized } from '../synthesis';
 import { everyStatement, type Held } from './statements';
 import { NETWORK_INTERFACES, reasonFor } from './wildcards';
 
-/** Checks what cdk-nag does not check (`nag.test.ts`). Returns the findings, each with the construct path. */
+/** A check that cdk-nag does not make (`nag.test.ts`). Returns the findings, each with its construct path. */
 export type Rule = (template: Synthesized) => string[];
 
-/** Construct ids of the functions that form an intended loop: they wake each other. */
+/** Construct ids of the functions that intentionally form a loop by waking each other. */
 export const LOOP = ['process-tasks', 'trigger'];
 
-/** Services that may assume a role. */
+/** Services that can assume a role. */
 const TRUSTED = ['lambda.amazonaws.com', 'scheduler.amazonaws.com', 'iot.amazonaws.com'];
 
-/** Issuer of the tokens of GitHub's jobs. */
+/** Issuer of the tokens for GitHub jobs. */
 const GITHUB = 'token.actions.githubusercontent.com';
 
 function ofStatements(breaks: (held: Held, template: Synthesized) => string[]): Rule {
@@ -28,7 +28,7 @@ function ofResources(
       .flatMap(([logicalId, resource]) => breaks(resource, template.readable({ Ref: logicalId }), template));
 }
 
-/** No statement allows actions by a pattern, or has `NotAction`, `NotResource` or `NotPrincipal`. */
+/** No statement uses action patterns, `NotAction`, `NotResource` or `NotPrincipal`. */
 export const namesActions = ofStatements(({ effect, actions, at, negated }) => [
   ...(effect === 'Allow'
     ? actions.filter((action) => /[*?]/.test(action)).map((action) => `${at}: ${action}`)
@@ -36,7 +36,7 @@ export const namesActions = ofStatements(({ effect, actions, at, negated }) => [
   ...negated.map((element) => `${at}: ${element}`),
 ]);
 
-/** Every statement names its resources in full, with the exceptions of {@link reasonFor}. */
+/** Every statement names its resources in full, except where {@link reasonFor} gives a reason. */
 export const namesResources = ofStatements(({ effect, kind, actions, resources, at }) => {
   if (effect !== 'Allow' || kind === 'trust') return [];
   return resources
@@ -58,13 +58,13 @@ export const letsInOnlyServices = ofStatements(({ effect, kind, principal, condi
     : [`${at}: ${JSON.stringify(principal)}`];
 });
 
-/** Lambda permissions allow only a service on behalf of one source. */
+/** Lambda permissions allow only a service that acts on behalf of one source. */
 export const permissionsNameTheirSource = ofResources('AWS::Lambda::Permission', ({ Properties }, path) => {
   const source = Properties.SourceArn ?? Properties.SourceAccount;
   return /\.amazonaws\.com$/.test(Properties.Principal) && source !== undefined ? [] : [path];
 });
 
-/** Only Lambda, EventBridge Scheduler and IoT in this account, and named jobs of GitHub may assume roles. */
+/** Only Lambda, EventBridge Scheduler and IoT in this account and named GitHub jobs can assume roles. */
 export const trustsOnlyItsServices = ofStatements(({ kind, principal, conditions, at }) => {
   if (kind !== 'trust') return [];
   const { Service: service, Federated: federated, ...others } = principal as Record<string, unknown>;
@@ -87,8 +87,8 @@ function trustsService(service: unknown, conditions: unknown): boolean {
 }
 
 /**
- * Whether a token must be for AWS and for one job of one repository, compared by `StringEquals`. A job that deploys
- * must also be of one workflow and one branch.
+ * Whether a token must be for AWS and for one job of one repository, compared with `StringEquals`. A deployment job
+ * must also belong to one workflow and one branch.
  */
 function trustsJob(conditions: unknown): boolean {
   const { StringEquals: equals = {} } = conditions as { StringEquals?: Record<string, string> };
@@ -132,7 +132,7 @@ export const sharesNoRole: Rule = (template) => {
   return roles.filter((role, index) => roles.indexOf(role) !== index);
 };
 
-/** Every topic rejects publishing without TLS. cdk-nag accepts an encrypted topic without it. */
+/** Every topic rejects publishing without TLS. cdk-nag accepts an encrypted topic without this statement. */
 export const topicsAreTlsOnly = ofResources('AWS::SNS::Topic', (_resource, path, template) => {
   const denies = everyStatement(template).some(
     ({ effect, kind, attachedTo, principal, conditions, actions }) =>
@@ -146,7 +146,7 @@ export const topicsAreTlsOnly = ofResources('AWS::SNS::Topic', (_resource, path,
   return denies ? [] : [path];
 });
 
-/** Every topic is encrypted by a key. */
+/** Every topic is encrypted with a key. */
 export const topicsAreEncrypted = ofResources('AWS::SNS::Topic', ({ Properties }, path) =>
   Properties?.KmsMasterKeyId === undefined ? [path] : [],
 );
@@ -173,7 +173,7 @@ export const iotRulesKeepFailures = ofResources('AWS::IoT::TopicRule', ({ Proper
   Properties.TopicRulePayload.ErrorAction === undefined ? [path] : [],
 );
 
-/** Every function logs to a log group of the template. */
+/** Every function logs to a log group defined in the template. */
 export const logsToOwnGroup = ofResources('AWS::Lambda::Function', ({ Properties }, path, template) => {
   const group = Properties.LoggingConfig?.LogGroup;
   const groups = template.resources.filter(([, { Type }]) => Type === 'AWS::Logs::LogGroup');
@@ -181,7 +181,7 @@ export const logsToOwnGroup = ofResources('AWS::Lambda::Function', ({ Properties
   return group !== undefined && paths.includes(template.readable(group)) ? [] : [path];
 });
 
-/** Lambda's recursive loop detection is on for every function except those of {@link LOOP}. */
+/** Lambda's recursive loop detection is enabled for every function except those in {@link LOOP}. */
 export const onlyTheLoopLoops = ofResources('AWS::Lambda::Function', ({ Properties }, path) => {
   const wanted = LOOP.some((name) => path === `${name}/function`) ? 'Allow' : undefined;
   return Properties.RecursiveLoop === wanted

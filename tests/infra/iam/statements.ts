@@ -1,11 +1,11 @@
 import type { Resource, Statement, Synthesized } from '../synthesis';
 
 /**
- * Kind of a policy document: permissions of a role, permissions on a resource, or principals that may assume a role.
+ * Kind of a policy document: a role's permissions, permissions on a resource, or principals that can assume a role.
  */
 export type DocumentKind = 'identity' | 'resource' | 'trust';
 
-/** A statement of a template with its place. */
+/** A template statement and its location. */
 export interface Held extends Statement {
   readonly kind: DocumentKind;
   /** Construct path of the resource that has the policy document. */
@@ -16,7 +16,7 @@ export interface Held extends Statement {
   readonly negated: readonly string[];
 }
 
-/** Properties with the resources to which a policy is attached, by the type of the policy. */
+/** Properties that list the resources to which a policy is attached, by policy type. */
 const ATTACHED_BY: Readonly<Record<string, readonly string[]>> = {
   'AWS::IAM::Policy': ['Roles', 'Users', 'Groups'],
   'AWS::IAM::ManagedPolicy': ['Roles', 'Users', 'Groups'],
@@ -25,8 +25,8 @@ const ATTACHED_BY: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Every statement of every policy document of a template. Any object with an element `Statement` counts as a policy
- * document, so unexpected types of resources are covered too.
+ * Every statement in every policy document of a template. Any object with a `Statement` element counts as a policy
+ * document, so unexpected resource types are covered too.
  */
 export function everyStatement(synthesized: Synthesized): Held[] {
   return synthesized.resources.flatMap(([logicalId, resource]) =>
@@ -46,7 +46,7 @@ interface Document {
   readonly Statement: readonly Record<string, unknown>[];
 }
 
-/** The policy documents anywhere in a value, each with the name of its property. */
+/** All policy documents within a value, each with the name of its property. */
 function documents(value: unknown, key = ''): { document: Document; key: string }[] {
   if (Array.isArray(value)) return value.flatMap((each) => documents(each, key));
   if (typeof value !== 'object' || value === null) return [];

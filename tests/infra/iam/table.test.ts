@@ -14,12 +14,12 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** Conditions in a readable form. */
+/** Conditions in readable form. */
 function told(conditions: unknown): string {
   return conditions === undefined ? '' : code(JSON.stringify(conditions).replaceAll('"', ''));
 }
 
-/** One row for each function, resource and condition, with all actions. */
+/** One row per function, resource and condition, with all actions. */
 function rows(allowed: readonly Allowed[]): string[][] {
   const merged = new Map<string, { row: string[]; actions: string[] }>();
   for (const each of allowed) {
@@ -35,7 +35,7 @@ function rows(allowed: readonly Allowed[]): string[][] {
   ]);
 }
 
-/** Permissions of other principals: roles of schedules, policies of queues and topics, and Lambda permissions. */
+/** Permissions of other principals: schedule roles, queue and topic policies, and Lambda permissions. */
 function others(): string[][] {
   const schedules = PROD.flatMap((template) =>
     everyStatement(template)
@@ -88,7 +88,7 @@ function others(): string[][] {
   ]);
 }
 
-/** The service that may assume a role. */
+/** The service that can assume a role. */
 function takenOnBy(template: Synthesized, roles: readonly string[]): string {
   const trust = everyStatement(template).find(({ kind, at }) => kind === 'trust' && roles.includes(at));
   return Object.values((trust?.principal ?? {}) as Record<string, string>).join(', ');

@@ -8,17 +8,17 @@ export const NETWORK_INTERFACES: readonly string[] = [
   'ec2:UnassignPrivateIpAddresses',
 ];
 
-/** The reason to allow actions on a resource with `*` or `?` in its name. */
+/** The reason for allowing actions on a resource with `*` or `?` in its name. */
 export interface WildcardReason {
   readonly actions: readonly string[];
-  /** Pattern of the resource in the statement. */
+  /** Pattern that matches the resource in the statement. */
   readonly resource: RegExp;
-  /** The resource in a readable form. */
+  /** The resource in readable form. */
   readonly says: string;
   readonly reason: string;
 }
 
-/** All wildcards that the resources of a role may contain. */
+/** All wildcards that a role's resources can contain. */
 export const WILDCARD_RESOURCES: readonly WildcardReason[] = [
   {
     actions: ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'],
@@ -80,7 +80,7 @@ export const WILDCARD_RESOURCES: readonly WildcardReason[] = [
   },
 ];
 
-/** The reason for a wildcard in `resource` for `action`, if there is one. */
+/** The reason for a wildcard in `resource` for `action`, if any. */
 export function reasonFor(action: string, resource: string): string | undefined {
   return WILDCARD_RESOURCES.find((each) => each.actions.includes(action) && each.resource.test(resource))
     ?.reason;

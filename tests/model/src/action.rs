@@ -1,17 +1,17 @@
-//! Every event of the model.
+//! All events of the model.
 
 use crate::state::{Message, TaskNumber};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
     Works,
-    /// The step has its effect, but the response is lost, and the caller repeats it.
+    /// The step takes effect, but the response is lost, and the caller repeats the step.
     ResponseLost,
-    /// The step has no effect, and the caller sees the error.
+    /// The step has no effect, and the caller gets an error.
     Fails,
 }
 
-/// One event in the world. Processor slots and wakers are identified by their position.
+/// One event in the world. Processor slots and wakers are identified by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     Insert,
@@ -37,9 +37,9 @@ pub enum Action {
     Return(u8, Fate),
     /// A processor's heartbeat renews its lease, or is rejected (rule 2).
     Heartbeat(u8),
-    /// A processor finds by its own clock that its lease has expired (rule 2).
+    /// A processor determines by its own clock that its lease has expired (rule 2).
     NoticeLeaseEnd(u8),
-    /// A processor's turn ends by time before the queue is empty (rule 6).
+    /// A processor's turn runs until its time limit before the queue is empty (rule 6).
     TimeUp(u8),
     CrashProcessor(u8),
     ProcessorLeaseEnds,
@@ -47,7 +47,7 @@ pub enum Action {
     MarkerEnds,
     /// The sweep reads a TAKEN task whose lease has expired (rule 8).
     SweepReads(TaskNumber),
-    /// The sweep returns the task that it has read (rule 8).
+    /// The sweep returns the task that it read (rule 8).
     SweepReturns,
     /// The sweep sees a due task and no active processor, and requests a wake-up (rule 8).
     SweepWakes,

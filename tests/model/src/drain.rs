@@ -1,9 +1,9 @@
 //! Checks that the queue can be emptied from every reachable state.
 //!
-//! It cannot in a quiet state with a due task, and in an endless cycle. No property of a single
-//! state shows a cycle, and stateright's `eventually` can miss one. So this walks the whole graph
-//! of states, and then backwards from the states in which every task is settled. States that the
-//! second walk does not reach are stuck.
+//! A queue can't be emptied in a quiet state with a due task, or in an endless cycle. No property
+//! of a single state reveals a cycle, and stateright's `eventually` can miss one. The check
+//! therefore walks the whole state graph, and then backwards from the states in which every task is
+//! settled. States that the backward walk does not reach are stuck.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -33,7 +33,7 @@ pub fn walk(protocol: &Protocol) -> Drain {
     }
     let mut actions = Vec::new();
     let mut from = 0;
-    // Breadth first, so that a state's number is its place in the queue.
+    // Breadth first, so that a state's number is its index in the queue.
     while let Some(state) = pending.pop_front() {
         if is_drained(protocol, &state) {
             graph.drained.push(from);
@@ -64,7 +64,7 @@ struct Graph {
     numbers: HashMap<u64, u32>,
     /// The transition by which each state was first reached.
     parents: Vec<Option<(u32, Action)>>,
-    /// Transitions: target, then origin.
+    /// Transitions as target, then origin.
     edges: Vec<(u32, u32)>,
     drained: Vec<u32>,
 }

@@ -5,8 +5,8 @@ use crate::processor::{Next, pass};
 use crate::protocol::{Protocol, spend};
 use crate::state::{LostLease, Processor, State, Step};
 
-/// Rules 2 and 3: acquires the lease if it is free, expired or owned by this attempt; else the
-/// invocation fails or ends.
+/// Rules 2 and 3: acquires the lease if it is free, expired or owned by this attempt. Otherwise,
+/// the invocation fails or ends.
 pub(crate) fn acquire(protocol: &Protocol, state: &mut State, processor: &mut Processor) -> Next {
     let control = &mut state.control;
     let taken_by_other = control.live
@@ -45,8 +45,7 @@ pub(crate) fn heartbeat_matters(protocol: &Protocol, state: &State, processor: &
     beats(processor) && (renews || remembers || !is_owner(state, processor))
 }
 
-/// Whether heartbeats run: after the acquire, before the release, and while no loss of the lease is
-/// known.
+/// Whether heartbeats run: after the acquire, before the release, and until a lost lease is known.
 fn beats(processor: &Processor) -> bool {
     let outside = matches!(
         processor.step,
@@ -55,12 +54,12 @@ fn beats(processor: &Processor) -> bool {
     !outside && processor.lost_lease.is_none()
 }
 
-/// Whether the processor can notice by its own clock that its lease has expired.
+/// Whether the processor can determine by its own clock that its lease has expired.
 pub(crate) fn may_notice_the_end(processor: &Processor) -> bool {
     beats(processor) && !processor.holds
 }
 
-/// Rule 2: no renewal succeeded in time, so the processor takes no further task.
+/// Rule 2: no renewal succeeded in time, so the processor takes no more tasks.
 pub fn notice_end(state: &mut State, slot: u8) {
     if let Some(processor) = &mut state.processors[slot as usize] {
         processor.lost_lease = Some(LostLease::Expired);
@@ -68,7 +67,7 @@ pub fn notice_end(state: &mut State, slot: u8) {
 }
 
 /// Rule 2: renews the lease if this processor is the owner, even when it has expired. A processor
-/// whose renewal is rejected takes no further task.
+/// whose renewal is rejected takes no more tasks.
 pub fn heartbeat(protocol: &Protocol, state: &mut State, slot: u8) {
     let Some(mut processor) = state.processors[slot as usize] else {
         return;
@@ -101,7 +100,7 @@ pub(crate) fn release(protocol: &Protocol, state: &mut State, processor: &mut Pr
     Next::Leave
 }
 
-/// Frees the lease if this processor is the owner, and deletes the start marker (rule 9). Returns
+/// Frees the lease and deletes the start marker (rule 9) if this processor is the owner. Returns
 /// whether it was the owner.
 pub(crate) fn free(protocol: &Protocol, state: &mut State, processor: &mut Processor) -> bool {
     processor.holds = false;
@@ -126,9 +125,9 @@ fn stop(protocol: &Protocol) -> Step {
 }
 
 /// The end of a turn that lost its lease. If the item names another owner, that processor queries
-/// after every change made while the lease was ours. It may have missed a task that was returned
-/// later, so the turn then requests a wake-up (rule 1). If the lease only expired, there may be no
-/// other processor, so the turn ends by rule 6.
+/// after every change made under this processor's lease. The new owner may have missed a task that
+/// was returned later, so the turn then requests a wake-up (rule 1). If the lease only expired,
+/// there may be no other processor, so the turn ends by rule 6.
 pub(crate) fn stop_without_lease(
     protocol: &Protocol,
     processor: &Processor,
@@ -159,8 +158,8 @@ pub fn time_up(protocol: &Protocol, state: &mut State, slot: u8) {
     state.processors[slot as usize] = Some(processor);
 }
 
-/// Rule 6: releases the lease, and continues with the tail call even if the release is rejected.
-/// Rule 10: no tail call after too many turns in a row without a settled task.
+/// Rule 6: releases the lease and continues with the tail call even if the release is rejected.
+/// Rule 10: no tail call after too many consecutive turns without a settled task.
 pub(crate) fn release_for_tail_call(
     protocol: &Protocol,
     state: &mut State,

@@ -1,15 +1,15 @@
-//! Wrong rules. Each breaks one rule of the protocol, and a test shows that the checker finds the
-//! damage. Without them, a model that detects nothing would also pass.
+//! Wrong rules. Each one breaks a protocol rule, and a test shows that the checker finds the
+//! damage. Without these tests, a model that detects nothing would also pass.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mutation {
     /// Rule 1: a waker that sees a live lease does not count its request.
     RequestWithoutAdd,
-    /// Rule 1: a waker decides by a lease that it read before it counted its request.
+    /// Rule 1: a waker decides based on a lease that it read before it counted its request.
     LeaseReadBeforeAdd,
-    /// Rule 1: `trigger` logs a failed publish, and succeeds.
+    /// Rule 1: `trigger` logs a failed publish and succeeds.
     PublishErrorSwallowed,
-    /// Rule 1: a processor that lost its lease requests no wake-up, although it returned a task.
+    /// Rule 1: a processor that lost its lease does not request a wake-up, although it returned a task.
     LateReturnUnannounced,
     /// Rule 2: the owner is the message id, which is the same in a redelivery.
     OwnerIsMessageId,
@@ -21,7 +21,7 @@ pub enum Mutation {
     BusyWithOwnMessageLeaves,
     /// Rule 4: a page that yields no take counts as the end of the index.
     OnePageCountsAsEmpty,
-    /// Rule 4: a take whose response was lost is not recognised when it is repeated.
+    /// Rule 4: a take whose response was lost is not recognized when it is repeated.
     OwnTakeNotRecognised,
     /// Rule 4: a take does not require that the task is PENDING.
     TakeWithoutStatus,
@@ -45,23 +45,23 @@ pub enum Mutation {
     NewerStateUnannounced,
     /// Rule 1: a newer state of a pending key moves in the index without a wake-up request.
     MoveUnannounced,
-    /// Rule 1: a processor that lost its lease requests no wake-up, although the end of its run
-    /// left the key PENDING.
+    /// Rule 1: a processor that lost its lease does not request a wake-up, although the end of its
+    /// run left the key PENDING.
     OvertakenEndUnannounced,
     /// Rule 4: a settle ignores a newer state that was written during the run.
     SettleOverNewerState,
     /// Rule 8: the sweep returns a task without requiring the lease that it read.
     SweepWithoutCondition,
-    /// Rule 8: the sweep returns tasks, but wakes no processor.
+    /// Rule 8: the sweep returns tasks but does not wake a processor.
     SweepNeverWakes,
     /// Rule 9: there is no start marker.
     NoMarker,
-    /// Rule 9: the marker stops its own event too.
+    /// Rule 9: the marker also stops its own event.
     MarkerWithoutOwner,
     /// Rule 9: a release does not delete the marker.
     MarkerKeptByRelease,
     /// Rule 10: the number of turns without a settled task is not bounded.
     NoIdleBound,
-    /// Rule 10: a turn that only waited for the rate limit sets the count to zero.
+    /// Rule 10: a turn that only waited for the rate limit resets the count to zero.
     WaitIsProgress,
 }

@@ -1,4 +1,4 @@
-//! Rules 4, 5 and 7: query, take, run, settle. After an empty pass, wait for the index and query
+//! Rules 4, 5 and 7: query, take, run and settle. After an empty pass, wait for the index and query
 //! again.
 
 use crate::lease::{is_owner, stop_without_lease};
@@ -77,8 +77,8 @@ pub(crate) fn take(
     }
 }
 
-/// S1: settles or returns the task if it has this attempt's token. A rejection is a value, not an
-/// error.
+/// S1: settles or returns the task if it has this attempt's token. A rejection is returned as a
+/// value, not an error.
 pub(crate) fn settle(
     protocol: &Protocol,
     state: &mut State,

@@ -1,5 +1,5 @@
-//! Actions of AWS: it delivers, redelivers and loses messages, lets leases expire, and updates the
-//! index late.
+//! Actions of AWS, which delivers, redelivers and loses messages, lets leases expire, and updates
+//! the index late.
 
 use crate::action::Action;
 use crate::mutation::Mutation;
@@ -61,8 +61,8 @@ fn deliveries(state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// A lease of a dead holder expires at any time. A lease of an active holder expires only by a
-/// fault of the budget.
+/// A crashed holder's lease can expire at any time. An active holder's lease expires only through a
+/// fault from the budget.
 fn clock(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
     if let Some((owner, _)) = state.control.owner {
         let works = state.processors.iter().flatten().any(|p| p.owner == owner);
@@ -75,7 +75,7 @@ fn clock(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
             continue;
         };
         let ends = match token {
-            // Only the sweep would notice the expiry.
+            // Only the sweep would notice this expiry.
             Owner::Gone => protocol.sweep,
             _ => state.budget.slow_runs > 0,
         };
@@ -92,7 +92,7 @@ fn next_insert(protocol: &Protocol, state: &State) -> Option<TaskNumber> {
     (0..protocol.tasks).find(|&task| state.tasks[task as usize].status == Status::Absent)
 }
 
-/// A writer inserts the next task. The stream has its record immediately, the index does not.
+/// A writer inserts the next task. Its record is immediately in the stream, but not in the index.
 pub fn insert(protocol: &Protocol, state: &mut State) {
     if let Some(task) = next_insert(protocol, state) {
         state.write(task, Status::Pending);
@@ -101,8 +101,8 @@ pub fn insert(protocol: &Protocol, state: &mut State) {
 }
 
 /// A writer puts a newer state of a key. A running task becomes PENDING when its run ends. A
-/// pending task moves in the index, and for some time the index shows neither its old nor its new
-/// place.
+/// pending task moves in the index. For some time, the index shows neither its old nor its new
+/// position.
 pub fn replace(protocol: &Protocol, state: &mut State, number: TaskNumber) {
     spend(&mut state.budget.newer_states);
     let silent = match state.tasks[number as usize].status {

@@ -1,7 +1,7 @@
 //! One invocation attempt of `process-tasks`: its start, steps and end.
 //!
-//! In the model a processor runs one task at a time, where the code has ten slots. Each step is one
-//! call to the table, or one publish. Any other action may happen between two steps.
+//! In the model, a processor runs one task at a time, while the code has ten slots. Each step is
+//! one table request or one publish. Any other action can happen between two steps.
 
 use crate::action::{Action, Fate};
 use crate::mutation::Mutation;
@@ -130,7 +130,7 @@ pub fn return_task(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate)
     finish(protocol, state, slot, processor, next, fate);
 }
 
-/// A processor whose response was lost stays at its step and repeats the call.
+/// A processor whose response was lost remains at its step and repeats the request.
 fn finish(
     protocol: &Protocol,
     state: &mut State,
@@ -144,7 +144,7 @@ fn finish(
     }
     spend(&mut state.budget.lost_responses);
     if let Some(before) = &mut state.processors[slot as usize] {
-        // The table has changed, but the processor's knowledge has not. However, a lease written in
+        // The table has changed, but the processor does not know it. However, a lease written in
         // its name is live, and its settles and returns are done.
         if let Step::Run { live, .. } = &mut before.step {
             *live = false;
@@ -193,7 +193,7 @@ pub(crate) fn redeliver(state: &mut State, Message { id, retries }: Message) {
     }
 }
 
-/// Ends the attempt. No other attempt has its UUID.
+/// Ends the attempt. No other attempt has the same UUID.
 fn retire(state: &mut State, slot: u8) {
     state.processors[slot as usize] = None;
     let gone = Owner::Attempt(slot);

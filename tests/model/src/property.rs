@@ -1,4 +1,4 @@
-//! The properties that hold in every state. A property about waiting is written as one about
+//! The properties that hold in every state. Properties about waiting are expressed in terms of
 //! *quiet* states: nothing is in flight and no process is active, so a due task would never run.
 
 use crate::protocol::Protocol;
@@ -17,8 +17,8 @@ pub const NO_STATE_LOST: &str = "S3 no newer state of a key is settled without a
 pub const NO_ENDLESS_IDLING: &str = "rule 10 turns that settle nothing end their tail calls";
 
 /// All properties. `W1` has exceptions that only the sweep can repair: a lost notification, tail
-/// calls ended by rule 10, and a crash between a late return and its wake-up request. Another crash
-/// is no exception, because the platform redelivers the message of a crashed attempt.
+/// calls ended by rule 10, and a crash between a late return and its wake-up request. Other crashes
+/// aren't exceptions, because the platform redelivers the message of a crashed attempt.
 pub fn properties() -> Vec<Property<Protocol>> {
     vec![
         Property::always(NO_TASK_WAITS_ALONE, |_, state: &State| {

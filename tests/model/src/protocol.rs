@@ -13,7 +13,7 @@ use crate::{lease, platform, processor, property, sweep, waker};
 /// The size of the world, and its possible faults.
 #[derive(Clone, Debug)]
 pub struct Protocol {
-    /// Number of tasks that a writer inserts, at most [`MOST_TASKS`].
+    /// Number of tasks that a writer inserts. Maximum: [`MOST_TASKS`].
     pub tasks: u8,
     /// Number of redeliveries of a message after failed attempts.
     pub retries: u8,
@@ -21,10 +21,10 @@ pub struct Protocol {
     /// Whether notifications and acquires are counted (for W3). The counts multiply the number of
     /// states.
     pub counts: bool,
-    /// Number of turns in a row without a settled task, of which the last publishes no tail call
-    /// (rule 10). `None` omits rule 10.
+    /// Number of consecutive turns without a settled task, the last of which publishes no tail call
+    /// (rule 10). `None` disables rule 10.
     pub idle_bound: Option<u8>,
-    /// Whether starts are limited: a turn without a run may only have waited (rule 10).
+    /// Whether starts are rate-limited. If so, a turn without a run may only have waited (rule 10).
     pub rate_limited: bool,
     pub budget: Budget,
     /// The rule that is broken, if any.
@@ -54,7 +54,7 @@ impl Protocol {
         self.mutation == Some(mutation)
     }
 
-    /// Explores every reachable state, or stops at the first violation.
+    /// Explores every reachable state until the first violation.
     pub fn explore(self) -> Report {
         let names = self
             .properties()
@@ -64,7 +64,7 @@ impl Protocol {
         self.explore_until(HasDiscoveries::AnyOf(names))
     }
 
-    /// Explores every reachable state, or stops when this property is violated.
+    /// Explores every reachable state until this property is violated.
     pub fn explore_for(self, name: &'static str) -> Report {
         self.explore_until(HasDiscoveries::AnyOf(BTreeSet::from([name])))
     }
@@ -88,7 +88,7 @@ pub struct Report {
     pub unique: usize,
     /// Number of generated states, including repeated ones.
     pub generated: usize,
-    /// The number of states on the longest of the shortest paths from the start to a state.
+    /// Number of states on the longest of the shortest paths from the initial state.
     pub depth: usize,
     /// Each violated property, with a path to the violation.
     pub violations: Vec<(&'static str, Vec<Action>)>,

@@ -1,15 +1,15 @@
-//! One snapshot of the world: the table, its index, everything in flight, and the active processes.
+//! A snapshot of the world: the table, its index, everything in flight, and the active processes.
 //!
 //! Two abstractions keep the world small without losing behaviour:
 //!
-//! - The counter `requested` of the control item only grows, and the protocol only compares it with
-//!   the value that a processor remembers. So the counter itself is not kept. Each processor has
-//!   [`Processor::requested_moved`] instead.
-//! - Time is not a number. A lease is live or expired, and its expiry is an action.
+//! - The control item's `requested` counter only grows, and the protocol only compares it with the
+//!   value that a processor remembers. The counter itself is therefore not stored. Each processor
+//!   has [`Processor::requested_moved`] instead.
+//! - Time is not a number. A lease is either live or expired, and its expiry is an action.
 
 pub use crate::table::{Control, EventId, MessageId, Owner, Status, Task, TaskNumber};
 
-/// The largest number of tasks in a world.
+/// Maximum number of tasks in a world.
 pub const MOST_TASKS: usize = 4;
 /// Number of `process-tasks` invocations that can overlap.
 pub const SLOTS: usize = 2;
@@ -17,7 +17,7 @@ pub const SLOTS: usize = 2;
 /// A message in delivery to `process-tasks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Message {
-    /// The same in every delivery.
+    /// The same id in every delivery.
     pub id: MessageId,
     /// Number of redeliveries that remain after failed attempts.
     pub retries: u8,
@@ -25,14 +25,14 @@ pub struct Message {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
-    /// A batch of stream records. It is retried until it succeeds.
+    /// A batch of stream records, which is retried until it succeeds.
     Stream,
-    /// A tail call. It is tried once.
+    /// A tail call, which is tried once.
     TailCall,
-    /// The sweep. It is tried once, and the next sweep runs a minute later.
+    /// The sweep, which is tried once. The next sweep runs a minute later.
     Sweep,
-    /// A processor that returned a task after another had acquired the lease. If the request fails,
-    /// the platform redelivers the processor's message.
+    /// A processor that returned a task after another processor had acquired the lease. If the
+    /// request fails, the platform redelivers the processor's message.
     LateReturn(Message),
 }
 
@@ -40,7 +40,7 @@ pub enum Source {
 pub enum WakerStep {
     /// Read the control item before writing it. Only a broken protocol does this.
     ReadFirst,
-    /// Add 1 to `requested`, and read the item with the same write.
+    /// Add 1 to `requested`, and read the item in the same write.
     Add {
         /// Whether [`WakerStep::ReadFirst`] saw a live lease.
         saw_live: Option<bool>,
@@ -51,7 +51,7 @@ pub enum WakerStep {
     Publish,
 }
 
-/// An execution of rule 1: by `trigger`, by the sweep, or by a processor after a late return.
+/// An execution of rule 1 by `trigger`, by the sweep, or by a processor after a late return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Waker {
     pub source: Source,
@@ -76,14 +76,14 @@ pub enum Step {
         /// As in [`Step::Look`].
         lingered: bool,
     },
-    /// Run a task that was taken, then settle or return it.
+    /// Run a taken task, then settle or return it.
     Run {
         task: TaskNumber,
-        /// False once the task lease has expired, or once the run has ended and only its last call
-        /// is repeated.
+        /// False once the task lease has expired, or once the run has ended and only its last
+        /// request is repeated.
         live: bool,
     },
-    /// Wait until the index shows everything written before the wait began (rule 5).
+    /// Wait until the index shows everything that was written before the wait started (rule 5).
     Linger {
         /// Bit set of the tasks whose last change the index does not show yet.
         awaits: u8,
@@ -103,7 +103,7 @@ pub enum Step {
 pub enum LostLease {
     /// A renewal was rejected: the control item names another owner, or none.
     Rejected,
-    /// By its own clock the lease has expired, and no renewal succeeded in time.
+    /// By its own clock, the lease has expired, and no renewal succeeded in time.
     Expired,
 }
 
@@ -112,33 +112,33 @@ pub enum LostLease {
 pub struct Processor {
     pub step: Step,
     pub message: Message,
-    /// The owner that it writes to the control item.
+    /// The owner that the attempt writes to the control item.
     pub owner: Owner,
     /// Whether `requested` differs from `seen`.
     pub requested_moved: bool,
-    /// Whether the processor lease that it wrote last is still live.
+    /// Whether the processor lease that the attempt wrote last is still live.
     pub holds: bool,
-    /// How it learned that it has lost the lease, after which it takes no further task (rule 2).
+    /// How the attempt learned that it lost the lease. Afterwards, it takes no more tasks (rule 2).
     pub lost_lease: Option<LostLease>,
     /// Whether this turn returned a task.
     pub returned: bool,
     /// Whether this turn settled a task (rule 10).
     pub settled: bool,
-    /// Whether this turn ran a task, if starts are limited (rule 10).
+    /// Whether this turn ran a task, if starts are rate-limited (rule 10).
     pub ran: bool,
-    /// Whether it returned a task after it had lost the lease. Only [`crate::processor::fail`]
-    /// reads it, for [`History::lost`].
+    /// Whether the attempt returned a task after it had lost the lease. Only
+    /// [`crate::processor::fail`] reads it, for [`History::lost`].
     pub returned_late: bool,
 }
 
-/// The number of faults of each kind that may still happen.
+/// The remaining number of faults of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Budget {
     pub crashes: u8,
     pub losses: u8,
-    /// Messages that are delivered once more.
+    /// Messages that are delivered one more time.
     pub duplicates: u8,
-    /// Writes that are applied although the writer gets no response and repeats them.
+    /// Writes that take effect although the writer gets no response and repeats them.
     pub lost_responses: u8,
     pub errors: u8,
     /// Processor leases that expire while their holder is active.
@@ -151,21 +151,21 @@ pub struct Budget {
     pub time_ups: u8,
     pub marker_ends: u8,
     pub newer_states: u8,
-    /// Sweeps in states that are not quiet. A sweep in a quiet state is always possible.
+    /// Sweeps in states that are not quiet. Sweeps in quiet states are always possible.
     pub early_sweeps: u8,
 }
 
 impl Budget {
-    /// A budget that is never used up.
+    /// A fault budget that is never used up.
     pub const UNLIMITED: u8 = u8::MAX;
 }
 
 /// Past events that the properties need. The protocol does not read them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct History {
-    /// Whether a wake-up was lost that only the sweep can replace.
+    /// Whether a wake-up that only the sweep can replace was lost.
     pub lost: bool,
-    /// Whether a worker crashed with a task TAKEN.
+    /// Whether a worker crashed while its task was TAKEN.
     pub stranded: bool,
     /// Whether a process changed a settled task or a task of another lease.
     pub trespass: bool,
@@ -181,10 +181,10 @@ pub struct History {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    /// The tasks, oldest first. Those beyond the world's size stay absent.
+    /// The tasks, oldest first. Tasks beyond the world's size remain absent.
     pub tasks: [Task; MOST_TASKS],
     pub control: Control,
-    /// INSERT records that are not delivered yet.
+    /// INSERT records that have not been delivered yet.
     pub stream: u8,
     /// Tail calls on the trigger topic.
     pub tail_calls: u8,
@@ -193,8 +193,8 @@ pub struct State {
     /// Executions of rule 1; sorted.
     pub wakers: Vec<Waker>,
     pub processors: [Option<Processor>; SLOTS],
-    /// A TAKEN task whose lease had expired when the sweep read it, with the token that the sweep
-    /// read.
+    /// A TAKEN task whose lease had expired when the sweep read the task, with the token that the
+    /// sweep read.
     pub sweeping: Option<(TaskNumber, Owner)>,
     pub budget: Budget,
     pub history: History,
@@ -220,8 +220,8 @@ impl State {
         }
     }
 
-    /// Ends the run of a task with `status`, or with PENDING if a newer state was written
-    /// meanwhile. Returns the new status.
+    /// Ends a task's run with `status`, or with PENDING if a newer state was written in the
+    /// meantime. Returns the new status.
     pub fn end_run(&mut self, task: TaskNumber, status: Status) -> Status {
         let overtaken = std::mem::take(&mut self.tasks[task as usize].overtaken);
         let status = if overtaken { Status::Pending } else { status };
@@ -237,7 +237,7 @@ impl State {
         }
     }
 
-    /// The index shows the task's current state, so no processor waits for it any longer.
+    /// Records that the index shows the task's current state. Processors stop waiting for the task.
     pub fn no_longer_awaited(&mut self, task: TaskNumber) {
         for processor in self.processors.iter_mut().flatten() {
             if let Step::Linger { awaits } = &mut processor.step {
@@ -297,8 +297,8 @@ impl State {
         waiting + running
     }
 
-    /// Records that a delivery of a message will not happen. It is a loss, unless another delivery
-    /// follows or the registered owner is active: an active owner queries again, or its own message
+    /// Records that a delivery of a message will not happen. This is a loss unless another delivery
+    /// follows or the registered owner is active. An active owner queries again, or its own message
     /// is retried.
     pub fn message_is_gone(&mut self, id: MessageId) {
         let comes = self.messages.iter().any(|message| message.id == id);

@@ -43,8 +43,8 @@ pub fn read(state: &mut State, number: TaskNumber) {
     }
 }
 
-/// Returns the task on condition that it is still TAKEN, expired, and has the token that was read.
-/// Then requests a wake-up (rule 1), because an active processor may have missed the task.
+/// Returns the task on condition that it is still TAKEN and expired and has the token that was
+/// read. Then requests a wake-up (rule 1), because an active processor may have missed the task.
 pub fn return_task(protocol: &Protocol, state: &mut State) {
     let Some((number, read)) = state.sweeping.take() else {
         return;

@@ -1,10 +1,10 @@
-//! The content of the table: the tasks and the control item.
+//! The table content: the tasks and the control item.
 
 /// A task's position by age; a higher number is newer.
 pub type TaskNumber = u8;
-/// The id of a message on the process topic. A redelivery keeps it.
+/// The id of a message on the process topic. A redelivery keeps the id.
 pub type MessageId = u8;
-/// The id of a stream batch, tail call or sweep. A retry keeps it (rule 9).
+/// The id of a stream batch, tail call or sweep. A retry keeps the id (rule 9).
 pub type EventId = u8;
 
 /// The holder of a processor lease or of a task lease.
@@ -37,9 +37,9 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Task {
     pub status: Status,
-    /// Whether a query for PENDING tasks on the index returns it.
+    /// Whether an index query for PENDING tasks returns the task.
     pub shown: bool,
-    /// Whether a newer state of its key was written while it is TAKEN.
+    /// Whether a newer state of the task's key was written while the task is TAKEN.
     pub overtaken: bool,
 }
 
@@ -49,7 +49,7 @@ impl Task {
     }
 }
 
-/// The control item `#processor` without its counter; see [`crate::state`].
+/// The control item `#processor`, without its counter; see [`crate::state`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Control {
     /// `owner` and `messageId`, while a processor is registered.

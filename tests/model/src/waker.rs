@@ -1,9 +1,9 @@
 //! Rules 1 and 9: requesting a wake-up.
 //!
-//! `trigger` does this for each stream batch and each tail call. The sweep does it for a due task
-//! and for a returned one. One write counts the request and returns the lease that the decision
-//! uses. So a lease released before the count is not live in the response, and a release after the
-//! count is rejected.
+//! `trigger` requests a wake-up per stream batch and per tail call. The sweep requests one for a
+//! due task and for a returned task. A single write counts the request and returns the lease for
+//! the decision. A lease released before the count is therefore not live in the response, and a
+//! release after the count is rejected.
 
 use crate::action::{Action, Fate};
 use crate::mutation::Mutation;
@@ -20,7 +20,7 @@ pub fn actions(state: &State, actions: &mut Vec<Action>) {
         if state.budget.errors > 0 && waker.step == WakerStep::Publish {
             actions.push(Action::Wake(position, Fate::Fails));
         }
-        // A crash before the first write is only a delay, unless it forgets a returned task.
+        // A crash before the first write only causes a delay, unless a returned task is forgotten.
         let forgets = matches!(waker.source, Source::LateReturn(_));
         if state.budget.crashes > 0 && (forgets || waker.step > first_step_written()) {
             actions.push(Action::CrashWaker(position));
@@ -80,8 +80,8 @@ pub fn step(protocol: &Protocol, state: &mut State, position: u8, fate: Fate) {
     }
 }
 
-/// Rule 1: `ADD requested 1`, and read the item with the same write. Continue only if the item has
-/// no live lease and no marker of another event (rule 9). The sweep ignores the marker, because the
+/// Rule 1: `ADD requested 1`, which also reads the item. Continues only if the item has no live
+/// lease and no marker of another event (rule 9). The sweep ignores the marker, because the
 /// marker's notification may be lost.
 fn add(
     protocol: &Protocol,
@@ -114,7 +114,7 @@ fn add(
 
 /// Rule 9: sets the marker on condition that no lease is live and no other event's marker is set.
 /// After a rejection, another event publishes a notification, or a processor has acquired the lease
-/// since the count of our request, and will query.
+/// since this request was counted and will query.
 fn mark(state: &mut State, waker: &Waker) -> Option<WakerStep> {
     let foreign = state
         .control
@@ -145,7 +145,7 @@ pub fn crash(protocol: &Protocol, state: &mut State, position: u8) {
 }
 
 /// Only a stream batch is retried with the same event id. After a late return, the platform
-/// redelivers the message, but its next attempt does not know of the task. Unless the request was
+/// redelivers the message, but the next attempt does not know of the task. Unless the request was
 /// counted, only the sweep finds the task.
 fn fail(protocol: &Protocol, state: &mut State, waker: Waker) {
     match waker.source {

@@ -1,7 +1,7 @@
 //! The protocol's properties hold in every reachable state of these worlds.
 //!
 //! Each test prints the number of states. `FRESHQ_SOAK=1` makes the worlds larger, with more tasks
-//! and more faults together. The tests then take minutes instead of seconds.
+//! and more combined faults. The tests then take minutes instead of seconds.
 
 use model::{Budget, Protocol, budget, drain};
 
@@ -37,14 +37,14 @@ fn drains(world: Protocol) {
     assert!(*drained > 0);
 }
 
-/// A world with a number of tasks, with these faults and these parts.
+/// A world with a number of tasks, these faults and these parts.
 macro_rules! world {
     ({$tasks:expr $(, $fault:ident: $most:expr)* $(; $($part:ident: $value:expr),*)?}) => {
         Protocol { $($($part: $value,)*)? ..Protocol::with($tasks, budget!($($fault: $most),*)) }
     };
 }
 
-/// Each test: its name, what it checks, the world, and the larger world with `FRESHQ_SOAK=1`.
+/// Defines tests, each with its name, its description, its world, and the larger world for `FRESHQ_SOAK=1`.
 macro_rules! worlds {
     ($($test:ident: $check:ident in $world:tt $(or $larger:tt)?;)*) => {$(
         #[test]

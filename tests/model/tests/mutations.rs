@@ -1,8 +1,8 @@
-//! Every rule is necessary: each test breaks one, and the checker must find the damage in a small
-//! world.
+//! Every rule is necessary: each test breaks one rule, and the checker must find the damage in a
+//! small world.
 //!
-//! In each world the correct protocol holds. [`finds`] checks this first with the same faults, so
-//! the violation comes from the broken rule and not from the fault.
+//! In each world, the correct protocol holds. [`finds`] checks this first with the same faults, so
+//! the violation comes from the broken rule, not from the faults.
 
 use model::property::{
     NO_ENDLESS_IDLING, NO_STATE_LOST, NO_TASK_STRANDED, NO_TASK_WAITS_ALONE, NO_TRESPASS,
@@ -32,8 +32,8 @@ fn finds(world: Protocol, mutation: Mutation, property: &'static str) {
     );
 }
 
-/// Each test: the broken rule, in a world with this number of tasks, these faults and these parts,
-/// and the property that it violates.
+/// Defines tests, each with the broken rule, a world with this number of tasks, these faults and
+/// these parts, and the violated property.
 macro_rules! broken {
     ($($test:ident:
         $mutation:ident in ($tasks:expr $(, $fault:ident: $most:expr)*) $({$($part:ident: $value:expr),*})? => $property:ident;)*) => {$(

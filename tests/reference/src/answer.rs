@@ -1,4 +1,4 @@
-//! Answers of a queue.
+//! The answers of a queue.
 
 use lifo_queue::control::{Acquired, Control, GroupChanged, GroupStates, Released, Renewed};
 use lifo_queue::store::{
@@ -23,8 +23,8 @@ macro_rules! answers {
 }
 
 answers! {
-    /// A queue's answer, without the parts that the specification leaves open: the text of a
-    /// rejection, and the order of tasks created in the same millisecond.
+    /// A queue's answer, without the parts that the specification leaves open: the rejection text,
+    /// and the order of tasks created in the same millisecond.
     Inserted(Inserted),
     Waiting(Vec<Candidate>),
     Leases(Vec<StandingLease>),
@@ -47,8 +47,8 @@ impl From<()> for Answer {
 }
 
 impl Answer {
-    /// Whether the operation was rejected: another process was faster, or the task has another
-    /// state.
+    /// Whether the operation was rejected because another process was faster or the task has
+    /// another state.
     pub fn is_rejection(&self) -> bool {
         match self {
             Self::Inserted(answer) => !matches!(answer, Inserted::Created | Inserted::Replaced(_)),
@@ -68,7 +68,7 @@ impl Answer {
         }
     }
 
-    /// Without the reason of a rejected take, because each store words it differently. Without the
+    /// Removes the reason for a rejected take, because each store words it differently, and the
     /// lease from the item before a claim.
     #[must_use]
     pub fn compared(mut self) -> Self {

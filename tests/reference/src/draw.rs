@@ -1,5 +1,5 @@
-//! Draws operations. Most are what a correct caller does in this state. The others are late, early,
-//! repeated, stale or forged.
+//! Draws operations. Most are operations that a correct caller performs in this state. The others
+//! are late, early, repeated, stale or forged.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ const IDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 /// Duration of a task lease, in milliseconds.
 pub(crate) const LEASE: i64 = 40_000;
 
-/// Time until a task expires, in milliseconds, unless it expires soon or already has.
+/// Time until a task expires, in milliseconds, unless it expires soon or has already expired.
 pub(crate) const LIFE: i64 = 3_600_000;
 
 pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
@@ -43,8 +43,8 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     Union::new_weighted(drawn.collect()).boxed()
 }
 
-/// The usual weight of an operation on such tasks. Without one a store rejects it, so it is then
-/// drawn rarely.
+/// The usual weight of an operation on tasks like `like`. If there are none, a store rejects the
+/// operation, so it is rarely drawn.
 pub(crate) fn weight(machine: &Machine, usual: u32, like: impl Fn(&Record) -> bool) -> u32 {
     if ids(machine, like).is_empty() {
         1
@@ -53,8 +53,8 @@ pub(crate) fn weight(machine: &Machine, usual: u32, like: impl Fn(&Record) -> bo
     }
 }
 
-/// The time of the operation: mostly a little later, sometimes later by a whole lease, rarely past
-/// every deadline. It is sometimes earlier, as by another machine's clock.
+/// The time of the operation: mostly slightly later, sometimes later by a full lease, rarely past
+/// every deadline. It is sometimes earlier, as on another machine's clock.
 pub(crate) fn moment(machine: &Machine) -> BoxedStrategy<Millis> {
     let clock = machine.clock;
     prop_oneof![
@@ -76,7 +76,7 @@ pub(crate) fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Mill
         .boxed()
 }
 
-/// An id, preferably one of these, else mostly one of an existing task.
+/// An id, preferably one of these, otherwise mostly an existing task's id.
 pub(crate) fn id(machine: &Machine, preferred: Vec<TaskId>) -> BoxedStrategy<TaskId> {
     let any = select(&IDS[..]).prop_map(TaskId::from_stored);
     let mut drawn = vec![(1, any.boxed())];
@@ -96,7 +96,7 @@ pub(crate) fn ids(machine: &Machine, like: impl Fn(&Record) -> bool) -> Vec<Task
         .collect()
 }
 
-/// A reason of a failure. It is sometimes too long to be stored completely.
+/// The reason for a failure. Sometimes it is too long to be stored completely.
 pub(crate) fn reason() -> BoxedStrategy<String> {
     prop_oneof![
         9 => select(&["broken", "busy", "later"][..]).prop_map(str::to_owned),
@@ -130,7 +130,7 @@ pub(crate) fn deadline(machine: &Machine) -> BoxedStrategy<Millis> {
     .boxed()
 }
 
-/// A task with such an id, and without a key.
+/// A task with such an id and without a key.
 pub(crate) fn new_task(machine: &Machine, id: BoxedStrategy<TaskId>) -> BoxedStrategy<NewTask> {
     let token = Uuid::from_u128(machine.steps);
     let parts = (
@@ -156,7 +156,7 @@ pub(crate) fn new_task(machine: &Machine, id: BoxedStrategy<TaskId>) -> BoxedStr
         .boxed()
 }
 
-/// A trace for every second task.
+/// A trace header for every second task.
 fn trace(token: Uuid) -> Option<TraceHeader> {
     let step = token.as_u128();
     let header = format!("Root=1-5759e988-{step:024x};Parent=53995c3f42cd8ad8;Sampled=1");

@@ -1,4 +1,4 @@
-//! Compares a store with the reference, sequence by sequence.
+//! Compares a store with the reference, one sequence at a time.
 
 use sequences::{Figures, Plan, Rule as _, Sequence};
 use tokio::runtime::Runtime;
@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::operation::{Operation, Rule};
 use crate::subject::{Failure, Snapshot, Subject, perform, snapshot};
 
-/// Runs sequences, each on a fresh store. After every operation, the answer and everything stored
+/// Runs sequences, each on a fresh store. After every operation, the answer and the store's content
 /// must equal the reference's.
 pub fn hold<S: Subject>(
     plan: &Plan,

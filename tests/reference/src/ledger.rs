@@ -1,5 +1,5 @@
 //! Checks that do not depend on the reference. They use only the answers and the stored items, so
-//! they find a mistake that the reference shares with a store.
+//! they find mistakes that the reference and a store share.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::answer::Answer;
 use crate::operation::Operation;
 use crate::subject::Snapshot;
 
-/// The current leases, and the number of starts of each task.
+/// The current leases, and the number of starts per task.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     /// The current lease token of each TAKEN task.
@@ -89,7 +89,7 @@ impl Ledger {
             }
             _ => {}
         }
-        // A newer state of a key has no attempts, even if it fails with a key that crashes.
+        // A newer state of a key has no attempts, even if it fails together with a crashing key.
         let left = is.is_some_and(|task| !task.overtaken);
         if left && overtaken {
             self.starts.remove(id);
@@ -97,7 +97,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A take that wins has the lease.
+    /// A successful take has the lease.
     fn answers(&self, operation: &Operation, answer: &Answer) -> Result<(), String> {
         match (operation, answer) {
             (Operation::Take(request), Answer::Taken(TakeOutcome::Won(taken))) => {
@@ -110,7 +110,7 @@ impl Ledger {
         }
     }
 
-    /// `totalAttempts` is the number of starts, and `attempts` is at most that. The stored lease
+    /// `totalAttempts` is the number of starts, and `attempts` never exceeds it. The stored lease
     /// token is the recorded one.
     fn counts(&self, after: &Snapshot) -> Result<(), String> {
         for (id, task) in &after.tasks {
@@ -130,7 +130,7 @@ impl Ledger {
     }
 }
 
-/// A key only gets newer and stays a key. Its payload changes only with its version.
+/// A key only becomes newer and remains a key. Its payload changes only with its version.
 fn newer(was: Option<&Record>, is: Option<&Record>) -> Result<(), &'static str> {
     let (Some(was), Some(is)) = (was, is) else {
         return Ok(());
@@ -146,8 +146,8 @@ fn newer(was: Option<&Record>, is: Option<&Record>) -> Result<(), &'static str> 
     }
 }
 
-/// Every change of state is a row of the table "States", for its operation. A settled task changes
-/// only by a redrive or a newer state of its key.
+/// Every state change matches a row of the "States" table for its operation. A settled task changes
+/// only through a redrive or a newer state of its key.
 fn arrow(operation: &Operation, was: Option<&Record>, is: Option<&Record>) -> Result<(), String> {
     use TaskStatus::{Failure, Pending, Success, Taken};
     let (from, to) = (was.map(|task| task.status), is.map(|task| task.status));

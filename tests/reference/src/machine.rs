@@ -1,4 +1,4 @@
-//! The state machine: the operations so far, and so the operations that may be drawn next.
+//! The state machine: the operations so far, which determine the operations that can be drawn next.
 
 use lifo_queue::store::{TakeOutcome, TakeRequest};
 use lifo_queue::task::{Lease, NewTask};
@@ -13,15 +13,15 @@ use crate::queue::ReferenceQueue;
 
 pub const START: Millis = Millis(1_800_000_000_000);
 
-/// The reference queue, and what its callers remember.
+/// The reference queue and the state that its callers remember.
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub queue: ReferenceQueue,
-    /// The latest time of an operation.
+    /// The latest operation time.
     pub clock: Millis,
-    /// Number of operations so far. New ids and tokens derive from it.
+    /// Number of operations so far. New ids and tokens are derived from it.
     pub steps: u128,
-    /// Every put of our own writers, so that it can be repeated.
+    /// Every put by freshq's own writers, so that it can be repeated.
     pub inserts: Vec<NewTask>,
     pub takes: Vec<TakeRequest>,
     pub settlements: Vec<Operation>,
@@ -66,7 +66,7 @@ impl Machine {
         }
     }
 
-    /// Performs an operation on the reference, and remembers what its caller would.
+    /// Performs an operation on the reference, and records what its caller would remember.
     pub fn perform(&mut self, operation: &Operation) {
         let (answer, rule) = self.queue.perform(operation);
         self.steps += 1;

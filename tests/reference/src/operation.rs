@@ -1,5 +1,5 @@
-//! Operations on a queue, the call that each makes, and the rules of their results: every row of the
-//! table "States", every rule of the control item, and every way of being rejected.
+//! Operations on a queue, the call that each one makes, and the rules for their results: every row
+//! of the "States" table, every control item rule, and every kind of rejection.
 
 use lifo_queue::control::{
     BreakerHold, Claim, GroupChange, LearnedGroups, OperatorLimits, Pause, Release, Renewal,
@@ -15,7 +15,7 @@ use uuid::Uuid;
 pub use crate::queue::pages::Pass;
 pub use crate::queue::tasks::ForeignTask;
 
-/// One operation with all its data, including the time. So a sequence keeps its meaning when
+/// One operation with all its data, including the time. A sequence therefore keeps its meaning when
 /// shrinking removes some of its operations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
@@ -27,7 +27,7 @@ pub enum Operation {
     /// A read of all TAKEN tasks, page by page.
     Leases(Pass),
     Take(TakeRequest),
-    /// A settlement; the retention is [`RETENTION`].
+    /// A settlement with the retention [`RETENTION`].
     Settle {
         lease: Lease,
         settlement: Settlement,
@@ -49,7 +49,7 @@ pub enum Operation {
         keep_until: EpochSeconds,
         now: Millis,
     },
-    /// A correction of a foreign task's deadline.
+    /// A correction to a foreign task's deadline.
     Adopt {
         task: TaskId,
         seen: Ttl,
@@ -79,19 +79,19 @@ pub enum Operation {
     HoldBreaker(BreakerHold),
     CloseBreaker,
     Limit(OperatorLimits),
-    /// An operator changes the override of a group.
+    /// An operator changes a group's override.
     ChangeGroup {
         group: GroupName,
         change: GroupChange,
         now: Millis,
     },
-    /// A processor writes what it learned about groups.
+    /// A processor writes its learned state of the groups.
     Learn {
         learned: LearnedGroups,
         by: Uuid,
         seen: Option<Uuid>,
     },
-    /// A read of the item of groups.
+    /// A read of the group item.
     LookAtGroups,
 }
 
@@ -102,7 +102,7 @@ pub const RETENTION: Retention = Retention {
 };
 
 /// Makes the call of an operation with the macro `$call`. The reference and the stores have the same
-/// methods. `$other` and `$own` are for the three operations that are not one method of a store.
+/// methods. `$other` and `$own` handle the three operations that do not map to a single store method.
 macro_rules! call_of {
     ($operation:expr, $call:ident, { $($other:pat => $own:expr),* $(,)? }) => {{
         use $crate::operation::Operation;

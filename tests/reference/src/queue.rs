@@ -1,4 +1,4 @@
-//! The reference queue: records, one control item, and the documented rules.
+//! The reference queue: records, a control item, and the documented rules.
 
 pub(crate) mod control;
 pub(crate) mod groups;
@@ -20,7 +20,7 @@ use lifo_queue::time::{EpochSeconds, Millis};
 use crate::answer::Answer;
 use crate::operation::{Operation, Rule, call_of};
 
-/// A queue that follows the specification, one operation after the other.
+/// A queue that follows the specification, one operation at a time.
 #[derive(Clone, Debug, Default)]
 pub struct ReferenceQueue {
     pub tasks: BTreeMap<TaskId, Record>,
@@ -57,13 +57,13 @@ fn overtaken(rule: Rule) -> (Answer, Rule) {
     (Answer::Written(Written::Overtaken), rule)
 }
 
-/// Whether the task has this status and this lease's token.
+/// Whether the task has this status and the token of this lease.
 fn stands(task: &Record, status: TaskStatus, lease: &Lease) -> bool {
     task.status == status && task.lease_token == Some(lease.token)
 }
 
 /// Whether the deadline has passed. A `ttl` above 10^11 is in milliseconds. A missing or malformed
-/// one never passes.
+/// `ttl` never passes.
 fn is_expired(ttl: Ttl, now: Millis) -> bool {
     match ttl {
         Ttl::Seconds(at) => at.0 * 1000 <= now.0,
@@ -77,7 +77,7 @@ fn kept(reason: &str) -> String {
     reason.chars().take(1024).collect()
 }
 
-/// A time in whole seconds, rounded up, plus `seconds`.
+/// A time in whole seconds (rounded up) plus `seconds`.
 fn seconds_after(now: Millis, seconds: u64) -> EpochSeconds {
     let rounded_up = now.0 / 1000 + i64::from(now.0 % 1000 > 0);
     EpochSeconds(rounded_up + seconds.cast_signed())

@@ -1,4 +1,4 @@
-//! A store under test: its answers, and its stored items.
+//! A store under test: its answers and its stored items.
 
 pub mod dynamodb;
 pub mod memory;
@@ -17,8 +17,8 @@ use crate::operation::{ForeignTask, Operation, Pass, call_of};
 /// An error of a store, or a result that no answer allows.
 pub type Failure = Box<dyn Error>;
 
-/// The largest number of pages of a pass. It is more than the tasks, so it suffices for pages of
-/// one.
+/// Maximum number of pages per pass. It exceeds the number of tasks, so it suffices even for pages
+/// with one task.
 const MOST_PAGES: usize = 20;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,19 +28,19 @@ pub struct Snapshot {
     pub groups: GroupStates,
 }
 
-/// A store, with access to its items that bypasses it.
+/// A store, with direct access to its items.
 #[allow(async_fn_in_trait, reason = "used in this package only, on one thread")]
 pub trait Subject {
     fn store(&self) -> &dyn QueueStore;
 
-    /// Writes an item as a direct writer does, if no such item exists: with the three required
-    /// attributes and a deadline.
+    /// Writes an item with the three required attributes and a deadline, as a direct writer does,
+    /// if no such item exists.
     async fn put(&self, task: &ForeignTask) -> Result<Inserted, Failure>;
 
     async fn tasks(&self) -> Result<BTreeMap<TaskId, Record>, Failure>;
 }
 
-/// Reads all content of a queue.
+/// Reads the entire content of a queue.
 pub async fn snapshot(subject: &impl Subject) -> Result<Snapshot, Failure> {
     Ok(Snapshot {
         tasks: subject.tasks().await?,
@@ -88,7 +88,7 @@ async fn waiting(
     let read = async |query: &PageQuery| {
         let mut page = store.pending_page(query).await?;
         for candidate in &mut page.candidates {
-            // Only PENDING entries have it: no caller needs it of others.
+            // Only PENDING entries have this mark, because no caller needs it for others.
             candidate.lease_expired &= pass.status == TaskStatus::Pending;
         }
         Ok((page.candidates, page.next))
@@ -131,7 +131,7 @@ async fn all<T: std::fmt::Debug>(
     Err("the pass has no end".into())
 }
 
-/// Checks that the entries are ordered by age, and orders those of one millisecond by id.
+/// Checks that the entries are ordered by age, and orders entries of the same millisecond by id.
 fn in_order<T: std::fmt::Debug>(
     mut found: Vec<T>,
     id: impl Fn(&T) -> &TaskId,

@@ -1,7 +1,7 @@
 //! Every store behaves like the reference queue.
 //!
 //! Each test prints its counts. `FRESHQ_SOAK=1` runs ten times as many sequences. The seeds of
-//! failures are kept in `stores.regressions` next to this file, and run first.
+//! failures are kept in `stores.regressions` next to this file and run first.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use std::cell::Cell;

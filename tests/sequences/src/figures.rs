@@ -1,4 +1,4 @@
-//! Counts of what was run.
+//! Counts of the sequences, operations and rules that were run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use crate::rule::Rule;
 
 #[derive(Clone, Debug)]
 pub struct Figures<R> {
-    /// Sequences run to their end.
+    /// Sequences that ran to completion.
     pub sequences: u64,
     operations: BTreeMap<&'static str, Tally>,
     rules: BTreeMap<R, u64>,
@@ -30,7 +30,7 @@ impl<R> Default for Figures<R> {
 }
 
 impl<R: Rule> Figures<R> {
-    /// Counts an operation of this name whose result was correct.
+    /// Counts an operation with this name and a correct result.
     pub fn count(&mut self, operation: &'static str, is_rejected: bool, rule: R) {
         let tally = self.operations.entry(operation).or_default();
         tally.performed += 1;
@@ -38,7 +38,7 @@ impl<R: Rule> Figures<R> {
         *self.rules.entry(rule).or_default() += 1;
     }
 
-    /// The rules that never applied: no drawn operation, or no result, led to them.
+    /// The rules that never applied, because no drawn operation or result led to them.
     pub fn unused(&self) -> Vec<&'static str> {
         let rules = R::ALL.iter();
         rules

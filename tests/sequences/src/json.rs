@@ -1,11 +1,11 @@
-//! Arbitrary JSON for tests of what reads events.
+//! Arbitrary JSON for tests of code that reads events.
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::Value;
 
-/// Any JSON. These words are often names of fields, and sometimes texts.
+/// Any JSON. The given words are often field names, and sometimes texts.
 pub fn any_json(words: &'static [&'static str]) -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -1,7 +1,7 @@
-//! # Random sequences of operations on a system and on its reference
+//! # Random sequences of operations on a system and its reference
 //!
-//! The references of both queues use this crate. Each defines its operations, its rules with
-//! [`rules!`], and the comparison of one sequence; [`hold`] draws, runs and shrinks the sequences.
+//! The references of both queues use this crate. Each reference defines its operations, its rules with
+//! [`rules!`], and the comparison of one sequence. [`hold`] draws, runs and shrinks the sequences.
 
 mod figures;
 pub mod json;
@@ -20,21 +20,21 @@ use tokio::runtime::Runtime;
 pub use self::figures::Figures;
 pub use self::rule::Rule;
 
-/// The amount to run.
+/// The number and length of the sequences to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub sequences: u32,
-    /// Operations in each sequence.
+    /// Number of operations per sequence.
     pub length: RangeInclusive<usize>,
-    /// The largest number of draws. The sequences are drawn again if a rule never applied, because
-    /// a few sequences may miss a rare rule by chance.
+    /// Maximum number of draws. The sequences are drawn again if a rule never applied, because a
+    /// small number of sequences can miss a rare rule by chance.
     pub draws: u32,
-    /// The test's source file, beside which the seeds of failures are kept.
+    /// The test's source file. The seeds of failures are kept next to it.
     pub source_file: &'static str,
 }
 
 impl Plan {
-    /// Sequences of half the longest length and more; ten times as many with `FRESHQ_SOAK=1`.
+    /// Sequences of at least half the maximum length; ten times as many with `FRESHQ_SOAK=1`.
     pub fn new(sequences: u32, longest: usize, draws: u32, source_file: &'static str) -> Self {
         let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
         Self {
@@ -53,7 +53,7 @@ pub struct Sequence<'a, S, O> {
 }
 
 impl<'a, S, O> Sequence<'a, S, O> {
-    /// The operations in their order. Proptest's shrinking learns how many were performed.
+    /// The operations, in order. Records how many were performed for proptest's shrinking.
     pub fn operations(&self) -> impl Iterator<Item = &'a O> + use<'a, S, O> {
         let seen = self.seen.clone();
         self.operations.iter().inspect(move |_| {
@@ -66,8 +66,8 @@ impl<'a, S, O> Sequence<'a, S, O> {
 
 /// Runs sequences with `run`, each on a fresh system, and counts them.
 ///
-/// The sequences are `proptest-state-machine`'s. Its own test loop is not used: a store is
-/// asynchronous, and all sequences share one server.
+/// The sequences come from `proptest-state-machine`. Its own test loop is not used, because stores
+/// are asynchronous and all sequences share one server.
 pub fn hold<M: ReferenceStateMachine, R: Rule>(
     plan: &Plan,
     runtime: &Runtime,
@@ -108,12 +108,12 @@ pub fn hold<M: ReferenceStateMachine, R: Rule>(
     Ok(figures.into_inner())
 }
 
-/// The difference, and the operations that lead to it.
+/// The difference and the operations that lead to it.
 fn counterexample(reason: &str, operations: &[impl std::fmt::Debug]) -> String {
     let mut text = reason.to_owned();
     text.push_str("\nafter");
     for (number, operation) in (1..).zip(operations) {
-        // Writing to a string does not fail.
+        // Writing to a string can't fail.
         let _ = write!(text, "\n  {number}. {operation:?}");
     }
     text

@@ -1,4 +1,4 @@
-//! Rules: the reasons for the results of a reference.
+//! Rules: the reasons for a reference's results.
 
 use std::fmt::Debug;
 
@@ -8,7 +8,7 @@ pub trait Rule: Copy + Debug + Ord + 'static {
     fn row(self) -> &'static str;
 }
 
-/// Defines the enum `Rule`, each rule with its description.
+/// Defines the enum `Rule`, with a description of each rule.
 #[macro_export]
 macro_rules! rules {
     ($($rule:ident: $row:literal;)*) => {

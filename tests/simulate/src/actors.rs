@@ -1,5 +1,5 @@
 //! Other disciplines in front of the same downstream, for comparison. They have no store, faults or
-//! wake-ups, so they spend no time on calls of a store.
+//! wake-ups, so they spend no time on store requests.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -16,22 +16,22 @@ use crate::downstream::Downstream;
 use crate::figures::Played;
 use crate::queue::{EXPIRY, Experiment};
 
-/// Number of tasks on a page of the published algorithm.
+/// Number of tasks per page in the published algorithm.
 const PAGE: usize = 10;
-/// Pause of the published algorithm between two starts of a page.
+/// Pause between two starts of a page in the published algorithm.
 const STAGGER: Duration = Duration::from_millis(200);
-/// Pause of the published algorithm between two pages.
+/// Pause between two pages in the published algorithm.
 const BETWEEN_PAGES: Duration = Duration::from_millis(500);
-/// Pause of a worker that found no task.
+/// Pause of a worker that finds no task.
 const IDLE: Duration = Duration::from_millis(10);
 
 /// A discipline for comparison with the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
-    /// One worker for each run that the downstream serves concurrently. Each takes the oldest task.
+    /// One worker per run that the downstream serves concurrently. Each worker takes the oldest task.
     ArrivalOrder,
-    /// The published newest-first sample: takes the ten newest, starts them 200 ms apart, waits
-    /// for the slowest, pauses 500 ms. It never sheds.
+    /// The published newest-first sample: takes the ten newest tasks, starts them 200 ms apart,
+    /// waits for the slowest, and pauses for 500 ms. It never sheds.
     PublishedPages,
 }
 

@@ -1,20 +1,20 @@
-//! Arrivals of tasks.
+//! Task arrivals.
 
 use std::time::Duration;
 
 use fastrand::Rng;
 
-/// Length of a tick. All arrivals of a tick are created together.
+/// Length of a tick. All arrivals in a tick are created together.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arrivals {
-    /// Independent arrivals, with this average per second, during `lasting`.
+    /// Independent arrivals with this average rate per second, during `lasting`.
     Poisson { per_second: f64, lasting: Duration },
     /// Healthy tasks in the first tick and poison tasks in the second, so the poison tasks are the
     /// newest.
     Poisoned { healthy: usize, poison: usize },
-    /// One task every `interval` during `lasting`, and `tasks` more in the tick that begins at `at`.
+    /// One task every `interval` during `lasting`, plus `tasks` more in the tick that starts at `at`.
     Burst {
         interval: Duration,
         lasting: Duration,
@@ -58,7 +58,7 @@ impl Arrivals {
     }
 }
 
-/// A number from the Poisson distribution, by Knuth's multiplication of uniform numbers, which
+/// A number from the Poisson distribution, using Knuth's multiplication of uniform numbers, which
 /// suits small means.
 fn poisson(rng: &mut Rng, mean: f64) -> usize {
     let limit = (-mean).exp();

@@ -1,4 +1,4 @@
-//! The downstream behind the queue, with a fixed capacity and with outages.
+//! The downstream behind the queue, with a fixed capacity and outages.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) const SERVICE: Duration = Duration::from_millis(400);
 /// Duration of a call to which the downstream returns an error.
 const ERROR: Duration = Duration::from_millis(5);
 
-/// Tasks a second that the downstream can complete.
+/// Tasks per second that the downstream can complete.
 #[allow(clippy::cast_precision_loss, reason = "a small number")]
 pub(crate) fn capacity_per_second() -> f64 {
     CAPACITY as f64 / SERVICE.as_secs_f64()
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Unavailable,
     /// No connection.
     Rejected,
-    /// No response until the caller's time-out.
+    /// No response before the caller's timeout.
     Timeout,
 }
 
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// The duration and the outcome of such a call, as the HTTP runner reports it.
+    /// The duration and outcome of such a call, as reported by the HTTP runner.
     fn deed(self) -> (Duration, Deed) {
         match self {
             Self::BadGateway | Self::Rejected => (ERROR, Deed::Unavailable),
@@ -77,17 +77,17 @@ impl Outage {
     }
 }
 
-/// What the downstream does with more runs than it has capacity for.
+/// How the downstream handles more runs than its capacity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Model {
-    /// It serves this number of runs concurrently, and returns a busy response to others.
+    /// It serves this number of runs concurrently and returns a busy response to all others.
     Rejecting(usize),
-    /// It queues them. From `halved` on, it has half of its servers.
+    /// It queues the runs. From `halved` on, it has half of its servers.
     Queueing { servers: usize, halved: Millis },
 }
 
 impl Model {
-    /// The number of runs that it works on concurrently, at first.
+    /// The number of runs that it initially works on concurrently.
     pub(crate) fn concurrency(self) -> usize {
         match self {
             Self::Rejecting(capacity) => capacity,
@@ -96,7 +96,7 @@ impl Model {
     }
 }
 
-/// The downstream, shared by all that call it.
+/// The downstream, shared by all callers.
 #[derive(Clone)]
 pub(crate) struct Downstream {
     state: Arc<Mutex<State>>,
@@ -105,13 +105,13 @@ pub(crate) struct Downstream {
 struct State {
     model: Model,
     outage: Option<Outage>,
-    /// End times of the current runs, or of the last run of each server if runs are queued.
+    /// End times of the current runs, or of each server's last run if runs are queued.
     running: Vec<Millis>,
     runs: Vec<Run>,
 }
 
 impl Downstream {
-    /// A new downstream, without calls.
+    /// A new downstream without calls.
     pub(crate) fn new(model: Model, outage: Option<Outage>) -> Self {
         let running = match model {
             Model::Rejecting(_) => Vec::new(),
@@ -128,7 +128,7 @@ impl Downstream {
         }
     }
 
-    /// Makes one call, and returns its duration and outcome. A poison task gets HTTP 500 immediately.
+    /// Makes one call and returns its duration and outcome. A poison task gets HTTP 500 immediately.
     pub(crate) fn call(&self, created: Millis, poison: bool, now: Millis) -> (Duration, Deed) {
         let mut state = lock(&self.state);
         let (takes, deed) = match state.outage.filter(|outage| outage.contains(now)) {

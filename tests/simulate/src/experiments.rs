@@ -20,15 +20,15 @@ use crate::figures::{OutageFigures, rounded};
 use crate::parallel;
 use crate::queue::{self, Experiment, settings};
 
-/// Time before an outage; `OUTAGE` and `AFTER` are its duration and the time after it.
+/// Time before an outage. `OUTAGE` is its duration, and `AFTER` is the time after it.
 const BEFORE: Duration = Duration::from_secs(30);
 const OUTAGE: Duration = Duration::from_secs(60);
 const AFTER: Duration = Duration::from_secs(90);
-/// Task timeout in the experiments on outages. In an outage by time-outs, each run lasts this long.
+/// Task timeout in the outage experiments. In an outage with timeouts, each run lasts this long.
 const OUTAGE_TASK_TIMEOUT: Duration = Duration::from_secs(2);
-/// Load in the experiments on outages, as a factor of the capacity.
+/// Load in the outage experiments, as a factor of the capacity.
 const OUTAGE_LOAD: f64 = 0.8;
-/// Each figure of an outage is the worst of these seeds.
+/// Each outage figure is the worst of these seeds.
 const SEEDS: [u64; 3] = [1, 2, 3];
 
 pub(crate) type Features = BTreeMap<String, OutageFigures>;
@@ -41,7 +41,7 @@ pub(crate) struct Outages {
 }
 
 impl Outages {
-    /// The figures of HTTP 502 with this feature.
+    /// The figures for HTTP 502 with this feature.
     pub(crate) fn of(&self, feature: &str) -> Option<&OutageFigures> {
         self.features.get(feature)
     }
@@ -103,11 +103,11 @@ pub(crate) fn outages() -> Outages {
 /// The delay that poison tasks at the head cause to the healthy tasks behind them.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Poisoned {
-    /// Seconds from the start until the last healthy task succeeded, in the worst of the seeds.
+    /// Seconds from the start until the last healthy task succeeded, for the worst seed.
     healthy_done_seconds: f64,
 }
 
-/// Plays thirty poison tasks in front of seventy healthy ones, by concurrency and feature.
+/// Plays thirty poison tasks in front of seventy healthy tasks, by concurrency and feature.
 pub(crate) fn poisoned() -> BTreeMap<String, BTreeMap<String, Poisoned>> {
     let mut cells = Vec::new();
     for slots in [1_u16, 8, 50] {

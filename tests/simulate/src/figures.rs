@@ -1,4 +1,4 @@
-//! Figures of a simulation.
+//! Simulation figures.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use crate::downstream::Outage;
 
-/// A task is in time if it succeeds within this time after its creation.
+/// A task is in time if it succeeds within this period after its creation.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(5);
-/// A task starts fresh within this time after its creation.
+/// A task starts fresh if it starts within this period after its creation.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// One call of the downstream.
+/// One call to the downstream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) created: Millis,
@@ -38,11 +38,11 @@ pub(crate) struct Played {
     /// Creation time of each task.
     pub(crate) created: Vec<Millis>,
     pub(crate) runs: Vec<Run>,
-    /// Tasks that ended as FAILURE.
+    /// Number of tasks that ended in FAILURE.
     pub(crate) failed: usize,
 }
 
-/// Ages at the start of the runs that succeeded, and the share of all tasks that were in time.
+/// Ages at the start of successful runs, and the share of all tasks that were in time.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Load {
     pub(crate) p50_age_seconds: f64,
@@ -55,7 +55,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Figures of the tasks created, and the runs started, between `from` and `to`.
+    /// Figures for the tasks created and the runs started between `from` and `to`.
     pub(crate) fn of(played: &Played, from: Millis, to: Millis) -> Self {
         let within = |at: Millis| from <= at && at < to;
         let mut ages: Vec<f64> = played
@@ -77,15 +77,15 @@ impl Load {
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct OutageFigures {
-    /// Tasks that ended as FAILURE.
+    /// Number of tasks that ended in FAILURE.
     pub(crate) failed: usize,
     /// Tasks created during the outage.
     pub(crate) tasks: usize,
-    /// Calls of the downstream during the outage.
+    /// Calls to the downstream during the outage.
     pub(crate) calls: usize,
     /// Seconds from the end of the outage to the end of the first success.
     pub(crate) recovery_seconds: f64,
-    /// Share in time of the tasks created in the minute after the outage.
+    /// Share of the tasks created in the minute after the outage that were in time.
     pub(crate) in_time_next_minute: f64,
 }
 
@@ -110,7 +110,7 @@ impl OutageFigures {
         }
     }
 
-    /// The worse of each figure.
+    /// The worse value of each figure.
     pub(crate) fn worst(self, other: Self) -> Self {
         Self {
             failed: self.failed.max(other.failed),
@@ -122,12 +122,12 @@ impl OutageFigures {
     }
 }
 
-/// Share in time of the tasks created between `from` and `to`.
+/// Share of the tasks created between `from` and `to` that were in time.
 fn share_in_time(played: &Played, from: Millis, to: Millis) -> f64 {
     share(played, from, to, Run::in_time)
 }
 
-/// Share of the tasks created between `from` and `to` that have a run which `counts`.
+/// Share of the tasks created between `from` and `to` that have a run that `counts`.
 fn share(played: &Played, from: Millis, to: Millis, counts: fn(&Run) -> bool) -> f64 {
     let within = |at: Millis| from <= at && at < to;
     let created = played.created.iter().filter(|at| within(**at)).count();

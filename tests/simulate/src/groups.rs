@@ -1,4 +1,4 @@
-//! Groups: noisy tenants with three quiet ones in one queue, and the outage of one tenant.
+//! Groups: noisy tenants and three quiet tenants in one queue, and the outage of one tenant.
 
 mod outage;
 mod scene;
@@ -18,43 +18,43 @@ use crate::downstream::SERVICE;
 use crate::figures::rounded;
 use crate::{parallel, queue};
 
-/// Arrivals of all noisy groups, and of all quiet ones, as a factor of the capacity.
+/// Arrivals of all noisy groups and of all quiet groups, as a factor of the capacity.
 const NOISY: f64 = 4.5;
 const QUIET: f64 = 0.15;
 const QUIET_GROUPS: usize = 3;
-/// A task is in time if it starts within this time after its creation.
+/// A task is in time if it starts within this period after its creation.
 const IN_TIME: Duration = Duration::from_secs(2);
-/// An entry of the index, with a group in its id, in bytes.
+/// Size of an index entry with a group in its id, in bytes.
 const ENTRY_BYTES: f64 = 125.0;
 
 /// `groups.json`.
 #[derive(Serialize)]
 pub(crate) struct Groups {
-    /// By case, without groups and with them.
+    /// Figures by case, without and with groups.
     cases: BTreeMap<&'static str, BTreeMap<&'static str, Figures>>,
     outage_of_one: OutageOfOne,
 }
 
 impl Groups {
-    /// The share of the quiet tasks that started in time, without groups and with them.
+    /// The share of quiet tasks that started in time, without and with groups.
     pub(crate) fn quiet_in_time(&self, case: &str) -> Option<(f64, f64)> {
         let of = |variant| Some(self.cases.get(case)?.get(variant)?.quiet_in_time);
         Some((of("none")?, of("groups")?))
     }
 }
 
-/// Figures of a case.
+/// Figures for one case.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Figures {
-    /// The share of the quiet tasks that started in time.
+    /// The share of quiet tasks that started in time.
     quiet_in_time: f64,
-    /// Runs as a share of those that the queue could start.
+    /// Runs as a share of the runs that the queue could start.
     goodput: f64,
     /// Read units per second of the processor's queries.
     read_units: f64,
 }
 
-/// One case: a queue, and the noisy groups in front of it.
+/// One case: a queue and the noisy groups in front of it.
 #[derive(Clone, Copy)]
 struct Case {
     slots: u16,
@@ -62,7 +62,7 @@ struct Case {
     rate: Option<u16>,
     noisy: usize,
     lasting: Duration,
-    /// Figures are of the time from then on.
+    /// Figures cover the time from this point on.
     warm: Duration,
 }
 
@@ -150,7 +150,7 @@ fn cases() -> [(&'static str, Case); 7] {
     ]
 }
 
-/// Plays every case, and the outage.
+/// Plays every case and the outage.
 pub(crate) fn groups() -> Groups {
     let mut cells = Vec::new();
     for (name, case) in cases() {

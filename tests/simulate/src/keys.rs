@@ -1,8 +1,8 @@
-//! Keys under overload. How old is the last known state of each key, and how often does an older
-//! state overwrite a newer one?
+//! Keys under overload: the age of each key's last known state, and how often an older state
+//! overwrites a newer one.
 //!
-//! The states of a hundred keys arrive at ten times the downstream's capacity. Some keys are much
-//! more frequent than others. Each state expires after ten seconds.
+//! The states of a hundred keys arrive at ten times the downstream's capacity. Some keys occur much
+//! more frequently than others. Each state expires after ten seconds.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -36,10 +36,10 @@ const SEED: u64 = 1;
 /// Figures by discipline.
 pub(crate) type Keys = BTreeMap<String, Ages>;
 
-/// Figures of the last known states of all keys.
+/// Figures for the last known states of all keys.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Ages {
-    /// The age of the last known state, on average over keys and time.
+    /// The average age of the last known state, over keys and time.
     pub(crate) mean_age_seconds: f64,
     /// Runs that overwrote a newer state.
     overwrites_newer: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Ages {
 enum Discipline {
     /// The oldest state first, without the queue.
     ArrivalOrder,
-    /// The real core; with keys or without.
+    /// The real core, with or without keys.
     Core { order: Order, keyed: bool },
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn ages() -> Keys {
     figures.into_iter().collect()
 }
 
-/// The keys whose states arrive in each tick. Zipf's law: the n-th key is 1/n as frequent as the
+/// The keys whose states arrive in each tick. By Zipf's law, the n-th key is 1/n as frequent as the
 /// first.
 fn arrivals() -> Vec<Vec<usize>> {
     let mut rng = Rng::with_seed(SEED ^ 0x0ae5_0001);
@@ -98,7 +98,7 @@ fn arrivals() -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// End time of each run, its key, and the creation time of the state that it wrote.
+/// Per run: the end time, the key, and the creation time of the written state.
 #[derive(Clone, Default)]
 struct Known(Arc<Mutex<Vec<(Millis, usize, Millis)>>>);
 
@@ -111,7 +111,7 @@ impl Known {
         let mut writes = lock(&self.0);
         writes.sort_unstable();
         let (from, to) = (BEGIN.plus(WARM), BEGIN.plus(LASTING));
-        // Every key was known when the simulation began.
+        // Every key is known when the simulation starts.
         let mut known = [(BEGIN, BEGIN); KEYS];
         let (mut area, mut overwrites_newer) = (0.0, 0);
         let mut grow = |(since, created): (Millis, Millis), until: Millis| {
@@ -178,10 +178,10 @@ fn by_the_core(order: Order, keyed: bool) -> Known {
     known
 }
 
-/// The creation time and the key of each pending state, oldest first.
+/// The creation time and key of each pending state, oldest first.
 type Waiting = Arc<Mutex<VecDeque<(Millis, usize)>>>;
 
-/// Workers that take the oldest state, one for each run that the downstream serves concurrently.
+/// Workers that take the oldest state, one per run that the downstream serves concurrently.
 fn in_arrival_order() -> Known {
     let known = Known::default();
     cloud::play(SEED, async |_| {

@@ -1,9 +1,9 @@
-//! `make simulate`: the queue's behaviour under overload and in outages. The real core (create, the
+//! `make simulate`: the queue's behaviour under overload and in outages. The real core (create,
 //! wake-ups, turns, sweeps) runs on a virtual clock with the in-memory store. Other disciplines run
 //! against the same downstream. The seeds determine every figure.
 //!
-//! Prints the figures, writes `overload.json`, `storm.json` and `groups.json` into `target/simulate`,
-//! the page `docs/reference/storms.md`, and the pictures into `docs/img`.
+//! Prints the figures, and writes `overload.json`, `storm.json` and `groups.json` to
+//! `target/simulate`, the page `docs/reference/storms.md`, and the charts to `docs/img`.
 
 mod actors;
 mod arrivals;
@@ -34,7 +34,7 @@ struct Overload {
     outage: Outages,
     poison: BTreeMap<String, BTreeMap<String, Poisoned>>,
     load: Loads,
-    /// A downstream that loses half of its capacity, without and with a target latency.
+    /// A downstream that loses half of its capacity, with and without a target latency.
     halved: BTreeMap<String, Halved>,
     keys: Keys,
 }
@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints figures, and writes them into a file in `target/simulate`.
+/// Prints figures and writes them to a file in `target/simulate`.
 #[allow(clippy::print_stdout, reason = "the figures are what is asked for")]
 fn write(file: &str, figures: &impl Serialize) -> Result<(), Box<dyn Error>> {
     let folder = Path::new("target/simulate");

@@ -1,5 +1,5 @@
-//! The pictures of the documentation: SVG cards that follow the colours of the reader's system. Each
-//! has one message, which is its title.
+//! The documentation charts: SVG cards that follow the color scheme of the reader's system. Each
+//! chart has one message, which is its title.
 
 mod burst;
 mod card;
@@ -17,14 +17,14 @@ use crate::groups::Groups;
 use crate::keys::Keys;
 use crate::storm::Storm;
 
-/// A line of the picture of loads: its key in `overload.json`, its label, and its class.
+/// A line in the load chart: its key in `overload.json`, its label, and its class.
 const LINES: [(&str, &str, &str); 3] = [
     ("newest_first", "freshq", "freshq"),
     ("published", "published sample", "other dashed"),
     ("arrival_order", "arrival order", "other"),
 ];
 
-/// Writes all pictures into `folder`.
+/// Writes all charts to `folder`.
 pub(crate) fn write(
     folder: &Path,
     loads: &Loads,
@@ -48,7 +48,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Share of the tasks that started within two seconds, by load.
+/// Share of tasks that started within two seconds, by load.
 fn overload(loads: &Loads) -> Markup {
     const TOP: f64 = 96.0;
     const BOTTOM: f64 = 310.0;
@@ -91,7 +91,7 @@ fn overload(loads: &Loads) -> Markup {
     )
 }
 
-/// Failed tasks and useless calls of an outage, with and without the circuit breaker.
+/// Failed tasks and useless calls in an outage, with and without the circuit breaker.
 fn outage(outages: &Outages) -> Markup {
     let with = outages.of("breaker");
     let without = outages.of("retries_only");
@@ -153,7 +153,7 @@ fn storm_of_messages(storm: &Storm) -> Markup {
     )
 }
 
-/// The share of the quiet tenants' tasks that start in time, without and with groups.
+/// The share of the quiet tenants' tasks that start in time, with and without groups.
 fn quiet_tenants(groups: &Groups) -> Markup {
     const CASES: [(&str, &str); 4] = [
         ("ten_slots", "1 noisy tenant, 10 concurrent tasks"),
@@ -182,7 +182,7 @@ fn quiet_tenants(groups: &Groups) -> Markup {
     )
 }
 
-/// The mean age of the last known state of a key, by discipline.
+/// The mean age of a key's last known state, by discipline.
 fn latest_wins(keys: &Keys) -> Markup {
     const LABELS: [(&str, &str); 4] = [
         ("arrival_order", "arrival order"),
@@ -206,7 +206,7 @@ fn latest_wins(keys: &Keys) -> Markup {
     )
 }
 
-/// Horizontal bars with their labels and values. True marks a bar of freshq.
+/// Horizontal bars with their labels and values. True marks a freshq bar.
 fn bars(top: f64, rows: &[(&str, f64, bool)], value: impl Fn(f64) -> String) -> Markup {
     const HEIGHT: f64 = 24.0;
     const STEP: f64 = 36.0;

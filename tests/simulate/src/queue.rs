@@ -26,13 +26,13 @@ pub(crate) struct Experiment {
     pub(crate) process: ProcessSettings,
 }
 
-/// The deployed settings, with as many slots as the downstream's capacity.
+/// The deployed settings, with the downstream's capacity as the number of slots.
 #[allow(clippy::cast_possible_truncation, reason = "a small number")]
 pub(crate) fn settings() -> ProcessSettings {
     let minute = Duration::from_secs(60);
     ProcessSettings {
         slots: CAPACITY as u16,
-        // Successful tasks are deleted soon, so that the store stays small.
+        // Delete successful tasks soon, so that the store remains small.
         retention: Retention {
             success: Duration::from_secs(1),
             failure: 24 * 60 * minute,
@@ -43,8 +43,7 @@ pub(crate) fn settings() -> ProcessSettings {
 
 /// Plays an experiment with the real core.
 ///
-/// # Panics
-/// If a guarantee was broken.
+/// # Panics If a guarantee is broken.
 pub(crate) fn play(experiment: &Experiment) -> Played {
     let downstream = Downstream::new(experiment.model, experiment.outage);
     let mut created = Vec::new();
@@ -82,10 +81,9 @@ pub(crate) fn play(experiment: &Experiment) -> Played {
     }
 }
 
-/// Ends an experiment, perhaps before its tasks do.
+/// Ends an experiment, possibly before all its tasks end.
 ///
-/// # Panics
-/// If a guarantee was broken.
+/// # Panics If a guarantee is broken.
 pub(crate) fn finish(cloud: Cloud) -> Report {
     let report = cloud.finish();
     let violations = report.violations.iter();
@@ -101,7 +99,7 @@ pub(crate) fn spec(created: Millis, expiry: Duration, payload: &Value) -> Value 
     json!({"taskCreated": created.0, "ttlSeconds": expiry.as_secs(), "payload": payload})
 }
 
-/// Creates these tasks, if any, in one invocation.
+/// Creates the given tasks, if any, in one invocation.
 pub(crate) async fn create(cloud: &Cloud, specs: &[Value]) {
     if !specs.is_empty() {
         let report = cloud.invoke_create(specs).await;

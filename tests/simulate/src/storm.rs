@@ -1,12 +1,12 @@
-//! Storms: arrivals above what the table takes, through an SQS queue and the real ingest.
+//! Storms: more arrivals than the table can take, through an SQS queue and the real ingest.
 //!
-//! The index takes 1,000 write units per second for pending tasks; an insert and a take are one unit
-//! each. `today` is an ingest without backpressure: its writes wait in arrival order. `postpone` is
-//! the ingest of today's code, and `admission` the same with admission.
+//! The index takes 1,000 write units per second for pending tasks. An insert and a take use one unit
+//! each. `today` is an ingest without backpressure, whose writes wait in arrival order. `postpone`
+//! is the current ingest, and `admission` is the same with admission.
 //!
-//! The figures of a sustained load are those of its second half. At 10,000 arrivals/s and above, the
-//! load begins in the state that a long storm leaves: the capacity is known, and the queue holds as
-//! many tasks as admission allows. At 100,000 arrivals/s, it lasts for six seconds instead of 40.
+//! The figures for a sustained load cover its second half. At 10,000 arrivals/s and above, the load
+//! starts in the state that a long storm leaves: the capacity is known, and the queue holds as many
+//! tasks as admission allows. At 100,000 arrivals/s, it lasts six seconds instead of 40.
 
 mod factors;
 mod figures;
@@ -56,11 +56,11 @@ type Variants<F> = BTreeMap<String, F>;
 #[derive(Serialize)]
 pub(crate) struct Storm {
     burst: Variants<Burst>,
-    /// By arrivals a second, by runs a second.
+    /// By arrivals per second, then by runs per second.
     sustained: BTreeMap<usize, BTreeMap<u32, Variants<Sustained>>>,
     /// By name and expiry.
     ramps: BTreeMap<String, Ramp>,
-    /// By the setting `factor` of admission.
+    /// By the admission setting `factor`.
     factors: BTreeMap<u32, Factor>,
 }
 
@@ -70,7 +70,7 @@ impl Storm {
         Some(self.burst.get(variant)?.p95_age_of_new_seconds)
     }
 
-    /// The share of started tasks under two seconds old at this number of arrivals a second.
+    /// The share of started tasks under two seconds old, at this number of arrivals per second.
     pub(crate) fn under_2s(&self, arrivals: usize, variant: &str) -> Option<f64> {
         let variants = self.sustained.get(&arrivals)?.get(&RUNS)?;
         Some(variants.get(variant)?.under_2s)

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the command freshq. npm installs its binary for this platform as an optional dependency.
+// Starts the freshq command. npm installs its binary for this platform as an optional dependency.
 'use strict';
 
 const { spawn } = require('node:child_process');

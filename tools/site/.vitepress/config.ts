@@ -1,6 +1,6 @@
 /**
- * The site of the documentation. `docs` is the only source: the sidebar follows the map in `docs/README.md`, and links to
- * other files of the repository lead to GitHub, at the release of the site.
+ * The documentation site. `docs` is the only source. The sidebar follows the map in `docs/README.md`, and links to
+ * other files in the repository lead to GitHub, at the site's release.
  */
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -9,7 +9,7 @@ import { slug } from '../../../tests/docs/slug';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
-/** The repository, as GitHub Actions names it: `owner/name`. Without it, links to other files become plain text. */
+/** The repository in the format of GitHub Actions: `owner/name`. Without it, links to other files become plain text. */
 const REPOSITORY = process.env.GITHUB_REPOSITORY;
 const SOURCE = REPOSITORY && `https://github.com/${REPOSITORY}/blob/v${version}`;
 
@@ -21,7 +21,7 @@ export default defineConfig({
   outDir: '../../target/site',
   cacheDir: '../../target/site-cache',
   rewrites: { 'README.md': 'index.md', ':folder/README.md': ':folder/index.md' },
-  // The reference has addresses such as http://localhost:3000/validate, which the generator treats as links.
+  // The reference contains URLs such as http://localhost:3000/validate, which the generator treats as links.
   ignoreDeadLinks: 'localhostLinks',
   cleanUrls: true,
   lastUpdated: false,
@@ -47,7 +47,7 @@ export default defineConfig({
   },
 });
 
-/** Finds the package vue in this folder, because the pages are outside of it. */
+/** Resolves the vue package in this folder, because the pages are outside the folder. */
 function vueOfThisFolder(this: PluginContext, source: string, _importer: unknown, options: object) {
   return /^vue(\/|$)/.test(source)
     ? this.resolve(source, import.meta.filename, { ...options, skipSelf: true })
@@ -58,21 +58,21 @@ interface PluginContext {
   resolve(source: string, importer: string, options: object): Promise<unknown>;
 }
 
-/** The sections of the map, each with its links in their order. */
+/** The sections of the map, each with its links in order. */
 function sidebar() {
   const [, ...sections] = readFileSync(join(ROOT, 'docs', 'README.md'), 'utf8').split(/^## /m);
   return sections.map((section) => ({
     text: section.slice(0, section.indexOf('\n')),
     collapsed: false,
     items: [...section.matchAll(/\[([^\]]+)\]\(([\w/-]+)\.md\)/g)].map(([, text = '', path = '']) => ({
-      // Names of functions keep their lower case.
+      // Function names stay in lowercase.
       text: text.startsWith('`') ? text.replaceAll('`', '') : `${text[0]?.toUpperCase()}${text.slice(1)}`,
       link: `/${path.replace(/README$/, '')}`,
     })),
   }));
 }
 
-/** Makes each link to a README lead to its page, and each link out of `docs` to GitHub. */
+/** Redirects each link to a README to its page, and each link outside `docs` to GitHub. */
 function linkToSources(md: Parameters<NonNullable<MarkdownOptions['config']>>[0]): void {
   md.core.ruler.push('freshq-links', ({ tokens, env }) => {
     for (const token of tokens.flatMap(({ children }) => children ?? [])) {

@@ -6,7 +6,7 @@ use crate::name::{AgentId, CallId};
 use crate::profile::Profile;
 use crate::time::Micros;
 
-/// The call that an agent attends, with the end of its call lease.
+/// The call that an agent attends, with the expiry of its call lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InCall {
     pub call: CallId,
@@ -14,7 +14,7 @@ pub struct InCall {
     pub until: Option<Micros>,
 }
 
-/// One transition of the table above: its conditions and its result.
+/// One transition of the table in the `agent` module: its conditions and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentChange {
     pub agent: AgentId,

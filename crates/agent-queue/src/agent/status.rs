@@ -12,7 +12,7 @@ use crate::time::Micros;
 #[serde(rename_all = "camelCase")]
 pub enum AgentStatus {
     Offline,
-    /// At work, in no queue, in no call.
+    /// Working, but neither queued nor in a call.
     Available,
     Queued,
     AttendingCall,
@@ -51,15 +51,15 @@ impl fmt::Display for AgentStatus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentState {
     Offline,
-    /// At work, in no queue, in no call.
+    /// Working, but neither queued nor in a call.
     Available {
         since: Micros,
     },
     Queued {
         since: Micros,
-        /// Time of the enqueue: the place in the queues.
+        /// Time of the enqueue, which determines the position in the queues.
         at: Micros,
-        /// The queues at the time of the enqueue. A later change of the dimensions does not change
+        /// The queues at the time of the enqueue. Later changes to the dimensions do not affect
         /// them.
         queues: Vec<QueueName>,
     },

@@ -34,8 +34,8 @@ fn states() -> [AgentState; 4] {
 
 type Arrow = fn(&Agent) -> Transition;
 
-/// Checks the whole table of the module's documentation: the result of each transition from each
-/// state.
+/// Checks the transition table in the module's documentation: the result of each transition from
+/// each state.
 #[test]
 fn only_documented_transitions_exist() {
     use AgentStatus::{AttendingCall, Available, Offline, Queued};
@@ -97,8 +97,8 @@ fn only_documented_transitions_exist() {
     }
 }
 
-/// Every transition of an agent in a call depends on the call lease as read. A finish, an extension
-/// or a new profile that was composed before an extension fails after it.
+/// Every transition of an agent in a call requires the call lease as read. A finish, an extension
+/// or a new profile that was prepared before an extension fails after it.
 #[test]
 fn call_transitions_require_the_lease_as_read() {
     let call = CallId::new("c1").unwrap();

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 proptest! {
-    /// Every value has only characters that SQS accepts, and at most `MAX_REASON` of them.
+    /// Every value contains only characters that SQS accepts, and at most `MAX_REASON` of them.
     #[test]
     fn every_reason_is_a_valid_sqs_attribute(reason in any::<String>()) {
         let value = attribute_value(&reason);

@@ -1,4 +1,4 @@
-//! The commands of `agent-desk`, as JSON. `docs/reference/agent-desk.md` has an example of each.
+//! The commands of `agent-desk`, as JSON. `docs/reference/agent-desk.md` shows an example of each.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub enum Command {
     /// Removes an agent from the queues, or ends its work.
     Leave(AgentId, IdleStatus),
     Finish(AgentId, CallId, Ticket),
-    /// Answers an assignment, or continues a call.
+    /// Answers an assignment, or extends a call.
     Extend(AgentId, CallId, Ticket),
     Match(CallId, Criteria),
     Call(CallId),
@@ -32,23 +32,23 @@ pub enum Command {
     /// Reads the depths and versions of the queues, and the numbers of pending calls.
     Queues,
     Calls(u16),
-    /// Lists agents: after this id, up to a limit.
+    /// Lists agents with ids after this id, up to a limit.
     Agents(Option<AgentId>, u16),
 }
 
 const NAMES: &str = "register, seed, available, enqueue, queue-all-available, leave, finish, extend, match, call, \
                      cancel-call, queues, calls, agents";
 
-/// The longest name of an agent, in characters.
+/// Maximum length of an agent's name, in characters.
 const MAX_AGENT_NAME: usize = 200;
 
-/// The maximum number of agents in one response.
+/// Maximum number of agents in one response.
 const MAX_PAGE: u16 = 1_000;
 
-/// The maximum number of calls in one response. A process reads as many for each of up to 1,000 criteria.
+/// Maximum number of calls in one response. A process reads as many for up to 1,000 criteria.
 const MAX_CALLS: u16 = 100;
 
-/// An invalid command. The message names the field and the remedy.
+/// An invalid command. The message names the field and the fix.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     #[error("{0}; send {{\"command\": \"…\", …}}, one of {NAMES}")]
@@ -245,8 +245,8 @@ fn parse(command: &str, fields: &Map<String, Json>) -> Result<Fields, CommandErr
     })
 }
 
-/// What is wrong with an agent's name. Assignments contain it, and SNS and SQS reject the characters
-/// that XML 1.0 excludes.
+/// The fault in an agent's name, if any. Assignments contain the name, and SNS and SQS reject the
+/// characters that XML 1.0 excludes.
 fn fault_of(name: &str) -> Option<String> {
     let excluded = |c: &char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
     if let Some(found) = name.chars().find(excluded) {

@@ -18,7 +18,7 @@ pub enum Response {
     /// Response to register, available, enqueue, leave, finish and extend.
     Changed {
         changed: bool,
-        /// If not: the reason, and what to do first.
+        /// If nothing changed: the reason, and what to do first.
         #[serde(skip_serializing_if = "Option::is_none")]
         rejected: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub enum Response {
     AllQueued {
         queued: usize,
         assignments: Vec<Assignment>,
-        /// Whether the command ended early: repeat it for the rest.
+        /// Whether the command ended early. If so, repeat it for the remaining agents.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         cut_short: bool,
     },
@@ -52,7 +52,7 @@ pub enum Response {
     },
     Queues {
         queues: Vec<QueueView>,
-        /// Every open line of pending calls; some may be empty.
+        /// Every open line of pending calls; some can be empty.
         pending: Vec<LineView>,
     },
     Agents {
@@ -95,7 +95,7 @@ pub struct QueueView {
 pub struct LineView {
     criteria: String,
     depth: u64,
-    /// The oldest of these calls, as of another read than the depth.
+    /// The oldest of these calls. It comes from a separate read, not from that of the depth.
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest: Option<PendingView>,
 }
@@ -106,7 +106,7 @@ pub struct PendingView {
     call_id: CallId,
     criteria: String,
     arrived_at: Micros,
-    /// Time since then, in milliseconds.
+    /// Time since `arrived_at`, in milliseconds.
     pending_ms: u64,
 }
 
@@ -164,7 +164,7 @@ impl AgentView {
 }
 
 impl Response {
-    /// The reason why the command did not change its agent. `None` if it did, and for other
+    /// The reason why the command did not change its agent. `None` if it did, and for all other
     /// commands.
     pub fn rejected(&self) -> Option<&str> {
         match self {
@@ -187,7 +187,7 @@ impl Response {
         }
     }
 
-    /// `oldest` has the oldest pending call of each criteria.
+    /// `oldest` contains the oldest pending call of each criteria.
     pub(super) fn queues(
         queues: Vec<QueueCounters>,
         pending: Vec<LineDepth>,

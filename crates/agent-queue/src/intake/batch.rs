@@ -1,12 +1,12 @@
-//! Processes a batch of messages: groups concurrently, each group in its order.
+//! Processes a batch of messages: groups concurrently, the messages of a group in order.
 //!
-//! If a message fails, the later ones of its group are redelivered too, or they would overtake it.
-//! The other groups continue
+//! If a message fails, the later messages of its group are redelivered too. Otherwise, they would
+//! overtake it. The other groups continue
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>).
 //! Failed messages become visible again soon, not after the queue's visibility timeout, because the
 //! calls of their group wait for them. Each assignment is published when it is made, together with
-//! those of the next milliseconds ([`publishing`]). A message that is not a valid call would fail
-//! every time. It goes to the dead-letter queue immediately, with the reason.
+//! those of the next milliseconds ([`publishing`]). An invalid message would fail every time, so it
+//! goes to the dead-letter queue immediately, with the reason.
 
 mod publishing;
 
@@ -32,7 +32,7 @@ pub struct Delivery {
     pub id: String,
     /// Receipt handle by which its visibility is changed.
     pub receipt: String,
-    /// Number of receipts, this one included.
+    /// Number of receipts, including this one.
     pub received: u32,
     /// `{"callId"?: "…", "criteria": {"language"?: "…", "gender"?: "…"}}`.
     pub body: String,
@@ -49,7 +49,7 @@ pub trait CallQueue: Send + Sync {
     /// Makes messages visible again after the duration `after`.
     ///
     /// # Errors
-    /// The reason of the failure. The messages become visible after the queue's visibility timeout.
+    /// The reason for the failure. The messages become visible after their visibility timeout.
     async fn show_again(&self, messages: &[&Delivery], after: Duration) -> Result<(), String>;
 }
 
@@ -77,11 +77,11 @@ pub struct Intake {
     calls: Option<Arc<dyn CallQueue>>,
 }
 
-/// The time that an invocation needs after the deadline of [`Intake::work`]: to end the current
-/// matches, to publish, and to make failed messages visible again.
+/// Time that an invocation needs after the deadline of [`Intake::work`] to finish the current
+/// matches, publish, and make failed messages visible again.
 pub const MARGIN: Duration = Duration::from_secs(6);
 
-/// Time after the deadline at which matching ends, with or without a response of DynamoDB.
+/// Time after the deadline at which matching ends, with or without a response from DynamoDB.
 const MATCH_ENDS: Duration = Duration::from_secs(1);
 
 /// Time after the deadline at which publishing ends; the sweep publishes the rest.
@@ -98,7 +98,7 @@ const SHOWN_SOON: u32 = 5;
 
 const SHOWN_AT_LATEST: Duration = Duration::from_secs(30);
 
-/// The reason for which a call goes to the dead-letter queue whose item cannot be read.
+/// The reason for dead-lettering a call whose item cannot be read.
 const UNREADABLE: &str = "the item of this call in the agents' table cannot be read; \
                           restore or delete it, and send the message again";
 
@@ -117,7 +117,7 @@ impl Intake {
         }
     }
 
-    /// The same intake. It makes failed messages visible again soon, through `calls`.
+    /// The same intake, which also makes failed messages visible again soon, through `calls`.
     #[must_use]
     pub fn showing_again(mut self, calls: Arc<dyn CallQueue>) -> Self {
         self.calls = Some(calls);
@@ -164,7 +164,7 @@ impl Intake {
         let mut done = BatchReport::default();
         let (mut begun, mut calls, mut read) = (vec![], vec![], 0);
         while read < group.len() && Instant::now() < deadline {
-            // If a message is unfinished, the later ones of its group would overtake it.
+            // Stop at the first unfinished message: later messages of its group would overtake it.
             let Ok(call) = self.read(group[read], deadline, &mut done).await else {
                 break;
             };
@@ -199,7 +199,7 @@ impl Intake {
         done
     }
 
-    /// Makes failed messages visible again soon. Otherwise the later calls of their group would
+    /// Makes failed messages visible again soon. Otherwise, the later calls of their group would
     /// wait for the queue's visibility timeout.
     async fn show_again(&self, left: &[&Delivery], deadline: Instant) {
         let (Some(first), Some(calls)) = (left.first(), &self.calls) else {
@@ -220,7 +220,7 @@ impl Intake {
     /// The call of a message. `None`: the message is invalid and in the dead-letter queue.
     ///
     /// # Errors
-    /// The message is invalid, and could not be sent to the dead-letter queue.
+    /// The message is invalid and could not be sent to the dead-letter queue.
     async fn read(
         &self,
         delivery: &Delivery,

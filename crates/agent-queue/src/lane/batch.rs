@@ -1,4 +1,4 @@
-//! What the lanes of one batch share.
+//! State that the lanes of one batch share.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::queue::Result;
 #[derive(Debug, Default)]
 pub struct Batch {
     claims: Mutex<HashSet<Ticket>>,
-    /// Whether one of the calls was delivered before, and so may be known.
+    /// Whether one of the calls was delivered before and may therefore be known.
     pub(super) redelivered: bool,
     made: Option<UnboundedSender<Vec<Assignment>>>,
 }

@@ -8,14 +8,14 @@ use tokio::time::Instant;
 use crate::agent::Ticket;
 use crate::transaction::QueueEntry;
 
-/// Time for which an agent counts as lost: about as long as the other transaction takes.
+/// Time for which an agent counts as lost: about the duration of the other transaction.
 const BUSY: Duration = Duration::from_millis(8);
 
 /// The entries that the last read returned.
 #[derive(Debug)]
 pub(super) struct View {
     entries: Vec<QueueEntry>,
-    /// Agents that another transaction was changing, and the time of that conflict.
+    /// Agents that another transaction was changing, each with the time of that conflict.
     lost: HashMap<Ticket, Instant>,
     /// Number of reads before the last one.
     pub(super) looks: u32,
@@ -24,7 +24,7 @@ pub(super) struct View {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pick {
     Entry(QueueEntry),
-    /// Try again later: other transactions are changing all agents that it may choose.
+    /// Try again later: other transactions are changing all agents that the call may choose.
     Later,
     Few,
 }
@@ -49,7 +49,7 @@ impl View {
     }
 
     /// Chooses one of the first `window` agents that are not lost, among the first `most` agents
-    /// that this batch does not claim. So a call passes over fewer than `most` queued agents.
+    /// that this batch does not claim. A call therefore skips fewer than `most` queued agents.
     pub(super) fn pick(
         &self,
         claims: &mut HashSet<Ticket>,

@@ -27,14 +27,14 @@ pub struct DynamoStore {
     dimensions: Dimensions,
 }
 
-/// Maximum number of items of one `BatchWriteItem`
+/// Maximum number of items per `BatchWriteItem` request
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html>).
 const MAX_BATCH: usize = 25;
 
 const TRANSACT: &str = "TransactWriteItems";
 const BATCH: &str = "BatchWriteItem";
 
-/// The error of a builder. It fails only if a required field is not set, and here all are.
+/// The error of a builder, which fails only if a required field is not set. Here, all are set.
 fn incomplete(operation: &'static str, source: BuildError) -> StoreError {
     StoreError::Rejected {
         operation,
@@ -44,7 +44,7 @@ fn incomplete(operation: &'static str, source: BuildError) -> StoreError {
 }
 
 impl DynamoStore {
-    /// The store on `table`; its agents have these dimensions. The client may retry by itself,
+    /// The store on `table`, whose agents have these dimensions. The client can retry by itself,
     /// because every change has its own token.
     pub fn new(client: Client, table: impl Into<String>, dimensions: Dimensions) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl DynamoStore {
         }
     }
 
-    /// The result of a cancelled transaction, from the reasons: one for each step. A failed
+    /// The result of a cancelled transaction, from its cancellation reasons, one per step. A failed
     /// condition takes precedence over a conflict, because a retry would not help. `None`: the
     /// cause is throttling.
     fn cancelled(
@@ -122,8 +122,8 @@ impl DynamoStore {
         })
     }
 
-    /// The stored agent or call, if the step is about one. An unreadable agent is not the one that
-    /// the step is about, and an unreadable call counts as ended.
+    /// The stored agent or call, if the step concerns one. An unreadable agent does not count as
+    /// the step's agent, and an unreadable call counts as ended.
     fn there(&self, step: Option<&Step>, reason: &CancellationReason) -> Option<There> {
         let item = reason.item().filter(|item| !item.is_empty())?;
         let attributes = Attributes::of(item, TRANSACT);
@@ -159,7 +159,7 @@ impl DynamoStore {
             let request = self.client.batch_write_item();
             let request = request.request_items(&self.table, deletes);
             let response = request.send().await.map_err(|e| store_error(BATCH, e))?;
-            // Unprocessed entries remain, and are published again: at least once.
+            // Unprocessed entries remain and are published again: at least once.
             let left = response.unprocessed_items.unwrap_or_default();
             if let Some(left) = left.get(&self.table).filter(|left| !left.is_empty()) {
                 tracing::warn!(

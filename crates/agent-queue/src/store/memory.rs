@@ -1,5 +1,5 @@
-//! The store in memory, for tests, simulations and models. It has the same guarantees as the
-//! DynamoDB store: one conformance suite checks both.
+//! An in-memory store for tests, simulations and models. The conformance suite checks that it gives
+//! the same guarantees as the DynamoDB store.
 
 mod commit;
 

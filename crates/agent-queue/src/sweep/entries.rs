@@ -8,10 +8,10 @@ use crate::store::Order;
 use crate::transaction::{Change, QueueEntry};
 
 impl AgentQueue {
-    /// Writes missing entries, and returns their number. Each change depends on the agent's status
-    /// and ticket, so it does nothing to an agent that was queued or left since `agents` were read.
+    /// Writes missing entries and returns their number. Each change depends on the agent's status
+    /// and ticket, so it has no effect on an agent that was queued or left after `agents` was read.
     pub(super) async fn restore_entries(&self, agents: &[Agent]) -> Result<u32> {
-        // Only references: all entries of all agents would not fit into the function's memory.
+        // Collect only references: all entries of all agents would exceed the function's memory.
         let mut expected: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for agent in agents {
             if let AgentState::Queued { queues, .. } = &agent.state {

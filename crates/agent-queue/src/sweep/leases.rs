@@ -8,7 +8,7 @@ use crate::transaction::{CallLease, Change, Step};
 
 impl AgentQueue {
     /// Ends an expired call lease. The change depends on the lease as read, so it fails if the
-    /// lease was extended since.
+    /// lease was extended in the meantime.
     pub(super) async fn return_agent(&self, lease: &CallLease, now: Micros) -> Result<Returned> {
         let assigned = match lease.answered {
             true => None,
@@ -33,8 +33,8 @@ impl AgentQueue {
             let mut steps = rejections.iter().filter_map(|is| change.steps.get(is.step));
             steps.any(what)
         };
-        // The call was finished or extended meanwhile, which also deletes this lease. A lease that
-        // remains is deleted here.
+        // The call was finished or extended in the meantime, which also deletes this lease. If the
+        // lease remains, it is deleted here.
         if rejected(|step| matches!(step, Step::Agent(_))) {
             let end = Change::end_lease(lease);
             self.commit("delete a lease", &end).await?;
@@ -46,8 +46,8 @@ impl AgentQueue {
         Ok(Returned::Nothing)
     }
 
-    /// Rolls back an assignment that was not published in time. So the agent stays in the queues,
-    /// although no program could ask it to answer.
+    /// Rolls back an assignment that was not published in time. The agent returns to its queues,
+    /// because no program could ask it to answer.
     async fn undo(
         &self,
         lease: &CallLease,
@@ -76,7 +76,7 @@ impl AgentQueue {
                 self.store.delete_published(&outbox).await?;
                 Ok(Returned::Undone)
             }
-            // The agent answered meanwhile, or the assignment was cancelled.
+            // The agent answered in the meantime, or the assignment was cancelled.
             Outcome::Rejected(_) => Ok(Returned::Nothing),
         }
     }
@@ -93,7 +93,7 @@ impl AgentQueue {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Returned {
-    /// None: the lease had ended.
+    /// The lease had already ended.
     Nothing,
     /// The agent is available, and its call may have returned to its line.
     Agent {

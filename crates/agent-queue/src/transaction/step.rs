@@ -9,19 +9,19 @@ use crate::time::Micros;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueEntry {
     pub queue: QueueName,
-    /// Time of the enqueue: the place in the queue.
+    /// Time of the enqueue, which determines the position in the queue.
     pub at: Micros,
     pub agent: AgentId,
     /// The agent's name, which does not change while queued.
     pub agent_name: String,
     /// The agent's ticket. The entry is valid while the agent is queued with it.
     pub ticket: Ticket,
-    /// All queues of the agent, this one included.
+    /// All queues of the agent, including this one.
     pub queues: Vec<QueueName>,
 }
 
 impl QueueEntry {
-    /// The entries of a queued agent, one for each queue. Any other agent has none.
+    /// The entries of a queued agent, one per queue. Any other agent has none.
     pub fn all_of(agent: &Agent) -> Vec<Self> {
         let AgentState::Queued { at, queues, .. } = &agent.state else {
             return vec![];
@@ -55,10 +55,10 @@ pub struct CallLease {
     pub agent: AgentId,
     pub ticket: Ticket,
     pub call: CallId,
-    /// Whether the agent has answered, or need not. If false, the call returns to its line when the
-    /// lease expires.
+    /// Whether the agent has answered or does not have to. If false, the call returns to its line
+    /// when the lease expires.
     pub answered: bool,
-    /// Time of the agent's enqueue, until the agent has answered: the place to which the agent
+    /// Time of the agent's enqueue, until the agent has answered: the position to which the agent
     /// returns if the assignment was not published. `None`: unknown, or not needed.
     pub queued_at: Option<Micros>,
 }
@@ -71,7 +71,7 @@ pub struct Term {
 }
 
 impl From<Option<Micros>> for Term {
-    /// A lease that needs no answer.
+    /// A lease that does not require an answer.
     fn from(until: Option<Micros>) -> Self {
         Self {
             until,
@@ -81,7 +81,7 @@ impl From<Option<Micros>> for Term {
 }
 
 impl CallLease {
-    /// The call lease of an agent in a call, if the call has one, without the agent's former place.
+    /// The call lease of an agent in a call, if the call has one, without the agent's old position.
     pub fn of(agent: &Agent) -> Option<Self> {
         let AgentState::AttendingCall {
             call,
@@ -106,7 +106,7 @@ impl CallLease {
 pub enum Before {
     /// The item does not exist: a new call.
     New,
-    /// The call is pending, with as many unanswered assignments as the record has.
+    /// The call is pending, with the same number of unanswered assignments as the record.
     Pending,
     Assigned(Ticket),
 }
@@ -116,7 +116,7 @@ pub enum Before {
 pub enum Step {
     /// Creates an agent, if no agent has this id.
     NewAgent(Agent),
-    /// Changes an agent, if it meets the conditions of the change. If it is queued by this change,
+    /// Changes an agent, if it meets the conditions of the change. If the change queues the agent,
     /// the store adds one to the joins of each of its queues.
     Agent(AgentChange),
     /// Creates the counters of a queue, if it has none.
@@ -137,6 +137,6 @@ pub enum Step {
     Unlease(CallLease),
     /// Writes an outbox entry, which is kept until it is published.
     OutboxEntry(OutboxEntry),
-    /// Changes nothing, if this outbox entry was published.
+    /// Changes nothing; requires that this outbox entry was published.
     Published(OutboxEntry),
 }

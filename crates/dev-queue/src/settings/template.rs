@@ -1,4 +1,4 @@
-//! Settings and runner in a template that the CDK synthesized.
+//! Settings and runner from a template that the CDK synthesized.
 
 use lifo_queue::runner::config::RunnerConfig;
 use serde_json::Value;

@@ -148,7 +148,7 @@ pub(crate) struct OfCall {
 }
 
 impl AgentVerb {
-    /// The command to the desk, and which desk.
+    /// The command to the desk, and the desk to send it to.
     pub(crate) fn parts(&self) -> (Value, &DeskArguments) {
         let (name, (mut command, desk)) = match self {
             Self::Register(at) => ("register", at.parts()),

@@ -1,4 +1,4 @@
-//! The response of the desk, as text for people and as JSON for programs.
+//! The response of the desk, as text and as JSON.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ fn rows<const N: usize>(objects: &Value, row: impl Fn(&Value) -> [String; N]) ->
     objects.as_array().into_iter().flatten().map(row).collect()
 }
 
-/// The row of an agent: its call, and its attributes by their names.
+/// The row of an agent: its call, and its attributes by name.
 pub(crate) fn agent(agent: &Value) -> [String; 5] {
     let attributes = agent["attributes"].as_object().into_iter().flatten();
     let attributes = attributes.map(|(name, values)| format!("{name}: {}", listed(values)));
@@ -88,8 +88,8 @@ pub(crate) fn call(call: &Value) -> [String; 3] {
     ]
 }
 
-/// The row of the pending calls of one criteria: how many there are, how many agents are queued
-/// that match, and the oldest call.
+/// The row of the pending calls of one criteria: their number, the number of matching agents that
+/// are queued, and the oldest call.
 pub(crate) fn pending_calls(calls: &Value, queues: &[Value]) -> [String; 5] {
     let criteria = calls["criteria"].as_str().unwrap_or_default();
     let matching = queues.iter().filter(|queue| {
@@ -114,7 +114,7 @@ pub(crate) fn pending_calls(calls: &Value, queues: &[Value]) -> [String; 5] {
 }
 
 /// Whether the agents of a queue match criteria. Both have one value per dimension; `*` in criteria
-/// matches any.
+/// matches any value.
 fn fits(criteria: &str, queue: &str) -> bool {
     let wanted: Vec<&str> = criteria.split('#').collect();
     let values: Vec<&str> = queue.split('#').skip(1).collect();
@@ -122,7 +122,7 @@ fn fits(criteria: &str, queue: &str) -> bool {
         && std::iter::zip(wanted, values).all(|(wanted, value)| wanted == "*" || wanted == value)
 }
 
-/// The values in the name of a queue or in criteria, for people: "Spanish, M" for `Q#Spanish#M`.
+/// The values in a queue name or in criteria, as readable text: "Spanish, M" for `Q#Spanish#M`.
 pub(crate) fn readable(name: &Value) -> String {
     let name = name.as_str().unwrap_or_default();
     let values = name.strip_prefix("Q#").unwrap_or(name);

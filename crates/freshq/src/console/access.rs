@@ -1,9 +1,9 @@
-//! Decides which requests the console accepts: those with its token that no other web page sent.
+//! Decides which requests the console accepts: those with its token and not from another web page.
 //!
-//! Other programs of this machine can connect to the port, and any web page can send requests to
-//! it. The token keeps both out. It is in the path and not in a cookie, because browsers send a
-//! cookie of 127.0.0.1 to every port of the machine. The check of `Host` prevents DNS rebinding, by
-//! which a foreign page gets the console's origin. The check of `Origin` rejects foreign pages that
+//! Other programs on this machine can connect to the port, and any web page can send requests to
+//! it. The token keeps both out. It is in the path instead of a cookie, because browsers send a
+//! cookie for 127.0.0.1 to every port of the machine. The `Host` check prevents DNS rebinding,
+//! which gives a foreign page the console's origin. The `Origin` check rejects foreign pages that
 //! know the address.
 
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) struct Access {
     changes: bool,
 }
 
-/// Why a request is rejected.
+/// The reason for rejecting a request.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Rejected {
     #[error("the header Host is not 127.0.0.1 or localhost: open the address that freshq printed")]
@@ -57,7 +57,7 @@ pub(super) enum Rejected {
 }
 
 impl Access {
-    /// Access with a new token of 122 random bits.
+    /// Access with a new token that has 122 random bits.
     pub(super) fn new(changes: bool) -> Self {
         let token = Uuid::new_v4().simple().to_string();
         Self { token, changes }
@@ -68,7 +68,7 @@ impl Access {
         &self.token
     }
 
-    /// Whether the pages may change the queue.
+    /// Whether the pages can change the queue.
     pub(super) fn allows_changes(&self) -> bool {
         self.changes
     }
@@ -80,7 +80,7 @@ impl Access {
     pub(super) fn check(&self, request: &Parts) -> Result<(), Rejected> {
         let host = host(request).ok_or(Rejected::Host)?;
         let token = request.uri.path().split('/').nth(1).unwrap_or_default();
-        // The time of comparing digests reveals nothing about the token.
+        // Comparing digests takes a time that reveals nothing about the token.
         if Sha256::digest(token) != Sha256::digest(&self.token) {
             return Err(Rejected::Token);
         }
@@ -100,7 +100,7 @@ impl IntoResponse for Rejected {
     }
 }
 
-/// The header `Host`, if it names this machine.
+/// The `Host` header, if it names this machine.
 fn host(request: &Parts) -> Option<&str> {
     let host = only(&request.headers, &HOST)?;
     let authority: Authority = host.parse().ok()?;
@@ -126,8 +126,8 @@ pub(crate) async fn local_only(request: Request, next: Next) -> Response {
     }
 }
 
-/// Whether a page of the same origin sent the request. Programs send no `Origin`, nor does a browser
-/// that opens a page.
+/// Whether a page of the same origin sent the request. Programs do not send `Origin`, and neither
+/// does a browser that opens a page.
 fn has_origin(request: &Parts, host: &str) -> Result<bool, Rejected> {
     match only(&request.headers, &ORIGIN) {
         None if !request.headers.contains_key(ORIGIN) => Ok(false),

@@ -1,4 +1,4 @@
-//! The page Agents: queues, pending calls and agents, read with commands to the desk.
+//! The page Agents: queues, pending calls and agents, read by commands to the desk.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup> {
     })
 }
 
-/// The oldest pending calls. An earlier release of the desk does not know the command.
+/// The oldest pending calls. An earlier release of the desk does not support the command.
 async fn oldest(desk: &dyn Function) -> Markup {
     match desk.send(&json!(Calls { limit: CALLS })).await {
         Ok(answer) => {

@@ -1,6 +1,6 @@
 //! Pause, resume, limit, redrive, cancel and the circuit breaker. GET asks for a confirmation, POST makes the change.
 //!
-//! The verbs of the command line make the changes, so their rules and messages apply here too.
+//! The command-line verbs make the changes, so their rules and messages apply here too.
 
 mod fields;
 
@@ -69,7 +69,7 @@ pub(super) async fn confirmation(
     )
 }
 
-/// Makes the change, and redirects to a page that shows the outcome.
+/// Makes the change and redirects to a page that shows the outcome.
 pub(super) async fn carry_out(
     State(site): State<Arc<Site>>,
     Path(name): Path<String>,
@@ -113,7 +113,7 @@ impl Change {
         }
     }
 
-    /// The address of the page that follows the change.
+    /// The address of the page to show after the change.
     fn page(self, fields: &Fields) -> &'static str {
         match self {
             Self::Redrive if fields.contains_key("task") => "task",
@@ -160,7 +160,7 @@ impl Change {
             None => site.queue.place().await,
             Some(group) => format!("group {group} of {}", site.queue.place().await),
         };
-        // The address has the fields, because browsers change line breaks in form inputs.
+        // Pass the fields in the address, because browsers change line breaks in form inputs.
         let which = fields
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()));
@@ -239,7 +239,7 @@ impl Change {
     }
 }
 
-/// The stored change of the queue or of one of its groups, for people.
+/// The stored change of the queue or of one of its groups, as text.
 async fn standing(
     site: &Site,
     group: Option<GroupName>,
@@ -266,7 +266,7 @@ fn time_and_reason() -> Markup {
     }
 }
 
-/// A question, the form whose button confirms it, and a link back.
+/// A question, a form whose button confirms it, and a link back.
 fn form(action: String, question: &str, inputs: Markup, yes: &str, back: &str) -> Markup {
     html! {
         pre.question { (question) }

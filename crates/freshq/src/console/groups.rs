@@ -1,4 +1,4 @@
-//! The page Groups: the groups of a queue with groups.
+//! The page Groups: the groups of a queue that has groups.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::verbs::groups::{GroupsReport, Row};
 /// Maximum number of groups on the page.
 const LISTED: usize = 50;
 
-/// Maximum number of entries of the index to read per status.
+/// Maximum number of index entries to read per status.
 const MOST_READ: usize = 10_000;
 
 pub(super) async fn groups(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
@@ -45,7 +45,7 @@ async fn list(site: &Site) -> Result<Markup> {
 
 fn cells(site: &Site, row: &Row<'_>, now: Millis) -> [Markup; 7] {
     let of = [("group", row.name)];
-    // Tasks without a group have no limit of their own.
+    // Tasks without a group do not have their own limit.
     let named = !row.name.is_empty();
     [
         html! {

@@ -1,4 +1,4 @@
-//! The first page: the state of the queue.
+//! The start page: the state of the queue.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::sample::{Figures, History, Sample, WINDOW, started};
 use crate::time_format::{exact, rate, relative, rough, tenths};
 use crate::verbs::{StatusReport, pause, payload_preview};
 
-/// The facts of `freshq status` that the page does not show.
+/// Facts of `freshq status` that the page does not show.
 const HIDDEN: [&str; 10] = [
     "summary",
     "queue",
@@ -48,7 +48,7 @@ pub(super) async fn overview(State(site): State<Arc<Site>>, Query(fields): Asked
     page(&site, &fields, ("./", "Queue"), Ok(content))
 }
 
-/// Warnings. They have no relative times, so that a screen reader repeats them only after a change.
+/// Warnings. They omit relative times, so that a screen reader repeats them only after a change.
 fn warnings(looks: &History) -> Markup {
     let sample = looks.last.as_ref();
     let control = sample.map(|sample| (&sample.status.control, sample.status.now));
@@ -90,14 +90,15 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     let (control, now) = (&status.control, status.now);
     let paused = control.is_paused(now);
     let open = control.is_breaker_open(now);
-    // The warnings have a pause and an open breaker.
-    let summary = report.cause().filter(|_| !paused && !open);
+    // The warnings already show a pause and a breaker that an operator holds open.
+    let by_hand = paused || control.held_breaker(now).is_some();
+    let summary = report.cause().filter(|_| !by_hand);
     let facts = report.rows().into_iter();
     let facts = facts.filter(|(name, _)| !HIDDEN.contains(name));
     let facts = facts.map(|(name, value)| match (name, control.paused_until) {
-        // The owner is an id that only logs have.
+        // The owner is an id that appears only in logs.
         ("processor", _) => (name, report.lease()),
-        // The warning above has the reason.
+        // The warning above contains the reason.
         ("paused", Some(until)) if paused => {
             let left = rough(until.since(now));
             (name, format!("until {}, {left} left", exact(until)))
@@ -126,7 +127,7 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     }
 }
 
-/// Missing samples that break the line of a chart.
+/// Number of missing samples that break the line of a chart.
 const MISSED: u32 = 3;
 
 fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
@@ -180,14 +181,16 @@ fn running(sample: &Sample) -> Markup {
         [
             task_link(&task.id),
             html! { @if let Some(started) = started { (rough(started.since(task.created))) } },
-            // Its process has another clock, which may be ahead.
+            // The time comes from its process's clock, which may be ahead.
             html! { @if let Some(started) = started { (rough(now.since(started))) } },
             html! { (task.number(schema::ATTEMPTS).unwrap_or(0)) },
             html! { @if let Some(until) = task.number(schema::LEASE_UNTIL) { (relative(Millis(until), now)) } },
             html! { (payload_preview(task, tasks::PAYLOAD_WIDTH)) },
         ]
     };
-    let rows: Vec<_> = sample.tasks.running.iter().map(row).collect();
+    let mut tasks: Vec<_> = sample.tasks.running.iter().collect();
+    tasks.sort_by_key(|task| started(task));
+    let rows: Vec<_> = tasks.into_iter().map(row).collect();
     let taken = &sample.status.taken;
     let count = match rows.len() > taken.count as usize {
         true => rows.len().to_string(),
@@ -206,9 +209,9 @@ fn running(sample: &Sample) -> Markup {
         _ => "They ended before they were read.",
     };
     html! {
-        // Both reads lag behind the table, and not by the same time.
+        // Both reads lag behind the table, by different times.
         h2 #running-title { "Running tasks: " (count) }
-        (table("The newest running tasks", head, rows, none))
+        (table("The longest running tasks", head, rows, none))
     }
 }
 
@@ -226,9 +229,15 @@ fn candidates(caption: &str, tasks: &[Candidate], sample: &Sample) -> Markup {
     let now = sample.status.now;
     let control = &sample.status.control;
     let open = control.is_breaker_open(now);
+    let slots = control
+        .observed
+        .limits
+        .map(|limits| u32::from(limits.concurrency));
+    let is_full = slots.is_some_and(|slots| sample.status.taken.count >= slots);
     let soonest = match (control.is_paused(now), open) {
         (true, _) => "after the pause",
         (false, true) => "as a probe",
+        (false, false) if is_full => "when a slot is free",
         (false, false) => "now",
     };
     let row = |task: &Candidate| {

@@ -1,4 +1,4 @@
-//! The frame of every page, and parts that several pages share.
+//! The frame of every page, and parts that multiple pages share.
 
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ pub(super) fn problem(line: &str) -> Markup {
     html! { p.problem role="alert" { (line) } }
 }
 
-/// The address of a page, with these fields as its query string.
+/// The address of a page with these fields as its query string.
 pub(super) fn link(page: &str, fields: &[(&str, &str)]) -> String {
     let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
     let fields = fields
@@ -118,7 +118,7 @@ pub(super) fn change(site: &Site, name: &str, change: &str, fields: &[(&str, &st
     }
 }
 
-/// The id of a task, as a link to its page.
+/// A task id, as a link to the task's page.
 pub(super) fn task_link(id: &TaskId) -> Markup {
     html! { a href=(link("task", &[("id", id.as_str())])) { (id) } }
 }
@@ -128,7 +128,7 @@ pub(super) fn task_of(fields: &Fields, name: &'static str) -> Result<TaskId> {
     task_id(text).map_err(|fault| Failure::input(name, fault))
 }
 
-/// The time since `at`, with the exact time as tooltip.
+/// The time since `at`, with the exact time as a tooltip.
 pub(super) fn age(at: Millis, now: Millis) -> Markup {
     html! { time datetime=(exact(at)) title=(exact(at)) { (time_format::age(at, now)) } }
 }

@@ -14,14 +14,14 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::sample::History;
 
-/// Maximum number of outcomes that are kept.
+/// Maximum number of outcomes to keep.
 const REMEMBERED: usize = 50;
 
 /// The state that all pages share.
 pub(super) struct Site {
     pub(super) queue: Queue,
     pub(super) account: Account,
-    /// The agents' desk, or why it is not known.
+    /// The agents' desk, or the reason why it is unknown.
     pub(super) desk: Result<Arc<dyn Function>, String>,
     pub(super) access: Arc<Access>,
     /// The interval at which an open page updates itself.
@@ -30,7 +30,7 @@ pub(super) struct Site {
     /// Whether a change was made since the last sample.
     is_stale: AtomicBool,
     outcomes: Mutex<Outcomes>,
-    /// The state for the titles of pages, as of the last sample.
+    /// The state to show in page titles, as of the last sample.
     state: Mutex<&'static str>,
 }
 
@@ -48,7 +48,7 @@ struct Outcomes {
     last: VecDeque<Outcome>,
 }
 
-/// The state that matters most, for the title of a page.
+/// The most important state, for the title of a page.
 fn title(history: &History) -> &'static str {
     let Some(sample) = history.last.as_ref().filter(|_| history.failure.is_none()) else {
         return "not read – ";
@@ -83,8 +83,8 @@ impl Site {
         }
     }
 
-    /// The samples. Takes a new one if the last is older than half of `every`, or a change was made
-    /// since. So several open pages share a sample.
+    /// The samples. Takes a new one if the last sample is older than half of `every`, or if a
+    /// change was made since then. Multiple open pages therefore share a sample.
     pub(super) async fn looks(&self) -> tokio::sync::MutexGuard<'_, History> {
         let mut history = self.history.lock().await;
         let now = self.queue.clock.now();

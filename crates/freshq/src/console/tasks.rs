@@ -24,7 +24,7 @@ use crate::verbs::{Shown, StatusName, group_name, missing, payload_preview};
 /// Maximum number of tasks on a page.
 const LISTED: usize = 50;
 
-/// Maximum number of tasks that a page reads to find those with a text in their last error or payload.
+/// Maximum number of tasks that a page reads to find a text in their last error or payload.
 const MOST_READ: usize = 1_000;
 
 /// Maximum number of characters of a payload in a table.

@@ -58,7 +58,7 @@ struct World {
     port: u16,
 }
 
-/// An HTTP response: the status code, and the whole response as text.
+/// An HTTP response: the status code and the whole response as text.
 struct Answer {
     status: u16,
     text: String,
@@ -112,7 +112,7 @@ impl World {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Sends a request with this head and body, and returns the response.
+    /// Sends a request with this head and body and returns the response.
     async fn send(&self, head: &str, body: &str) -> Answer {
         let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))
             .await
@@ -137,7 +137,7 @@ impl World {
         self.send(&head, "").await
     }
 
-    /// A page, which has these texts.
+    /// Requests a page and expects these texts on it.
     async fn page(&self, page: &str, texts: &[&str]) -> Answer {
         let answer = self.get(page).await;
         answer.expect(200, texts);
@@ -149,14 +149,14 @@ impl World {
         self.get(page).await.expect(status, &[says]);
     }
 
-    /// Sends a form that is carried out, and after which the browser shows another page.
+    /// Sends a form and expects a redirect to another page after the change.
     async fn done(&self, page: &str, form: &str) -> Answer {
         let answer = self.post(page, form).await;
         answer.expect(303, &[]);
         answer
     }
 
-    /// Sends a form, as a page of the console does.
+    /// Sends a form as a page of the console does.
     async fn post(&self, page: &str, form: &str) -> Answer {
         let (token, host) = (&self.token, self.host());
         let kind = "application/x-www-form-urlencoded";

@@ -1,4 +1,4 @@
-//! A load, and the requests and units that it causes.
+//! A workload, and the requests and units that it causes.
 
 use std::time::Duration;
 
@@ -6,37 +6,37 @@ use clap::Args;
 
 use crate::time_format::parse_duration;
 
-/// The attributes of a PENDING item without the payload, in bytes.
+/// Size of a PENDING item's attributes without the payload, in bytes.
 const PENDING_BYTES: u32 = 260;
-/// Those of a TAKEN or settled item.
+/// The same for a TAKEN or settled item.
 const TAKEN_BYTES: u32 = 360;
-/// One write unit.
+/// Size of one write unit, in bytes.
 const KIB: u32 = 1_024;
 /// SQS bills each 64 KiB of a request.
 const SQS_CHUNK: u32 = 64 * 1_024;
-/// Maximum number of bytes in a request with several messages.
+/// Maximum number of bytes in a request with multiple messages.
 const SQS_REQUEST: u32 = 1_024 * KIB;
 /// A message's fields without the payload, in bytes.
 const MESSAGE_BYTES: u32 = 100;
 /// The memory of the functions in GB: `processing.memory` and `ingest.memory` by default.
 const MEMORY: f64 = 0.25;
-/// Time of `ingest-tasks` for a message (docs/explanation/scaling.md).
+/// Time that `ingest-tasks` takes per message (docs/explanation/scaling.md).
 const INGEST_SECONDS: f64 = 0.002;
-/// Minimum time between two tasks of different activations: before it ends, a processor waits for the index.
+/// Minimum time between tasks of different activations, because a processor waits for the index.
 const LINGER_SECONDS: f64 = 2.2;
 /// The length of a turn: `processing.turn` by default.
 const TURN_SECONDS: f64 = 60.0;
 /// Maximum rate at which a processor reads the head of the index.
 const READS_PER_SECOND: f64 = 10.0;
-/// Maximum number of entries in the head.
+/// Maximum number of entries in the head of the index.
 const HEAD: f64 = 100.0;
-/// An entry of the index, in bytes.
+/// Size of an index entry, in bytes.
 const ENTRY_BYTES: f64 = 115.0;
 /// The rate at which Lambda reads a shard of the table's stream.
 const STREAM_READS_PER_SECOND: f64 = 4.0;
 /// Maximum number of records in a batch of the stream.
 const STREAM_BATCH: f64 = 100.0;
-/// Write units per second that a shard of the stream takes.
+/// Write units per second that a stream shard can take.
 const SHARD_UNITS: f64 = 1_000.0;
 
 /// What producers send, and what the downstream takes.
@@ -85,7 +85,7 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Write units of each transition of a task, in the table and in the index. `simulator::units` measures the same.
+/// Write units per task transition, in the table and in the index, as in `simulator::units`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TransitionUnits {
     pub(super) create: f64,
@@ -94,7 +94,7 @@ pub(super) struct TransitionUnits {
 }
 
 impl TransitionUnits {
-    /// Those of a task whose payload has this size in bytes.
+    /// The write units of a task whose payload has this size in bytes.
     pub(super) fn of(payload: u32) -> Self {
         let table = |attributes: u32| f64::from((payload + attributes).div_ceil(KIB));
         Self {
@@ -124,7 +124,7 @@ impl Load {
         self.over.as_secs_f64()
     }
 
-    /// Messages in a request to SQS. A request has at most 1 MiB.
+    /// Messages per SQS request. A request has at most 1 MiB.
     fn batch(&self) -> Option<u32> {
         let fitting = SQS_REQUEST / (self.payload + MESSAGE_BYTES);
         (self.batch > 0).then(|| self.batch.min(fitting.max(1)))
@@ -192,7 +192,7 @@ impl Load {
         all
     }
 
-    /// What a Lambda function on an SQS queue is billed for. It runs the messages of a batch concurrently.
+    /// Billed usage of a Lambda function on SQS that runs the messages of a batch concurrently.
     pub(super) fn sqs_and_lambda(&self) -> Vec<Billed> {
         let batch = f64::from(self.batch().unwrap_or(1));
         let runs = self.ran() * self.attempts;
@@ -219,7 +219,7 @@ impl Load {
         vec![billed("SQS, send, receive and delete", requests, "request")]
     }
 
-    /// Read units per second of a processor that starts tasks at this rate.
+    /// Read units per second for a processor that starts tasks at this rate.
     fn read_units(&self, starts: f64) -> f64 {
         let entries = f64::from(self.concurrency)
             .max(starts / READS_PER_SECOND)

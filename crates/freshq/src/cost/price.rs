@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// The list prices, and when they were looked up.
+/// The list prices and the date of their lookup.
 pub(super) static PRICES: LazyLock<Prices> = LazyLock::new(|| {
     serde_json::from_str(include_str!("prices.json")).expect("prices.json has every price")
 });
@@ -27,7 +27,7 @@ pub(super) struct Price {
 }
 
 impl Prices {
-    /// The price of this name in `prices.json`.
+    /// The price with this name in `prices.json`.
     pub(super) fn of(&self, name: &str) -> &Price {
         &self.prices[name]
     }

@@ -106,7 +106,7 @@ fn text_names_every_line_and_both_totals() {
     insta::assert_snapshot!(cost(&["--tasks", "100000000", "--over", MONTH]).text());
 }
 
-/// With `FRESHQ_WRITE_TABLES=1` it writes the page first; `make docs` does so.
+/// With `FRESHQ_WRITE_TABLES=1`, writes the page first; `make docs` does so.
 #[test]
 fn page_has_the_current_estimates() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/load-costs.md");

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{Deployed, Kind, Message, Stack};
 use crate::failure::{Failure, Result};
 
-/// Error codes of the services for a resource that does not exist.
+/// Error codes with which the services report that a resource does not exist.
 const MISSING: [&str; 5] = [
     "ResourceNotFoundException",
     "NotFound",
@@ -22,13 +22,13 @@ const MISSING: [&str; 5] = [
     "QueueDoesNotExist",
 ];
 
-/// Error code of the Cloud Control API for a type of resource that it does not support.
+/// Error code of the Cloud Control API for a resource type that it does not support.
 const UNKNOWN_TYPE: &str = "TypeNotFoundException";
 
 pub(crate) struct AwsStack {
     name: String,
-    /// Whether this is a local AWS: it drops some settings, and its Cloud Control API knows few of
-    /// the deployed resources.
+    /// Whether this is a local AWS, which drops some settings and whose Cloud Control API supports
+    /// few of the deployed resources.
     pub(super) is_local: bool,
     cloudformation: aws_sdk_cloudformation::Client,
     pub(super) cloudcontrol: aws_sdk_cloudcontrol::Client,
@@ -52,7 +52,7 @@ impl AwsStack {
         }
     }
 
-    /// The physical ids of the resources, by their logical ids.
+    /// The physical ids of the resources, by logical id.
     async fn ids(&self) -> Result<BTreeMap<String, String>> {
         let resources = self.cloudformation.list_stack_resources();
         let mut pages = resources.stack_name(&self.name).into_paginator().send();
@@ -78,7 +78,7 @@ impl AwsStack {
         serde_json::from_str(body).map_err(|error| failed("GetTemplate", error))
     }
 
-    /// The status and the ARN.
+    /// The status and ARN.
     async fn status(&self) -> Result<(String, String)> {
         let read = self.cloudformation.describe_stacks().stack_name(&self.name);
         let read = read
@@ -93,7 +93,7 @@ impl AwsStack {
     }
 
     /// Reads settings with the Cloud Control API, which names them as templates do. It replaces the
-    /// clients of three services, which would take minutes to compile.
+    /// clients of three services, which would add minutes to the compile time.
     async fn by_cloud_control(&self, kind: &str, id: &str) -> Result<Option<Value>> {
         let read = self
             .cloudcontrol
@@ -143,7 +143,7 @@ impl Deployed for AwsStack {
             Kind::Schedule => self.by_cloud_control("AWS::Scheduler::Schedule", id).await,
             Kind::LogGroup => self.by_cloud_control("AWS::Logs::LogGroup", id).await,
             Kind::Alarm => self.by_cloud_control("AWS::CloudWatch::Alarm", id).await,
-            // AWS::IAM::Policy cannot be read.
+            // The Cloud Control API cannot read AWS::IAM::Policy.
             Kind::Policy => self.by_cloud_control("AWS::IAM::RolePolicy", id).await,
             Kind::EventBus => self.by_cloud_control("AWS::Events::EventBus", id).await,
         }

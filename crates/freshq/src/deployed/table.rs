@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::aws::{AwsStack, failed, found};
 use crate::failure::Result;
 
-/// The field with one task per misspelled status, which no list and no count shows.
+/// The field with one task per misspelled status, which is missing from all lists and counts.
 pub(crate) const MISSPELLED: &str = "Misspelled";
 
 impl AwsStack {

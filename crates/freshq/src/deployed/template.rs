@@ -63,14 +63,14 @@ impl Kind {
 pub(crate) struct Resource {
     pub(crate) kind: Kind,
     pub(crate) logical: String,
-    /// The physical id, by which its service knows it; empty if the resource was never created.
+    /// The physical id, which its service uses; empty if the resource was never created.
     pub(crate) id: String,
-    /// The settings of the template, completed with defaults.
+    /// The template's settings, completed with defaults.
     pub(crate) wanted: Value,
 }
 
 impl Resource {
-    /// The kind and the ids, for people.
+    /// The kind and the ids, as text.
     pub(crate) fn place(&self) -> String {
         let (kind, logical) = (self.kind.name(), &self.logical);
         match self.id.as_str() {
@@ -82,19 +82,19 @@ impl Resource {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
-    /// The status in CloudFormation, for example UPDATE_COMPLETE.
+    /// The CloudFormation status, for example UPDATE_COMPLETE.
     pub(crate) status: String,
     pub(crate) resources: Vec<Resource>,
-    /// The physical ids of the resources, by their logical ids.
+    /// The physical ids of the resources, by logical id.
     pub(crate) ids: BTreeMap<String, String>,
-    /// The ARN of the stack; empty if it is not known.
+    /// The ARN of the stack; empty if it is unknown.
     pub(super) arn: String,
     /// Whether the stack is on a local AWS, which drops some settings.
     pub(crate) is_local: bool,
 }
 
 impl Stack {
-    /// A stack with those resources of its template that have a [`Kind`].
+    /// A stack with the resources of its template that have a [`Kind`].
     pub(crate) fn new(status: String, template: &Value, ids: BTreeMap<String, String>) -> Self {
         let nothing = Map::new();
         let resources = template["Resources"].as_object().unwrap_or(&nothing);
@@ -102,9 +102,9 @@ impl Stack {
             let kind = Kind::of(resource["Type"].as_str()?)?;
             let wanted = completed(kind, resource["Properties"].clone());
             let id = match kind {
-                // Lambda finds this configuration by its function, not by CloudFormation's id.
+                // Lambda identifies this configuration by its function, not by CloudFormation's id.
                 Kind::Invocation => ids.get(wanted["FunctionName"]["Ref"].as_str()?).cloned(),
-                // The id of AWS::IAM::RolePolicy in the Cloud Control API.
+                // The Cloud Control API's id of AWS::IAM::RolePolicy.
                 Kind::Policy => {
                     let role = ids.get(wanted["Roles"][0]["Ref"].as_str()?)?;
                     Some(format!("{}|{role}", wanted["PolicyName"].as_str()?))
@@ -127,8 +127,8 @@ impl Stack {
         }
     }
 
-    /// The stack with its ARN, from which the ARNs of its resources follow. It also has the custom
-    /// event buses of its account and region to which its functions publish.
+    /// The stack with its ARN, from which the ARNs of its resources are derived. It also includes
+    /// the custom event buses in its account and region to which its functions publish.
     pub(crate) fn at(mut self, arn: String) -> Self {
         self.arn = arn;
         let path = "/Environment/Variables/EVENT_BUS_ARN";
@@ -168,8 +168,8 @@ impl Stack {
         })
     }
 
-    /// The maximum number of running tasks, by the settings of `process-tasks`; `None` if the stack
-    /// is not a task queue.
+    /// The maximum number of running tasks according to the settings of `process-tasks`; `None` if
+    /// the stack is not a task queue.
     pub(crate) fn concurrency(&self) -> Option<usize> {
         let path = "/Environment/Variables/SETTINGS_PROCESS_TASKS";
         let functions = self.resources.iter();
@@ -227,8 +227,8 @@ impl Stack {
     }
 }
 
-/// Completes the settings of a template with the defaults of AWS and the states of a healthy
-/// resource. Settings of the first replica of a global table count as settings of the table.
+/// Completes the template's settings with the AWS defaults and the states of a healthy resource.
+/// Settings of a global table's first replica count as settings of the table.
 fn completed(kind: Kind, mut wanted: Value) -> Value {
     if let Some(replica) = wanted["Replicas"].get(0).cloned() {
         merge(&mut wanted, replica);

@@ -1,4 +1,4 @@
-//! `freshq breaker`: opens and closes the circuit breaker by hand.
+//! `freshq breaker`: opens and closes the circuit breaker manually.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub(crate) struct Close {}
 impl VerbOnQueue for Open {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report> {
         queue.operator.open_breaker(self.time, &self.reason).await?;
-        // Reports the stored hold, because operators and processors act on it.
+        // Report the stored hold, because operators and processors act on it.
         let control = queue.store.control().await?;
         let now = queue.clock.now();
         let hold = control.held_breaker(now);
@@ -79,7 +79,7 @@ impl VerbOnQueue for Close {
     }
 }
 
-/// The hold of an operator, for people: its end, the remaining time and the reason.
+/// An operator's hold, as text: its end, the remaining time and the reason.
 pub(super) fn held(control: &Control, now: Millis) -> Option<String> {
     let hold = control.held_breaker(now)?;
     let left = rough(hold.until.since(now));

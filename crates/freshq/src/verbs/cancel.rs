@@ -21,7 +21,7 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::parse_duration;
 
-/// Interval between two tries while a task is running.
+/// Interval between attempts while a task is running.
 const POLL: Duration = Duration::from_secs(1);
 
 /// Maximum number of concurrent deletions.
@@ -94,7 +94,7 @@ impl Cancel {
         report
     }
 
-    /// Cancels a task. With `--wait`, repeats it while the task is running.
+    /// Cancels a task. With `--wait`, retries while the task is running.
     async fn cancel(&self, queue: &Queue, task: &TaskId) -> Result<Cancelled> {
         let end = queue.clock.now().plus(self.wait.unwrap_or_default());
         loop {
@@ -117,7 +117,7 @@ async fn cancel_all(queue: &Queue, tasks: Vec<TaskId>) -> Result<Report> {
     while let Some(result) = results.next().await {
         match result? {
             Cancelled::Done => cancelled += 1,
-            // A processor took it meanwhile.
+            // A processor took it in the meantime.
             Cancelled::Is(_) => started += 1,
             Cancelled::NotFound => gone += 1,
         }

@@ -1,4 +1,4 @@
-//! What stops or limits the tasks of a queue, in words.
+//! What stops or limits the tasks of a queue, as text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::sample::{self, Late, Tasks, WINDOW};
 use crate::time_format::{moment, rough, tenths};
 
-/// Responses whose cause is known: a part of the text, the cause, and what removes it.
+/// Responses with a known cause: a part of the response, the cause, and the fix.
 const KNOWN: [[&str; 3]; 4] = [
     [
         "ReservedFunctionConcurrentInvocationLimitExceeded",
@@ -41,7 +41,7 @@ fn known(last: &LastResponse) -> Option<&'static [&'static str; 3]> {
     KNOWN.iter().find(|[part, ..]| last.text.contains(part))
 }
 
-/// What removes the cause of a response, if it is known. `<runner>` stands for the name of the runner's
+/// The fix for the cause of a response, if it is known. `<runner>` stands for the name of the runner's
 /// function.
 pub(crate) fn remedy(last: &LastResponse) -> Option<&'static str> {
     known(last).map(|[.., remedy]| *remedy)
@@ -52,24 +52,24 @@ fn described(last: Option<&LastResponse>, otherwise: &str) -> String {
     cause.unwrap_or(otherwise).to_owned()
 }
 
-/// What limits the starts of a queue with more new tasks than ended ones.
+/// What limits the starts if more tasks are created than end.
 #[derive(Debug)]
 pub(crate) enum Limit<'a> {
-    /// The downstream, by this response of the last minute, although slots are free.
+    /// The downstream, according to this response of the last minute, although slots are free.
     Response(&'a LastResponse),
     /// `processing.ratePerSecond`, because slots are free.
     Rate(f64),
     /// The concurrency.
     Slots(u16),
-    /// The concurrency, whose slots some tasks take for this time, far longer than others.
+    /// The concurrency: some tasks take slots for this time, far longer than other tasks do.
     Slow(u16, Duration),
     Unknown,
 }
 
-/// Minimum duration of a slow run in milliseconds, and minimum ratio to the median.
+/// Minimum duration of a slow run in milliseconds, and its minimum ratio to the median.
 const SLOW: (u64, u64) = (1_000, 10);
 
-/// The rate is the limit if at least this part of it is used.
+/// The rate is considered the limit if at least this share of it is used.
 const USED: f64 = 0.8;
 
 impl<'a> Limit<'a> {
@@ -84,7 +84,7 @@ impl<'a> Limit<'a> {
         let (succeeded, failed) = observed.ended.within(status.now);
         let ended = f64::from(succeeded + failed) / WINDOW.as_secs_f64();
         let median = observed.median_run_ms.unwrap_or_default();
-        // Runs of the median would leave most slots free.
+        // Runs of median duration would leave most slots free.
         #[allow(clippy::cast_precision_loss, reason = "milliseconds")]
         let is_free = ended * median as f64 / 1_000.0 < f64::from(limits.concurrency) / 2.0;
         let slow = observed.longest_run;
@@ -104,7 +104,7 @@ impl<'a> Limit<'a> {
 pub(crate) struct Summary {
     /// One sentence.
     pub(crate) text: String,
-    /// Whether `freshq doctor` has a finding with its remedy.
+    /// Whether `freshq doctor` has a finding with a fix for it.
     pub(crate) is_finding: bool,
 }
 
@@ -115,15 +115,12 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Maximum number of shared fields that are named, and maximum length of one in characters.
+/// Maximum number of shared fields to name, and maximum length of one in characters.
 const NAMED: (usize, usize) = (3, 60);
 
-/// The fields that at least three and more than half of some tasks share, as text: what they may
-/// have in common. Empty if there are none.
-pub(crate) fn shared_fields<'a>(
-    tasks: impl IntoIterator<Item = &'a FoundTask>,
-    name: &str,
-) -> String {
+/// The fields that at least two and more than half of the tasks share, as text. Empty if there are
+/// none.
+fn shared_fields<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>, name: &str) -> String {
     let tasks = tasks.into_iter();
     let payloads: Vec<_> = tasks
         .map(|task| task.attributes.get(schema::PAYLOAD))
@@ -141,7 +138,7 @@ pub(crate) fn shared_fields<'a>(
         }
     }
     let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.retain(|(_, count)| *count >= 3 && 2 * count > all);
+    counts.retain(|(_, count)| *count >= 2 && 2 * count > all);
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let counts = counts.into_iter().take(NAMED.0);
     let counts: Vec<_> = counts
@@ -153,10 +150,10 @@ pub(crate) fn shared_fields<'a>(
     }
 }
 
-/// Minimum number of late tasks of a minute that are named.
+/// Minimum number of late tasks created in a minute for a mention.
 const LATE: u32 = 5;
 
-/// What stops or limits the tasks; `None` if nothing is known to.
+/// What stops or limits the tasks; `None` if nothing is known to do so.
 pub(crate) fn summary(status: &Status, tasks: &Tasks) -> Option<Summary> {
     let finding = finding(status, tasks);
     let is_finding = finding.is_some();
@@ -164,7 +161,7 @@ pub(crate) fn summary(status: &Status, tasks: &Tasks) -> Option<Summary> {
     text.map(|text| Summary { text, is_finding })
 }
 
-/// Tasks that may start much later than they were created.
+/// Tasks that can start only long after their creation.
 pub(crate) fn late(now: Millis, tasks: &Tasks) -> Option<String> {
     let Late { count, delay } = tasks.created.late;
     match (delay.filter(|_| count >= LATE), tasks.next_start) {
@@ -186,7 +183,7 @@ pub(crate) fn late(now: Millis, tasks: &Tasks) -> Option<String> {
     }
 }
 
-/// What a finding of `freshq doctor` explains, in one sentence.
+/// The explanation from a finding of `freshq doctor`, in one sentence.
 fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
     let (control, now) = (&status.control, status.now);
     let observed = &control.observed;
@@ -212,7 +209,8 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
     is_growing.then(|| format!("{}; the oldest expire", limit(status, tasks)))
 }
 
-fn limit(status: &Status, tasks: &Tasks) -> String {
+/// What limits the starts, in one sentence, with what the tasks share.
+pub(crate) fn limit(status: &Status, tasks: &Tasks) -> String {
     let created = "tasks are created faster than";
     let recent = || shared_fields(&tasks.recent, "new");
     match Limit::of(status) {

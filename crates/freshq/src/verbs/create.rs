@@ -1,4 +1,4 @@
-//! `freshq create`: creates tasks with the function create-tasks.
+//! `freshq create`: creates tasks with the create-tasks function.
 
 mod input;
 
@@ -102,7 +102,7 @@ impl Create {
         give("ttlSeconds", self.ttl.map(|time| time.as_secs().into()));
         give("delaySeconds", self.delay.map(|time| time.as_secs().into()));
         if task.get("taskId").is_none() && task.get("key").is_none() {
-            // The client may repeat the event, which must not create a second task.
+            // The client may retry the event, which must not create a second task.
             task["taskId"] = uuid::Uuid::now_v7().to_string().into();
         }
         Ok(Line { number: 1, task })
@@ -160,7 +160,7 @@ async fn send(creates: &dyn Function, events: Vec<Event>, report: &mut Created) 
     bar.finish_and_clear();
 }
 
-/// The responses of create-tasks to all events, added up.
+/// The combined responses of create-tasks to all events.
 #[derive(Debug, Default)]
 struct Created {
     created: usize,
@@ -170,7 +170,7 @@ struct Created {
     first: Option<String>,
     /// The line and the error of each failed task; line 0 if create-tasks did not name the task.
     failed: Vec<(usize, String)>,
-    /// Why no further event was sent; `None` if all were sent.
+    /// The reason why no further event was sent; `None` if all were sent.
     stopped: Option<String>,
 }
 

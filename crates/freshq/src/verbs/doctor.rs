@@ -1,4 +1,4 @@
-//! `freshq doctor`: compares the settings of a deployed queue with its template, and checks its
+//! `freshq doctor`: compares the settings of a deployed queue with its template and checks its
 //! state.
 
 mod flow;
@@ -30,10 +30,10 @@ use crate::queue::{Queue, QueueArguments};
 use crate::report::Report;
 use crate::sample::Tasks;
 
-/// Resources that are read concurrently.
+/// Maximum number of resources to read concurrently.
 const READS_AT_ONCE: usize = 8;
 
-/// Minimum number of running tasks that are read if more are TAKEN than the concurrency allows.
+/// Minimum number of running tasks to read if more are TAKEN than the concurrency allows.
 const TAKEN_READ: usize = 100;
 
 /// Checks a deployed queue: each setting against the deployed template, failure queues, the
@@ -48,7 +48,7 @@ pub(crate) struct Doctor {
 /// A problem that doctor found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
-    /// The resource, for people.
+    /// The resource, as text.
     pub(crate) place: String,
     /// What is wrong.
     pub(crate) what: String,
@@ -64,9 +64,9 @@ pub(crate) struct Checkup {
     queue: String,
     pub(crate) checked: usize,
     pub(crate) findings: Vec<Finding>,
-    /// Tasks that start late, which may be intended.
+    /// Tasks that start late. A producer may intend it.
     pub(crate) late: Option<String>,
-    /// What could not be read, each with the error. A local AWS does not know every resource.
+    /// What could not be read, each with the error. A local AWS does not support every resource.
     pub(crate) unchecked: Vec<(String, Failure)>,
 }
 
@@ -77,8 +77,8 @@ impl VerbOnQueue for Doctor {
     }
 }
 
-/// Checks the state of the queue, and how many tasks were created and ended in the last minute.
-/// Returns the tasks that start late too.
+/// Checks the state of the queue, and the numbers of tasks created and ended in the last minute.
+/// Also returns the tasks that start late.
 async fn state(
     queue: &Queue,
     stack: &Stack,
@@ -87,7 +87,7 @@ async fn state(
     let status = queue.operator.status().await?;
     let tasks = Tasks::read(queue, status.now).await?;
     let taken = match concurrency {
-        // The index lags behind, so the items decide.
+        // Decide by the items, because the index lags behind them.
         Some(limit) if status.taken.count as usize > limit => {
             let find = Find::newest(TaskStatus::Taken, TAKEN_READ.max(2 * limit));
             queue.operator.find(&find).await?.tasks
@@ -95,10 +95,10 @@ async fn state(
         _ => Vec::new(),
     };
     let groups = groups::check(&queue.store.groups().await?, status.now);
-    // The limits of groups, which are a finding already, explain a growing backlog.
+    // The limits of groups, which are already a finding, explain a growing backlog.
     let is_limited = !groups.1.is_empty();
     let surplus = concurrency.and_then(|limit| flow::taken(&taken, limit, status.now));
-    // A likely cause comes before the growing backlog that it explains.
+    // List a likely cause before the growing backlog that it explains.
     let checks = [
         state::control(&status, stack.secret().as_deref()),
         groups,
@@ -154,7 +154,7 @@ async fn calls(desk: &dyn Function) -> Result<(usize, Vec<Finding>), Failure> {
         .map(|[criteria, calls, queued, oldest, pending]| Finding {
             place: format!("the calls for {criteria}"),
             what: match oldest.as_str() {
-                // An earlier release of the desk does not name it.
+                // An earlier release of the desk does not return the oldest call.
                 "" => format!("{calls} pending calls; agents queued that match: {queued}"),
                 _ => format!("{calls} pending calls, the oldest {oldest} for {pending}; agents queued that match: {queued}"),
             },
@@ -192,7 +192,7 @@ async fn examine(queue: String, deployed: &dyn Deployed, stack: &Stack) -> Check
     checkup
 }
 
-/// The settings of a resource, and some messages if it is a failure queue that holds any.
+/// The settings of a resource, and some messages if it is a non-empty failure queue.
 type Read = (Option<Value>, Result<Vec<Message>, Failure>);
 
 async fn read<'a>(

@@ -77,7 +77,7 @@ impl Errors {
     }
 }
 
-/// Adds a task to the group of its error. Only a failed task counts without an error.
+/// Adds a task to the group of its error. Without an error, only a failed task is counted.
 fn add(groups: &mut BTreeMap<String, Group>, task: FoundTask, status: TaskStatus) {
     let error = task.text(schema::LAST_ERROR);
     if error.is_none() && status != TaskStatus::Failure {
@@ -98,7 +98,7 @@ fn add(groups: &mut BTreeMap<String, Group>, task: FoundTask, status: TaskStatus
     }
 }
 
-/// Tasks whose last errors have the same pattern.
+/// Tasks whose most recent error matches the same pattern.
 #[derive(Debug)]
 pub(crate) struct Group {
     /// Empty if no error was recorded.
@@ -119,7 +119,7 @@ impl Group {
         of.map(|(_, count)| count).sum()
     }
 
-    /// The number of tasks per status, for people.
+    /// The number of tasks per status, as text.
     pub(crate) fn statuses(&self) -> String {
         let counts = self.counts.iter();
         let counts = counts.map(|(status, count)| format!("{status} {count}"));
@@ -131,7 +131,7 @@ impl Group {
 #[derive(Debug)]
 pub(crate) struct Grouped {
     now: lifo_queue::time::Millis,
-    /// The largest first.
+    /// Largest group first.
     pub(crate) groups: Vec<Group>,
     pub(crate) read: usize,
     pages: u32,

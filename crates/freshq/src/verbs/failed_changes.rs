@@ -1,12 +1,12 @@
-//! The tasks that a command on many tasks could not change.
+//! The tasks that a bulk command could not change.
 
 use lifo_queue::operate::FailedChange;
 use serde_json::{Value, json};
 
-/// Number of tasks that the text names.
+/// Maximum number of tasks that the text names.
 const SHOWN: usize = 20;
 
-/// One line for each task, up to [`SHOWN`]; empty without such tasks.
+/// One line per task, up to [`SHOWN`]; empty without such tasks.
 pub(super) fn text(failed: &[FailedChange]) -> String {
     if failed.is_empty() {
         return String::new();

@@ -62,16 +62,16 @@ pub(crate) struct Row<'a> {
     pub(crate) depth: GroupDepth,
     pub(crate) limit: Option<&'a OperatorLimit>,
     pub(crate) pause: Option<&'a GroupPause>,
-    /// Until when none of its tasks is due; `None` if it is open.
+    /// Time until which none of its tasks is due; `None` if the group is open.
     pub(crate) closed_until: Option<Millis>,
-    /// Why the processor closed it.
+    /// The reason why the processor closed it.
     reason: Option<&'a str>,
     /// The open circuit breaker, as the last turn left it.
     breaker: Option<OpenBreaker>,
 }
 
 impl GroupsReport {
-    /// Reads the groups: at most `most` entries of the index per status.
+    /// Reads the groups, with up to `most` index entries per status.
     pub(crate) async fn read_from(queue: &Queue, most: usize, limit: usize) -> Result<Self> {
         Ok(Self {
             depths: queue.operator.group_depths(most).await?,
@@ -81,7 +81,7 @@ impl GroupsReport {
         })
     }
 
-    /// The groups to show, and the number of all that are known.
+    /// The groups to show, and the total number of known groups.
     pub(crate) fn rows(&self) -> (Vec<Row<'_>>, usize) {
         let Self { depths, states, .. } = self;
         let is_closed = |group: &&LearnedGroup| {
@@ -121,7 +121,7 @@ impl GroupsReport {
         }
     }
 
-    /// How much was read, for people.
+    /// How much was read, as text.
     pub(crate) fn read(&self) -> String {
         let all = match self.depths.exact {
             true => "all pending and running tasks",
@@ -132,7 +132,7 @@ impl GroupsReport {
 }
 
 impl Row<'_> {
-    /// The pause, the limit and other reasons for which no task of the group is due, for people.
+    /// The pause, the limit and other reasons why no task of the group is due, as text.
     pub(crate) fn state(&self, now: Millis) -> String {
         let paused = self.pause.map(|pause| overrides::pause(pause, now));
         let closed = self.closed_until.filter(|_| paused.is_none());

@@ -1,4 +1,4 @@
-//! `freshq limit`: limits the rate and the concurrency of starts temporarily.
+//! `freshq limit`: temporarily limits the rate and the concurrency of starts.
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::parse_duration;
 
-/// The longest time between two starts that an operator may enter.
+/// Maximum time between two starts that an operator can enter.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
 /// Limits the rate and the concurrency of starts temporarily, or ends the limit. Running tasks
@@ -103,7 +103,7 @@ impl VerbOnQueue for Limit {
                 json!({ "limit": null }),
             ));
         }
-        // Reports the stored limit, because operators and processors act on it.
+        // Report the stored limit, because operators and processors act on it.
         let control = queue.store.control().await?;
         let now = queue.clock.now();
         let json = json!({ "limit": as_json(&control, now) });
@@ -123,12 +123,12 @@ impl VerbOnQueue for Limit {
     }
 }
 
-/// The operator's limit, for people: its values, end, reason and author.
+/// The operator's limit, as text: its values, end, reason and author.
 pub(crate) fn stands(control: &Control, now: Millis) -> Option<String> {
     control.limit(now).map(|limit| overrides::limit(limit, now))
 }
 
-/// The operator's limit, for programs.
+/// The operator's limit, as JSON.
 pub(crate) fn as_json(control: &Control, now: Millis) -> Option<Value> {
     control
         .limit(now)

@@ -26,7 +26,7 @@ use crate::time_format::{age, exact, parse_duration, relative, rough};
 /// Interval at which the spinner of a long read turns.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Tasks that are read between two updates of the progress.
+/// Number of tasks to read between two progress updates.
 const BATCH: usize = 500;
 
 /// Maximum number of characters of an error in the table.
@@ -99,8 +99,8 @@ impl StatusName {
 }
 
 impl Filter {
-    /// The query for tasks of a status. It begins behind `after`, else at `older_than`, else at the
-    /// newest task.
+    /// The query for tasks of a status. It starts after `after`, or else at `older_than`, or else
+    /// at the newest task.
     pub(super) fn find(&self, status: TaskStatus, after: Option<Cursor>, now: Millis) -> Find {
         let oldest = |time| Cursor::at(now.minus(time), TaskId::from_stored("~"));
         Find {
@@ -155,7 +155,7 @@ impl VerbOnQueue for List {
                 let found = queue.operator.find(&find).await?;
                 left -= found.tasks.len();
                 reads -= found.items;
-                // Without a full batch, the search ended at the end of the index or at its own limit.
+                // Without a full batch, the search reached the end of the index or its own limit.
                 let is_full = found.tasks.len() == find.limit || found.items == find.max_items;
                 all.tasks.extend(found.tasks);
                 all.pages += found.pages;
@@ -213,7 +213,7 @@ impl Listed {
         ]
     }
 
-    /// When a due task of the group may start, for people.
+    /// The time at which a due task of the group can start, as text.
     fn due(&self, group: &str) -> String {
         let paused = self.control.paused_until.filter(|at| *at > self.now);
         match (paused, self.groups.closed_until(group, self.now)) {
@@ -223,7 +223,7 @@ impl Listed {
         }
     }
 
-    /// The next step of the task, for people.
+    /// The next step of the task, as text.
     fn next(&self, task: &FoundTask) -> String {
         let moment = |attribute| task.number(attribute).map(Millis);
         match task.text(schema::TASK_STATUS) {
@@ -296,12 +296,12 @@ impl Listed {
     }
 }
 
-/// How much was read, for people. Each task costs one read unit per 4 KB.
+/// How much was read, as text. Each task costs one read unit per 4 KB.
 pub(super) fn read_cost(tasks: usize, pages: u32) -> String {
     format!("tasks read: {tasks}; pages of the index: {pages}")
 }
 
-/// The first characters of the payload as JSON, which has no control characters; empty without one.
+/// The first characters of the payload as JSON, without control characters; empty without one.
 pub(crate) fn payload_preview(task: &FoundTask, width: usize) -> String {
     let payload = task.attributes.get(schema::PAYLOAD);
     payload.map_or_else(String::new, |payload| {

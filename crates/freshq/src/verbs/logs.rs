@@ -95,7 +95,7 @@ impl Logs {
     }
 }
 
-/// The log group of a function, which CDK names after it.
+/// A function's log group, which the CDK names after the function.
 fn group(stack: &Stack, function: &str) -> Option<String> {
     let name = format!("{}logs", function.replace('-', "").to_lowercase());
     let groups = stack.resources.iter();

@@ -1,4 +1,4 @@
-//! The tasks that match a search, read to the end. A dry run prints them.
+//! All tasks that match a search. A dry run prints them.
 
 use std::pin::pin;
 
@@ -12,10 +12,10 @@ use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
 
-/// Tasks that are read in one batch.
+/// Number of tasks per batch.
 const BATCH: usize = 1_000;
 
-/// Maximum number of ids that are printed.
+/// Maximum number of ids to print.
 const SHOWN: usize = 20;
 
 /// The tasks, and how much was read.
@@ -27,7 +27,7 @@ pub(super) struct Matches {
 }
 
 impl Matches {
-    /// Reads every task that matches `find`, whatever its limits.
+    /// Reads every task that matches `find`, regardless of its limits.
     ///
     /// # Errors
     /// [`Failure`]: the table could not be read.
@@ -44,7 +44,7 @@ impl Matches {
     }
 }
 
-/// Every task that matches `find`, whatever its limits, in batches.
+/// Every task that matches `find`, regardless of its limits, in batches.
 pub(super) fn batches(queue: &Queue, find: Find) -> impl Stream<Item = Result<Found, Failure>> {
     let first = Find {
         limit: BATCH,

@@ -1,5 +1,5 @@
-//! `freshq messages`: shows the messages that could not be delivered or processed, with reasons;
-//! deletes one, or sends it again.
+//! `freshq messages`: shows the messages that could not be delivered or processed, with reasons.
+//! Deletes one message, or sends it again.
 
 mod change;
 
@@ -18,10 +18,10 @@ use crate::queue::QueueArguments;
 use crate::report::{Report, two_columns};
 use crate::time_format::{exact, moment};
 
-/// Queues that are read concurrently.
+/// Maximum number of queues to read concurrently.
 const READS_AT_ONCE: usize = 8;
 
-/// Maximum number of characters of a body that are printed for people.
+/// Maximum number of characters of a body in the text output.
 const BODY: usize = 500;
 
 /// Shows up to 10 messages of each failure queue and dead-letter queue, with their reasons, oldest
@@ -58,7 +58,7 @@ impl Messages {
     }
 }
 
-/// The queues that take failed events and messages.
+/// The queues that receive failed events and messages.
 fn failure_queues(stack: &Stack) -> Vec<&Resource> {
     let takes =
         |queue: &&Resource| queue.kind == Kind::Queue && stack.takes_failures(&queue.logical);
@@ -81,7 +81,7 @@ async fn one(deployed: &dyn Deployed, url: &str) -> Result<(String, Vec<Message>
     Ok((url.to_owned(), messages))
 }
 
-/// The messages of each queue, by the URL of the queue.
+/// The messages per queue, by queue URL.
 #[derive(Debug)]
 struct Received {
     name: String,

@@ -21,8 +21,8 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::{exact, parse_duration, rough};
 
-/// Longest pause without a question: the default of `tasks.defaultTtl`. In a longer one, tasks
-/// expire.
+/// Maximum pause without a confirmation: the default of `tasks.defaultTtl`. During a longer pause,
+/// tasks expire.
 const UNASKED: Duration = Duration::from_secs(3_600);
 
 /// Pauses the queue temporarily; running tasks finish. A longer pause is kept. Asks before a pause
@@ -45,7 +45,7 @@ pub(crate) struct Pause {
 }
 
 impl Pause {
-    /// Asks about a long pause. Returns whether the operator declined.
+    /// Asks for confirmation of a long pause. Returns whether the operator declined.
     async fn declines(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<bool> {
         if self.yes || self.time <= UNASKED {
             return Ok(false);
@@ -95,9 +95,9 @@ impl VerbOnQueue for Pause {
             .pause(self.time, &self.reason, author)
             .await?;
         let latest = queue.clock.now().plus(self.time);
-        // Reports the stored pause, because operators and processors act on it.
+        // Report the stored pause, because operators and processors act on it.
         let control = queue.store.control().await?;
-        // If the client repeated a write that had succeeded, the table rejected the repetition. The
+        // If the client retried a write that had succeeded, the table rejected the retry. The
         // stored pause is then the requested one.
         let is_ours = |until| written == Written::Done || (earliest..=latest).contains(&until);
         let stands = stands(&control, queue.clock.now()).unwrap_or_default();
@@ -126,8 +126,8 @@ impl VerbOnQueue for Pause {
     }
 }
 
-/// The stored pause, for people: its end, the remaining time, the author and the reason. For a pause
-/// by a processor also the last response of the downstream.
+/// The stored pause, as text: its end, the remaining time, the author and the reason. For a pause
+/// by a processor, also the last response of the downstream.
 pub(crate) fn stands(control: &Control, now: Millis) -> Option<String> {
     let until = control.paused_until?;
     let left = rough(until.since(now));
@@ -138,7 +138,7 @@ pub(crate) fn stands(control: &Control, now: Millis) -> Option<String> {
     ))
 }
 
-/// The reason and the author of the stored pause, for people.
+/// The reason and the author of the stored pause, as text.
 pub(crate) fn reason(control: &Control) -> String {
     let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
     let Some(author) = &control.paused_by else {
@@ -151,7 +151,7 @@ pub(crate) fn reason(control: &Control) -> String {
     }
 }
 
-/// The last response of the downstream, for people.
+/// The last response of the downstream, as text.
 pub(crate) fn response(last: &LastResponse) -> String {
     format!(
         "the last response, to task {} at {}: {}",

@@ -1,4 +1,4 @@
-//! `freshq resume`: ends any pause, and wakes the queue.
+//! `freshq resume`: ends any pause and wakes the queue.
 
 use async_trait::async_trait;
 use clap::Args;

@@ -38,7 +38,7 @@ impl VerbOnQueue for Show {
     }
 }
 
-/// The stored attributes of a task, and when they were read.
+/// The stored attributes of a task, and the time at which they were read.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) now: Millis,
@@ -131,14 +131,14 @@ impl Shown {
     }
 }
 
-/// The message that no task has this id.
+/// The message for a task id that does not exist.
 pub(crate) fn missing(task: &TaskId) -> String {
     format!(
         "task {task} does not exist: it was never created, or it was cancelled, purged or deleted after its expiry"
     )
 }
 
-/// The status for people. A direct writer may have misspelled it.
+/// The status as text. A direct writer may have misspelled it.
 fn status(text: &str) -> String {
     match text.parse::<StatusKey>() {
         Ok(_) => text.to_owned(),

@@ -49,7 +49,7 @@ impl VerbOnQueue for Status {
     }
 }
 
-/// Maximum number of suspects that are named.
+/// Maximum number of suspects to name.
 const SUSPECTS: usize = 5;
 
 /// The state of a queue.
@@ -99,7 +99,7 @@ impl StatusReport {
         }
     }
 
-    /// The lease of the processor, without its owner.
+    /// The processor lease, without its owner.
     pub(crate) fn lease(&self) -> String {
         let now = self.status.now;
         match &self.status.control.lease {
@@ -254,7 +254,7 @@ impl StatusReport {
         }
     }
 
-    /// The name and the value of each fact.
+    /// The name and value of each fact.
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let operate::Status {
             now,
@@ -301,7 +301,7 @@ impl StatusReport {
     }
 }
 
-/// The longest of the last runs, for people; empty if no processor reported it.
+/// The longest of the last runs, as text; empty if no processor reported it.
 pub(crate) fn longest_run(status: &operate::Status) -> String {
     let longest = status.control.observed.longest_run;
     longest.map_or_else(String::new, |run| {
@@ -309,7 +309,7 @@ pub(crate) fn longest_run(status: &operate::Status) -> String {
     })
 }
 
-/// The settings that limit the starts, for people.
+/// The settings that limit the starts, as text.
 pub(crate) fn start_limits(limits: LimitSettings) -> String {
     let rate = limits.rate_per_second();
     let rate = rate.map_or_else(String::new, |rate| format!(", ratePerSecond {rate}"));

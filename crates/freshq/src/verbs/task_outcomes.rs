@@ -15,11 +15,11 @@ pub(super) enum Outcome {
     Is(TaskStatus),
     /// There is no such task.
     NotFound,
-    /// The task was changed, but no processor was woken, for this reason.
+    /// The task was changed, but no processor was woken, for the given reason.
     NotWoken(String),
-    /// The table failed with this error, so the task may be changed or not.
+    /// The table request failed with this error, so the task may or may not be changed.
     Unknown(String),
-    /// Not tried, because the table failed for an earlier task.
+    /// Not attempted, because the table request failed for an earlier task.
     NotTried,
 }
 
@@ -41,7 +41,7 @@ impl TaskOutcomes {
         self.outcomes.push((task.clone(), outcome));
     }
 
-    /// Whether the table failed, so that the remaining tasks are not tried.
+    /// Whether a table request failed, so that the remaining tasks are not attempted.
     pub(super) fn has_failed(&self) -> bool {
         let last = self.outcomes.last();
         last.is_some_and(|(_, outcome)| matches!(outcome, Outcome::Unknown(_) | Outcome::NotTried))
@@ -49,7 +49,7 @@ impl TaskOutcomes {
 }
 
 impl Outcome {
-    /// The outcome of a task for which the table failed.
+    /// The outcome of a task whose table request failed.
     pub(super) fn unknown(failure: impl Into<Failure>) -> Self {
         Self::Unknown(failure.into().line())
     }

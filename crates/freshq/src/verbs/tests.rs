@@ -27,7 +27,7 @@ use crate::function::Function;
 const NOW: Millis = Millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Answers every prompt with `answer`, or fails without one; records the prompts.
+/// Answers every prompt with `answer`, or fails if there is none. Records the prompts.
 #[derive(Default)]
 struct Answering {
     answer: Option<String>,
@@ -93,7 +93,7 @@ impl World {
         self.run(verb).await.unwrap()
     }
 
-    /// Runs a verb on another store.
+    /// Runs a verb on a different store.
     async fn run_on(
         &mut self,
         store: Arc<dyn QueueStore>,
@@ -113,12 +113,12 @@ impl World {
         self.store.put(TaskId::from_stored(id), record);
     }
 
-    /// Runs a verb that succeeds, and expects its first line.
+    /// Runs a verb that succeeds and expects its first line.
     async fn done(&mut self, verb: &impl VerbOnQueue, line: &str) {
         self.expect(verb, line, Exit::Done).await;
     }
 
-    /// Runs a verb, and expects its first line and its exit code.
+    /// Runs a verb and expects its first line and its exit code.
     async fn expect(&mut self, verb: &impl VerbOnQueue, line: &str, exit: Exit) {
         let report = self.run(verb).await.unwrap();
         let text = report.text;

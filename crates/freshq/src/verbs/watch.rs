@@ -23,7 +23,7 @@ use crate::report::Report;
 use crate::sample::{self, History, Sample};
 use crate::time_format::parse_duration;
 
-/// Columns and rows of the view with `--once`.
+/// Number of columns and rows of the view with `--once`.
 const PRINTED: (u16, u16) = (100, 30);
 
 /// Shows a pause, the circuit breaker, the processor, rates, run time, depth, age at start, the newest
@@ -73,7 +73,7 @@ impl Watch {
     ) -> Result<()> {
         let mut keys = Keys::default();
         loop {
-            // The view shows the failure of a sample, and the next sample may succeed.
+            // The view shows the failure of a sample; the next sample may succeed.
             history.take(queue).await;
             let next = Instant::now() + self.every;
             loop {
@@ -95,7 +95,7 @@ impl Watch {
     }
 }
 
-/// Carries out what a key requests, and returns its text.
+/// Performs the action of a key and returns its text.
 async fn carry_out(queue: &Queue, action: Action) -> String {
     let outcome = match action {
         Action::Draw | Action::Quit => return String::new(),
@@ -117,7 +117,7 @@ async fn carry_out(queue: &Queue, action: Action) -> String {
     }
 }
 
-/// Waits for a key until this time; `None` if the view must be drawn again.
+/// Waits for a key until this time; `None` if the view must be redrawn.
 async fn key_until(end: Instant) -> Result<Option<KeyEvent>> {
     let waited = tokio::task::spawn_blocking(move || {
         loop {

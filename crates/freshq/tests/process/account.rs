@@ -41,7 +41,7 @@ async fn a_profile_of_the_command_line_takes_precedence_over_keys_in_the_environ
     let line = failed(&run.freshq("status --env dev --profile pord"), 2);
     assert!(line.contains("there is no profile pord"), "{line}");
     assert!(aws.actions_of("local").is_empty());
-    // The region of the profile is used if the environment names none.
+    // Use the profile's region if the environment does not set one.
     run.environment.push(("AWS_REGION", ""));
     let missing = run.freshq("status --env staging --profile prod");
     let line = failed(&missing, 3);

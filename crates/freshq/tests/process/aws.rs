@@ -1,4 +1,4 @@
-//! A fake CloudFormation, SNS and STS, with the actions that the command calls.
+//! A fake of CloudFormation, SNS and STS with the actions that the command uses.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ pub(crate) const DEV: &str = "111111111111";
 
 type Fields = BTreeMap<String, String>;
 
-/// The services on the loopback interface. They end with the runtime of the test.
+/// The services on the loopback interface. They end with the test's runtime.
 pub(crate) struct Aws {
     address: SocketAddr,
     state: Arc<Services>,
@@ -26,11 +26,11 @@ pub(crate) struct Aws {
 
 #[derive(Default)]
 struct Services {
-    /// The table of each stack. A stack with an empty name of the table has no outputs.
+    /// The table of each stack. A stack with an empty table name has no outputs.
     stacks: Mutex<Fields>,
     /// The access key and the action of each request.
     requests: Mutex<Vec<(String, String)>>,
-    /// Whether STS is out of reach.
+    /// Whether STS is unreachable.
     without_sts: AtomicBool,
 }
 

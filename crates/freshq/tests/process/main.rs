@@ -1,4 +1,4 @@
-//! Tests of the command as a process. Its real AWS clients call an embedded DynamoDB, and a small
+//! Tests of the command as a process. Its real AWS clients use an embedded DynamoDB, and a small
 //! server instead of CloudFormation, SNS and STS.
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +22,7 @@ struct Run<'a> {
     dynamodb: &'a EmbeddedDynamo,
     aws: &'a Aws,
     credentials: bool,
-    /// More environment variables. An empty value removes the variable.
+    /// Additional environment variables. An empty value removes the variable.
     environment: Vec<(&'static str, &'static str)>,
 }
 

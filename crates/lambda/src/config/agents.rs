@@ -19,7 +19,7 @@ pub struct AgentQueue {
     /// URL of the dead-letter queue, a FIFO queue.
     pub dead_letters: String,
     pub settings: Settings,
-    /// Whether command `seed` may create agents: outside production only, and only in `agent-desk`.
+    /// Whether command `seed` can create agents: outside production only, and only in `agent-desk`.
     pub seed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Reads variables and collects the faults in them.
+//! Reads environment variables and collects the faults in them.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 
 use super::variable::Variable;
 
-/// Reads variables one by one, and notes those that are missing or wrong. [`finish`](Self::finish)
-/// returns the configuration only if nothing was noted.
+/// Reads variables one by one and records those that are missing or invalid.
+/// [`finish`](Self::finish) returns the configuration only if no fault was recorded.
 pub struct Reader<'a> {
     lookup: &'a dyn Fn(&str) -> Option<String>,
     problems: Vec<Problem>,
@@ -16,13 +16,13 @@ pub struct Reader<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub variable: Variable,
-    /// `is missing`, or the wrong value and the expected form.
+    /// `is missing`, or the invalid value and the expected form.
     pub fault: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// One for each wrong variable, in the order in which they are read; never empty.
+    /// One per invalid variable, in the order in which they are read; never empty.
     pub problems: Vec<Problem>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a text that is not empty.
+    /// Reads a non-empty text.
     pub fn text(&mut self, variable: Variable) -> Option<String> {
         let found = self.optional_text(variable);
         if found.is_none() {
@@ -76,8 +76,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a value as JSON. Fields that `T` does not know are logged and ignored: CloudFormation
-    /// changes a function's variables before its code, so this code may read the fields of the next
-    /// release.
+    /// changes a function's environment variables before its code, so this code may read the fields
+    /// of the next release.
     pub fn json<T: DeserializeOwned>(&mut self, variable: Variable) -> Option<T> {
         let text = self.text(variable)?;
         match parse(&text) {
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The configuration, if nothing was noted.
+    /// The configuration, if no fault was recorded.
     pub fn finish<T>(self, config: impl FnOnce() -> Option<T>) -> Result<T, ConfigError> {
         match config() {
             Some(config) if self.problems.is_empty() => Ok(config),
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
 /// Reads JSON. Also returns the paths of the fields that `T` does not know.
 ///
 /// # Errors
-/// The path of the first wrong field and what is wrong with it.
+/// The path of the first invalid field, and the reason why it is invalid.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<(T, Vec<String>), String> {
     let mut json = serde_json::Deserializer::from_str(text);
     let mut track = serde_path_to_error::Track::new();

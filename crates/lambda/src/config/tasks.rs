@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::variable::{self as var, Variable};
 use super::{ConfigError, Reader};
 
-/// Time between the report and the function's deadline, for the log and the response.
+/// Time reserved between the report and the function's deadline, for the log and the response.
 pub const REPORT_MARGIN: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub struct CreateTasksSettings {
     pub create: CreateSettings,
     /// Whether the function executes `{"simulate": …}`: outside production only.
     pub simulation: bool,
-    /// Settings of traces; `None` without traces.
+    /// Trace settings; `None` without traces.
     pub traces: Option<TraceSettings>,
 }
 
@@ -54,7 +54,7 @@ pub struct IngestTasks {
     pub queue: String,
     /// URL of the dead-letter queue for invalid messages.
     pub dead_letters: String,
-    /// URL of the queue for shed tasks; `None`: they are only counted.
+    /// URL of the queue for shed tasks; `None`: shed tasks are only counted.
     pub shed_queue: Option<String>,
     pub settings: IngestTasksSettings,
 }
@@ -62,11 +62,11 @@ pub struct IngestTasks {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct IngestTasksSettings {
     pub ingest: IngestSettings,
-    /// Time between the end of the last write and the function's deadline, for invalid, shed and
-    /// failed messages.
+    /// Time between the end of the last write and the function's deadline, to handle invalid, shed
+    /// and failed messages.
     #[serde(rename = "deadlineMarginMs", deserialize_with = "ms")]
     pub margin: Duration,
-    /// Settings of traces; `None` without traces.
+    /// Trace settings; `None` without traces.
     pub traces: Option<TraceSettings>,
 }
 
@@ -104,7 +104,7 @@ pub struct TriggerSettings {
     /// Lifetime of the start marker (rule 9).
     #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
     pub marker: Duration,
-    /// Settings of traces; `None` without traces.
+    /// Trace settings; `None` without traces.
     pub traces: Option<TraceSettings>,
 }
 
@@ -185,9 +185,9 @@ impl ProcessTasks {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountShed {
     pub table: String,
-    /// URL of the queue for shed tasks; `None`: they are only counted.
+    /// URL of the queue for shed tasks; `None`: shed tasks are only counted.
     pub shed_queue: Option<String>,
-    /// ARN of the bus for events of ended tasks; `None`: no events are published.
+    /// ARN of the event bus for events of finished tasks; `None`: no events are published.
     pub event_bus: Option<String>,
 }
 

@@ -1,9 +1,9 @@
-//! The environment variables: the name and the meaning of each.
+//! The environment variables: the name and meaning of each.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: &'static str,
-    /// Its content. The error for a missing or wrong variable shows this as the remedy.
+    /// What it contains. The error for a missing or invalid variable shows this text as the fix.
     pub meaning: &'static str,
 }
 

@@ -1,9 +1,9 @@
-//! Metrics in CloudWatch's embedded metric format: CloudWatch makes metrics of a log line, so no
-//! call is needed
+//! Metrics in CloudWatch's embedded metric format: CloudWatch extracts metrics from a log line, so
+//! no request is needed
 //! (<https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>).
 //!
-//! The functions use the `metrics` facade. So your own runner can add metrics with
-//! `metrics::counter!`, which appear with the queue's.
+//! The functions use the `metrics` facade, so your own runner can add metrics with
+//! `metrics::counter!`. They appear together with the queue's metrics.
 
 use std::io::{self, Write};
 use std::time::SystemTime;
@@ -101,8 +101,8 @@ impl Metrics {
         })
     }
 
-    /// Adds this result to the metrics, writes all metrics since the last call as one line to
-    /// standard output, and resets them.
+    /// Adds this result to the metrics, writes all metrics since the last call to standard output
+    /// as one line, and resets them.
     pub fn emit(&self, counted: &impl Counted) {
         count(counted);
         if let Err(error) = self.write(io::stdout().lock()) {
@@ -111,14 +111,14 @@ impl Metrics {
     }
 
     fn write(&self, mut out: impl Write) -> io::Result<()> {
-        // With a level and a timestamp, Lambda's log filter knows the line's level. Without them it
-        // assumes INFO, and a function set to WARN would lose its metrics and alarms.
+        // Lambda log-level filtering requires a level and a timestamp in each line. Without them,
+        // it assumes INFO, and a function set to WARN would lose its metrics and alarms.
         let now = DateTime::from(SystemTime::now());
         if let Ok(now) = now.fmt(Format::DateTime) {
             self.collector.set_property("timestamp", now);
         }
         self.collector.set_property("level", self.level.as_str());
-        // One write, so that no other log line gets into this one.
+        // Write once, so that no other log line gets into this one.
         let mut line = Vec::with_capacity(1024);
         self.collector.flush(&mut line)?;
         out.write_all(&line)
@@ -194,7 +194,7 @@ impl Counted for SweepReport {
             (FAILED, self.quarantined.into()),
             (SWEEP_ERRORS, self.errors.into()),
             (SWEEPS, 1),
-            // A paused queue has no turns. Without this count, the alarm would end with the last
+            // A paused queue runs no turns. Without this count, the alarm would end with the last
             // turn.
             (QUEUE_PAUSED, self.paused.into()),
         ]
@@ -215,8 +215,8 @@ impl Counted for SweepReport {
     }
 }
 
-/// The changes of a failed sweep. It reports no gauges, because they may be incomplete, and does
-/// not count in `Sweeps`.
+/// The changes of a failed sweep. It reports no gauges, because they may be incomplete, and is not
+/// counted in `Sweeps`.
 impl Counted for FailedSweep {
     fn counts(&self) -> Vec<(&'static str, u64)> {
         let mut counts = self.report.counts();
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// Only one test, because a process has only one recorder.
+    /// Only one test, because a process can have only one recorder.
     #[test]
     fn a_summary_becomes_one_line_that_cloudwatch_reads() {
         let metrics = Metrics::install("tasks").unwrap();

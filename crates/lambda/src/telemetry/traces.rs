@@ -1,4 +1,4 @@
-//! Traces: segments for the X-Ray daemon that Lambda runs with a function with active tracing.
+//! Traces: segments for the X-Ray daemon that Lambda runs beside a function with active tracing.
 
 use std::env;
 use std::net::SocketAddr;
@@ -11,8 +11,8 @@ use lifo_queue::trace::{TraceSettings, Tracer};
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html#configuration-envvars-runtime>).
 const DAEMON: &str = "AWS_XRAY_DAEMON_ADDRESS";
 
-/// Creates the tracer; `None` without settings. If the daemon's address is missing or cannot be
-/// used, the function logs the reason and works without traces.
+/// Creates the tracer; `None` without settings. If the daemon's address is missing or invalid, the
+/// function logs the reason and works without traces.
 pub fn tracer(settings: Option<TraceSettings>) -> Option<Arc<Tracer>> {
     let settings = settings?;
     let daemon = env::var(DAEMON).unwrap_or_default();

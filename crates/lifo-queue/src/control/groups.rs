@@ -1,5 +1,5 @@
-//! The item `#groups`: operators' overrides of single groups, and the processors' state of
-//! groups. Only queues with `processing.groups` have it.
+//! The item `#groups`: operators' overrides for individual groups, and the processors' group state.
+//! Only queues with `processing.groups` have this item.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +14,15 @@ use crate::time::Millis;
 /// 400 KB.
 pub const MAX_OVERRIDES: usize = 200;
 
-/// Longest reason of an override, in bytes. A longer one is cut.
+/// Maximum length of an override's reason, in bytes. Longer reasons are truncated.
 const MAX_OVERRIDE_REASON: usize = 256;
 
 /// The item `#groups`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupStates {
-    /// Operators' overrides, by the name of the group.
+    /// Operators' overrides, by group name.
     pub overrides: BTreeMap<String, GroupOverride>,
-    /// Number of changes of the overrides so far. Never decreases.
+    /// Number of changes to the overrides so far. Never decreases.
     pub changes: u64,
     /// The processors' state.
     pub learned: LearnedGroups,
@@ -30,10 +30,10 @@ pub struct GroupStates {
     pub learned_by: Option<Uuid>,
 }
 
-/// What an operator set for one group.
+/// An operator's settings for one group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupOverride {
-    /// The limit on the group's starts. Until its end, it replaces the limits of the settings.
+    /// The limit on the group's starts. Until it ends, it replaces the limits from the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<OperatorLimit>,
     /// The pause of the group.
@@ -41,7 +41,7 @@ pub struct GroupOverride {
     pub pause: Option<GroupPause>,
 }
 
-/// A pause of one group: until its end, no task of the group is due.
+/// A pause of one group: until it ends, no task of the group is due.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupPause {
     /// End of the pause.
@@ -52,7 +52,7 @@ pub struct GroupPause {
     pub by: Author,
 }
 
-/// An operator's change of the override of one group.
+/// An operator's change to the override of one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GroupChange {
     /// Replaces the limit; `None` ends it.
@@ -61,7 +61,7 @@ pub enum GroupChange {
     Pause(Option<GroupPause>),
 }
 
-/// The result of such a change.
+/// The result of a group change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupChanged {
     /// The override is as requested.
@@ -70,7 +70,7 @@ pub enum GroupChanged {
     TooMany,
 }
 
-/// The processors' state of groups. A processor may forget a part of it.
+/// The processors' group state. A processor can discard a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LearnedGroups {
@@ -80,13 +80,13 @@ pub struct LearnedGroups {
     /// Other groups may have used up their rates until this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty_at: Option<Millis>,
-    /// A processor crashed, and no later one has counted the tasks that may still run. The count is
-    /// complete from this time on.
+    /// A processor crashed, and no later processor has counted the tasks that may still run. The
+    /// count is complete from this time on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count_at: Option<Millis>,
 }
 
-/// The processors' state of one group.
+/// The processors' state for one group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LearnedGroup {
@@ -98,16 +98,16 @@ pub struct LearnedGroup {
     /// The rate or the breaker of the group allows no start before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_start: Option<Millis>,
-    /// The downstream asked for no calls until this time, or the processor closed the group.
+    /// The downstream requested no calls until this time, or the processor closed the group until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_until: Option<Millis>,
-    /// Why the processor closed it, for operators.
+    /// Why the processor closed the group, for operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The open circuit breaker of the group; `None` while it is closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaker: Option<OpenBreaker>,
-    /// Ends of leases that a turn could not end. Such a task counts as running.
+    /// Expiry times of leases that a turn could not end. Their tasks count as running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leases: Vec<Millis>,
 }
@@ -128,7 +128,7 @@ impl GroupStates {
         until.filter(|until| *until > now)
     }
 
-    /// The overrides after a change at `now`, without those that have ended. `None` if they would
+    /// The overrides after a change at `now`, without those that have ended. `None` if there would
     /// be too many.
     pub(crate) fn changed(
         &self,

@@ -1,4 +1,4 @@
-//! Operators' limits on starts, in addition to those of the settings.
+//! Operators' limits on starts, in addition to the limits in the settings.
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -17,15 +17,15 @@ pub struct OperatorLimits {
     pub queue: Option<OperatorLimit>,
 }
 
-/// A limit that an operator set temporarily. It only lowers: a value above the setting has no
+/// A temporary limit set by an operator. It can only lower the setting: a higher value has no
 /// effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorLimit {
-    /// Maximum number of concurrent tasks; `None` leaves the setting.
+    /// Maximum number of concurrent tasks; `None` keeps the setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<NonZeroU16>,
-    /// The rate of starts; `None` leaves the setting.
+    /// The rate of starts; `None` keeps the setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<OperatorRate>,
     /// End of the limit.
@@ -36,10 +36,10 @@ pub struct OperatorLimit {
     pub by: Author,
 }
 
-/// The operators' rate of starts.
+/// An operator's limit on the rate of starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperatorRate {
-    /// Time between two starts on average; not zero. Stored in nanoseconds.
+    /// Average time between two starts; not zero. Stored in nanoseconds.
     #[serde(
         rename = "intervalNanos",
         serialize_with = "nanos",

@@ -1,16 +1,16 @@
-//! Groups the tasks of a request or batch by their ids.
+//! Groups the tasks of a request or batch by id.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::Indexed;
 
-/// The states of a key, newest first, or the tasks of an id, in their order. They are tried in this
-/// order until one is written.
+/// The states of a key, newest first, or the tasks with one id, in their original order. They are
+/// tried in this order until one is written.
 pub(crate) type Chain = Vec<Indexed>;
 
-/// Groups tasks into chains. Returns the first chain of each id, and the chains to write after
-/// these, which cannot be compared with the first.
+/// Groups tasks into chains. Returns the first chain per id, and the chains to write afterward,
+/// which cannot be compared with the first chain.
 pub(crate) fn chains(tasks: Vec<Indexed>) -> (Vec<Chain>, Vec<Chain>) {
     let mut chains: Vec<Chain> = Vec::with_capacity(tasks.len());
     let mut of_id = HashMap::new();

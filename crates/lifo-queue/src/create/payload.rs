@@ -1,20 +1,20 @@
 //! Checks that DynamoDB can store a payload and return it unchanged.
 //!
 //! Limits: <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>
-//! (400 KB an item, 32 levels of nesting, numbers from 1E-130 to 9.99E+125).
+//! (400 KB per item, 32 levels of nesting, numbers from 1E-130 to 9.99E+125).
 
 use serde_json::Value;
 
-/// Largest payload as JSON text, in bytes. An item may have 400 KB (409,600 bytes) as DynamoDB
-/// counts it. The rest is for the other attributes and for the difference in counting.
+/// Maximum payload size as JSON text, in bytes. DynamoDB limits an item to 400 KB (409,600 bytes).
+/// The rest is for the other attributes and for DynamoDB's different way of counting.
 pub const MAX_PAYLOAD_BYTES: usize = 350 * 1024;
 
-/// Largest payload in bytes, as DynamoDB counts it: an array of many small numbers takes more
-/// there than as text. An item may have 400 KB; the rest is for its id and the queue's attributes.
+/// Maximum payload size in bytes, as DynamoDB counts it: an array of many small numbers is larger
+/// there than as text. The rest of an item's 400 KB is for its id and the queue's attributes.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>
 pub const MAX_ITEM_BYTES: usize = 392 * 1024;
 
-/// Maximum number of levels of nesting, the payload itself included.
+/// Maximum nesting depth, including the payload itself.
 pub const MAX_DEPTH: usize = 31;
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -52,7 +52,7 @@ pub(super) fn check(payload: &Value) -> Result<(), InvalidPayload> {
     }
 }
 
-/// Minimum number of bytes that a value can take in an item.
+/// Minimum size of a value in an item, in bytes.
 fn item_bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 1,
@@ -100,8 +100,8 @@ fn significant_digits(number: &str) -> usize {
     digits.trim_matches('0').len()
 }
 
-/// Whether the number is stored unchanged. An integer beyond 64 bits lost digits when it was
-/// parsed (RFC 8259, section 6). DynamoDB rejects magnitudes below 1E-130, except 0.
+/// Whether the number is stored unchanged. Parsing an integer beyond 64 bits loses digits (RFC
+/// 8259, section 6). DynamoDB rejects magnitudes below 1E-130, except 0.
 fn survives(float: f64) -> bool {
     float == 0.0 || (float.abs() >= 1e-130 && float.abs() < 18_446_744_073_709_551_616.0)
 }
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn many_small_values_are_bounded_by_their_size_in_an_item() {
-        // Each number takes three bytes in an item and two as text.
+        // Each number takes three bytes in an item, but two as text.
         let numbers = |count| check(&Value::from(vec![7; count]));
         assert_eq!(numbers((MAX_ITEM_BYTES - 3) / 3), Ok(()));
         let rejected = numbers(MAX_ITEM_BYTES / 3);

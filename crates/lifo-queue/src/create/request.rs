@@ -2,10 +2,10 @@
 //!
 //! | status code | meaning |
 //! |---|---|
-//! | 200 | every task is in the table, or a newer state of its key; the body is the report |
-//! | 207 | some are, some failed; or all failed, and only some are retryable; the body is the report |
-//! | 400 | nothing was created, and a repetition would fail too: the request or its tasks are invalid |
-//! | 405 | not POST |
+//! | 200 | the table contains every task, or a newer state of its key; the body is the report |
+//! | 207 | some tasks failed, or all failed and only some are retryable; the body is the report |
+//! | 400 | nothing was created, and a retry would fail too: the request or its tasks are invalid |
+//! | 405 | the method is not POST |
 //! | 503 | nothing was created, but the tasks are retryable: DynamoDB was unavailable or throttled |
 
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use super::{CreateReport, MAX_TASKS};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// Create tasks from these descriptions, which are checked one by one.
+    /// Create tasks from these descriptions, each of which is checked separately.
     Create(Vec<Value>),
     /// Create this number of simulated tasks.
     Simulate(usize),
@@ -67,8 +67,7 @@ struct Simulate {
     count: u64,
 }
 
-/// Reads the event of an operator or of a schedule. `simulation`: whether the queue may simulate
-/// tasks.
+/// Parses an operator's or a schedule's event. `simulation`: whether the queue can simulate tasks.
 pub fn read(event: Value, simulation: bool) -> Result<Request, RequestError> {
     let shape = |fault: &str| RequestError::Shape(fault.to_owned());
     let Value::Object(mut fields) = event else {
@@ -90,14 +89,14 @@ pub fn read(event: Value, simulation: bool) -> Result<Request, RequestError> {
         (Some(Value::Array(tasks)), None) => Ok(Request::Create(tasks)),
         (Some(_), None) => Err(shape("field tasks is not an array")),
         (None, Some(_)) if !simulation => Err(RequestError::SimulationOff),
-        // Serde would read a list's first element as the count.
+        // Serde would interpret a list's first element as the count.
         (None, Some(simulate @ Value::Object(_))) => count(simulate),
         (None, Some(_)) => Err(shape("field simulate is not an object")),
     }
 }
 
-/// Reads the body of an HTTP request: the event of an operator, or one task or an array of tasks, as
-/// in messages of the ingest queue.
+/// Parses the body of an HTTP request: an operator's event, or one task or an array of tasks, as in
+/// ingest queue messages.
 pub fn read_body(body: &[u8], simulation: bool) -> Result<Request, HttpError> {
     if body.is_empty() {
         return Err(HttpError::NoBody);
@@ -114,7 +113,7 @@ pub fn read_body(body: &[u8], simulation: bool) -> Result<Request, HttpError> {
     Ok(read(event, simulation)?)
 }
 
-/// The status code of the response to an HTTP request that was executed.
+/// The response status code of an executed HTTP request.
 pub fn status_code(report: &CreateReport) -> u16 {
     let there = report.created.len() + report.duplicates.len() + report.outdated.len();
     match report.failed.as_slice() {

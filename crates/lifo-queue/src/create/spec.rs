@@ -1,4 +1,4 @@
-//! Parses the producers' descriptions of tasks.
+//! Parses producers' task descriptions.
 
 use std::time::Duration;
 
@@ -23,15 +23,15 @@ const FIELDS: [&str; 8] = [
     "delaySeconds",
 ];
 
-/// How far a producer's clock may be ahead of ours. A task from the future would be the newest
-/// until that time. So a `taskCreated` that is ahead by less becomes the time of sending.
+/// Maximum amount by which a producer's clock can be ahead of ours. A task from the future would
+/// stay the newest until that time. So a `taskCreated` ahead by less becomes the time of sending.
 const MAX_AHEAD: Duration = Duration::from_secs(60);
 
-/// Smallest valid `taskCreated`, in milliseconds (the year 1973). A smaller one is probably in
-/// seconds, in which this number is the year 5138.
+/// Minimum `taskCreated`, in milliseconds (the year 1973). A smaller value is probably in seconds,
+/// and this number of seconds is the year 5138.
 const FIRST_MILLIS: i64 = 100_000_000_000;
 
-/// Why a description is rejected; each message names the field and the remedy.
+/// Why a description is rejected. Each message names the field and the fix.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InvalidTask {
     #[error(
@@ -86,7 +86,7 @@ pub enum InvalidTask {
     )]
     Delay {
         given: String,
-        /// Longest delay that this task's expiry allows, in seconds.
+        /// Maximum delay that this task's expiry allows, in seconds.
         max: u64,
         /// The task's expiry, in seconds after its creation.
         expiry: u64,
@@ -102,22 +102,22 @@ pub enum InvalidTask {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin<'a> {
-    /// Time of sending: the default of `taskCreated`.
+    /// Time of sending: the default for `taskCreated`.
     pub(crate) sent: Millis,
     pub(crate) now: Millis,
-    /// `MessageGroupId` of the message: the default of `group`.
+    /// `MessageGroupId` of the message: the default for `group`.
     pub(crate) group: Option<&'a str>,
-    /// Id of the message or of the request.
+    /// Id of the message or request.
     pub(crate) request: &'a str,
-    /// Place of the description in it, from 0. Of two states of a key that were created in the
-    /// same millisecond, the one with the greater place is newer.
+    /// Index of the description in the message or request, from 0. Of two states of a key that were
+    /// created in the same millisecond, the one with the higher index is newer.
     pub(crate) place: usize,
 }
 
 /// Checks one description and converts it to a task.
 ///
-/// A task without `taskCreated` was created when it was sent. A task without `taskId` and `key`
-/// gets `default_id`. The caller checks whether the task has expired.
+/// A task without `taskCreated` counts as created when it was sent. A task with neither `taskId`
+/// nor `key` gets `default_id`. The caller checks whether the task has expired.
 pub(crate) fn parse(
     spec: &Value,
     settings: &CreateSettings,
@@ -158,8 +158,8 @@ pub(crate) fn parse(
     })
 }
 
-/// The task's group: its own, or else that of its message. A queue without groups ignores the
-/// latter, because producers may set it for fair delivery by SQS.
+/// The task's own group, or else the group of its message. A queue without groups ignores the
+/// message's group, because producers may set it for fair delivery by SQS.
 fn group(
     fields: &Map<String, Value>,
     settings: &CreateSettings,

@@ -3,13 +3,13 @@
 //!
 //! - While no slot is free, the processor publishes its [capacity](crate::observed::Capacity).
 //!   Without a recent capacity, every task is admitted.
-//! - The item `#ingest` has the number of tasks that all processes of the ingest received and
-//!   admitted, as a [`Meter`](crate::store::Meter). Each process updates and reads it once a second.
-//! - *Held* is an estimate of the admitted tasks that did not run: it grows with each admitted task,
-//!   and drains at `factor` × capacity. A task is admitted while the queue holds fewer tasks than can
-//!   run before *this* task expires, and fewer than `most_held`. From then on, the ingest admits the
-//!   share of the tasks that keeps the number constant.
-//! - The verdict of a message is made at its first receive only. Tasks with a key or a delay are
+//! - The item `#ingest` stores the number of tasks that all ingest processes received and admitted,
+//!   as a [`Meter`](crate::store::Meter). Each process updates and reads it once per second.
+//! - *Held* is the estimated number of admitted tasks that have not run. It grows with each
+//!   admitted task and drains at `factor` × capacity. A task is admitted while the queue holds
+//!   fewer tasks than can run before *this* task expires, and fewer than `most_held`. Above that,
+//!   the ingest admits the share of tasks that keeps the number constant.
+//! - The decision for a message is made only at its first receive. Tasks with a key or a delay are
 //!   always admitted.
 
 mod quota;
@@ -31,13 +31,13 @@ use crate::time::{Clock, Millis};
 /// Time between two updates of the meter by one process.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The longest time that a batch waits for the meter.
+/// Maximum time that a batch waits for the meter.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AdmissionSettings {
-    /// Tasks that are admitted in a sustained storm, per task that the downstream can run.
+    /// Number of tasks admitted in a sustained storm, per task that the downstream can run.
     #[serde(deserialize_with = "positive")]
     pub factor: u32,
     #[serde(deserialize_with = "positive")]
@@ -53,7 +53,7 @@ pub(super) struct Admission {
 
 #[derive(Default)]
 struct State {
-    /// When the meter was last updated, or an update failed.
+    /// When the meter was last updated, or when an update last failed.
     updated: Option<Instant>,
     counts: Counts,
     mark: Option<Mark>,
@@ -74,8 +74,8 @@ impl Admission {
         }
     }
 
-    /// The quota of a batch; `None` admits every task. Updates the meter once a second. While the
-    /// meter cannot be updated, every task is admitted.
+    /// The quota of a batch; `None` admits every task. Updates the meter once per second. While the
+    /// meter can't be updated, every task is admitted.
     pub(super) async fn quota(&self) -> Option<Quota> {
         let (counts, mark) = {
             let mut state = self.lock();
@@ -118,8 +118,8 @@ impl Admission {
     }
 }
 
-/// Whether a task of this message is admitted. The verdict of a redelivered message was made at its
-/// first receive: a task that was not counted as shed then is admitted.
+/// Whether a task of this message is admitted. For a redelivered message, the decision was made at
+/// its first receive: a task that was not counted as shed then is admitted.
 pub(super) fn admits(
     quota: Option<&Quota>,
     task: &NewTask,

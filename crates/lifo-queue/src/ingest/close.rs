@@ -1,4 +1,4 @@
-//! Sends the shed and the invalid tasks of a batch to their queues.
+//! Sends a batch's shed and invalid tasks to their queues.
 
 use aws::error_chain;
 
@@ -6,7 +6,7 @@ use super::{Ingest, Open, message};
 use crate::shed::ShedReport;
 
 impl Ingest {
-    /// Hands over the shed tasks of those messages of which no part failed.
+    /// Hands over the shed tasks of messages that did not fail in any part.
     pub(super) async fn hand_over(&self, open: &mut [Open<'_>]) -> ShedReport {
         let (mut owners, mut tasks) = (vec![], vec![]);
         for (index, message) in open.iter().enumerate().filter(|(_, open)| !open.left) {

@@ -17,25 +17,25 @@ use crate::trace;
 pub(super) enum InsertOutcome {
     /// This write stored the task.
     Created,
-    /// This write stored the task, and superseded a waiting state of its key.
+    /// This write stored the task and superseded a pending state of its key.
     Superseding,
-    /// The task was in the table or the batch before.
+    /// The task was already in the table or earlier in the batch.
     Duplicate,
-    /// A newer state of its key was in the table or the batch before.
+    /// A newer state of its key was already in the table or the batch.
     Outdated,
-    /// The task may or may not be written. Its message is redelivered.
+    /// It is unknown whether the task was written. Its message is redelivered.
     Left,
-    /// The table throttles. The task is not written, and its message is redelivered.
+    /// The table throttles. The task was not written, and its message is redelivered.
     Throttled,
     /// The task is invalid: every attempt to write it would be rejected.
     Wrong(Wrong<'static>),
 }
 
-/// The time for writes, and the state of the table.
+/// The time limits for writes, and whether the table throttles.
 pub(super) struct Limits<'a> {
     /// No write starts after this time, and writes without a response are retried until then.
     pub(super) until: Instant,
-    /// Until when the throttled writes of each message are retried; `None` for an old message.
+    /// Until when throttled writes are retried, per message; `None` for an old message.
     pub(super) patience: &'a [Option<Instant>],
     pub(super) backpressure: &'a Backpressure,
 }
@@ -58,8 +58,8 @@ pub(super) async fn all(
     outcomes.into_iter().flatten().collect()
 }
 
-/// Writes the first valid task of the chain. The older tasks after it are superseded, even if the
-/// message of the first one has to be redelivered.
+/// Writes the first valid task of the chain. It supersedes the older tasks after it, even if its
+/// own message has to be redelivered.
 async fn written(
     store: &dyn TaskStore,
     chain: Chain,
@@ -100,7 +100,7 @@ async fn one(
     if patience.is_none() && limits.backpressure.is_on() {
         return InsertOutcome::Throttled;
     }
-    // Each attempt has the same create token, so that a lost acknowledgement is recognised.
+    // Each attempt has the same create token, so that a lost acknowledgement is recognized.
     let insert = || store.insert(&task);
     let insert = insert.retry(backoff()).when(|error| match error {
         StoreError::Throttled { .. } => {
@@ -128,8 +128,8 @@ async fn one(
     }
 }
 
-/// The backoff between attempts, each of which has the client's own retries. The caller's deadline
-/// bounds them.
+/// The backoff between attempts, each of which includes the client's own retries. The caller's
+/// deadline limits the number of attempts.
 fn backoff() -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(50))
@@ -138,7 +138,7 @@ fn backoff() -> ExponentialBuilder {
         .with_jitter()
 }
 
-/// Describes a task that every attempt would reject, in the form that producers send, so that it
+/// Describes a task that every attempt would reject, in the format that producers use, so that it
 /// can be sent again.
 fn wrong(task: &NewTask, error: &(dyn std::error::Error + 'static)) -> Wrong<'static> {
     let delay = task

@@ -11,8 +11,8 @@ use crate::create::{CreateSettings, MAX_TASKS};
 use crate::task::{NewTask, TaskId};
 use crate::time::Millis;
 
-/// Largest reason in the dead-letter queue, in bytes. It fits into a message with any body except the largest,
-/// and an operator can read it.
+/// Maximum length of a reason in the dead-letter queue, in bytes. It fits into a message with any
+/// body except the largest, and is short enough for an operator to read.
 const MAX_REASON_BYTES: usize = 1_024;
 
 /// The content of a message: every element is in exactly one of the two lists.
@@ -25,9 +25,9 @@ pub(super) struct Contents<'a> {
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Wrong<'a> {
-    /// Its place in the message's array; `None` for the whole body, or if the store rejected it.
+    /// Its index in the message's array; `None` for the whole body, or if the store rejected the task.
     pub(super) element: Option<usize>,
-    /// Its text, as it was written.
+    /// Its original text.
     pub(super) text: Cow<'a, str>,
     pub(super) reason: String,
 }
@@ -145,7 +145,7 @@ fn reasons(wrong: &[Wrong<'_>]) -> String {
     text
 }
 
-/// Cuts a long reason at a character's border, and ends it with `…`.
+/// Truncates a long reason at a character boundary and appends `…`.
 fn shorten(mut reason: String) -> String {
     if reason.len() > MAX_REASON_BYTES {
         let end = (0..=MAX_REASON_BYTES - 3).rfind(|end| reason.is_char_boundary(*end));

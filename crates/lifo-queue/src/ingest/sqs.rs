@@ -1,5 +1,5 @@
-//! The ingest queue on Amazon SQS. Dead-letter messages go by SendMessageBatch, and postponed
-//! messages by ChangeMessageVisibilityBatch. Both accept at most ten messages at a time
+//! The ingest queue on Amazon SQS. Dead-letter messages use SendMessageBatch, and postponed
+//! messages use ChangeMessageVisibilityBatch. Both accept a maximum of ten messages at a time
 //! (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>).
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::{DeadLetter, IngestQueue, Postponed};
 use crate::store::Source;
 
 /// The message attribute with the reason why a message is in the dead-letter queue. A message that
-/// SQS itself moved there has none.
+/// SQS itself moved there does not have this attribute.
 pub const REASON: &str = "reason";
 
 /// The message attribute with the id of the original message.
@@ -48,7 +48,7 @@ enum NotDone {
 }
 
 impl SqsIngestQueue {
-    /// The queues with these URLs, both standard queues.
+    /// The queues with these URLs. Both must be standard queues.
     pub fn new(client: Client, queue_url: String, dead_letters_url: String) -> Self {
         Self {
             client,
@@ -57,8 +57,8 @@ impl SqsIngestQueue {
         }
     }
 
-    /// Sends a batch. If no message was accepted, sends each one alone: the queue may be
-    /// configured for smaller messages than SQS's maximum, and one of them may be too large.
+    /// Sends a batch. If no message was accepted, sends each one separately: the queue's maximum
+    /// message size may be lower than the SQS maximum, and one of the messages may exceed it.
     async fn send(&self, batch: Vec<&DeadLetter>) -> Vec<Result<(), NotDone>> {
         let results = self.send_batch(&batch).await;
         if batch.len() == 1 || results.iter().any(Result::is_ok) {

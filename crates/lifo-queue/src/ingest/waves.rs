@@ -1,29 +1,29 @@
 //! Splits a batch into waves of messages that are processed together, so that memory is bounded.
 //!
-//! A batch has 6 MB at most, but its bodies grow when they are parsed: `0,` becomes a JSON value,
-//! an attribute value and a part of a request, and `{},` becomes a task with an id. One message
-//! may have 10,000 tasks, so a limit on the number of messages would not bound the memory.
+//! A batch has a maximum size of 6 MB, but its bodies grow when they are parsed: `0,` becomes a
+//! JSON value, an attribute value and a part of a request, and `{},` becomes a task with an id. One
+//! message can contain 10,000 tasks, so a limit on the number of messages would not limit memory.
 
 use std::cmp::Reverse;
 
 use super::Delivery;
 
-/// Largest estimated memory for one JSON value of a body, in bytes.
+/// Estimated maximum memory per JSON value of a body, in bytes.
 const VALUE_BYTES: usize = 300;
 
-/// Largest estimated memory for one byte of text, in bytes: for the payload, its attribute value
-/// and its request.
+/// Estimated maximum memory per byte of text, in bytes: for the payload, its attribute value and
+/// its request.
 const TEXT_FACTOR: usize = 4;
 
-/// Largest estimated memory for the messages of one wave, in bytes: a quarter of the function's
+/// Maximum estimated memory for the messages of one wave, in bytes: a quarter of the function's
 /// default of 256 MB.
 const WAVE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The batch's messages in waves, newest first. The indexes of a wave are in the batch's order. A
+/// The batch's messages in waves, newest first. The indexes within a wave are in batch order. A
 /// wave has at least one message.
 ///
-/// With each further receive of a batch the limit of a wave is a quarter of the one before,
-/// because the process may have exhausted its memory.
+/// With each further receive of a batch, a wave's memory limit drops to a quarter of the previous
+/// limit, because the process may have run out of memory.
 pub(super) fn of(batch: &[Delivery]) -> Vec<Vec<usize>> {
     let receives = batch.iter().map(|message| message.receives).max();
     let quarters = receives.unwrap_or(1).saturating_sub(1).min(13);
@@ -51,8 +51,8 @@ pub(super) fn of(batch: &[Delivery]) -> Vec<Vec<usize>> {
     waves
 }
 
-/// Largest estimated memory for a body after it is parsed, in bytes. Separators within strings
-/// count as values, so the body may take less.
+/// Estimated maximum memory for a parsed body, in bytes. Separators within strings count as values,
+/// so the body may need less.
 fn weight(body: &str) -> usize {
     let begins_value = |byte: &u8| matches!(byte, b',' | b':' | b'[' | b'{');
     let values = body.bytes().filter(|byte| begins_value(byte)).count();

@@ -5,7 +5,7 @@ use aws_sdk_sns::Client;
 
 use super::{Notification, Notifier, NotifyError};
 
-/// Publishes to the queue's two topics. Only a function that publishes tail calls needs
+/// Publishes to the queue's two topics. Only a function that publishes tail calls requires
 /// TriggerTopic.
 #[derive(Clone, Debug)]
 pub struct SnsNotifier {
@@ -15,7 +15,7 @@ pub struct SnsNotifier {
 }
 
 impl SnsNotifier {
-    /// A notifier for the topics with these ARNs. `trigger_topic` is needed for tail calls only.
+    /// Creates a notifier for the topics with these ARNs. Only tail calls require `trigger_topic`.
     pub fn new(client: Client, process_tasks_topic: String, trigger_topic: Option<String>) -> Self {
         Self {
             client,

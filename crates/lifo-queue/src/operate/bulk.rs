@@ -27,17 +27,17 @@ const PURGED: [TaskStatus; 3] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PurgeReport {
     pub deleted: u32,
-    /// Tasks that were deleted already: by another writer, by DynamoDB after their expiry, or by
-    /// an earlier attempt of this purge whose response was lost.
+    /// Number of tasks that were already deleted: by another writer, by DynamoDB after their
+    /// expiry, or by an earlier attempt of this purge whose response was lost.
     pub gone: u32,
-    /// Tasks that are still in the table, because a processor took them meanwhile.
+    /// Number of tasks still in the table because a processor took them in the meantime.
     pub left: u32,
     /// Tasks that could not be deleted because of their item.
     pub failed: Vec<FailedChange>,
 }
 
-/// The result of a task's change. An error that the item caused goes to `failed`, so that it does
-/// not stop the changes of the other tasks.
+/// The result of changing a task. An error caused by the item goes to `failed`, so that the other
+/// tasks are still changed.
 ///
 /// # Errors
 /// Every other error of the store.
@@ -58,10 +58,10 @@ fn or_failed<T>(
 
 impl Operator {
     /// Redrives every task that failed before this call, and requests one wake-up. A task that
-    /// fails during the call may be omitted. A task that cannot be changed stops no other.
+    /// fails during the call may be omitted. A task that can't be changed doesn't stop the others.
     ///
     /// # Errors
-    /// [`OperateError`]: some tasks may be redriven; repeat the call for the others.
+    /// [`OperateError`]: some tasks may be redriven; retry the call for the others.
     pub async fn redrive_all(&self, ttl: Duration) -> Result<RedriveReport, OperateError> {
         let mut report = RedriveReport::default();
         let done = self.redrive_pages(ttl, &mut report).await;
@@ -71,7 +71,7 @@ impl Operator {
     /// Redrives every failed task whose last error contains `error`, and requests one wake-up.
     ///
     /// # Errors
-    /// [`OperateError`]: some tasks may be redriven; repeat the call for the others.
+    /// [`OperateError`]: some tasks may be redriven; retry the call for the others.
     pub async fn redrive_by_error(
         &self,
         error: &str,
@@ -152,7 +152,7 @@ impl Operator {
     /// Calls `progress` after each page. DynamoDB deletes expired tasks.
     ///
     /// # Errors
-    /// [`StoreError`]: some tasks may be deleted; repeat the call for the others.
+    /// [`StoreError`]: some tasks may be deleted; retry the call for the others.
     pub async fn purge(
         &self,
         mut progress: impl FnMut(&PurgeReport),
@@ -180,7 +180,7 @@ impl Operator {
         Ok(report)
     }
 
-    /// The tasks of a status, newest first, in pages of the index.
+    /// The tasks in a status, newest first, in index pages.
     fn pages(&self, status: TaskStatus) -> impl Stream<Item = Result<Vec<Candidate>, StoreError>> {
         let first = PageQuery {
             status: status.into(),

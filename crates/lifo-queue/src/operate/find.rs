@@ -11,10 +11,10 @@ use crate::time::Millis;
 
 const READS_AT_ONCE: usize = 16;
 
-/// Maximum number of index entries in one read. Each entry costs the read of its item.
+/// Maximum number of index entries in one read. Each entry requires a read of its item.
 const PAGE: usize = 100;
 
-/// Maximum number of index entries in one read for a group, of which each costs no read of its item.
+/// Maximum number of index entries in one read for a group. Filtering by group reads no items.
 const GROUP_PAGE: usize = 1_000;
 
 /// Maximum number of index reads in one search for a group.
@@ -26,13 +26,13 @@ const MAX_PAGES: u32 = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Find {
     pub status: TaskStatus,
-    /// Smallest `taskCreated`; `None` for no bound.
+    /// Minimum `taskCreated`; `None` for no limit.
     pub created_from: Option<Millis>,
-    /// Place in the index to start after; `None` starts with the newest task.
+    /// Index position to start after; `None` starts with the newest task.
     pub after: Option<Cursor>,
-    /// The group of the tasks, which the index shows; `None` for all groups.
+    /// Group of the tasks, as the index shows it; `None` for all groups.
     pub group: Option<GroupName>,
-    /// Text that the last error or its [pattern](error_pattern) contains; `None` for all tasks.
+    /// Text that the most recent error or its [pattern](error_pattern) contains; `None` for all tasks.
     pub error: Option<String>,
     /// Text that the payload as JSON contains; `None` for all tasks.
     pub payload: Option<String>,
@@ -42,7 +42,7 @@ pub struct Find {
 }
 
 impl Find {
-    /// The newest tasks of a status: at most `limit`, with as many items read.
+    /// Finds the newest tasks in a status: up to `limit`, reading as many items.
     pub fn newest(status: TaskStatus, limit: usize) -> Self {
         Self {
             status,
@@ -63,7 +63,7 @@ impl Find {
         }
     }
 
-    /// The tasks of the wanted group on a page, at most `most`. The search continues after the last.
+    /// The requested group's tasks on a page, up to `most`. The search continues after the last.
     fn of_group(&self, mut page: Page, most: usize) -> Page {
         let Some(group) = &self.group else {
             return page;
@@ -78,7 +78,7 @@ impl Find {
         page
     }
 
-    /// Whether the item decides if a task matches.
+    /// Whether finding matches requires reading the items.
     fn reads_items(&self) -> bool {
         self.error.is_some() || self.payload.is_some()
     }
@@ -88,9 +88,9 @@ impl Find {
 pub struct Found {
     pub tasks: Vec<FoundTask>,
     pub pages: u32,
-    /// Number of items read, strongly consistent: one read unit for each 4 KB of an item.
+    /// Number of items read with strong consistency: one read unit per 4 KB of an item.
     pub items: usize,
-    /// Place from which to continue; `None` if no further task can match.
+    /// Index position from which to continue; `None` if no further task can match.
     pub next: Option<Cursor>,
 }
 
@@ -98,13 +98,13 @@ pub struct Found {
 pub struct FoundTask {
     pub id: TaskId,
     pub created: Millis,
-    /// All attributes by their names in the table.
+    /// All attributes, by their names in the table.
     pub attributes: Map<String, Value>,
 }
 
 impl Operator {
-    /// Finds tasks, with all attributes. A task whose status changed since the index showed it is
-    /// left out.
+    /// Finds tasks, with all attributes. A task whose status changed after the index showed it is
+    /// omitted.
     pub async fn find(&self, find: &Find) -> Result<Found, StoreError> {
         let mut found = Found {
             next: find.after.clone(),
@@ -115,8 +115,8 @@ impl Operator {
             if results.min(items) == 0 || found.pages == find.most_pages() {
                 return Ok(found);
             }
-            // A page has no more entries than the result needs, so that each is used. If items
-            // decide, few may match, so the page is as large as possible.
+            // A page has only as many entries as the result needs, so that each is used. If
+            // matching reads items, few tasks may match, so the page is as large as possible.
             let read = match find.reads_items() {
                 true => items,
                 false => results.min(items),
@@ -154,7 +154,7 @@ impl Operator {
         }
     }
 
-    /// All attributes of a task; `None` if there is none with this id.
+    /// All attributes of a task; `None` if no task has this id.
     pub async fn show(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError> {
         self.store.attributes(task).await
     }
@@ -170,7 +170,7 @@ impl Operator {
 }
 
 impl Found {
-    /// Drops tasks beyond `limit`. The search continues after the last task that is left.
+    /// Drops tasks beyond `limit`. The search continues after the last remaining task.
     fn cut(&mut self, limit: usize) {
         if self.tasks.len() > limit {
             self.tasks.truncate(limit);
@@ -194,12 +194,12 @@ impl FoundTask {
             })
     }
 
-    /// The value of a text attribute; `None` if it is missing or of another type.
+    /// The value of a text attribute; `None` if it is missing or has another type.
     pub fn text(&self, attribute: &str) -> Option<&str> {
         self.attributes.get(attribute)?.as_str()
     }
 
-    /// The value of a whole-number attribute; `None` if it is missing or of another type.
+    /// The value of a whole-number attribute; `None` if it is missing or has another type.
     pub fn number(&self, attribute: &str) -> Option<i64> {
         self.attributes.get(attribute)?.as_i64()
     }

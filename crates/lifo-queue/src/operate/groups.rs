@@ -1,4 +1,4 @@
-//! The groups of a queue: their tasks, from a bounded read of the index.
+//! The groups of a queue and their task counts, from a bounded read of the index.
 
 use std::collections::BTreeMap;
 
@@ -7,36 +7,36 @@ use crate::store::{Candidate, Order, PageQuery, StoreError};
 use crate::task::TaskStatus;
 use crate::time::Millis;
 
-/// Entries of the index in one read.
+/// Index entries in one read.
 const PAGE: usize = 1_000;
 
 /// The groups of the newest tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupDepths {
-    /// By name; the name of tasks without a group is empty.
+    /// Groups by name. The name is empty for tasks without a group.
     pub groups: BTreeMap<String, GroupDepth>,
-    /// Number of entries of the index that were read.
+    /// Number of index entries read.
     pub read: usize,
-    /// Whether every pending and running task was read. Otherwise there may be more, and older ones.
+    /// Whether every pending and running task was read. If not, more and older tasks may exist.
     pub exact: bool,
 }
 
-/// Tasks of one group.
+/// Counts and ages of the tasks in one group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupDepth {
     /// Pending tasks that have not expired.
     pub pending: u32,
-    /// Creation time of the newest of them.
+    /// Creation time of the newest pending task.
     pub newest: Option<Millis>,
-    /// Creation time of the oldest of them.
+    /// Creation time of the oldest pending task.
     pub oldest: Option<Millis>,
     /// Running tasks, and tasks of crashed processes.
     pub taken: u32,
 }
 
 impl Operator {
-    /// Counts the newest pending and running tasks of each group. Reads at most `most` entries of
-    /// the index per status.
+    /// Counts the newest pending and running tasks per group. Reads a maximum of `most` index
+    /// entries per status.
     ///
     /// # Errors
     /// [`StoreError`]: the index could not be read.

@@ -1,10 +1,10 @@
-//! Patterns of errors: the text without the parts that differ from task to task.
+//! Error patterns: the text without the parts that differ from task to task.
 
 use std::sync::LazyLock;
 
 use regex_lite::{Captures, Regex};
 
-/// An HTTP status, which a pattern keeps, a UUID, a hexadecimal number or a decimal number.
+/// An HTTP status (kept in the pattern), a UUID, a hexadecimal number or a decimal number.
 static PARTS: LazyLock<Regex> = LazyLock::new(|| {
     let parts = concat!(
         r"(?i)(?<status>HTTP \d{3})\b",
@@ -18,8 +18,8 @@ static PARTS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The pattern of an error: UUIDs become `<uuid>`, hexadecimal numbers of at least six characters
-/// `<hex>`, and decimal numbers `<n>`, except an HTTP status. Of an error that was cut off it keeps the
-/// first characters, because longer numbers cut off more of the text.
+/// `<hex>`, and decimal numbers `<n>`, except an HTTP status. For a truncated error, only the first
+/// characters are kept, because longer numbers leave less of the text.
 pub fn error_pattern(error: &str) -> String {
     let replaced = PARTS.replace_all(error, |parts: &Captures<'_>| {
         let text = parts.get(0).map_or("", |part| part.as_str());
@@ -39,7 +39,7 @@ pub fn error_pattern(error: &str) -> String {
     }
 }
 
-/// Characters of the pattern of an error that was cut off.
+/// Length of a truncated error's pattern, in characters.
 const OF_CUT: usize = 140;
 
 const UUID: usize = 36;

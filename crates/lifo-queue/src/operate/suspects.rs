@@ -6,7 +6,7 @@ use crate::store::{Order, PageQuery, StoreError};
 use crate::task::{TaskId, TaskStatus};
 use crate::time::Millis;
 
-/// Index entries that are read per status.
+/// Index entries read per status.
 const PAGE: u16 = 1_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Suspect {
     /// TAKEN: it is running without a live lease or without a processor. PENDING: its last lease
     /// expired.
     pub status: TaskStatus,
-    /// Attempts so far that count against the maximum.
+    /// Number of attempts so far that count against the maximum.
     pub attempts: u32,
 }
 

@@ -23,13 +23,13 @@ use crate::task::{Lease, LeaseToken, Settlement, TakenTask, TaskId};
 use crate::time::{Clock, Millis};
 use crate::trace;
 
-/// Time from the end of a task's lease to its `ttl` while it is TAKEN. DynamoDB deletes the task
+/// Time from the expiry of a task's lease to its `ttl` while it is TAKEN. DynamoDB deletes the task
 /// only if the sweep fails for this long.
 const TAKEN_TTL_MARGIN: Duration = Duration::from_secs(86_400);
 
-/// In a queue with groups, time from the first to the last try of a take. With the time limit of a
-/// call, it is half of a processor lease, before which tasks of groups with a concurrency limit
-/// start.
+/// In a queue with groups, time from the first to the last try of a take. Together with the request
+/// timeout, it is half of a processor lease. Tasks of groups with a concurrency limit start before
+/// that.
 const LAST_TRY: Duration = Duration::from_secs(2);
 
 /// Shared by the attempts of a turn.
@@ -50,11 +50,11 @@ pub(super) struct Attempted {
     /// Age of the task when its run started; `None` if it did not run.
     pub(super) start_age: Option<Duration>,
     pub(super) end: End,
-    /// Whether a newer state of the task's key was written during the run: the task is PENDING.
+    /// Whether a newer state of the task's key was written during the run. If so, the task is PENDING.
     pub(super) overtaken: bool,
-    /// How long the task ran; `None` if it did not.
+    /// Duration of the run; `None` if the task did not run.
     pub(super) ran: Option<Duration>,
-    /// The reason of its outcome, unless it succeeded.
+    /// The reason for the outcome; `None` for a success.
     pub(super) reason: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub(super) enum End {
         not_before: Millis,
         why: Why,
     },
-    /// FAILURE, because the item cannot be taken or read.
+    /// Set to FAILURE because the item can't be taken or read.
     Quarantined,
     /// Another process changed the task first.
     LostRace,
@@ -169,8 +169,7 @@ impl Attempts {
     async fn take(&self, candidate: Candidate, alone: bool) -> Result<TakeOutcome, StoreError> {
         let token = LeaseToken::fresh();
         let settings = &self.settings;
-        // Each retry has the same token: the store recognises a take whose acknowledgement was
-        // lost.
+        // Each retry has the same token, so the store recognizes a take whose acknowledgement was lost.
         let take = || {
             let now = self.clock.now();
             let lease_until = now.plus(settings.task_lease());
@@ -196,7 +195,7 @@ impl Attempts {
     }
 
     /// Whether a run could outlast the lease. If the acknowledgement of a take was lost, the store
-    /// recognises the retry. The lease then ends at the time that the first try set.
+    /// recognizes the retry. The lease then ends at the time set by the first try.
     fn is_too_short(&self, lease: &Lease) -> bool {
         let needed = self.settings.task_timeout + self.settings.deadline_margin / 2;
         lease.until.since(self.clock.now()) < needed
@@ -215,8 +214,8 @@ impl Attempts {
                     Settlement::Success => End::Succeeded,
                     Settlement::Failure { .. } => {
                         self.downstream.lock().of(&taken.task.task_id).failed();
-                        // Without the reason: it quotes the downstream, which may quote the
-                        // payload.
+                        // Omits the reason: it quotes the downstream's response, which can quote
+                        // the payload.
                         let (task_id, attempt) = (&taken.task.task_id, taken.task.attempt);
                         tracing::warn!(%task_id, attempt, "task failed; its lastError says why");
                         End::Failed
@@ -237,7 +236,7 @@ impl Attempts {
         }
     }
 
-    /// Runs the task; `None` if it was cut off. A panic or a time-out affects only this task.
+    /// Runs the task; `None` if it was cut off. A panic or timeout affects only this task.
     async fn run(&self, taken: &TakenTask) -> Option<Outcome> {
         tracing::debug!(
             task_id = %taken.task.task_id,

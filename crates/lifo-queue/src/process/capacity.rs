@@ -1,15 +1,15 @@
-//! Measures the capacity of the downstream for the admission of the ingest: what it could run per
-//! second, while no slot is free. The number of completed runs does not say that: in a quiet queue
-//! it is the number of arrivals.
+//! Measures the downstream's capacity for ingest admission: the runs per second that it could
+//! handle, measured while no slot is free. The number of completed runs does not show this, because
+//! at low load it equals the number of arrivals.
 
 use std::time::Duration;
 
 use crate::time::Millis;
 
-/// Largest share of an interval with a free slot in which the queue counts as full.
+/// Maximum share of an interval with a free slot for the queue to count as full.
 const FREE: f64 = 0.1;
 
-/// How long a slot was free for which there was no task.
+/// How long a slot was free because no task could start.
 #[derive(Debug)]
 pub(super) struct FreeTime {
     /// Start of the interval.
@@ -18,17 +18,17 @@ pub(super) struct FreeTime {
     free_since: Option<Millis>,
 }
 
-/// What an interval says about the capacity.
+/// What an interval shows about the capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Measured {
-    /// A slot was free: the capacity is unknown, and above the load.
+    /// A slot was free: the capacity is unknown, but exceeds the load.
     Spare,
-    /// No slot was free, and at most this many tasks run concurrently and start per second.
+    /// No slot was free. The limits are these numbers of concurrent tasks and of starts per second.
     Full {
         concurrency: usize,
         rate: Option<f64>,
     },
-    /// The circuit breaker is open: the capacity is the last one.
+    /// The circuit breaker is open: the last measured capacity applies.
     Open,
 }
 
@@ -53,7 +53,7 @@ impl FreeTime {
         }
     }
 
-    /// At the end of an interval: whether a slot was free, and a new interval begins.
+    /// At the end of an interval, returns whether a slot was free and begins a new interval.
     pub(super) fn ended(&mut self, interval: Duration, now: Millis) -> Option<bool> {
         let passed = now.since(self.since);
         if passed < interval {

@@ -1,11 +1,11 @@
 //! Bounded age under overload, after Facebook's CoDel variant for servers
 //! (Ben Maurer, "Fail at Scale", 2015).
 //!
-//! A task is *new* until its age is twice the target. The queue is overloaded when new tasks were
-//! due throughout one interval. From then on the index is read only as far back as new tasks are,
-//! so an old backlog costs neither reads nor writes. Its tasks expire as usual. The overload ends
-//! when, for one target, slots were free and no new task was pending. A processor ends only after
-//! that, when it has read the whole index: the wake-up protocol does not know of the overload.
+//! A task is *new* until its age is twice the target. The queue is overloaded when new tasks were due
+//! throughout one interval. From then on, the index is read only as far back as new tasks reach, so an
+//! old backlog costs neither reads nor writes. Its tasks expire as usual. The overload ends when, for
+//! one target, slots were free and no new task was pending. Only then, after reading the entire index,
+//! can a processor end, because the wake-up protocol does not consider the overload.
 
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ use crate::time::Millis;
 /// Settings of the bound on age under overload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct CodelSettings {
-    /// Half the bound: under overload a task starts within twice this time after its creation, or
-    /// waits until the overload is over.
+    /// Half of the bound: under overload, a task starts within twice this time after its creation,
+    /// or waits until the overload ends.
     #[serde(rename = "targetMs", deserialize_with = "positive_ms")]
     pub target: Duration,
-    /// Time for which new tasks must have been due before the queue is overloaded.
+    /// Time for which new tasks must have been due before the queue counts as overloaded.
     #[serde(rename = "intervalMs", deserialize_with = "positive_ms")]
     pub interval: Duration,
 }
@@ -38,15 +38,15 @@ impl CodelSettings {
 /// The state of the overload in a turn.
 pub(super) struct Codel {
     settings: Option<CodelSettings>,
-    /// When the turn last found no new task that is due.
+    /// When the turn last found no new task due.
     caught_up: Millis,
-    /// Since when the queue has been overloaded; `None` if it is not. The heartbeat reads it.
+    /// Start of the overload, read by the heartbeat; `None` without overload.
     since: watch::Sender<Option<Millis>>,
-    /// When the current overload began within this turn.
+    /// Time from which the current overload counts in this turn.
     counted_from: Millis,
     /// Total duration of the earlier overloads in this turn.
     counted: Duration,
-    /// When a free slot first found no due task since the slots were last full; `None` if none has.
+    /// When a free slot first found no due task since the slots were last full; `None` if none did.
     spare_since: Option<Millis>,
 }
 
@@ -63,12 +63,12 @@ impl Codel {
         }
     }
 
-    /// Since when the queue has been overloaded.
+    /// Start of the overload; `None` without overload.
     pub(super) fn since(&self) -> Option<Millis> {
         *self.since.borrow()
     }
 
-    /// A receiver of that time, for the heartbeat.
+    /// A receiver of the overload's start, for the heartbeat.
     pub(super) fn watch(&self) -> watch::Receiver<Option<Millis>> {
         self.since.subscribe()
     }
@@ -85,8 +85,8 @@ impl Codel {
         self.counted + open.unwrap_or_default()
     }
 
-    /// Records that the newest due task was created at `created`. The overload begins if there have
-    /// been new tasks for one interval.
+    /// Records that the newest due task was created at `created`. The overload begins if new tasks
+    /// have been due for one interval.
     pub(super) fn found(&mut self, created: Millis, now: Millis) {
         let Some(settings) = self.settings else {
             return;
@@ -116,12 +116,12 @@ impl Codel {
         true
     }
 
-    /// Records that no task may start at the moment.
+    /// Records that no task can start at the moment.
     pub(super) fn no_slot(&mut self) {
         self.spare_since = None;
     }
 
-    /// Ends the overload, and starts the interval again.
+    /// Ends the overload and restarts the interval.
     pub(super) fn lift(&mut self, now: Millis) {
         self.caught_up = now;
         self.counted = self.overloaded_for(now);

@@ -1,7 +1,7 @@
-//! The ledger of the downstream: what the ends of runs mean for further starts.
+//! The downstream's ledger: how the ends of runs affect further starts.
 //!
 //! A [`Ledger`] owns the circuit breaker, the slots and the walls of one group of tasks. The end of
-//! a run changes all of them immediately, before the task's next state is written. So no decision
+//! a run updates all of them immediately, before the task's next state is written, so no decision
 //! depends on how long that write takes. The ledger reads neither a clock nor a store.
 //!
 //! | module | content |
@@ -13,8 +13,8 @@
 //! | `groups` | the limits and the pauses of single groups |
 //! | `ending` | the last start of a task before it expires |
 //! | `limits` | the limits in effect |
-//! | `signal` | the evidence of a run about the downstream, and the decisions |
-//! | `shared` | all ledgers of a turn, which its parts share |
+//! | `signal` | what a run shows about the downstream, and the decisions |
+//! | `shared` | all ledgers of a turn, shared by its parts |
 
 mod breaker;
 mod breakers;
@@ -50,7 +50,7 @@ pub(super) struct Ledger {
     breaker: Breaker,
     slots: Slots,
     walls: Walls,
-    /// Automatic pauses in a row before this turn.
+    /// Consecutive automatic pauses before this turn.
     busy_pauses: u32,
     /// The turn starts tasks until this time.
     last_start: Millis,
@@ -58,7 +58,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// The ledger of a turn that starts at `now`, as the previous turn left it. After an automatic
-    /// pause it starts with one slot.
+    /// pause, the ledger starts with one slot.
     pub(super) fn new(
         settings: &ProcessSettings,
         limits: Limits,
@@ -87,12 +87,12 @@ impl Ledger {
         self.slots.limit()
     }
 
-    /// Whether one more task may start in addition to `running` others.
+    /// Whether another task may start in addition to `running` others.
     pub(super) fn start(&self, running: usize, now: Millis) -> Start {
         if let Some(pause) = self.pause_due(now) {
             return match running {
                 0 => Start::Pause(pause),
-                // A run that is still active may get a result. Then the tasks are the cause, not
+                // An active run may still get a result. In that case, the tasks are the cause, not
                 // the downstream.
                 _ => Start::Wait(Millis::MAX),
             };
@@ -104,7 +104,7 @@ impl Ledger {
         if let Some(until) = self.slots.asked_until(now) {
             return Start::Wait(until);
         }
-        // A probe needs no free slot: only one runs at a time.
+        // A probe doesn't need a free slot: only one runs at a time.
         if start == Start::Any && !self.slots.is_open(running, now) {
             let wake = self.slots.wait_until().filter(|at| *at > now);
             return Start::Wait(wake.unwrap_or(Millis::MAX));
@@ -128,7 +128,7 @@ impl Ledger {
         self.breaker.starts(task)
     }
 
-    /// Records that an attempt is over without a run: its task no longer existed, or the store failed.
+    /// Records that an attempt ended without a run: its task no longer existed, or the store failed.
     pub(super) fn attempt_without_run(&mut self, task: &TaskId, now: Millis) {
         self.breaker.probe_over(task, now);
     }
@@ -160,7 +160,7 @@ impl Ledger {
                 self.walls.busy(task, run.number);
             }
             Signal::Rejecting => {
-                // Without the response: it quotes the downstream, which may quote the payload.
+                // Omits the response: it quotes the downstream, which can quote the payload.
                 tracing::error!(
                     task_id = %task,
                     "the downstream rejects the queue's calls; see the task's lastError"
@@ -187,9 +187,9 @@ impl Ledger {
         ruling
     }
 
-    /// Records that the task of a run returns, because it found the downstream unavailable.
+    /// Records that the task of a run returns because the run found the downstream unavailable.
     pub(super) fn returned(&mut self, ruling: &Ruling) {
-        // Internal errors end by themselves, because they return a task less often.
+        // Internal errors end on their own, because they return a task fewer times.
         if self.breaker.is_open() && ruling.signal != Signal::InternalError {
             self.walls.probe_failed();
         }
@@ -207,8 +207,8 @@ impl Ledger {
         (took > target).then(|| target.as_secs_f64() / took.as_secs_f64())
     }
 
-    /// Changes the breaker. If it closes, the slots start again: the limit from before the outage
-    /// says nothing about the capacity now.
+    /// Changes the breaker. If it closes, the slots are reset, because the limit from before the
+    /// outage says nothing about the current capacity.
     fn change<T>(&mut self, change: impl FnOnce(&mut Breaker) -> T) -> T {
         let was_open = self.breaker.is_open();
         let result = change(&mut self.breaker);
@@ -218,7 +218,7 @@ impl Ledger {
         result
     }
 
-    /// Whether nothing that happened has an effect any more.
+    /// Whether no earlier event still has an effect.
     fn is_at_rest(&self) -> bool {
         self.breaker.is_at_rest() && self.walls.is_at_rest() && self.slots.is_at_rest()
     }
@@ -235,7 +235,7 @@ impl Ledger {
         self.breaker.change_limits(limits);
     }
 
-    /// Obeys the operators' last command in the control item, if this turn has not read it yet.
+    /// Executes the operators' last command in the control item, if this turn has not read it yet.
     pub(super) fn obey(&mut self, control: &Control, now: Millis) {
         self.change(|breaker| breaker.obey(control, now));
     }

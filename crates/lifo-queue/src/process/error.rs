@@ -9,7 +9,7 @@ use crate::wake::WakeError;
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct FailedTurn {
-    /// The summary of the turn until it failed.
+    /// The summary of the turn up to the failure.
     pub summary: TurnSummary,
     /// Why it failed.
     #[source]
@@ -17,7 +17,7 @@ pub struct FailedTurn {
 }
 
 impl From<TurnError> for FailedTurn {
-    /// A turn that failed before it did anything.
+    /// A turn that failed before it took any action.
     fn from(error: TurnError) -> Self {
         Self {
             summary: TurnSummary {
@@ -32,7 +32,7 @@ impl From<TurnError> for FailedTurn {
 /// Why a turn failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TurnError {
-    /// Rule 3: the lease of an earlier attempt of this message is live, so that attempt crashed.
+    /// Rule 3: the lease of an earlier attempt at this message is live, so that attempt crashed.
     #[error(
         "an earlier attempt of message {message_id} crashed; its processor lease expires at \
          {until_ms} ms since 1970; Lambda retries the message"
@@ -49,8 +49,8 @@ pub enum TurnError {
     /// The tail call was not published.
     #[error("work remains, but the tail call was not published")]
     TailCall(#[from] NotifyError),
-    /// The wake-up request failed, after a task was returned late or the queue was resumed during
-    /// the end of the turn.
+    /// The wake-up request failed after a task was returned late or the queue was resumed at the
+    /// end of the turn.
     #[error("work remains without an active processor, and the wake-up failed")]
     Wake(#[from] WakeError),
 }

@@ -1,4 +1,4 @@
-//! Which tasks of a page may start now, and what a pass over the index found.
+//! Selects the tasks of a page that may start now, and records what a pass over the index found.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,9 +11,9 @@ use crate::time::Millis;
 pub(super) struct Pass {
     /// When its first page was requested.
     pub(super) started: Option<Millis>,
-    /// A task was taken.
+    /// Whether a task was taken.
     pub(super) took: bool,
-    /// A due task was passed over, because it may not start together with the running tasks.
+    /// Whether a due task was passed over because it must not run together with the running tasks.
     pub(super) passed_over: bool,
     /// When the first task in backoff becomes due.
     pub(super) next_due: Option<Millis>,
@@ -44,14 +44,14 @@ impl<'a> Filter<'a> {
 
     /// Records that tasks of a closed group are not due before `until`.
     pub(super) fn not_before(&mut self, until: Millis) {
-        // Until the end of a run, of which the time is not known.
+        // Otherwise until the end of a run, whose time is unknown.
         if until < Millis::MAX {
             let next_due = self.pass.next_due.map_or(until, |due| due.min(until));
             self.pass.next_due = Some(next_due);
         }
     }
 
-    /// Removes tasks up to the first eligible one, and returns that.
+    /// Removes tasks up to and including the first eligible one, and returns that task.
     pub(super) fn pop(&mut self, tasks: &mut VecDeque<Candidate>) -> Option<Candidate> {
         while let Some(task) = tasks.pop_front() {
             if self.is_eligible(&task) {
@@ -61,7 +61,7 @@ impl<'a> Filter<'a> {
         None
     }
 
-    /// Removes and returns the eligible task at the place that `choose` returns.
+    /// Removes and returns the eligible task at the index that `choose` returns.
     pub(super) fn pop_chosen(
         &mut self,
         tasks: &mut VecDeque<Candidate>,
@@ -82,7 +82,7 @@ impl<'a> Filter<'a> {
         }
         let skipped_until = self.skip.get(&task.id).copied();
         let not_before = task.not_before.max(skipped_until);
-        // MAX if the task runs in this turn, so that it is not known when it is due.
+        // MAX if the task runs in this turn, because it is unknown when it will be due.
         if let Some(at) = not_before.filter(|at| *at > self.now) {
             self.not_before(at);
             return false;

@@ -19,22 +19,22 @@ use crate::wake::Waker;
 /// Why the loop ended.
 #[derive(Debug)]
 pub(super) enum TurnEnd {
-    /// The queue is empty, and the lease was released on the conditions of rule 5.
+    /// The queue is empty, and the lease was released under the conditions of rule 5.
     Empty,
-    /// Time is up, or the lease expired; work may remain.
+    /// Time is up, or the lease expired; tasks may remain.
     TimeUp,
     /// This processor no longer owns the processor lease.
     LeaseLost,
     /// The queue was paused.
     Paused,
-    /// The store failed: a read of the index, the release or the write of a pause.
+    /// The store failed: an index read, the release or the write of a pause.
     Failed(StoreError),
 }
 
 /// A turn whose runs and heartbeat have ended.
 pub(super) struct Stopped {
     pub(super) owner: Uuid,
-    /// What to write about groups before the release; `None` if the table has it.
+    /// Group state to write before the release; `None` if the table has it.
     pub(super) learning: Option<Learning>,
     pub(super) summary: TurnSummary,
     /// Whether a task of this turn became PENDING again.
@@ -49,7 +49,7 @@ impl Stopped {
     /// The release of this turn's lease, without the condition of rule 5 on `requested`.
     fn release(&self, end: &TurnEnd) -> Release {
         let paused = matches!(end, TurnEnd::Paused);
-        // A pause ends the overload, because tasks age during a pause at any load.
+        // A pause ends the overload, because tasks age during a pause regardless of the load.
         let overloaded_since = self.overloaded_since.filter(|_| !paused);
         let (summary, rate) = (&self.summary, &self.rate);
         release(
@@ -67,15 +67,15 @@ impl Stopped {
     }
 }
 
-/// What the next processor continues with.
+/// The state with which the next processor continues.
 pub(super) struct Kept {
     pub(super) breaker: Option<OpenBreaker>,
     pub(super) overloaded_since: Option<Millis>,
     pub(super) observed: Observed,
 }
 
-/// Builds a release of the processor lease. With `if_requested_is`, it applies only if `requested`
-/// has this value (rule 5).
+/// Builds a release of the processor lease. With `if_requested_is`, the release applies only if
+/// `requested` has this value (rule 5).
 pub(super) fn release(
     owner: Uuid,
     summary: &TurnSummary,
@@ -132,8 +132,8 @@ impl Processor {
             }
             TurnEnd::TimeUp => self.tail_call(&release, learning, summary).await?,
             TurnEnd::Failed(error) => {
-                // Lambda retries the message, which can then acquire the lease. An error of the
-                // release must not hide the reason of the failure.
+                // Lambda retries the message, and the retry can then acquire the lease. A release
+                // error must not hide the reason for the failure.
                 if let Err(second) = self.release(&release, learning, summary).await {
                     let second = error_chain::chain(&second);
                     tracing::error!(error = second, "lease not released; it will expire");
@@ -145,7 +145,7 @@ impl Processor {
     }
 
     /// Rule 6: releases the lease, then publishes the tail call, even if the release was rejected.
-    /// Rule 10: publishes no tail call after `max_idle_turns` turns in a row that settled nothing.
+    /// Rule 10: publishes no tail call after `max_idle_turns` consecutive turns that settled nothing.
     async fn tail_call(
         &self,
         release: &Release,
@@ -174,8 +174,8 @@ impl Processor {
     }
 
     /// Requests a wake-up if the queue was resumed before the release. That resume found a live
-    /// lease, and left the wake-up to this processor. A resume after the release finds no lease,
-    /// and requests the wake-up itself.
+    /// lease and left the wake-up to this processor. A resume after the release finds no lease and
+    /// requests the wake-up itself.
     async fn wake_if_resumed(&self, owner: Uuid) -> Result<(), TurnError> {
         let control = self.store.control().await?;
         if !control.is_paused(self.clock.now()) {
@@ -186,8 +186,8 @@ impl Processor {
         Ok(())
     }
 
-    /// Releases the lease, after the write of what the next processor needs to know about groups. If
-    /// that fails, the lease is not released, and the next processor assumes the worst case.
+    /// Releases the lease after writing the group state that the next processor needs. If the write
+    /// fails, the lease is not released, and the next processor assumes the worst case.
     async fn release(
         &self,
         release: &Release,
@@ -203,7 +203,7 @@ impl Processor {
         Ok(())
     }
 
-    /// Writes the state of groups at the end of a turn.
+    /// Writes the group state at the end of a turn.
     pub(super) async fn learn(&self, owner: Uuid, learning: &Learning) -> Result<(), StoreError> {
         let Learning { learned, seen } = learning;
         match self.store.learn_groups(learned, owner, *seen).await? {

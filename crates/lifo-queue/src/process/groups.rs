@@ -1,13 +1,13 @@
-//! The choice among groups: the newest due task of the group with the least recent service.
+//! Choice among groups: the newest due task of the group that recently received the least service.
 //!
 //! Service counts starts and the time in slots, in units of the mean run, and halves every
-//! [`HALF_LIFE`] mean runs. So a noisy group cannot take more than its share, and a group that was
-//! quiet starts immediately. A share of the slots would not do: it fails with one slot, with several
-//! noisy groups, and wherever the rate limit binds.
+//! [`HALF_LIFE`] mean runs. So a noisy group can't take more than its share, and a group that was
+//! quiet starts immediately. A share of the slots would not suffice: it fails with one slot, with
+//! several noisy groups, and wherever the rate limit takes effect.
 //!
-//! Each group keeps the candidates of the pages that were read. So a task that was seen once stays
-//! known when the tasks of noisy groups push it below the head. A candidate may be stale: its take
-//! is lost then.
+//! Each group keeps the candidates of the pages that were read. So a task stays known even if the
+//! tasks of noisy groups push it below the head. A candidate may be stale, in which case its take
+//! is lost.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -17,27 +17,27 @@ use crate::store::{Candidate, Order};
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// Mean runs after which half of a group's service is forgotten.
+/// Number of mean runs after which a group's service is halved.
 const HALF_LIFE: f64 = 10.0;
 
-/// Candidates of a group that stay known beyond the head.
+/// Number of candidates per group that stay known beyond the head.
 const KEPT: usize = 20;
 
-/// Candidates of all groups that stay known beyond the head.
+/// Number of candidates of all groups that stay known beyond the head.
 const KEPT_OF_ALL: usize = 10_000;
 
-/// The mean run until the first run of a turn has ended.
+/// The assumed mean run until the first run of a turn has ended.
 const FIRST_MEAN: Duration = Duration::from_secs(1);
 
 /// The weight of a run in the mean.
 const WEIGHT: f64 = 0.1;
 
-/// Service below this counts as none.
+/// Service below this value counts as zero.
 const FORGOTTEN: f64 = 0.01;
 
 /// The groups that the turn knows.
 pub(super) struct Groups {
-    /// By name, so that ties have an order.
+    /// Ordered by name, so that ties have a defined order.
     groups: BTreeMap<String, Group>,
     order: Order,
     decay: Decay,
@@ -45,7 +45,7 @@ pub(super) struct Groups {
 
 /// What a page changed.
 pub(super) struct Added {
-    /// Number of its tasks that were not known.
+    /// Number of the page's tasks that were unknown before.
     pub(super) unseen: usize,
     /// Whether other tasks were forgotten.
     pub(super) forgot: bool,
@@ -59,7 +59,7 @@ struct Group {
     service: f64,
     at: Millis,
     running: u32,
-    /// At the last search, no task of the group was due.
+    /// Whether no task of the group was due at the last search.
     closed: bool,
 }
 
@@ -73,7 +73,7 @@ pub(super) trait Gates {
         false
     }
 
-    /// The place of the probe among due tasks of the group, which are in the order of the index.
+    /// The index of the probe among the group's due tasks, which are in index order.
     fn probe(&self, _group: &str, _due: &[&Candidate]) -> Option<usize> {
         None
     }
@@ -87,7 +87,7 @@ impl<F: Fn(&str) -> Option<Millis>> Gates for F {
     }
 }
 
-/// All services decay alike. So instead of decreasing them, later service weighs more.
+/// All services decay equally. So instead of decreasing them, later service gets a higher weight.
 struct Decay {
     /// In milliseconds; `None` before the end of the first run.
     mean_run: Option<f64>,
@@ -109,9 +109,9 @@ impl Groups {
         }
     }
 
-    /// Adds the tasks of a page, which replace the known ones between `start` and `end` of the
-    /// page; `None`: the page begins or ends with the index. A head, which has no start, forgets
-    /// all but the first of the other tasks of each group.
+    /// Adds the tasks of a page, which replace the known tasks between the page's `start` and
+    /// `end`. `None`: the page begins or ends with the index. A head, which has no start, forgets
+    /// all but the first of the other tasks in each group.
     pub(super) fn add(
         &mut self,
         page: Vec<Candidate>,
@@ -150,7 +150,7 @@ impl Groups {
         let mut forgot = false;
         let forgotten = FORGOTTEN * self.decay.unit(now);
         self.groups.retain(|_, group| {
-            // A pass has seen that those of a closed group are not due.
+            // A pass has seen that the tasks of a closed group are not due.
             forgot |= !group.closed && group.tasks.len() > kept;
             group.tasks.truncate(kept);
             !group.tasks.is_empty() || group.running > 0 || group.service > forgotten
@@ -165,9 +165,9 @@ impl Groups {
         }
     }
 
-    /// Removes and returns the next task: the first eligible one of the least-served group. Of
-    /// groups with the same service, it is the group whose task is first in the index. The tasks of
-    /// closed groups stay.
+    /// Removes and returns the next task: the first eligible task of the least-served group. Among
+    /// groups with equal service, the group whose task is first in the index is chosen. The tasks
+    /// of closed groups are kept.
     pub(super) fn pop(
         &mut self,
         now: Millis,
@@ -203,7 +203,7 @@ impl Groups {
             if task.is_some() {
                 return task;
             }
-            // The tasks of a group without a probe stay known.
+            // The tasks of a group without a probe are kept.
             group.closed = is_probed;
         }
     }
@@ -260,7 +260,7 @@ impl Group {
 }
 
 impl Decay {
-    /// The weight is renewed at this power of two.
+    /// The weight is reset at this power of two.
     const HIGHEST: f64 = 64.0;
 
     fn mean(&self) -> f64 {

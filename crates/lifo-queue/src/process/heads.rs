@@ -1,31 +1,31 @@
-//! Size and time of the next head in a queue with groups, so that few tasks arrive unseen between
+//! Size and time of the next head in a queue with groups, so that few unseen tasks arrive between
 //! two heads.
 
 use std::time::Duration;
 
 use crate::time::Millis;
 
-/// Maximum age of a page from which a task is taken (S5). It counts from the arrival of the
-/// page: otherwise a slow index would make every page too old.
+/// Maximum age of a page from which a task is taken (S5). It counts from the page's arrival,
+/// because otherwise a slow index would make every page too old.
 pub const MAX_PAGE_AGE: Duration = Duration::from_millis(100);
 
-/// Maximum number of tasks of a head, the newest page, which is read most often. In a queue with
-/// groups it is the minimum, and [`DEEP_PAGE`] is the maximum.
+/// Maximum number of tasks in a head, the newest page, which is read most often. In a queue with
+/// groups, this is the minimum and [`DEEP_PAGE`] is the maximum.
 pub const MAX_HEAD: u16 = 100;
 
-/// Maximum number of tasks of a page beyond the head. A page of the index's small items is far below
+/// Maximum number of tasks in a page beyond the head. Index items are small, so a page is far below
 /// DynamoDB's limit of 1 MB per response.
 pub const DEEP_PAGE: u16 = 1_000;
 
-/// The longest time between two heads while no task may start.
+/// Maximum time between two heads while no task may start.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Arrivals come in bursts, so from head to head the rate decreases at most to this share.
+/// Arrivals come in bursts, so from head to head, the rate never drops below this share.
 const DECREASE: f64 = 0.75;
 
-/// The rate of arrivals, from what the last heads brought.
+/// The arrival rate, estimated from the last heads.
 pub(super) struct Heads {
-    /// Tasks per millisecond; infinite if a head did not reach down to known tasks.
+    /// Tasks per millisecond; infinite if a head did not reach known tasks.
     rate: f64,
     /// When the last head arrived.
     last: Option<Millis>,
@@ -40,8 +40,8 @@ impl Heads {
         }
     }
 
-    /// Records a head that arrived `now`, with this number of tasks that were not known; `None` if
-    /// there may be more of them below it.
+    /// Records a head that arrived `now`, with this number of unknown tasks; `None` if there may be
+    /// more of them below it.
     pub(super) fn arrived(&mut self, unseen: Option<usize>, now: Millis) {
         let since = self.last.replace(now).map(|last| now.since(last));
         let rate = match (unseen, since) {
@@ -55,7 +55,7 @@ impl Heads {
         };
     }
 
-    /// The size of a head that is read now: twice the expected arrivals.
+    /// The size of a head read now: twice the expected arrivals.
     pub(super) fn limit(&self, now: Millis) -> u16 {
         let since = self.last.map_or(Duration::ZERO, |last| now.since(last));
         let (least, most) = (f64::from(MAX_HEAD), f64::from(DEEP_PAGE));
@@ -72,8 +72,8 @@ impl Heads {
         limit
     }
 
-    /// When to read the next head while no task may start: before the arrivals fill half of the
-    /// largest head. `None` before the first head.
+    /// When to read the next head while no task may start: before arrivals fill half of the largest
+    /// head. `None` before the first head.
     pub(super) fn next(&self) -> Option<Millis> {
         let fills = f64::from(DEEP_PAGE) / 2.0 / self.rate;
         let pause = Duration::try_from_secs_f64(fills / 1_000.0).unwrap_or(LONGEST);

@@ -1,5 +1,5 @@
-//! Renews the processor lease at intervals (rule 2). Reports the loss of the lease, and the
-//! operators' changes to the control item.
+//! Renews the processor lease at intervals (rule 2). Reports the loss of the lease and operators'
+//! changes to the control item.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +23,8 @@ use crate::trace;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one value a heartbeat")]
 enum Held {
-    /// This processor owns the lease at least until this time. With the control item as last read,
-    /// and the rate limit whose worst case is stored.
+    /// This processor owns the lease at least until this time. Contains the control item as last
+    /// read, and the rate limit whose worst case is stored.
     Until(Millis, Control, Option<RateLimit>),
     /// Another processor owns the lease, or it is free.
     Lost,
@@ -33,13 +33,13 @@ enum Held {
 /// State of the processor lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeaseState {
-    /// This processor owns it.
+    /// This processor owns the lease.
     Ours,
-    /// This processor owns it, but the queue is paused.
+    /// This processor owns the lease, but the queue is paused.
     Paused,
-    /// It expired without a renewal. Possibly no other processor is active.
+    /// The lease expired without a renewal. Possibly no other processor is active.
     Expired,
-    /// Another processor acquired it, and reads the index again before it ends.
+    /// Another processor acquired the lease, and reads the index again before it ends.
     Others,
 }
 
@@ -57,13 +57,13 @@ pub(super) struct Beat {
     pub(super) owner: Uuid,
     pub(super) lease: Duration,
     pub(super) interval: Duration,
-    /// Each renewal writes its state to the control item.
+    /// The downstream, whose state each renewal writes to the control item.
     pub(super) downstream: SharedDownstream,
-    /// Since when the queue has been overloaded; each renewal writes it too.
+    /// Start of the overload, also written by each renewal.
     pub(super) overloaded_since: watch::Receiver<Option<Millis>>,
-    /// What the turn observed; each renewal writes it too.
+    /// The turn's observations, also written by each renewal.
     pub(super) observed: watch::Receiver<Observed>,
-    /// The limits of the settings.
+    /// The limits in the settings.
     pub(super) limits: Limits,
     /// The turn starts no task after this time.
     pub(super) last_start: Millis,
@@ -98,8 +98,8 @@ impl Heartbeat {
         }
     }
 
-    /// The lower bound on `taskCreated` for reads of the index; it never hides known redriven
-    /// tasks. `reach` is set under overload: tasks older than this do not start.
+    /// The lower bound on `taskCreated` for index reads. It never hides known redriven tasks.
+    /// `reach` is set under overload, when older tasks do not start.
     pub(super) fn created_from(
         &self,
         settings: &ProcessSettings,
@@ -123,8 +123,8 @@ impl Heartbeat {
         }
     }
 
-    /// The limits in effect; `None` until the worst case of their rate is stored, without which no
-    /// task may start. `setting` are the limits of the settings.
+    /// The limits in effect; `None` until the worst case of their rate is stored, before which no
+    /// task may start. `setting` contains the limits in the settings.
     pub(super) fn limits(&self, setting: Limits, now: Millis) -> Option<Limits> {
         match &*self.held.borrow() {
             Held::Until(_, control, claimed) => {
@@ -143,8 +143,8 @@ impl Heartbeat {
         }
     }
 
-    /// Passes the operators' overrides, as last read, and the last moment at which a task of a group
-    /// with a concurrency limit may be taken: half of the duration of the processor lease is left.
+    /// Passes on the operators' overrides, as last read, and the latest time at which a task of a
+    /// group with a concurrency limit can be taken: when half of the processor lease is left.
     pub(super) fn update_groups(&self, groups: &mut GroupLimits, lease: Duration) {
         if let Some(states) = &*self.groups.borrow() {
             groups.change(states);
@@ -171,11 +171,11 @@ impl Heartbeat {
         }
     }
 
-    /// Stops the heartbeat, and waits until no renewal is in progress: no work continues after the
-    /// handler returns.
+    /// Stops the heartbeat and waits until no renewal is in progress, so that no work continues
+    /// after the handler returns.
     pub(super) async fn stop(mut self) {
         self.beats.abort();
-        // An error is the abort or a panic. After either of them no renewal is in progress.
+        // An error is the abort or a panic. In either case, no renewal is in progress.
         let _ended = (&mut self.beats).await;
     }
 }
@@ -214,11 +214,11 @@ impl Beat {
         groups: &watch::Sender<Option<GroupStates>>,
     ) {
         let mut claimed = self.limits.rate;
-        // An operator's rate takes effect once its worst case is stored, so that is not delayed.
+        // An operator's rate takes effect once its worst case is stored, so write that without delay.
         let mut at_once = self.rate(&control) != claimed;
         loop {
             if !at_once {
-                // Not after the end of the limit, so that the limit ends on time.
+                // Beat no later than the end of the limit, so that the limit ends on time.
                 let now = self.clock.now();
                 let ends = control.limit(now).map(|limit| limit.until.since(now));
                 tokio::time::sleep(ends.map_or(self.interval, |end| end.min(self.interval))).await;

@@ -17,7 +17,7 @@ const RUNS: usize = 50;
 /// The observations of a turn. They continue those of the previous turn.
 pub(super) struct Observations {
     observed: watch::Sender<Observed>,
-    /// Durations of the last runs of this turn, in milliseconds, oldest first.
+    /// Durations of this turn's most recent runs, in milliseconds, oldest first.
     runs: VecDeque<u64>,
 }
 
@@ -50,9 +50,9 @@ impl Observations {
         self.observed.borrow().clone()
     }
 
-    /// Records an attempt that ended.
+    /// Records a finished attempt.
     pub(super) fn record(&mut self, attempted: &Attempted, now: Millis) {
-        // A busy downstream responds immediately, which shows nothing about the duration of the work.
+        // A busy downstream responds immediately, which says nothing about the duration of the work.
         let ended = matches!(attempted.end, End::Succeeded | End::Failed);
         let ran = attempted.ran.filter(|_| ended);
         let ran = ran.map(|ran| u64::try_from(ran.as_millis()).unwrap_or(u64::MAX));
@@ -97,7 +97,7 @@ impl Observations {
                     let by_slots = concurrency as f64 / seconds;
                     Some(Capacity::new(by_slots.min(rate.unwrap_or(by_slots)), now))
                 }
-                // No run ended: they are long.
+                // No run ended because the runs are long.
                 None => confirmed,
             },
         };
@@ -107,7 +107,7 @@ impl Observations {
         }
     }
 
-    /// The mean duration of the last runs, in seconds and at least a millisecond.
+    /// The mean duration of the last runs, in seconds, with a minimum of a millisecond.
     fn mean_run(&self) -> Option<f64> {
         #[allow(clippy::cast_precision_loss, reason = "milliseconds")]
         let mean = self.runs.iter().sum::<u64>() as f64 / self.runs.len() as f64;

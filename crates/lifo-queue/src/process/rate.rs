@@ -1,9 +1,9 @@
 //! The rate limit: the maximum number of starts per second, across turns.
 //!
-//! The bucket is governor's (GCRA) and exists for one turn. The control item keeps its state as the
-//! time at which the bucket is full again. The next turn starts with the refill since then. While a
-//! turn holds the processor lease, the item has the latest such time that the turn can cause. So a
-//! turn that crashes leaves an empty bucket, never a full one.
+//! The bucket comes from governor (GCRA) and exists for one turn. The control item stores its state
+//! as the time at which the bucket is full again, and the next turn accounts for the refill since
+//! then. While a turn holds the processor lease, the item has the latest such time that the turn
+//! can cause. So a crashed turn leaves an empty bucket, never a full one.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,19 +18,19 @@ use serde::Deserialize;
 use crate::settings::interval_of_rate;
 use crate::time::{Clock, Millis};
 
-/// The limit on starts of tasks.
+/// The limit on task starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct RateLimit {
-    /// Time between two starts on average; not zero. In JSON: starts per second.
+    /// Average time between two starts; not zero. In JSON: starts per second.
     #[serde(rename = "perSecond", deserialize_with = "interval_of_rate")]
     pub interval: Duration,
-    /// Maximum number of immediate starts after a quiet time: the size of the bucket.
+    /// Maximum number of immediate starts after an idle period: the size of the bucket.
     pub burst: NonZeroU32,
 }
 
 impl RateLimit {
-    /// The lower of the setting and an operator's rate with this interval. The bucket is the starts
-    /// of a second at the operator's rate, but no larger than that of the setting.
+    /// The lower of the setting and an operator's rate with this interval. The bucket holds one
+    /// second of starts at the operator's rate, but is no larger than the setting's.
     pub(super) fn lowered(setting: Option<Self>, interval: Duration) -> Self {
         let a_second = 1_000_000_000_u128.div_ceil(interval.as_nanos().max(1));
         let a_second = u32::try_from(a_second).unwrap_or(u32::MAX);
@@ -44,12 +44,12 @@ impl RateLimit {
         }
     }
 
-    /// Time in which an empty bucket becomes full.
+    /// Time for an empty bucket to become full.
     pub(super) fn refill(&self) -> Duration {
         self.interval.saturating_mul(self.burst.get())
     }
 
-    /// The latest time at which the bucket is full again, if a turn grants all it may until `end`.
+    /// The latest time at which the bucket is full again if a turn grants all it may until `end`.
     pub(super) fn worst(&self, end: Millis) -> Millis {
         whole_millis(since_epoch(end).saturating_add(self.refill()))
     }
@@ -60,9 +60,9 @@ type Limiter = RateLimiter<NotKeyed, InMemoryState, Epoch, NoOpMiddleware<Durati
 /// The limit within one turn.
 pub(super) struct Rate {
     bucket: Option<Bucket>,
-    /// A start was granted and not used yet.
+    /// Whether a start was granted but not used yet.
     permit: bool,
-    /// A start had to wait.
+    /// Whether a start had to wait.
     pub(super) waited: bool,
 }
 
@@ -70,7 +70,7 @@ struct Bucket {
     limit: RateLimit,
     limiter: Limiter,
     /// When the bucket is full again, as time since the epoch. It is exact to the nanosecond: with
-    /// an interval cut to milliseconds, each start would cost too little.
+    /// an interval truncated to milliseconds, each start would cost too little.
     full_at: Duration,
 }
 
@@ -102,7 +102,7 @@ impl GovernorClock for Epoch {
 }
 
 impl Rate {
-    /// The limit of a turn that starts now. `full_at` is the value that the previous turn left.
+    /// The limit of a turn that starts now. `full_at` is the value left by the previous turn.
     pub(super) fn start(
         limit: Option<RateLimit>,
         full_at: Option<Millis>,
@@ -116,22 +116,22 @@ impl Rate {
         }
     }
 
-    /// Changes the limit. The time at which the bucket is full again stays, within the new limit.
+    /// Changes the limit. The time at which the bucket is full again is kept, within the new limit.
     pub(super) fn change(&mut self, limit: Option<RateLimit>, clock: Arc<dyn Clock>) {
         let changed = Self::start(limit, self.full_at(), clock);
         let waited = self.waited;
         *self = Self { waited, ..changed };
     }
 
-    /// Requests one start. The error is the time of the next request. A granted start stays granted
-    /// until it is used.
+    /// Requests one start. The error is the time for the next request. A granted start stays
+    /// granted until it is used.
     pub(super) fn grant(&mut self, now: Millis) -> Result<(), Millis> {
         let Some(bucket) = self.bucket.as_mut().filter(|_| !self.permit) else {
             return Ok(());
         };
         if let Err(too_early) = bucket.limiter.check() {
             self.waited = true;
-            // Rounded up to a whole millisecond. Otherwise each request would be too early.
+            // Rounded up to a whole millisecond. Otherwise, each request would be too early.
             let wait = too_early.wait_time_from(since_epoch(now));
             return Err(now.plus(wait + Duration::from_millis(1)));
         }
@@ -141,7 +141,7 @@ impl Rate {
         Ok(())
     }
 
-    /// Records that the granted start has happened.
+    /// Records that the granted start was used.
     pub(super) fn used(&mut self) {
         self.permit = false;
     }
@@ -161,7 +161,7 @@ impl Bucket {
     fn start(limit: RateLimit, full_at: Option<Millis>, clock: Arc<dyn Clock>) -> Option<Self> {
         let now = since_epoch(clock.now());
         let empty = now.saturating_add(limit.refill());
-        // At most empty: a clock that was ahead must not stop the queue.
+        // Limited to an empty bucket: a clock that was ahead must not stop the queue.
         let full_at = full_at.map_or(now, since_epoch).clamp(now, empty);
         let quota = Quota::with_period(limit.interval)?.allow_burst(limit.burst);
         let missing = full_at
@@ -171,8 +171,8 @@ impl Bucket {
         let missing = u32::try_from(missing).map_or(limit.burst, |n| {
             NonZeroU32::new(n).map_or(NonZeroU32::MIN, |n| n.min(limit.burst))
         });
-        // Only whole starts can be taken out of governor's bucket, and `full_at` lies between two.
-        // So they are taken out at `then`, from where exactly that many starts lead to `full_at`.
+        // Only whole starts can be removed from governor's bucket, but `full_at` lies between two.
+        // So they are removed at `then`, from which exactly that many starts lead to `full_at`.
         let then = full_at.saturating_sub(limit.interval.saturating_mul(missing.get()));
         let hold = Hold::new(Mutex::new(Some(then)));
         let clock = Epoch {
@@ -180,7 +180,7 @@ impl Bucket {
             hold: hold.clone(),
         };
         let limiter = RateLimiter::direct_with_clock(quota, clock);
-        // A new bucket is full, and `missing` is not more than its size.
+        // A new bucket is full, and `missing` does not exceed its size.
         let taken = limiter.check_n(missing);
         debug_assert!(matches!(taken, Ok(Ok(()))), "{taken:?}");
         *hold.lock().unwrap_or_else(PoisonError::into_inner) = None;

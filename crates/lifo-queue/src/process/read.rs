@@ -1,4 +1,4 @@
-//! Reads of the index: one at a time, on demand or in advance.
+//! Index reads: one at a time, on demand or in advance.
 
 use std::sync::Arc;
 
@@ -26,11 +26,11 @@ struct Ahead {
     wanted: Wanted,
     asked: Millis,
     page: JoinHandle<Arrived>,
-    /// The page, if [`Reads::ready`] has seen it.
+    /// The page, if [`Reads::ready`] has received it.
     arrived: Option<Arrived>,
 }
 
-/// A page, and when it arrived.
+/// A page and its arrival time.
 type Arrived = (Result<Page, StoreError>, Millis);
 
 /// A completed read.
@@ -54,7 +54,7 @@ impl Reads {
         }
     }
 
-    /// Whether a read is in progress, or its page is still to be handled.
+    /// Whether a read is in progress or its page has not been handled yet.
     pub(super) fn is_reading(&self) -> bool {
         self.ahead.is_some()
     }
@@ -87,14 +87,14 @@ impl Reads {
     }
 
     /// The lower bound for a page. It rises with time, but not above the cursor at which the page
-    /// starts, because DynamoDB rejects such a cursor. Once it has reached the cursor, no task
-    /// below may start: the tasks have expired, or are too old under overload.
+    /// starts, because DynamoDB rejects such a cursor. Once the bound reaches the cursor, no task
+    /// below may start: those tasks have expired, or are too old under overload.
     fn bound(&self, wanted: &Wanted) -> Option<Millis> {
         let start = wanted.after.as_ref().map_or(Millis::MAX, Cursor::created);
         self.created_from.map(|from| from.min(start))
     }
 
-    /// The read in progress, if it has completed.
+    /// The read that was in progress, if it has completed.
     pub(super) async fn arrived(&mut self) -> Option<Read> {
         match &self.ahead {
             Some(ahead) if ahead.arrived.is_some() || ahead.page.is_finished() => {
@@ -104,7 +104,7 @@ impl Reads {
         }
     }
 
-    /// Waits until the read in progress has completed; without one, it never ends.
+    /// Waits until the read in progress has completed; without a read, never returns.
     pub(super) async fn ready(&mut self) {
         match &mut self.ahead {
             Some(ahead) => ahead.wait(&*self.clock).await,
@@ -112,7 +112,7 @@ impl Reads {
         }
     }
 
-    /// Waits for a page: that of the read in progress, or else the page `wanted`.
+    /// Waits for a page: from the read in progress, or otherwise the page `wanted`.
     pub(super) async fn next(&mut self, wanted: Wanted, now: Millis) -> Option<Read> {
         self.start(wanted, now);
         self.finish().await
@@ -153,7 +153,7 @@ impl Ahead {
     }
 }
 
-/// Aborts the read in progress: no work continues after the handler returns.
+/// Aborts the read in progress, so that no work continues after the handler returns.
 impl Drop for Reads {
     fn drop(&mut self) {
         if let Some(ahead) = &self.ahead {

@@ -1,13 +1,12 @@
-//! The choice of the next task: the newest eligible one of an index page at most 100 ms old (S5),
-//! or the oldest. [`ProcessSettings::order`](super::ProcessSettings::order) decides which.
+//! The choice of the next task: the newest or the oldest eligible task of an index page that is no more
+//! than 100 ms old (S5). [`ProcessSettings::order`](super::ProcessSettings::order) decides which.
 //!
 //! A *pass* reads the newest page (the head). If no task on it is eligible, it continues page by
 //! page to the end of the index, so that tasks in backoff never hide older ones. If the current
-//! page is too old, the pass reads the head again and then continues where it was. A pass that
-//! reaches the end without a successful take means that the queue is empty (rule 4).
+//! page is too old, the pass reads the head again and then continues where it stopped. If a pass
+//! reaches the end without a successful take, the queue is empty (rule 4).
 //!
-//! In a queue with groups, [`Groups`] chooses among the tasks of the head and among tasks that were
-//! seen on earlier pages.
+//! In a queue with groups, [`Groups`] chooses among the tasks of the head and of earlier pages.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -23,7 +22,7 @@ use crate::time::Millis;
 
 /// Minimum time between two reads beyond the head, so that a backlog of tasks that are not due
 /// costs a bounded number of reads. An older task behind `n` of them waits at most
-/// `n / DEEP_PAGE × DEEP_PAGE_PAUSE`, plus the time of the reads.
+/// `n / DEEP_PAGE × DEEP_PAGE_PAUSE`, plus the time for the reads.
 pub const DEEP_PAGE_PAUSE: Duration = Duration::from_millis(100);
 
 /// The next step of a pass.
@@ -42,7 +41,7 @@ pub(super) enum Step {
 pub(super) struct Wanted {
     /// The page starts after this task; `None` for the head.
     pub(super) after: Option<Cursor>,
-    /// Maximum number of items of the page.
+    /// Maximum number of items in the page.
     pub(super) limit: u16,
 }
 
@@ -50,7 +49,7 @@ struct Held {
     tasks: VecDeque<Candidate>,
     next: Option<Cursor>,
     arrived: Millis,
-    /// No task has been taken from it yet.
+    /// Whether no task has been taken from it yet.
     fruitless: bool,
 }
 
@@ -61,7 +60,7 @@ pub(super) struct Selector {
     resume: Option<Cursor>,
     order: Order,
     /// Creation time at which the pass began: the pass has seen all tasks from there to `resume`.
-    /// It is only a time, because DynamoDB guarantees no order among equal sort keys.
+    /// It is only a time because DynamoDB doesn't guarantee an order among equal sort keys.
     top: Option<Millis>,
     pass: Pass,
     /// Tasks that this turn must not select before a time: running tasks, returned tasks, and tasks
@@ -72,14 +71,14 @@ pub(super) struct Selector {
     groups: Option<Groups>,
     /// Number of tasks taken since the head was last read.
     used: u16,
-    /// In a queue with groups: when to read the next head, and how large it is.
+    /// In a queue with groups, when to read the next head, and its size.
     heads: Heads,
     /// Whether the last page read was a head.
     read_head: bool,
 }
 
 impl Selector {
-    /// A selector for a processor with `slots` slots, of pages in this order.
+    /// A selector for a processor with `slots` slots that reads pages in this order.
     pub(super) fn new(slots: u16, order: Order, groups: bool) -> Self {
         let smallest_page = slots.clamp(1, MAX_HEAD);
         Self {
@@ -114,8 +113,8 @@ impl Selector {
         let Some(head) = &self.head else {
             return self.read_head(now);
         };
-        // After a head without a task to take, the pass continues, however slow the index is.
-        // Otherwise it reads an old head again, because the newest tasks come first.
+        // After a head without a task to take, the pass continues, even if the index is slow.
+        // Otherwise, it reads an old head again, because the newest tasks come first.
         let is_empty = match &self.groups {
             None => head.tasks.is_empty(),
             Some(groups) => groups.is_empty(),
@@ -150,7 +149,7 @@ impl Selector {
                 task
             });
         };
-        // Tasks of earlier pages are known too. Newer ones of their groups would be in the head.
+        // Tasks of earlier pages are known too. Newer tasks of their groups would be in the head.
         let head = self.head.as_mut().filter(is_fresh)?;
         let task = groups.pop(now, &mut filter, gates);
         head.fruitless &= task.is_none();
@@ -159,8 +158,8 @@ impl Selector {
 
     /// The head to read in advance, while tasks of the current head are still being taken, so that
     /// no slot waits for the index. It is due when more tasks were used than there are slots, and
-    /// no more than that are left. A slow downstream never uses that many tasks of a head. With
-    /// groups it is due when the current head is about to be too old.
+    /// no more tasks than slots are left. A slow downstream never uses that many tasks of a head.
+    /// With groups, it is due shortly before the current head becomes too old.
     pub(super) fn read_ahead(&self, now: Millis) -> Option<Wanted> {
         let head = self.head.as_ref()?;
         let slots = self.smallest_page;
@@ -171,8 +170,8 @@ impl Selector {
         (is_due && head.next.is_some()).then(|| self.wanted_head(now))
     }
 
-    /// In a queue with groups, when the next head is due while no task may start. Newer tasks would
-    /// otherwise bury those of a quiet group before they are seen.
+    /// In a queue with groups, when the next head is due while no task may start. Otherwise, newer
+    /// tasks would bury the tasks of a quiet group before they are seen.
     pub(super) fn next_head(&self) -> Option<Millis> {
         self.groups.as_ref().and_then(|_| self.heads.next())
     }
@@ -181,8 +180,8 @@ impl Selector {
         Step::Read(self.wanted_head(now))
     }
 
-    /// A head of twice the number of tasks used since the last head, at least one for each slot,
-    /// and at most [`MAX_HEAD`]. With groups it is also large enough for the [arrivals](Heads).
+    /// A head with twice the number of tasks used since the last head, from one per slot up to
+    /// [`MAX_HEAD`]. With groups, it is also large enough for the [arrivals](Heads).
     pub(super) fn wanted_head(&self, now: Millis) -> Wanted {
         let limit = match self.groups {
             None => self
@@ -229,12 +228,12 @@ impl Selector {
                 let tasks = page.candidates.len();
                 let added = groups.add(page.candidates, start, end, arrived);
                 if self.read_head {
-                    // A head of unknown tasks alone does not reach the last one.
+                    // A head that contains only unknown tasks does not reach the last head.
                     let is_all = added.unseen < tasks || end.is_none();
                     self.heads.arrived(is_all.then_some(added.unseen), arrived);
                 }
                 if added.forgot {
-                    // The pass has to see the forgotten tasks again.
+                    // The pass must see the forgotten tasks again.
                     self.resume = None;
                     self.deep = None;
                 }
@@ -253,8 +252,8 @@ impl Selector {
         }
     }
 
-    /// Joins a new head to the pass. If the head reaches down to the tasks that the pass has seen,
-    /// the pass continues where it was. Otherwise there are unseen tasks in between, and the pass
+    /// Joins a new head to the pass. If the head reaches the tasks that the pass has seen, the pass
+    /// continues where it stopped. Otherwise, there are unseen tasks in between, and the pass
     /// continues directly below the head.
     fn join(&mut self, head: &Page) {
         let end = head.next.as_ref().map(Cursor::created);
@@ -298,8 +297,8 @@ impl Selector {
         }
     }
 
-    /// Records that an attempt at a task ended; `ran` is the duration of its run, if it had one. Does
-    /// not select the task before `until`, whatever the index shows.
+    /// Records that an attempt at a task ended; `ran` is the duration of its run, if it had one.
+    /// Does not select the task before `until`, regardless of what the index shows.
     pub(super) fn ended(
         &mut self,
         task: TaskId,
@@ -320,7 +319,7 @@ impl Selector {
         }
     }
 
-    /// Starts the pass again at the head.
+    /// Restarts the pass at the head.
     pub(super) fn restart(&mut self) {
         self.head = None;
         self.deep = None;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The summary that a turn returns and logs: how it ended, and counts.
+/// The summary that a turn returns and logs: its exit and counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TurnSummary {
     /// Why the turn ended.
@@ -15,7 +15,7 @@ pub struct TurnSummary {
     pub succeeded: u32,
     /// Tasks settled as FAILURE, including quarantined ones.
     pub failed: u32,
-    /// Tasks returned after an attempt that counts, including all of `cut_off`.
+    /// Tasks returned after an attempt that counts, including all `cut_off` tasks.
     pub retried: u32,
     /// Tasks returned because the downstream was busy.
     pub busy: u32,
@@ -25,23 +25,23 @@ pub struct TurnSummary {
     pub probes: u32,
     /// Whether the turn leaves the circuit breaker open.
     pub breaker_open: bool,
-    /// States of keys that a newer one replaced before their run succeeded or failed.
+    /// Key states superseded by a newer state before their run succeeded or failed.
     pub superseded: u32,
     /// Time for which the queue was overloaded and only new tasks started, in milliseconds.
     pub overloaded_ms: u64,
-    /// Tasks returned because the time was up, or because too little of their lease was left.
+    /// Tasks returned because the time was up or too little of their lease was left.
     pub cut_off: u32,
-    /// Tasks set to FAILURE because their item cannot be taken or read.
+    /// Tasks set to FAILURE because their item can't be taken or read.
     pub quarantined: u32,
     /// Takes, returns and settlements that failed because another process had changed the task.
     pub lost_races: u32,
-    /// Passes over the index that found no task to take: spare capacity.
+    /// Passes over the index that found no task to take, which shows spare capacity.
     pub empty_polls: u32,
     /// Index pages read.
     pub queries: u32,
-    /// Steps and reads that the store failed. The sweep returns the tasks of failed steps.
+    /// Steps and reads that failed in the store. The sweep returns the tasks of failed steps.
     pub store_errors: u32,
-    /// Turns in a row that settled nothing, including this one.
+    /// Consecutive turns that settled nothing, including this one.
     pub idle_turns: u32,
     /// Duration of the turn, in milliseconds.
     pub duration_ms: u64,
@@ -70,8 +70,8 @@ pub enum Exit {
     Empty,
     /// The time was up, or the processor lease expired; a tail call follows.
     TimeUp,
-    /// The time was up, but too many turns in a row settled nothing: no tail call, the sweep
-    /// takes over (rule 10).
+    /// The time was up, but too many consecutive turns settled nothing: no tail call follows, and
+    /// the sweep takes over (rule 10).
     NoProgress,
     /// Another processor acquired the processor lease, and reads the index again before it ends.
     LeaseLost,

@@ -37,10 +37,10 @@ use crate::store::Candidate;
 use crate::time::Millis;
 use crate::trace;
 
-/// Longest wait between two reads of the index while no task can be taken.
+/// Maximum wait between two index reads while no task can be taken.
 const POLL: Duration = Duration::from_millis(250);
 
-/// Time after a store error during which the turn does not take the task again. It is constant,
+/// Time after a store error during which the turn does not take the task again. It is constant
 /// because a turn is too short for a growing backoff.
 const AFTER_STORE_ERROR: Duration = Duration::from_secs(10);
 
@@ -64,14 +64,14 @@ pub(super) struct Turn<'a> {
     summary: TurnSummary,
     observations: Observations,
     free_time: FreeTime,
-    /// The running task must run alone: nothing else may start.
+    /// Whether the running task must run alone, so that no other task may start.
     alone: bool,
     gap: Gap,
-    /// The search for a probe; `None` if none is under way.
+    /// The search for a probe; `None` if no search is in progress.
     search: Option<Search>,
     /// Earliest time of the next read beyond the head.
     next_deep: Millis,
-    /// Since when the passes have found the queue empty.
+    /// Time since which the passes have found the queue empty.
     empty_since: Option<Millis>,
     failed_reads: u32,
     returned: bool,
@@ -92,7 +92,7 @@ impl<'a> Turn<'a> {
         let now = processor.clock.now();
         let hard_stop = settings.hard_stop(now, deadline);
         let (cut_off, cut) = watch::channel(false);
-        // Rule 4: take only tasks that can end before the deadline less the margin.
+        // Rule 4: take only tasks that can end before the deadline minus the margin.
         let stop_taking = now
             .plus(settings.turn)
             .min(hard_stop.minus(settings.task_timeout));
@@ -158,8 +158,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Takes and runs tasks until the turn must end, and returns the reason. Tasks may still run
-    /// then.
+    /// Takes and runs tasks until the turn must end, and returns the reason. Tasks may still be
+    /// running.
     pub(super) async fn work(&mut self) -> TurnEnd {
         loop {
             while let Some(ended) = self.running.try_join_next() {
@@ -249,8 +249,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Waits for the runs to end. At the hard stop it returns the tasks that still run. The
-    /// outcomes of the last runs may still pause the queue.
+    /// Waits for the runs to end. At the hard stop, returns the tasks that are still running. The
+    /// outcomes of the last runs can still pause the queue.
     pub(super) async fn drain(&mut self, end: TurnEnd) -> TurnEnd {
         while !self.running.is_empty() {
             let left = self.hard_stop.since(self.now());
@@ -269,7 +269,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Stops the heartbeat, and returns what the end of the turn needs.
+    /// Stops the heartbeat and returns what the end of the turn needs.
     pub(super) async fn stop(mut self) -> Stopped {
         let learning = self.learning(self.now());
         self.heartbeat.stop().await;
@@ -291,8 +291,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Waits until a task ends, the control item is updated or `until` has passed. It waits no
-    /// longer than until the last possible start of the turn.
+    /// Waits until a task ends, the control item is updated or `until` has passed, but no longer
+    /// than until the last possible start of the turn.
     async fn wait(&mut self, until: Millis) {
         let now = self.now();
         let last_start = self.gap.end().max(Some(self.stop_taking));

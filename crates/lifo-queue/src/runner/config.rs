@@ -25,11 +25,11 @@ use super::http::{Auth, HttpRunner, InvalidHeaderName, InvalidUrl};
 use super::lambda::LambdaRunner;
 use super::simulated::{Rates, Simulated};
 
-/// Added to the task timeout as the default wait for an invocation, so that the processor's
-/// time-out is first and is the one reported.
+/// Added to the task timeout to get the default wait for an invocation, so that the processor's
+/// timeout comes first and is the one reported.
 const INVOKE_MARGIN: Duration = Duration::from_secs(5);
 
-/// The choice of a runner. Unknown fields are errors, to find misspelt options.
+/// The choice of a runner. Unknown fields are errors, to detect misspelled options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "kind",
@@ -50,21 +50,21 @@ pub enum RunnerConfig {
     },
     /// [`HttpRunner`].
     Http {
-        /// The URL that tasks are posted to: https, or http to this machine.
+        /// The URL that tasks are posted to: `https`, or `http` on this machine.
         url: String,
         /// Authentication; none by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         auth: Option<AuthConfig>,
-        /// The longest time of a call, in milliseconds, at least 1; the task timeout by default.
+        /// Maximum duration of a call, in milliseconds, at least 1; the task timeout by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
     /// [`LambdaRunner`].
     Lambda {
-        /// The ARN of the function, a version of it or an alias.
+        /// The ARN of the function, or of a version or an alias.
         function_arn: String,
-        /// The longest wait for its reply, in milliseconds, at least 1; the task timeout plus 5 s
-        /// by default.
+        /// Maximum wait for its reply, in milliseconds, at least 1; the task timeout plus 5 s by
+        /// default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
@@ -81,7 +81,7 @@ pub enum RunnerConfig {
     deny_unknown_fields
 )]
 pub enum AuthConfig {
-    /// A header whose whole value is a secret.
+    /// A header whose entire value is a secret.
     Header {
         /// The header's name.
         name: String,
@@ -101,7 +101,7 @@ pub enum AuthConfig {
 /// Why no runner can be built from a configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerConfigError {
-    /// Not the JSON described in the [module](self).
+    /// The value is not the JSON described in the [module](self).
     #[error("the task runner's configuration cannot be read: {0}")]
     Syntax(#[from] serde_json::Error),
     /// The endpoint's address is invalid.
@@ -118,7 +118,7 @@ pub enum RunnerConfigError {
         /// The problem, and the value to write instead.
         problem: String,
     },
-    /// The runner is custom, but the binary has none.
+    /// The runner is custom, but the binary doesn't contain one.
     #[error(
         "the task runner is \"custom\", and this binary contains no custom runner: build your \
          own process-tasks binary with your TaskRunner (examples/custom-runner shows how) \
@@ -137,7 +137,7 @@ impl FromStr for RunnerConfig {
 
 impl RunnerConfig {
     /// Builds the runner. `aws` gives the AWS clients their credentials and HTTP client. Their
-    /// region is that in the ARN of the function or secret. `task_timeout` is the processor's.
+    /// region comes from the ARN of the function or secret. `task_timeout` is the processor's.
     pub fn build(
         self,
         aws: &SdkConfig,
@@ -249,7 +249,7 @@ fn timeout(millis: Option<u64>, default: Duration) -> Result<Duration, RunnerCon
     }
 }
 
-/// The region in an ARN (`arn:partition:service:region:account:resource`) of this service.
+/// The region in an ARN of this service (`arn:partition:service:region:account:resource`).
 fn arn_region(name: &'static str, arn: &str, service: &str) -> Result<Region, RunnerConfigError> {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     match parts[..] {

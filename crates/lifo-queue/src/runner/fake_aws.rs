@@ -1,4 +1,4 @@
-//! AWS without a network: the real clients with a connector that returns prepared responses.
+//! AWS without a network: the real clients, with a connector that returns prepared responses.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -56,7 +56,7 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// The entries of a batch of SQS.
+    /// The entries of an SQS batch.
     pub(crate) fn entries(&self) -> Vec<Value> {
         let request: Value = serde_json::from_str(&self.body).unwrap();
         request["Entries"].as_array().unwrap().clone()

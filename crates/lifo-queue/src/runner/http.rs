@@ -5,15 +5,15 @@
 //! ```json
 //! {"taskId": "…", "taskCreated": 1700000000000, "attempt": 1, "expiresAt": 1700003600, "payload": …}
 //! ```
-//! `taskCreated` is in milliseconds, `expiresAt` in seconds since the epoch. `payload` is `null` if
-//! the task has none. A task with a key also has a `version`: a greater one, compared as text, is
-//! newer. An endpoint that keeps the greatest version it received can ignore an older state that
-//! arrives late. In addition to `Content-Type`, `User-Agent` and [authentication](Auth), each call has
-//! these headers:
-//! - `Idempotency-Key`: the task's id, the same for every attempt. For a task with a key: the key,
-//!   a colon and the version, which differs for each state. A header contains only visible ASCII, so
-//!   all other characters are percent-encoded as UTF-8, and so is the percent sign: `é 1` becomes
-//!   `%C3%A9%201`.
+//! `taskCreated` is in milliseconds and `expiresAt` in seconds since the epoch. `payload` is `null`
+//! if the task has none. A task with a key also has a `version`. A higher version, compared as
+//! text, is newer. An endpoint that stores the highest version received can ignore an older state
+//! that arrives late. In addition to `Content-Type`, `User-Agent` and [authentication](Auth), each
+//! call has these headers:
+//! - `Idempotency-Key`: the task's id, the same for every attempt. For a task with a key, it is the
+//!   key, a colon and the version, which differs for each state. The header contains only visible
+//!   ASCII, so all other characters and the percent sign are percent-encoded as UTF-8: `é 1`
+//!   becomes `%C3%A9%201`.
 //! - `Freshq-Attempt`: the number of the attempt, 1 for the first. No standard header has this meaning.
 //! - `X-Amzn-Trace-Id` and `traceparent`: the [trace](crate::trace) of a sampled task.
 //!
@@ -22,8 +22,8 @@
 //! | response | outcome |
 //! |---|---|
 //! | 2xx, body received | success |
-//! | 408, 425, 429, 503 | busy, until `Retry-After` (seconds or a date; [`MAX_RETRY_AFTER`] at most) |
-//! | 401, 403, 404, 3xx | rejecting: the endpoint does not accept *us*. A redirect most often leads to a login page. It is never followed, since a task must not go to an address that was not configured |
+//! | 408, 425, 429, 503 | busy, until `Retry-After` (seconds or a date; maximum [`MAX_RETRY_AFTER`]) |
+//! | 401, 403, 404, 3xx | rejecting: the endpoint does not accept *us*. A redirect usually leads to a login page. It is never followed, because a task must not be sent to an address that was not configured |
 //! | other 4xx | failure |
 //! | 500 | internal error: unavailable, or the task is the cause |
 //! | any other 5xx or unknown status | unavailable |
@@ -33,14 +33,14 @@
 //! removed, even if the endpoint echoes them. It never contains the URL, whose query may be secret.
 //!
 //! ## The client
-//! The runner uses the SDK's own HTTP client, without the SDK. The binary has it already: one
-//! hyper, one rustls on ring, one copy of the trust roots. It follows no redirect, reads no proxy
-//! from the environment, and does not repeat a request that was sent. A second client would add
-//! packages, start-up time and another set of roots for a single `POST`.
+//! The runner uses the SDK's own HTTP client, without the SDK. The binary already contains it: one
+//! hyper, one rustls on ring, one copy of the trust roots. The client doesn't follow redirects,
+//! read proxies from the environment, or retry a request that was sent. A second client would add
+//! packages, startup time and another set of roots for a single `POST`.
 //!
-//! Trust roots are those of the machine: on Lambda those of Amazon Linux 2023's runtime, which the
-//! AWS clients use as well. `SSL_CERT_FILE` names another bundle for all of them, for example with
-//! a private authority.
+//! The trust roots come from the machine. On Lambda, they come from the Amazon Linux 2023 runtime,
+//! and the AWS clients use them as well. `SSL_CERT_FILE` sets another bundle for all clients, for
+//! example with a private certificate authority.
 
 mod auth;
 mod response;
@@ -73,14 +73,14 @@ pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The header that carries the number of the attempt.
 pub const ATTEMPT: &str = "freshq-attempt";
 
-/// The characters of an idempotency key that are encoded: all but visible ASCII, and the percent
+/// The characters encoded in an idempotency key: everything except visible ASCII, and the percent
 /// sign, so that decoding is exact.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
-/// The longest wait for a connection. A later one is unlikely.
+/// Maximum wait for a connection. A later connection is unlikely.
 const MAX_CONNECT_TIME: Duration = Duration::from_secs(5);
 const USER_AGENT: &str = concat!("freshq/", env!("CARGO_PKG_VERSION"));
 
-/// Runs a task by posting it to an endpoint; see the [module](self) for request and responses.
+/// Runs a task by posting it to an endpoint. See the [module](self) for request and responses.
 #[derive(Debug)]
 pub struct HttpRunner {
     url: TaskUrl,
@@ -90,8 +90,8 @@ pub struct HttpRunner {
 }
 
 impl HttpRunner {
-    /// A runner that posts to `url`. A whole call ends within `timeout`, including the fetch of a
-    /// secret, a second try after a 401 or 403, and the response's body.
+    /// A runner that posts to `url`. An entire call ends within `timeout`, including the fetch of a
+    /// secret, a second try after a 401 or 403, and the response body.
     #[must_use]
     pub fn new(url: TaskUrl, auth: Auth, timeout: Duration) -> Self {
         let settings = HttpConnectorSettings::builder()
@@ -109,8 +109,8 @@ impl HttpRunner {
         }
     }
 
-    /// Calls the endpoint, and once more if it rejected a secret that has been rotated since. API
-    /// Gateway responds to a wrong key with 403, other services with 401.
+    /// Calls the endpoint, and retries once if it rejected a secret that was rotated since. API
+    /// Gateway responds to a wrong key with 403, and other services with 401.
     async fn call(&self, task: &Task, body: &[u8]) -> Result<Response, Outcome> {
         let Auth::Header { name, secret } = &self.auth else {
             return self.post(task, body, None).await;

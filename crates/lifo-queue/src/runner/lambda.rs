@@ -1,14 +1,14 @@
-//! Invokes your own Lambda function, in any language, with each task.
+//! Invokes your own Lambda function, written in any language, with each task.
 //!
 //! ## The event
 //! The [`Task`] as JSON:
 //! ```json
 //! {"taskId": "…", "taskCreated": 1700000000000, "attempt": 1, "expiresAt": 1700003600, "payload": …}
 //! ```
-//! `taskCreated` is in milliseconds, `expiresAt` in seconds since the epoch. `payload` is `null` if
-//! the task has none. The same task may run more than once: use `taskId` as the idempotency key. A
-//! task with a key also has a `version`: use both together. A greater version, compared as text, is
-//! newer.
+//! `taskCreated` is in milliseconds and `expiresAt` in seconds since the epoch. `payload` is `null`
+//! if the task has none. The same task may run more than once, so use `taskId` as the idempotency
+//! key. A task with a key also has a `version`: use both together. A higher version, compared as
+//! text, is newer.
 //!
 //! ## The reply
 //!
@@ -24,8 +24,8 @@
 //! | cannot start, exits, or exceeds its time or memory | unavailable, with the error's message |
 //! | returns anything else | failure, with a reason that names the field |
 //!
-//! `reason` is optional, and other fields are ignored. A reply that cannot be read is a failure and
-//! not a retry: the function *has* run, and would reply the same again. Each further attempt would
+//! `reason` is optional, and other fields are ignored. An unreadable reply is a failure, not a
+//! retry: the function *has* run and would send the same reply again. Each further attempt would
 //! repeat its effects. Redrive such tasks once the function is fixed.
 //!
 //! ## Errors of the invocation
@@ -33,19 +33,19 @@
 //! | error | outcome |
 //! |---|---|
 //! | throttled (429), or the function is still being prepared or updated | busy |
-//! | no permission, no such function, or a configuration with which it cannot start | rejecting |
+//! | no permission, no such function, or a configuration that prevents it from starting | rejecting |
 //! | a payload that Lambda rejects | failure |
-//! | anything else: service errors, network, time-outs | unavailable |
+//! | anything else: service errors, network errors, timeouts | unavailable |
 //!
-//! The client's own retries are off: a repeated Invoke would run the task a second time without
-//! counting the attempt.
+//! The client's own retries are disabled, because a repeated Invoke would run the task a second
+//! time without counting the attempt.
 //!
 //! ## Recursive-loop detection
 //! Lambda stops a function that is invoked about 16 times in one chain of requests
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html>). The queue's own
 //! functions invoke each other in such a loop, and allow it. Your function is a leaf of that chain,
-//! so each invocation is its first. It counts only if it publishes to the queue's topics, which it
-//! does not need to do.
+//! so each invocation is its first. It counts only if it publishes to the queue's topics, which is
+//! unnecessary.
 
 mod reply;
 
@@ -64,7 +64,7 @@ use super::reason::{aws_error, is_denied};
 use super::{Outcome, TaskRunner, retry_after};
 use crate::task::Task;
 
-/// Runs a task by invoking a function; see the [module](self) for its event and reply.
+/// Runs a task by invoking a function. See the [module](self) for its event and reply.
 #[derive(Debug)]
 pub struct LambdaRunner {
     client: Client,
@@ -74,15 +74,15 @@ pub struct LambdaRunner {
 impl LambdaRunner {
     /// A runner that invokes `function_arn`, which may name a version or an alias. It waits up to
     /// `timeout` for the reply. It uses the configuration of `client` except for its retries and
-    /// its read and operation time-outs.
+    /// its read and operation timeouts.
     ///
-    /// Choose a `timeout` above the task timeout, so that the processor's time-out is first and is
-    /// the one reported. Neither time-out stops the function, so its own timeout should be the
+    /// Choose a `timeout` above the task timeout, so that the processor's timeout comes first and
+    /// is the one reported. Neither timeout stops the function, so its own timeout should be the
     /// shortest.
     #[must_use]
     pub fn new(client: &Client, function_arn: impl Into<String>, timeout: Duration) -> Self {
         let inherited = client.config().timeout_config();
-        // All three are set. Otherwise a shorter one of the given client would end the wait early.
+        // Set all three. Otherwise, a shorter timeout of the given client would end the wait early.
         let timeouts = inherited
             .map_or_else(TimeoutConfig::builder, TimeoutConfig::to_builder)
             .read_timeout(timeout)

@@ -8,12 +8,12 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 use aws::error_chain;
 
-/// Maximum number of characters of another system's text that are kept. A whole reason stays well below
+/// Maximum number of characters kept from another system's text. A whole reason stays well below
 /// [`MAX_ERROR_BYTES`](crate::task::MAX_ERROR_BYTES).
 const MAX_EXCERPT: usize = 200;
 
 /// Another system's text as one line. Runs of white space and control characters become one space.
-/// A text that is too long ends in an ellipsis.
+/// Text that is too long is truncated with an ellipsis.
 pub(super) fn excerpt(text: &str) -> String {
     let mut line = String::new();
     let mut kept = 0;
@@ -35,7 +35,7 @@ pub(super) fn excerpt(text: &str) -> String {
     line
 }
 
-/// The two innermost errors of a chain. The outer ones name layers of the client, and would push the
+/// The two innermost errors of a chain. The outer errors name client layers and would push the
 /// cause out of a short line.
 pub(super) fn cause(error: &dyn Error) -> String {
     let messages = error_chain::messages(error);
@@ -43,8 +43,7 @@ pub(super) fn cause(error: &dyn Error) -> String {
     excerpt(&messages[innermost..].join(": "))
 }
 
-/// An AWS client's error: the service's own code and message if it sent any, otherwise its
-/// cause.
+/// An AWS client's error: the service's own code and message if it sent any, otherwise the cause.
 pub(super) fn aws_error<E, R>(error: &SdkError<E, R>) -> String
 where
     E: Error + ProvideErrorMetadata + 'static,
@@ -57,7 +56,7 @@ where
     }
 }
 
-/// Whether an AWS error code means that our credentials are missing, wrong or not sufficient. The
+/// Whether an AWS error code means that our credentials are missing, wrong or insufficient. The
 /// codes are common to all services
 /// (<https://docs.aws.amazon.com/awssupport/latest/APIReference/CommonErrors.html>).
 pub(super) fn is_denied(code: &str) -> bool {

@@ -2,18 +2,18 @@
 
 use std::time::{Duration, SystemTime};
 
-/// The longest wait that is honoured, whichever runner reports it. A task expires after one hour by
-/// default. If a downstream requests more, the queue calls it again before the task is shed.
+/// Maximum wait that is honored, for any runner. A task expires after one hour by default. If a
+/// downstream requests a longer wait, the queue calls it again before it sheds the task.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(15 * 60);
 
-/// Reads a `Retry-After`: whole seconds, or a date in any of the three forms of HTTP
+/// Parses a `Retry-After`: whole seconds, or a date in any of the three HTTP formats
 /// (<https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3>). A date in the past is a wait of zero.
-/// A wait above [`MAX_RETRY_AFTER`] is limited to it. Any other text is `None`, so that the queue
-/// chooses the wait.
+/// A wait above [`MAX_RETRY_AFTER`] is reduced to it. Any other text returns `None`, so that the
+/// queue chooses the wait.
 pub(super) fn parse(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
-        // A number that does not fit 64 bits is still a long wait.
+        // A number that does not fit into 64 bits is still a long wait.
         let seconds = value.parse().unwrap_or(u64::MAX);
         return Some(cap(Duration::from_secs(seconds)));
     }
@@ -21,7 +21,7 @@ pub(super) fn parse(value: &str, now: SystemTime) -> Option<Duration> {
     Some(cap(date.duration_since(now).unwrap_or(Duration::ZERO)))
 }
 
-/// Cuts a wait to [`MAX_RETRY_AFTER`].
+/// Limits a wait to [`MAX_RETRY_AFTER`].
 pub(super) fn cap(wait: Duration) -> Duration {
     wait.min(MAX_RETRY_AFTER)
 }

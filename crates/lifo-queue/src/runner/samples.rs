@@ -15,7 +15,7 @@ pub(super) const REJECTING: Kind = |reason| Outcome::Rejecting { reason };
 pub(super) const INTERNAL_ERROR: Kind = |reason| Outcome::InternalError { reason };
 pub(super) const UNAVAILABLE: Kind = |reason| Outcome::Unavailable { reason };
 
-/// The reason of an outcome, which must be of this kind.
+/// The reason for an outcome, which must be of this kind.
 pub(super) fn reason(outcome: &Outcome, kind: Kind) -> String {
     let reason = outcome.reason().unwrap_or_default().to_owned();
     assert_eq!(*outcome, kind(reason.clone()));

@@ -1,7 +1,7 @@
 //! A simulated system with limited capacity, for demonstrations, load tests and development.
 //!
-//! A task succeeds, or ends at random by the shares of [`Rates`], unless its payload sets the
-//! outcome. `make smoke` uses such payloads to test how a deployed queue handles failures:
+//! A task succeeds, or ends randomly according to the shares in [`Rates`], unless its payload sets
+//! the outcome. `make smoke` uses such payloads to test how a deployed queue handles failures:
 //!
 //! ```json
 //! {"simulate": {"outcome": "exit", "attempts": 1}}
@@ -12,10 +12,10 @@
 //! | `fail` | fails permanently |
 //! | `retry` | fails, and may be retried |
 //! | `hang` | does not end before the task timeout |
-//! | `exit` | ends the process, as a crash or a lack of memory would |
+//! | `exit` | ends the process, like a crash or running out of memory |
 //!
-//! `attempts` limits the outcome to that number of first attempts of the task (default: all); later
-//! ones succeed. Rates do not apply to a task whose payload sets an outcome.
+//! `attempts` limits the outcome to that number of first attempts (default: all). Later attempts
+//! succeed. Rates do not apply to a task whose payload sets an outcome.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub const EXIT_CODE: i32 = 70;
 /// The field of a payload that sets the outcome.
 const INSTRUCTION: &str = "simulate";
 
-/// The shares of runs that do not succeed, each from 0 to 1; together at most 1.
+/// The shares of runs that do not succeed, each from 0 to 1. Their sum must not exceed 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rates {
@@ -51,7 +51,7 @@ impl Rates {
         *self == Self::default()
     }
 
-    /// Whether no share is negative and their sum is at most 1, except for rounding errors (1e-9).
+    /// Whether no share is negative and their sum does not exceed 1, apart from rounding errors (1e-9).
     #[must_use]
     pub fn are_valid(&self) -> bool {
         let shares = [self.failure, self.retry, self.busy];
@@ -73,10 +73,10 @@ impl Rates {
     }
 }
 
-/// Runs up to `capacity` concurrent tasks, each for a fixed time. A run succeeds, or ends at random or
-/// as the payload sets. Further tasks get [`Outcome::Busy`] without a time.
+/// Runs up to `capacity` concurrent tasks, each for a fixed time. A run succeeds, ends randomly, or
+/// ends as the payload specifies. Further tasks get [`Outcome::Busy`] without a time.
 ///
-/// It waits by tokio's clock, so a test that pauses this clock does not wait.
+/// It uses tokio's clock to wait, so a test that pauses this clock does not wait.
 #[derive(Debug)]
 pub struct Simulated {
     slots: Semaphore,
@@ -117,7 +117,7 @@ impl Simulated {
         }
     }
 
-    /// The same system, where these shares of runs do not succeed.
+    /// The same system, in which these shares of runs do not succeed.
     #[must_use]
     pub fn with_rates(self, rates: Rates) -> Self {
         Self { rates, ..self }
@@ -142,7 +142,7 @@ impl TaskRunner for Simulated {
         if let Some(busy @ Outcome::Busy { .. }) = by_chance {
             return busy;
         }
-        // Dropping the permit returns it, even if the processor drops this run before its end.
+        // Dropping the permit releases it, even if the processor drops this run before its end.
         let Ok(_slot) = self.slots.try_acquire() else {
             return busy();
         };

@@ -1,4 +1,4 @@
-//! Tests of a traced run: its segments to the daemon, and the headers of its requests.
+//! Tests of a traced run: the segments sent to the daemon, and the headers of its requests.
 
 use std::net::UdpSocket;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Converts a deleted item to a shed task. Reading is lenient, because a deleted item cannot be
-//! read again.
+//! Converts a deleted item to a shed task. Parsing is lenient, because a deleted item can't be read
+//! again.
 
 use serde_json::Value;
 
@@ -17,16 +17,16 @@ pub enum NotShed {
     /// The task was settled, and its retention ended.
     #[error("the task had ended as {0}")]
     Settled(TaskStatus),
-    /// `taskStatus` is missing or not one of the queue's, so the item is not a task.
+    /// `taskStatus` is missing or unknown, so the item is not a task.
     #[error("its {} is missing or unknown", schema::TASK_STATUS)]
     NoStatus,
 }
 
 impl ShedTask {
-    /// Reads a task from its key and its item before the deletion, both in DynamoDB's own JSON,
-    /// as in `{"taskId": {"S": "order-1"}}`.
+    /// Reads a task from its key and its item before the deletion, both in DynamoDB JSON, as in
+    /// `{"taskId": {"S": "order-1"}}`.
     ///
-    /// An attribute that cannot be read does not affect the others.
+    /// An unreadable attribute does not affect the others.
     ///
     /// # Errors
     /// [`NotShed`]: the item was not a PENDING or TAKEN task.
@@ -64,8 +64,8 @@ impl ShedTask {
     }
 }
 
-/// The task's expiry. While a task is TAKEN, `expiresAt` has it, because the take moves `ttl` past
-/// the end of the lease. A task that a direct writer wrote as TAKEN has only `ttl`.
+/// The task's expiry. While a task is TAKEN, `expiresAt` contains it, because the take moves `ttl`
+/// past the end of the lease. A task that a direct writer wrote as TAKEN has only `ttl`.
 fn deadline(attributes: &mut Attributes<'_>, status: TaskStatus) -> Option<EpochSeconds> {
     let moved = match status {
         TaskStatus::Taken => attributes

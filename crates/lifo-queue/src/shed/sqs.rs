@@ -1,5 +1,5 @@
-//! Sends shed tasks to an Amazon SQS standard queue. Each task is one message, with one JSON
-//! document as its body:
+//! Sends shed tasks to an Amazon SQS standard queue. Each task is one message with a JSON document
+//! as its body:
 //!
 //! ```json
 //! {
@@ -21,13 +21,13 @@
 //! | `taskStatus` | `PENDING` or `TAKEN` |
 //! | `taskCreated` | milliseconds since the epoch |
 //! | `expiresAt` | the deadline, in epoch seconds |
-//! | `attempts`, `totalAttempts` | those that count against the maximum, and every start |
-//! | `payloadOmitted` | `true`: the task had a payload, but the message with it was too large or the queue rejected it; `payload` is `null` |
+//! | `attempts`, `totalAttempts` | attempts that count against the maximum, and all starts |
+//! | `payloadOmitted` | `true`: the task had a payload, but the message was too large with it or the queue rejected it; `payload` is `null` |
 //! | `reason` | only in a task that [admission](crate::ingest) shed: `not-admitted` |
-//! | `unreadable` | attributes that the item had and that could not be read |
+//! | `unreadable` | names of the item's attributes that could not be read |
 //!
-//! Every other field is always present; an attribute that is missing or cannot be read is `null`. A task
-//! may be sent twice: `taskId` and `taskCreated` together identify it.
+//! Every other field is always present; an attribute that is missing or can't be read is `null`. A
+//! task may be sent twice: `taskId` and `taskCreated` together identify it.
 
 mod message;
 
@@ -49,7 +49,7 @@ pub struct SqsShedSink {
     queue_url: String,
 }
 
-/// The error of a message that SQS did not accept, and its remedy.
+/// The error for a message that SQS did not accept, and its remedy.
 struct Rejection {
     error: HandOverError,
     remedy: Remedy,
@@ -70,7 +70,7 @@ impl SqsShedSink {
         Self { client, queue_url }
     }
 
-    /// Sends until SQS has accepted each message of the batch or rejected it permanently, or the
+    /// Sends until SQS has accepted or permanently rejected each message of the batch, or the
     /// retries are used up. Returns the messages that SQS did not accept.
     async fn send(&self, mut batch: Vec<Message<'_>>) -> Vec<NotHandedOver> {
         let mut delays = batch::delays().build();
@@ -105,7 +105,7 @@ impl SqsShedSink {
 
     /// Sends the batch once. Returns `None` for each message that SQS accepted.
     ///
-    /// A queue that accepts less than [`batch::MAX_BYTES`] may reject the whole batch. Its messages
+    /// A queue with a limit below [`batch::MAX_BYTES`] may reject the entire batch. Its messages
     /// are then sent one by one.
     async fn attempt(&self, batch: &[Message<'_>]) -> Vec<Option<Rejection>> {
         let result = self.call(batch).await;
@@ -151,7 +151,7 @@ impl ShedSink for SqsShedSink {
     }
 }
 
-/// The result of each message, from the response to its batch.
+/// The result per message, from the response to its batch.
 fn verdicts(
     messages: usize,
     result: Result<SendMessageBatchOutput, SdkError<SendMessageBatchError>>,
@@ -183,14 +183,14 @@ fn rejection(rejected: Rejected) -> Rejection {
     }
 }
 
-/// SQS itself sends `AWS.SimpleQueueService.BatchRequestTooLong`. Without the header that has the
-/// code of the older protocol, the code is `BatchRequestTooLong`.
+/// SQS itself sends `AWS.SimpleQueueService.BatchRequestTooLong`. Without the header for the older
+/// protocol's code, the code is `BatchRequestTooLong`.
 fn is_too_long(error: &SdkError<SendMessageBatchError>) -> bool {
     let code = error.as_service_error().and_then(|error| error.code());
     code.is_some_and(|code| code.ends_with("BatchRequestTooLong"))
 }
 
-/// The remedy for an error of the whole call.
+/// The remedy for an error of the entire request.
 fn remedy(error: &SdkError<SendMessageBatchError>) -> Remedy {
     let Some(service) = error.as_service_error() else {
         // No response.

@@ -27,7 +27,7 @@ fn taken(id: &str) -> ShedTask {
     }
 }
 
-/// Rejects the tasks with these indexes, and records the number of tasks of each call.
+/// Rejects the tasks with these indexes and records the number of tasks per call.
 #[derive(Default)]
 struct Scripted {
     rejects: Vec<usize>,
@@ -77,7 +77,7 @@ async fn counting_stops_at_the_first_task_that_the_sink_rejects() {
         .map(|task| task.index)
         .collect();
     assert_eq!(named, [1, 3]);
-    // After the caller repeats the rest, each task is counted once.
+    // After the caller retries the rest, each task is counted once.
     let (second, _) = count(&[], &tasks[1..]).await;
     assert_eq!(report.counted() + second.counted(), 4);
 

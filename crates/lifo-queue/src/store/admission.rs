@@ -1,4 +1,4 @@
-//! The meter of admission: how many tasks the ingest received and admitted.
+//! The admission meter: how many tasks the ingest received and admitted.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -10,20 +10,20 @@ use crate::time::Millis;
 /// The content of the item `#ingest`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meter {
-    /// Tasks received for the first time that admission may shed.
+    /// Number of tasks received for the first time that admission can shed.
     pub received: u64,
-    /// Tasks received for the first time and not shed.
+    /// Number of tasks received for the first time and not shed.
     pub admitted: u64,
-    /// The estimate of the process that updated the item last; `None` if there is none yet.
+    /// The estimate by the process that last updated the item; `None` if there is none yet.
     pub mark: Option<Mark>,
 }
 
-/// The number of held tasks at a time, with the totals of that time.
+/// The number of held tasks at a point in time, with the totals at that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The time.
     pub at: Millis,
-    /// Held tasks.
+    /// Number of held tasks.
     pub held: u64,
     /// [`Meter::received`] at that time.
     pub received: u64,
@@ -31,7 +31,7 @@ pub struct Mark {
     pub admitted: u64,
 }
 
-/// What a process adds to the meter.
+/// The counts that a process adds to the meter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Added to [`Meter::received`].
@@ -43,8 +43,8 @@ pub struct Counts {
 /// The store of the meter.
 #[async_trait]
 pub trait AdmissionStore: Send + Sync {
-    /// Adds the counts, replaces the mark if there is a new one, and returns the meter after that
-    /// with the control item. If the client repeats the update, it may count twice.
+    /// Adds the counts, replaces the mark if there is a new one, and returns the updated meter with
+    /// the control item. If the client retries the update, it may count twice.
     async fn meter(
         &self,
         counts: Counts,

@@ -1,8 +1,8 @@
 //! The store on DynamoDB. Every transition is one conditional write
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ConditionExpressions.html>).
-//! If its condition fails, the response contains the item
-//! (`ReturnValuesOnConditionCheckFailure`). So the store can tell a lost race from a lost
-//! acknowledgement of its own write without another call.
+//! If the condition fails, the response contains the item (`ReturnValuesOnConditionCheckFailure`).
+//! So the store can distinguish a lost race from a lost acknowledgement of its own write without
+//! another request.
 
 mod admission;
 mod control;
@@ -37,10 +37,10 @@ use crate::task::{
 };
 use crate::time::{EpochSeconds, Millis};
 
-/// Maximum number of attempts of a write while other requests change its item before each of them.
+/// Maximum number of attempts at a write while other requests change the item before each attempt.
 const CONTENDERS: u32 = 20;
 
-/// Other requests changed the item with this id before each attempt.
+/// The error if other requests changed the item with this id before each attempt.
 fn contended(id: &str) -> StoreError {
     StoreError::Contended {
         operation: "UpdateItem",
@@ -48,7 +48,7 @@ fn contended(id: &str) -> StoreError {
     }
 }
 
-/// The store on one DynamoDB table.
+/// A store on one DynamoDB table.
 #[derive(Clone, Debug)]
 pub struct DynamoStore {
     client: Client,
@@ -58,12 +58,12 @@ pub struct DynamoStore {
 /// The result of a conditional update.
 enum Updated {
     Done(Item),
-    /// The condition failed. Has the item as it is; empty if there is none.
+    /// The condition failed. Contains the current item; empty if there is none.
     Rejected(Item),
 }
 
 impl DynamoStore {
-    /// A store on `table`. The client may retry by itself, because the store recognises a write
+    /// A store on `table`. The client may use its own retries, because the store recognizes a write
     /// whose acknowledgement was lost.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
@@ -81,7 +81,7 @@ impl DynamoStore {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     }
 
-    /// Ends a run: sends an update of the lease's holder. If a newer state of the key was written
+    /// Ends a run by sending the lease holder's update. If a newer state of the key was written
     /// during the run, makes the task PENDING instead.
     async fn end_run(
         &self,
@@ -154,8 +154,8 @@ async fn send(update: UpdateItemFluentBuilder) -> Result<Updated, StoreError> {
     }
 }
 
-/// Sends an update that writes `lastError`. An item near DynamoDB's limit of 400 KB may have no
-/// space for it. The update is then sent without it.
+/// Sends an update that writes `lastError`. An item near DynamoDB's 400 KB limit may have no space
+/// for it. In that case, sends the update without it.
 async fn send_fitting(
     update: impl Fn(LastError<'_>) -> UpdateItemFluentBuilder,
     reason: LastError<'_>,

@@ -11,12 +11,12 @@ use crate::time::Millis;
 /// The item `#groups`, which only queues with groups have. Each method is one atomic step.
 #[async_trait]
 pub trait GroupStore: Send + Sync {
-    /// Reads the item, strongly consistent.
+    /// Reads the item with strong consistency.
     async fn groups(&self) -> Result<GroupStates, StoreError>;
 
-    /// An operator's change of the override of one group. Also deletes overrides that have ended by
-    /// `now`. A processor applies it with its next heartbeat. The caller requests a wake-up if the
-    /// group may start more tasks.
+    /// Applies an operator's change to one group's override. Also deletes overrides that have ended
+    /// by `now`. A processor applies the change with its next heartbeat. The caller requests a
+    /// wake-up if the group may start more tasks.
     async fn change_group(
         &self,
         group: &GroupName,
@@ -24,8 +24,8 @@ pub trait GroupStore: Send + Sync {
         now: Millis,
     ) -> Result<GroupChanged, StoreError>;
 
-    /// Replaces the processors' state, as the owner `by` of the processor lease. It is
-    /// [`Written::Lost`] if another processor wrote it since: after `seen`, the last writer when
+    /// Replaces the processors' state, as the owner `by` of the processor lease. Returns
+    /// [`Written::Lost`] if another processor has written it since `seen`, the last writer when
     /// this processor read the item.
     async fn learn_groups(
         &self,

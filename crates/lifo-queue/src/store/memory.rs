@@ -1,5 +1,5 @@
-//! A store in memory, for tests, simulations and models. It gives the same guarantees as the
-//! DynamoDB store, which the conformance suite checks. Its index is never stale.
+//! An in-memory store for tests, simulations and models. The conformance suite checks that it gives
+//! the same guarantees as the DynamoDB store. Its index is never stale.
 
 mod admission;
 mod control;
@@ -26,7 +26,7 @@ use crate::task::{
 };
 use crate::time::{EpochSeconds, Millis};
 
-/// The store in memory.
+/// The in-memory store.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     state: Mutex<State>,
@@ -47,7 +47,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// The record of a task; `None` if there is no such task.
+    /// The record of a task; `None` if the task does not exist.
     #[must_use]
     pub fn record(&self, task: &TaskId) -> Option<Record> {
         self.lock().tasks.get(task).cloned()
@@ -68,13 +68,13 @@ impl MemoryStore {
         self.lock().tasks.insert(task, record);
     }
 
-    /// Deletes a task as DynamoDB's time to live would, whatever its state.
+    /// Deletes a task as DynamoDB's time to live would, regardless of its state.
     pub fn remove(&self, task: &TaskId) -> Option<Record> {
         self.lock().tasks.remove(task)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No code panics while it holds the lock, so the state is always consistent.
+        // No code panics while holding the lock, so the state is always consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -188,12 +188,12 @@ impl TaskStore for MemoryStore {
             return Ok(TakeOutcome::Lost);
         };
         if !record.is_ours(TaskStatus::Taken, &lease) {
-            // The same token, but not TAKEN: this take arrived after the end of its own lease.
+            // The same token, but not TAKEN: this take arrived after its own lease ended.
             if !record.due(request.now) || record.lease_token == Some(lease.token) {
                 return Ok(TakeOutcome::Lost);
             }
-            // As on DynamoDB: an expiry in seconds comes from the item, one in milliseconds from
-            // the index. If the item's `ttl` is now of another kind, the take is lost.
+            // As on DynamoDB, an expiry in seconds comes from the item, and one in milliseconds
+            // from the index. If the item's `ttl` is now of a different kind, the take is lost.
             let deadline = match (seen, record.ttl) {
                 (Ttl::Missing, Ttl::Missing) => request.default_deadline,
                 (Ttl::Seconds(_), Ttl::Seconds(at)) => at,

@@ -1,4 +1,4 @@
-//! Operations of operators on tasks and on the queue.
+//! Operators' operations on tasks and on the queue.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -12,13 +12,13 @@ use crate::time::{EpochSeconds, Millis};
 /// first widens the bound on the index's sort key.
 #[async_trait]
 pub trait OperatorStore: Send + Sync {
-    /// FAILURE → PENDING: attempts from 0, a new expiry, no lease. The task keeps its
+    /// FAILURE → PENDING, with attempts reset to 0, a new expiry and no lease. The task keeps its
     /// `taskCreated`. The control item stores that time *before* the task becomes PENDING, so that
     /// no processor's bound on the sort key hides the task. The caller requests a wake-up.
     async fn redrive(&self, redrive: &Redrive, now: Millis) -> Result<Redriven, StoreError>;
 
-    /// All attributes of a task by their names in the table, strongly consistent; `None` if there
-    /// is no such task.
+    /// Reads all attributes of a task with strong consistency, by their names in the table; `None`
+    /// if the task does not exist.
     async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError>;
 
     /// Deletes a PENDING, SUCCESS or FAILURE task, never a TAKEN one.
@@ -27,8 +27,8 @@ pub trait OperatorStore: Send + Sync {
     /// Deletes a PENDING task.
     async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError>;
 
-    /// Ends any pause. Deletes the start marker too (rule 9): the pause may have dropped its
-    /// notification, so it must not block the next wake-up. The caller requests a wake-up.
+    /// Ends any pause. Also deletes the start marker (rule 9): the pause may have dropped its
+    /// notification, so the marker must not block the next wake-up. The caller requests a wake-up.
     async fn resume(&self) -> Result<(), StoreError>;
 
     /// Opens the circuit breaker, or keeps it open, until the time in `hold`. Replaces an earlier
@@ -56,20 +56,20 @@ pub struct Redrive {
 pub enum Redriven {
     /// The task is PENDING again.
     Done,
-    /// The task has this other status, and is unchanged.
+    /// The task has this different status and is unchanged.
     Is(TaskStatus),
-    /// There is no such task.
+    /// The task does not exist.
     NotFound,
 }
 
 /// The result of a cancellation or a purge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancelled {
-    /// The task is deleted.
+    /// The task was deleted.
     Done,
-    /// The task has this other status, and is unchanged.
+    /// The task has this different status and is unchanged.
     Is(TaskStatus),
-    /// There is no such task. An earlier attempt of this call may have deleted it, if its
-    /// acknowledgement was lost.
+    /// The task does not exist. An earlier attempt of this call whose acknowledgement was lost may
+    /// have deleted it.
     NotFound,
 }

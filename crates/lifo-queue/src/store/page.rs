@@ -17,7 +17,7 @@ pub struct PageQuery {
     pub status: StatusKey,
     /// Newest or oldest first.
     pub order: Order,
-    /// Smallest `taskCreated`; `None` for no bound. Older tasks cost no reads.
+    /// Minimum `taskCreated`; `None` for no limit. Older tasks cost no reads.
     pub created_from: Option<Millis>,
     /// End of the previous page; `None` for the first page.
     pub after: Option<Cursor>,
@@ -28,8 +28,8 @@ pub struct PageQuery {
 }
 
 impl PageQuery {
-    /// Rejects a cursor below `created_from`. DynamoDB rejects such a start key, because it does
-    /// not meet the condition on the sort key. Every store calls this and so behaves alike.
+    /// Rejects a cursor below `created_from`. DynamoDB rejects such a start key because it does not
+    /// meet the sort key condition. Every store calls this and so behaves alike.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let (Some(cursor), Some(from)) = (&self.after, self.created_from) else {
             return Ok(());
@@ -50,17 +50,17 @@ impl PageQuery {
 /// The order in which the index is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Order {
-    /// Greatest `taskCreated` first: the default order of the queue.
+    /// Highest `taskCreated` first: the queue's default order.
     #[serde(rename = "newest-first")]
     NewestFirst,
-    /// Smallest `taskCreated` first: to find the oldest task, and in a queue with the order
+    /// Lowest `taskCreated` first, to find the oldest task, and in a queue with the order
     /// `oldest-key-first`.
     #[serde(rename = "oldest-key-first")]
     OldestFirst,
 }
 
 impl Order {
-    /// Compares two creation times: the one that comes first in this order is the lesser.
+    /// Compares two creation times: the time that comes first in this order is the lesser one.
     pub(crate) fn compare(self, one: Millis, other: Millis) -> Ordering {
         match self {
             Self::NewestFirst => other.cmp(&one),
@@ -69,16 +69,16 @@ impl Order {
     }
 }
 
-/// The end of a page of the index: the last entry that was evaluated.
+/// The end of an index page: the last evaluated entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// `taskCreated` of the entry, exactly as DynamoDB spells it.
+    /// `taskCreated` of the entry, exactly as DynamoDB formats it.
     pub(crate) created: String,
     pub(crate) task: TaskId,
 }
 
 impl Cursor {
-    /// A cursor at a task's place in the index. The task need not exist.
+    /// A cursor at a task's position in the index. The task doesn't have to exist.
     #[must_use]
     pub fn at(created: Millis, task: TaskId) -> Self {
         let created = created.0.to_string();
@@ -131,7 +131,7 @@ pub(crate) fn parse_number(digits: &str) -> Option<i64> {
         .or_else(|| digits.parse::<f64>().ok().map(|value| value.floor() as i64))
 }
 
-/// A page of the index, in the order of the query.
+/// An index page, in query order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     /// The tasks, as the index shows them.
@@ -150,9 +150,9 @@ pub struct Candidate {
     pub ttl: Ttl,
     /// Earliest start; `None` if the task is not delayed.
     pub not_before: Option<Millis>,
-    /// Attempts so far that count against the maximum.
+    /// Number of attempts so far that count against the maximum.
     pub attempts: u32,
-    /// A lease of the task expired, and no run has settled the task since. The task may have
+    /// Whether a lease of the task expired and no run has settled the task since. The task may have
     /// crashed its process.
     pub lease_expired: bool,
 }
@@ -170,6 +170,6 @@ pub struct TakenPage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandingLease {
     pub lease: Lease,
-    /// Attempts that count against the maximum, this one included.
+    /// Number of attempts that count against the maximum, including this one.
     pub attempts: u32,
 }

@@ -9,7 +9,7 @@ use crate::time::{EpochSeconds, Millis};
 enum Remedy {
     /// The task gets this `ttl`.
     Adopt(EpochSeconds),
-    /// The task becomes FAILURE, because of this `ttl`.
+    /// The task becomes FAILURE because of this `ttl`.
     Quarantine(EpochSeconds),
 }
 
@@ -20,7 +20,7 @@ enum Done {
 }
 
 impl Sweeper {
-    /// Corrects the `ttl` of each task that needs it.
+    /// Corrects the `ttl` of each task that requires it.
     pub(super) async fn adopt(&self, tasks: &[Candidate], now: Millis, report: &mut SweepReport) {
         let mut changes = Vec::new();
         for task in tasks {

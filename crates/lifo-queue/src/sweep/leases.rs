@@ -1,4 +1,4 @@
-//! Ends the expired leases of tasks.
+//! Ends expired task leases.
 
 use super::{MAX_PAGES, PAGE, SweepReport, Sweeper};
 use crate::depth::MAX_COUNT;
@@ -22,7 +22,7 @@ impl Sweeper {
             let query = PageQuery {
                 status: TaskStatus::Taken.into(),
                 order: Order::NewestFirst,
-                // No bound on the age: every TAKEN task must end.
+                // No age limit, because every TAKEN task must end.
                 created_from: None,
                 after,
                 limit: PAGE,
@@ -51,7 +51,7 @@ impl Sweeper {
         Ok(())
     }
 
-    /// Returns the task with the lease that was ended, or `None` if the item changed meanwhile.
+    /// Returns the task with the ended lease, or `None` if the item changed in the meantime.
     async fn reclaim(
         &self,
         held: &StandingLease,
@@ -61,9 +61,9 @@ impl Sweeper {
         (task, self.fail_or_return(held, now).await)
     }
 
-    /// Fails a task whose attempts are used up, but only if it ran alone. Otherwise another task
-    /// may have crashed the process, so this one starts once more, alone (S4). A key whose newer
-    /// states reset its attempts fails after as many crashes.
+    /// Fails a task whose attempts are used up, but only if it ran alone. Otherwise, another task
+    /// may have crashed the process, so this task starts once more, alone (S4). A key whose newer
+    /// states reset its attempts fails after the same number of crashes.
     async fn fail_or_return(
         &self,
         held: &StandingLease,
@@ -86,7 +86,7 @@ impl Sweeper {
         if returned.is_some() {
             return Ok(returned);
         }
-        // The key has crashed too often, or the item changed meanwhile.
+        // The key has crashed too often, or the item changed in the meantime.
         let fail = Reclaim::FailCrashing {
             keep_until,
             max_crashes,

@@ -1,4 +1,4 @@
-//! Pending tasks: wakes a processor for them, and measures their number and the oldest one's age.
+//! Pending tasks: wakes a processor for them, and measures their number and the age of the oldest.
 
 use super::{MAX_PAGES, PAGE, SweepError, SweepReport, Sweeper};
 use crate::control::Control;
@@ -10,7 +10,7 @@ use crate::time::Millis;
 use crate::wake::Wake;
 
 impl Sweeper {
-    /// Wakes a processor if a task is due, corrects direct writers' tasks, and measures.
+    /// Wakes a processor if a task is due, corrects direct writers' tasks, and measures pending tasks.
     pub(super) async fn sweep_pending(
         &self,
         event: &str,
@@ -22,7 +22,7 @@ impl Sweeper {
         let newest = control.newest_from(settings.overload_reach, now);
         let bound = control.created_from(settings.expiry_bound, settings.clock_skew, now);
         let visible_from = newest.max(bound);
-        // Without a bound every task is read: a direct writer's old task may need a `ttl`.
+        // Without a bound, read every task, because a direct writer's old task may need a `ttl`.
         let created_from = bound.and(visible_from);
         let mut query = PageQuery {
             status: TaskStatus::Pending.into(),
@@ -59,7 +59,7 @@ impl Sweeper {
             if !report.due && live().any(is_due) {
                 report.due = true;
                 if !report.woke {
-                    // If this fails, pending tasks are measured and corrected nevertheless.
+                    // Even if this fails, pending tasks are measured and corrected.
                     woken = self.wake(event, now).await.map(|woke| report.woke = woke);
                 }
             }
@@ -72,9 +72,9 @@ impl Sweeper {
             }
         }
         if (query.after.is_some() || newest.is_some()) && !report.due {
-            // There may be a due task beyond the pages read. Or it is too old under an overload
-            // that only the control item still shows, because the processor crashed. A processor
-            // reads further.
+            // There may be a due task beyond the pages read. Or a due task may be too old under an
+            // overload that only the control item still shows, because the processor crashed. A
+            // processor reads further.
             let now = self.clock.now();
             report.woke = report.woke || self.wake(event, now).await?;
         }
@@ -92,8 +92,8 @@ impl Sweeper {
         woken
     }
 
-    /// Wakes a processor, unless one is active or the queue is paused. An active processor finds
-    /// the tasks without a request.
+    /// Wakes a processor unless one is active or the queue is paused. An active processor finds the
+    /// tasks without a request.
     async fn wake(&self, event: &str, now: Millis) -> Result<bool, SweepError> {
         let control = self.store.control().await?;
         if control.live_lease(now).is_some() || control.is_paused(now) {

@@ -1,26 +1,26 @@
-//! The name of a group of tasks, which is a part of their ids.
+//! The name of a group of tasks, which is part of their ids.
 
 use std::fmt;
 
 use super::{GROUP_END, InvalidTaskId, TaskId};
 
-/// Longest name of a group, in bytes: that of SQS's `MessageGroupId`.
+/// Maximum length of a group name, in bytes: the limit of SQS's `MessageGroupId`.
 pub const MAX_GROUP_BYTES: usize = 128;
 
 /// The name of a group of tasks, for example of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GroupName(String);
 
-/// Why a string cannot be the name of a group.
+/// Why a string is not a valid group name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidGroupName {
     /// Empty or too long.
     #[error("has {0} bytes; give 1 to {MAX_GROUP_BYTES}, or omit it for no group")]
     Length(usize),
-    /// Contains the character that ends the group in a task id.
+    /// Contains the character that separates the group from the rest of a task id.
     #[error("contains '{GROUP_END}', which ends the group in a task id; choose another name")]
     Slash,
-    /// A task id cannot begin with it.
+    /// A task id can't start with it.
     #[error(transparent)]
     Id(InvalidTaskId),
 }
@@ -29,7 +29,7 @@ impl GroupName {
     /// Checks a name.
     ///
     /// # Errors
-    /// [`InvalidGroupName`] says what is wrong with it.
+    /// [`InvalidGroupName`] describes the problem.
     pub fn new(name: impl Into<String>) -> Result<Self, InvalidGroupName> {
         let name = name.into();
         if name.is_empty() || name.len() > MAX_GROUP_BYTES {
@@ -42,7 +42,7 @@ impl GroupName {
         Ok(Self(name))
     }
 
-    /// The id of a task of this group: `<group>/<id>`.
+    /// The id of a task in this group: `<group>/<id>`.
     ///
     /// # Errors
     /// [`InvalidTaskId`] if the id is too long.

@@ -7,19 +7,19 @@ use uuid::Uuid;
 
 use crate::schema::RESERVED_PREFIX;
 
-/// The longest task id, in bytes: DynamoDB's limit for a partition key
+/// Maximum length of a task id, in bytes: DynamoDB's limit for a partition key
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>).
 pub const MAX_TASK_ID_BYTES: usize = 2048;
 
-/// The character that ends the group in the id of a task, in a queue with groups.
+/// In a queue with groups, the character that separates the group from the rest of a task id.
 pub const GROUP_END: char = '/';
 
-/// A task's identity, chosen by its producer or a fresh UUIDv7.
+/// A task's identity, chosen by its producer or a new UUIDv7.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct TaskId(String);
 
-/// Why a string cannot be a task id.
+/// Why a string is not a valid task id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTaskId {
     /// The empty string.
@@ -28,10 +28,10 @@ pub enum InvalidTaskId {
     /// Longer than a partition key can be.
     #[error("has {0} bytes; a DynamoDB key has at most {MAX_TASK_ID_BYTES}")]
     TooLong(usize),
-    /// Begins with `#`.
+    /// Starts with `#`.
     #[error("begins with '#', which is reserved for the queue's own items; choose another prefix")]
     Reserved,
-    /// Holds a control character, which no HTTP header or log line can carry.
+    /// Contains a control character, which HTTP headers and log lines can't carry.
     #[error("contains a control character; use printable characters")]
     Control,
 }
@@ -55,20 +55,20 @@ impl TaskId {
         Ok(Self(id))
     }
 
-    /// A fresh UUIDv7: unique, and sorted by time of creation.
+    /// A new UUIDv7: unique, and sorted by creation time.
     #[must_use]
     pub fn fresh() -> Self {
         Self(Uuid::now_v7().to_string())
     }
 
-    /// An id from the table. It is not checked, because the item exists already.
+    /// An id from the table. It is not checked, because the item already exists.
     #[must_use]
     pub fn from_stored(id: impl Into<String>) -> Self {
         Self(id.into())
     }
 
     /// The task's group in a queue with groups: the part before the first [`GROUP_END`]. Ids
-    /// without it belong to the group without a name.
+    /// without this character belong to the group without a name.
     #[must_use]
     pub fn group(&self) -> &str {
         self.0.split_once(GROUP_END).map_or("", |(group, _)| group)

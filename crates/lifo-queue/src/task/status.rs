@@ -1,4 +1,4 @@
-//! The statuses of a task, and their text in the table.
+//! The task statuses and their text in the table.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum TaskStatus {
-    /// Waits for a processor.
+    /// The task is waiting for a processor.
     Pending,
-    /// A processor holds a lease on it.
+    /// A processor holds a lease on the task.
     Taken,
     /// A run succeeded.
     Success,
@@ -34,7 +34,7 @@ impl TaskStatus {
         }
     }
 
-    /// Whether the task ended. Only a redrive after FAILURE, or a newer state of the key, runs it
+    /// Whether the task ended. Only a redrive after FAILURE or a newer state of the key runs it
     /// again.
     #[must_use]
     pub fn is_settled(self) -> bool {
@@ -48,9 +48,9 @@ impl fmt::Display for TaskStatus {
     }
 }
 
-/// The value of `taskStatus`: a status and a shard, `STATUS` for shard 0 and `STATUS#n` for
-/// others. Only shard 0 is written today. With this codec, sharding the index's partitions later
-/// needs no migration.
+/// The value of `taskStatus`: a status and a shard, `STATUS` for shard 0 and `STATUS#n` for others.
+/// Only shard 0 is written today. With this format, sharding the index partitions later doesn't
+/// require a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StatusKey {
     /// The status.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::LeaseToken;
 
-/// Stands before each mark.
+/// Precedes each mark.
 const SEPARATOR: char = '#';
 
 /// The mark of [`TokenText::lease_expired`].
@@ -14,13 +14,13 @@ const SUSPECT: &str = "suspect";
 
 /// The value of `leaseToken`: the token of the current or last lease, then marks, as in
 /// `TOKEN#suspect`. The marks are here because the index projects this attribute, and its
-/// projection cannot change. A reader ignores marks that it does not know.
+/// projection cannot change. Readers ignore unknown marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenText {
     /// The token; `None` before the first lease, after the sweep ended a lease, or if a direct
     /// writer wrote the attribute.
     pub token: Option<LeaseToken>,
-    /// A lease of the task expired, and no run has settled the task since.
+    /// Whether a lease of the task expired and no run has settled the task since.
     pub lease_expired: bool,
 }
 

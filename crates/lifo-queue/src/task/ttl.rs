@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::time::{EpochSeconds, Millis};
 
-/// The largest `ttl` that is read as seconds (the year 5138). A greater one is milliseconds (from
-/// 1973 on).
+/// The largest `ttl` interpreted as seconds (year 5138). Larger values are interpreted as
+/// milliseconds (1973 and later).
 pub const MAX_TTL_SECONDS: i64 = 100_000_000_000;
 
 /// DynamoDB's time to live does not delete items whose `ttl` is more than five years in the past
@@ -16,10 +16,10 @@ pub(crate) const TTL_REACH: Duration = Duration::from_secs(5 * 365 * 86_400);
 /// milliseconds or another type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ttl {
-    /// No `ttl`: the take or the sweep sets the default expiry, counted from then.
+    /// No `ttl`: the take or the sweep sets the default expiry, counted from that time.
     #[default]
     Missing,
-    /// Epoch seconds, the unit of DynamoDB.
+    /// Epoch seconds, DynamoDB's unit.
     Seconds(EpochSeconds),
     /// Above [`MAX_TTL_SECONDS`]: milliseconds. DynamoDB would keep the item for millennia.
     Milliseconds(Millis),
@@ -38,8 +38,8 @@ impl Ttl {
         }
     }
 
-    /// Whether the expiry is so long ago that DynamoDB never deletes the item. Its writer probably
-    /// gave a duration or another unit by mistake.
+    /// Whether the expiry is so long ago that DynamoDB never deletes the item. The writer probably
+    /// used a duration or another unit by mistake.
     #[must_use]
     pub fn is_never_deleted(self, now: Millis) -> bool {
         matches!(self, Self::Seconds(at) if at < now.minus(TTL_REACH).floor_seconds())

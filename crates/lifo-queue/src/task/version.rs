@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Millis;
 
-/// First letter of the version of a state with a `sequence`.
+/// First letter of the version for a state with a `sequence`.
 const BY_SEQUENCE: char = 's';
-/// First letter of the version of a state without a `sequence`, ordered by its `taskCreated`.
+/// First letter of the version for a state without a `sequence`, ordered by its `taskCreated`.
 const BY_TIME: char = 't';
 
-/// The version of a state of a key: a newer state has a greater version. The text has a letter,
-/// twenty digits and, for a state ordered by time, a suffix that distinguishes states of the same
+/// The version of a key's state: a newer state has a higher version. The text has a letter, twenty
+/// digits and, for a state ordered by time, a suffix that distinguishes states of the same
 /// millisecond. DynamoDB and Rust both compare it byte by byte.
 ///
-/// Versions of the two kinds cannot be compared: a key has a sequence always or never.
+/// Versions of different kinds can't be compared: a key always or never has a sequence.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Version(String);
@@ -27,8 +27,8 @@ impl Version {
         Self(format!("{BY_SEQUENCE}{sequence:020}"))
     }
 
-    /// The version of a state created at `created`. `suffix` orders states of the same
-    /// millisecond: it is the id of the message or request, and the place in it.
+    /// The version of a state created at `created`. `suffix` orders states of the same millisecond:
+    /// it consists of the message or request id and the index in it.
     #[must_use]
     pub fn by_time(created: Millis, suffix: &str) -> Self {
         let created = created.0.max(0);
@@ -41,7 +41,7 @@ impl Version {
         Self(version.into())
     }
 
-    /// The sequence that the producer gave, if it gave one.
+    /// The sequence that the producer set, if any.
     #[must_use]
     pub fn sequence(&self) -> Option<u64> {
         self.0.strip_prefix(BY_SEQUENCE)?.parse().ok()
@@ -78,20 +78,20 @@ impl fmt::Display for Version {
 pub struct Keyed {
     /// Version of this state.
     pub version: Version,
-    /// The key's place in the queue after this state has replaced a waiting one.
+    /// The key's position in the queue after this state has replaced a pending one.
     pub place: Place,
-    /// Time of the write. A waiting state that has expired by then is shed, not superseded.
+    /// Time of the write. A pending state that has expired by then is shed, not superseded.
     pub written: Millis,
 }
 
-/// The place of a key in the queue after its waiting state is replaced.
+/// The position of a key in the queue after its pending state is replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Place {
     /// The key moves to the creation time of the new state: newest first.
     #[default]
     #[serde(rename = "newest-first")]
     Moves,
-    /// The key keeps its place: the key that has waited longest runs first.
+    /// The key keeps its position: the key that has been pending longest runs first.
     #[serde(rename = "oldest-key-first")]
     Stays,
 }

@@ -1,5 +1,5 @@
-//! Records requests to AWS and to the HTTP endpoint. Each is a subsegment, and carries the header
-//! of its trace.
+//! Records requests to AWS and to the HTTP endpoint. Each request is a subsegment and carries the
+//! header of its trace.
 
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::connector_metadata::ConnectorMetadata;
@@ -26,7 +26,7 @@ pub const TRACE_ID_HEADER: &str = "x-amzn-trace-id";
 /// defines it.
 pub const TRACEPARENT_HEADER: &str = "traceparent";
 
-/// An HTTP client or connector that records its calls. Outside of a traced invocation it has no
+/// An HTTP client or connector that records its calls. Outside a traced invocation, it has no
 /// effect.
 #[derive(Debug)]
 pub struct Traced<C>(pub C);
@@ -75,7 +75,7 @@ impl<C: HttpConnector> HttpConnector for Traced<C> {
     }
 }
 
-/// A request in progress. It is recorded when it is dropped, without a status if no response came.
+/// A request in progress. It is recorded when dropped, without a status if no response arrived.
 struct Call {
     context: Context,
     id: String,
@@ -88,7 +88,7 @@ struct Call {
 }
 
 impl Call {
-    /// Sets the trace headers of the request. Returns the call if it may have to be recorded.
+    /// Sets the request's trace headers. Returns the call if it may have to be recorded.
     fn start(request: &mut HttpRequest) -> Option<Self> {
         let context = super::current()?;
         let id = fresh_id();
@@ -153,7 +153,7 @@ impl Drop for Call {
 }
 
 impl Context {
-    /// The header of a call; `None` leaves the header that the SDK sets.
+    /// The header of a call; `None` keeps the header that the SDK sets.
     fn outgoing(&self, call: &str) -> Option<String> {
         if let Some(root) = &self.fresh_root {
             return Some(format!("Root={root}"));
@@ -164,7 +164,7 @@ impl Context {
     }
 }
 
-/// The field by which Lambda counts the invocations in a chain. It is passed on unchanged.
+/// The field that Lambda uses to count the invocations in a chain. It is passed on unchanged.
 fn lineage(header: &str) -> &str {
     header.find(";Lineage=").map_or("", |at| {
         let end = header[at + 1..]

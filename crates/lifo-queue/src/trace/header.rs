@@ -25,7 +25,7 @@ pub struct TraceHeader {
 pub struct InvalidTraceHeader;
 
 impl TraceHeader {
-    /// The header of a new recorded trace. `parent` is the id for its first segment.
+    /// The header of a new recorded trace. `parent` is the id of its first segment.
     pub(super) fn fresh(now: Millis) -> Self {
         Self {
             root: fresh_root(now),
@@ -43,7 +43,7 @@ impl TraceHeader {
     }
 }
 
-/// The id of a new trace: the second it starts in, and 96 random bits.
+/// The id of a new trace: its start time in seconds, and 96 random bits.
 pub(super) fn fresh_root(now: Millis) -> String {
     let random = fastrand::u128(..) >> 32;
     format!("1-{:08x}-{random:024x}", now.floor_seconds().0)

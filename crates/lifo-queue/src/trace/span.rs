@@ -1,4 +1,4 @@
-//! A segment while it is recorded, and its document
+//! A segment during recording, and its document
 //! (<https://docs.aws.amazon.com/xray/latest/devguide/xray-api-segmentdocuments.html>).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,13 +9,13 @@ use super::header::fresh_id;
 use super::{TraceHeader, Tracer};
 use crate::time::Millis;
 
-/// Maximum number of recorded calls of one segment, so that its document fits into a datagram.
+/// Maximum number of recorded calls per segment, so that its document fits into a datagram.
 pub(crate) const MAX_CALLS: usize = 100;
 
-/// Maximum number of links of one segment: [X-Ray's limit](https://docs.aws.amazon.com/xray/latest/devguide/xray-tracelinking.html).
+/// Maximum number of links per segment: [X-Ray's limit](https://docs.aws.amazon.com/xray/latest/devguide/xray-tracelinking.html).
 const MAX_LINKS: usize = 20;
 
-/// A segment while it is recorded. [`finish`](Self::finish) sends it.
+/// A segment during recording. [`finish`](Self::finish) sends it.
 #[derive(Debug)]
 pub(super) struct Span {
     pub(super) tracer: Arc<Tracer>,
@@ -92,12 +92,12 @@ impl Span {
         })
     }
 
-    /// Sets the place, once the task is taken and its trace is known.
+    /// Sets the segment's place once the task is taken and its trace is known.
     pub(super) fn place(&self, place: Place) {
         self.lock().place = place;
     }
 
-    /// Adds a field by which X-Ray can search for the trace.
+    /// Adds a field that X-Ray can use to search for the trace.
     pub(super) fn annotate(&self, name: &str, value: Value) {
         self.lock().annotations.insert(name.to_owned(), value);
     }
@@ -122,7 +122,7 @@ impl Span {
         recorded.place == Place::Later || recorded.place.recorded().is_some()
     }
 
-    /// Adds a call. Above [`MAX_CALLS`] it is only counted.
+    /// Adds a call. Calls above [`MAX_CALLS`] are only counted.
     pub(super) fn add(&self, call: Value) {
         let mut recorded = self.lock();
         if recorded.calls.len() < MAX_CALLS {
@@ -162,7 +162,7 @@ impl Span {
     }
 }
 
-/// A time in seconds, as segment documents have it.
+/// A time in seconds, as in segment documents.
 pub(super) fn seconds(at: Millis) -> f64 {
     #[allow(
         clippy::cast_precision_loss,

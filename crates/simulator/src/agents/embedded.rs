@@ -59,8 +59,8 @@ impl Embedded {
         })
     }
 
-    /// A client without network, latency or SDK retries. Each request lets other tasks run first, so
-    /// concurrent requests alternate.
+    /// A client without network, latency or SDK retries. Each request yields to other tasks first,
+    /// so concurrent requests alternate.
     pub fn client(&self) -> Client {
         let direct = self.direct();
         protocol::client(protocol::connector(move |request| {
@@ -72,7 +72,7 @@ impl Embedded {
         }))
     }
 
-    /// A store over this network. Its client retries like the functions' client.
+    /// A store over this network. Its client retries as the functions' client does.
     pub fn store(&self, network: &Arc<Network>) -> DynamoStore {
         let connector = Connector {
             network: network.clone(),
@@ -112,7 +112,7 @@ impl Connector {
             Err(Fault::Throttled) => respond(400, error("ThrottlingException", &Value::Null)),
             Err(Fault::Unavailable) => respond(500, error("InternalServerError", &Value::Null)),
             Err(Fault::Conflict) => {
-                // The store does not read which item conflicted, so the first one is marked.
+                // The store does not read which item conflicted, so mark the first one.
                 let mut reasons = vec![json!({"Code": "None"}); count];
                 if let Some(first) = reasons.first_mut() {
                     *first = json!({"Code": "TransactionConflict", "Message": "ongoing"});

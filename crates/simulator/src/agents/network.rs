@@ -1,7 +1,7 @@
 //! One exchange with the database, and its faults.
 //!
 //! A request that was sent is executed even if its sender crashes. Two concurrent transactions that
-//! share an item conflict. The later one is rejected, as on DynamoDB
+//! share an item conflict, and the later one is rejected, as on DynamoDB
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,9 +22,9 @@ pub enum Fault {
     Unavailable,
     /// The request is not executed, and the caller gets no response.
     LostRequest,
-    /// The request is executed, and the caller gets no response.
+    /// The request is executed, but the caller gets no response.
     LostResponse,
-    /// The caller gets no response, and the request is executed up to 20 seconds late.
+    /// The caller gets no response, but the request is executed up to 20 seconds late.
     LateRequest,
     /// The transaction is rejected because another one was changing one of its items.
     Conflict,
@@ -40,7 +40,7 @@ impl Fault {
         Self::Conflict,
     ];
 
-    /// The faults that are drawn at random. Conflicts result from concurrent transactions.
+    /// The faults that are drawn at random. Conflicts are caused by concurrent transactions.
     const DRAWN: &[Self] = Self::ALL.split_at(5).0;
 }
 
@@ -57,7 +57,7 @@ struct State {
     rng: Rng,
     /// Whether exchanges take no time and have no faults.
     direct: bool,
-    /// Number of exchanges in a thousand for which a fault is drawn.
+    /// Number of exchanges per thousand for which a fault is drawn.
     rate: u32,
     under_way: BTreeSet<Key>,
     faults: BTreeMap<Fault, u64>,
@@ -66,8 +66,8 @@ struct State {
 }
 
 impl Network {
-    /// A network whose faults and latencies follow from `seed`. A fault is drawn for `rate` of a
-    /// thousand exchanges.
+    /// A network whose faults and latencies are derived from `seed`. A fault is drawn for `rate` of
+    /// a thousand exchanges.
     pub fn new(seed: u64, rate: u32) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
@@ -100,7 +100,7 @@ impl Network {
         self.still.write().await
     }
 
-    /// The number of exchanges with each fault, and the number of all exchanges.
+    /// The number of exchanges per fault, and the total number of exchanges.
     pub fn figures(&self) -> (BTreeMap<Fault, u64>, u64) {
         let state = lock(&self.state);
         (state.faults.clone(), state.exchanges)
@@ -136,7 +136,7 @@ impl Network {
         }
         let late = fault == Some(Fault::LateRequest);
         let network = self.clone();
-        // A separate task, because the request is executed even if its sender crashes.
+        // Use a separate task, because the request is executed even if its sender crashes.
         let served = tokio::spawn(async move {
             if late {
                 tokio::time::sleep(pauses[3]).await;

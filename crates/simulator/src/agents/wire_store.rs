@@ -1,4 +1,4 @@
-//! The in-memory store, behind the network.
+//! The in-memory store behind the network.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Layer for Wire {
     async fn around<T: Any + Send>(&self, call: AgentCall<'_, T>) -> Result<T, StoreError> {
         let operation = call.operation;
         let items = match call.about {
-            // A batch takes part in no conflict.
+            // A batch cannot conflict with a transaction here.
             About::Outbox(_) => vec![],
             about => about.written(),
         };

@@ -67,7 +67,7 @@ impl Builder {
         self
     }
 
-    /// Sets the duration and the outcome of each run. Default: success after 100 ms.
+    /// Sets the duration and outcome of each run. Default: success after 100 ms.
     #[must_use]
     pub fn script(
         mut self,

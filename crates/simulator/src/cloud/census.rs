@@ -1,4 +1,4 @@
-//! Figures of runs.
+//! Figures of the runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,19 +11,19 @@ use super::fault::FaultKind;
 pub struct Census {
     pub schedules: u64,
     pub tasks: u64,
-    /// Runs of tasks that were started.
+    /// Number of started task runs.
     pub starts: u64,
-    /// Calls to the table and to the topics.
+    /// Requests to the table and to the topics.
     pub steps: u64,
     pub sweeps: u64,
     /// Pages of the index that `process-tasks` read, and their entries.
     pub pages: u64,
     pub entries: u64,
-    /// Turns by their [`Exit`](lifo_queue::process::Exit), in its `Debug` format. Turns of dead
+    /// Turns by [`Exit`](lifo_queue::process::Exit), in its `Debug` format. Turns of crashed
     /// processes are not counted.
     pub turns: BTreeMap<String, u64>,
     pub faults: BTreeMap<FaultKind, u64>,
-    /// Tasks by their end: `SUCCESS`, `FAILURE`, `shed`, `cancelled` or `none`.
+    /// Tasks by final state: `SUCCESS`, `FAILURE`, `shed`, `cancelled` or `none`.
     pub ends: BTreeMap<String, u64>,
     /// Virtual time, in seconds.
     pub seconds: u64,

@@ -27,27 +27,27 @@ impl Chance {
         }
     }
 
-    /// The first of these kinds that is drawn, if any.
+    /// The first of these kinds to be drawn, if any.
     pub(crate) fn befalls(&self, kinds: &[FaultKind], now: Millis) -> Option<FaultKind> {
         let kind = kinds.iter().copied().find(|kind| self.draw(*kind, now))?;
         self.count(kind);
         Some(kind)
     }
 
-    /// Draws whether a fault of this kind occurs. Does not count it.
+    /// Draws whether a fault of this kind occurs, without counting it.
     pub(crate) fn draw(&self, kind: FaultKind, now: Millis) -> bool {
         let rate = self.rates.of(kind);
         rate > 0.0 && now < self.until && lock(&self.rng).f64() < rate
     }
 
-    /// A random duration from `from` to `to` inclusive, in whole milliseconds.
+    /// A random duration from `from` to `to`, inclusive, in whole milliseconds.
     pub(crate) fn between(&self, from: Duration, to: Duration) -> Duration {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let (from, to) = (millis(from), millis(to));
         Duration::from_millis(lock(&self.rng).u64(from..=to.max(from)))
     }
 
-    /// A random number from 0, below `end`.
+    /// A random number from 0 to `end`, exclusive.
     pub(crate) fn below(&self, end: u32) -> u32 {
         lock(&self.rng).u32(0..end.max(1))
     }

@@ -2,7 +2,7 @@
 
 use lifo_queue::time::{Clock, Millis, TokioClock};
 
-/// A clock that runs ahead of the cloud's own, or behind it.
+/// A clock that runs ahead of the cloud's own clock, or behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct SkewedClock {
     base: TokioClock,

@@ -35,7 +35,7 @@ pub(crate) struct Embedded {
     known: Mutex<Known>,
 }
 
-/// The table as last read. It is current, because all writes go through the cloud.
+/// The table as last read, which is current because all writes go through the cloud.
 #[derive(Default)]
 struct Known {
     tasks: BTreeMap<TaskId, Record>,
@@ -80,7 +80,7 @@ impl Embedded {
     }
 }
 
-/// Writes an item, or deletes it.
+/// Writes or deletes an item.
 fn put(database: &Database, id: &TaskId, record: Option<&Record>) {
     let (operation, request) = match record {
         Some(record) => (
@@ -166,7 +166,7 @@ impl Backend for Embedded {
     }
 }
 
-/// A client that is configured like the functions' clients, except for its clock and its network.
+/// A client configured like the functions' clients, except for its clock and its network.
 fn client(connector: Connector, clock: SkewedClock) -> Client {
     let config = protocol::config()
         .http_client(connector.client())
@@ -174,7 +174,7 @@ fn client(connector: Connector, clock: SkewedClock) -> Client {
     Client::from_conf(config.build())
 }
 
-/// A process's clock, as a time source of the SDK.
+/// A process's clock, as an SDK time source.
 #[derive(Debug)]
 struct Told(SkewedClock);
 

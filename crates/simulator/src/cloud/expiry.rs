@@ -11,7 +11,7 @@ use super::table;
 use super::world::World;
 use crate::sync::pause;
 
-/// Time between two checks. Each check deletes an expired item with a probability of one third.
+/// Interval between checks. Each check deletes an expired item with a probability of one third.
 const INTERVAL: Duration = Duration::from_secs(30);
 
 /// Checks until the run ends.

@@ -2,17 +2,17 @@
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
-    /// A call to the table is throttled.
+    /// A request to the table is throttled.
     Throttled,
-    /// A call to the table fails with an error of the service (HTTP 500).
+    /// A request to the table fails with a service error (HTTP 500).
     Unavailable,
     /// A write conflicts with a transaction on the same item.
     TransactionConflict,
-    /// A call to the table is executed, and its response is lost.
+    /// A request to the table is executed, but its response is lost.
     LostAck,
-    /// The caller of a table request times out, and the request is executed seconds later.
+    /// The caller of a table request times out, but the request is executed seconds later.
     LateWrite,
-    /// A call to the table takes 0.2 to 2.8 seconds longer.
+    /// A request to the table takes 0.2 to 2.8 seconds longer.
     Latency,
     /// For 5 to 45 seconds, a process gets no response from the table, and its publishes are
     /// rejected.
@@ -24,33 +24,33 @@ pub enum FaultKind {
     /// The index shows a write later than the configured lag.
     StaleBeyondLag,
     PublishRejected,
-    /// A publish is executed, and its response is lost.
+    /// A publish is executed, but its response is lost.
     PublishUnanswered,
     NotificationLost,
     /// A notification is delivered twice.
     NotificationDuplicated,
     /// A notification is delivered late.
     NotificationDelayed,
-    /// A later notification arrived before this one. A result of delays.
+    /// A later notification arrived before this one. Caused by delays.
     NotificationReordered,
     /// A stream record arrives late.
     StreamDelayed,
-    /// A batch of the stream is delivered again although it succeeded.
+    /// A stream batch is delivered again although it succeeded.
     BatchRepeated,
-    /// A batch failed and was bisected. A result of other faults.
+    /// A batch failed and was bisected. Caused by other faults.
     BatchBisected,
-    /// Records of the stream were skipped after their retries or their maximum age. A result of
-    /// other faults.
+    /// Stream records were skipped after their retries or their maximum age. Caused by other
+    /// faults.
     RecordsDiscarded,
-    /// An asynchronous event waited because the function's concurrency was used up.
+    /// An asynchronous event waited because the function had reached its concurrency limit.
     EventThrottled,
     EventRetried,
-    /// An asynchronous event was discarded after its retries or its maximum age. A result of other
+    /// An asynchronous event was discarded after its retries or its maximum age. Caused by other
     /// faults.
     EventDiscarded,
-    /// A process died at one of its calls.
+    /// A process crashed during one of its requests.
     KilledAtCall,
-    /// A process died at a random time.
+    /// A process crashed at a random time.
     KilledAtRandom,
     KilledByTask,
     /// The platform ended an invocation at its deadline.
@@ -92,8 +92,8 @@ impl FaultKind {
     ];
 }
 
-/// The probability of each kind of fault at each opportunity, from 0 to 1. Kinds that result from
-/// others have no rate.
+/// The probability of each kind of fault at each opportunity, from 0 to 1. Kinds that other faults
+/// cause have no rate.
 #[derive(Clone, Debug)]
 pub struct Rates([f64; FaultKind::ALL.len()]);
 

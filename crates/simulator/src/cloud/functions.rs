@@ -18,7 +18,7 @@ use super::world::{Actor, Functions, World};
 use crate::deployed;
 use crate::sync::lock;
 
-/// The product's own functions.
+/// The product's functions.
 pub(crate) struct Deployed;
 
 #[async_trait]
@@ -111,7 +111,7 @@ async fn turn(by: &Actor, event: &Event, timeout: Duration) -> Option<String> {
     );
     let invocation = Invocation {
         message_id: event.message_id.clone(),
-        // The deadline is on the platform's clock, which differs from the process's clock.
+        // The deadline is a time of the platform's clock, which differs from the process's clock.
         deadline: Some(world.now().plus(timeout)),
     };
     let (summary, error) = match processor.turn(invocation).await {

@@ -15,11 +15,11 @@ use super::process::{Function, Life};
 use super::world::Actor;
 use crate::admission::SharedMeter;
 
-/// Time for the writes of a batch, and for its report.
+/// Time for writing a batch and for reporting the result.
 const WRITES: Duration = Duration::from_secs(25);
 const REPORT: Duration = Duration::from_secs(29);
 
-/// A process that processes batches one after the other, until it dies.
+/// A process that handles batches one after the other until it dies.
 pub struct IngestProcess {
     by: Actor,
     ingest: Ingest,
@@ -49,8 +49,8 @@ impl Cloud {
 }
 
 impl IngestProcess {
-    /// Processes a batch. `None` if the process died: then it reported nothing, and takes no
-    /// further batch.
+    /// Processes a batch. `None` if the process died: it then reported nothing and takes no further
+    /// batch.
     pub async fn work(&self, batch: &[Delivery]) -> Option<IngestReport> {
         let Actor { world, process } = &self.by;
         let now = Instant::now();

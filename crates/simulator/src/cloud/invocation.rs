@@ -1,10 +1,10 @@
-//! Events that invoke functions, and the ends of invocations.
+//! Events that invoke functions, and the outcomes of invocations.
 
 use lifo_queue::notify::WakeReason;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
-    /// The same for all retries and duplicates of a message.
+    /// Identical for all retries and duplicates of a message.
     pub(crate) message_id: String,
     pub(crate) reason: WakeReason,
 }

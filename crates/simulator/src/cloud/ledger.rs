@@ -36,14 +36,14 @@ pub(crate) enum RunEnd {
     Final,
     /// A request for a retry.
     Again,
-    /// The downstream was busy. A bounded number of these runs costs no attempt.
+    /// The downstream was busy. A limited number of these runs costs no attempt.
     Busy,
     Unavailable,
-    /// The process dropped the run: a time-out, a cut-off, or its death.
+    /// The process dropped the run: a timeout, a cut-off, or its death.
     Dropped,
 }
 
-/// Number of violations that are kept. The first ones are the most useful.
+/// Number of violations to keep. The first ones are the most useful.
 const KEPT: usize = 10;
 
 #[derive(Default)]
@@ -57,9 +57,9 @@ pub(crate) struct Ledger {
     histories: BTreeMap<TaskId, History>,
     takes: BTreeMap<Uuid, Take>,
     runs: Vec<Run>,
-    /// Consecutive failed calls of a process on a task.
+    /// Consecutive failed calls of a process for a task.
     failures: BTreeMap<(u32, TaskId), u32>,
-    /// Processes that stopped retrying a call on a task, with the task.
+    /// Processes that stopped retrying a call for a task, with the task.
     exhausted: BTreeSet<(u32, TaskId)>,
     /// By process: pages of the index, the lease, and other facts that the process knows.
     seen: BTreeMap<u32, Seen>,
@@ -68,9 +68,9 @@ pub(crate) struct Ledger {
     holder: Option<u32>,
     marks: Marks,
     waiting: Waiting,
-    /// End of the lease of each TAKEN task.
+    /// Expiry of the lease of each TAKEN task.
     leases: BTreeMap<TaskId, Millis>,
-    /// Whether the control item says that the circuit breaker is open.
+    /// Whether the circuit breaker is open according to the control item.
     breaker_open: bool,
 }
 
@@ -113,8 +113,8 @@ impl Ledger {
             self.runs.retain(|run| run.process != process.id);
             self.setback(now, format!("process {} died", process.id));
         } else if ended == Ended::Failed && self.holder == Some(process.id) {
-            // For example, it acquired its lease without a response. A sweep waits for the lease to
-            // expire.
+            // For example, it acquired its lease without getting a response. A sweep waits for the
+            // lease to expire.
             self.setback(now, format!("process {} left its lease", process.id));
         }
         self.waiting.ended(now, process, ended);
@@ -131,14 +131,14 @@ impl Ledger {
         self.trace.render()
     }
 
-    /// Whether the process of this take may have left its task TAKEN.
+    /// Whether the process of this take is allowed to have left its task TAKEN.
     fn is_excused(&self, token: LeaseToken) -> bool {
         self.takes.get(&token.0).is_none_or(|take| {
             let step = (take.process, take.task.clone());
             take.late
                 || self.dead.contains(&take.process)
                 || self.exhausted.contains(&step)
-                // Its calls fail, and it still repeats them.
+                // Its calls fail, but it still retries them.
                 || self.failures.contains_key(&step)
         })
     }

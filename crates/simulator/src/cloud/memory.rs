@@ -1,4 +1,4 @@
-//! The in-memory table, and the store of a process on it.
+//! The in-memory table, and a process's store on it.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct InMemory {
 }
 
 impl InMemory {
-    /// Access of a process's calls to these stores.
+    /// How a process's calls reach these stores.
     fn access(&self) -> Access {
         Access::Memory {
             truth: self.truth.clone(),

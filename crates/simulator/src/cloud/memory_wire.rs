@@ -11,7 +11,7 @@ use super::wire::{Broken, READS, WRITES, exchange};
 use super::world::{Actor, World};
 use crate::layered::tasks::TaskCall;
 
-/// Polls a call of the in-memory store, which never waits, once.
+/// Polls a call of the in-memory store once, because the store never waits.
 pub(crate) fn at_once<T>(
     call: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {

@@ -1,4 +1,4 @@
-//! The state of the cloud's parts. The modules of the same names implement their behaviour.
+//! The state of the cloud's parts. The modules with the same names implement their behavior.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Mutex;
@@ -44,7 +44,7 @@ impl Platform {
 pub(crate) struct Topics {
     pub(super) published: AtomicU64,
     pub(super) in_flight: AtomicUsize,
-    /// The highest message number delivered, for each topic.
+    /// The highest message number delivered, per topic.
     pub(super) delivered: [AtomicU64; 2],
 }
 
@@ -92,10 +92,10 @@ impl Stream {
     }
 }
 
-/// Writes that the index does not show yet.
+/// Writes that the index does not yet show.
 #[derive(Default)]
 pub(crate) struct Index {
-    /// By the time at which the index shows the write, then by the order of the writes.
+    /// Ordered by the time at which the index shows the write, then by the order of the writes.
     pub(super) coming: BTreeMap<(Millis, u64), (TaskId, Option<Record>)>,
     pub(super) writes: u64,
     /// Time at which the index shows a task's last write. It shows the writes of one task in order.

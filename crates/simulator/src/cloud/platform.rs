@@ -1,4 +1,4 @@
-//! Asynchronous invocations: concurrency limits, throttling back-off, retries.
+//! Asynchronous invocations: concurrency limits, backoff after throttling, retries.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use super::settings::AsyncSettings;
 use super::world::World;
 use crate::sync::{lock, pause};
 
-/// First and longest delay of a throttled event. The delay doubles with each retry
+/// First and maximum delay of a throttled event. The delay doubles with each retry
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html>).
 const THROTTLED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
@@ -36,8 +36,8 @@ pub(crate) fn submit(world: &Arc<World>, function: Function, event: Event) {
     });
 }
 
-/// Invokes the function until it succeeds. Returns false once its retries are used up or the event
-/// is too old.
+/// Invokes the function until it succeeds. Returns false once its retries are exhausted or the
+/// event is too old.
 async fn settle(world: &Arc<World>, function: Function, event: &Event) -> bool {
     let settings = settings(world, function);
     let born = world.now();

@@ -1,8 +1,8 @@
 //! A process: an invocation that can die between any two of its steps.
 //!
 //! A dead process takes no further step. Some of its code, such as a destructor, may still be
-//! scheduled, but each of its calls stays pending. Requests that it sent before are executed, as in
-//! a real network.
+//! scheduled, but each of its calls stays pending. Requests that it sent earlier are executed, as
+//! in a real network.
 
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(crate) enum Function {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Running,
-    /// Its handler returned. Lambda would freeze the process, so it may make no further call.
+    /// Its handler returned. Lambda would freeze the process, so it must not make further calls.
     Returned,
     Died,
 }
@@ -35,7 +35,7 @@ pub(crate) enum Life {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Before,
-    /// After the request was sent, before its response.
+    /// After the request was sent but before its response.
     During,
     After,
 }
@@ -49,9 +49,9 @@ pub(crate) struct Process {
     pub(super) life: watch::Sender<Life>,
     pub(super) calls: AtomicU32,
     pub(super) kill_at: Option<(u32, When)>,
-    /// Start and end of the time in which the process is cut off from the table and the topics.
+    /// Start and end of the period in which the process is cut off from the table and the topics.
     pub(crate) cut_off: Option<(Millis, Millis)>,
-    /// Time after which the process dies, whatever it does.
+    /// Time after which the process dies, regardless of what it does.
     pub(crate) kill_after: Option<Duration>,
 }
 

@@ -1,5 +1,5 @@
-//! The store of one process. The ledger checks every call, every call can fail, and a crashed process
-//! can make no further call.
+//! The store of one process. The ledger checks every call, every call can fail, and a crashed
+//! process can make no further calls.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Layer for OfProcess {
 }
 
 impl OfProcess {
-    /// Tells the ledger what the process learned.
+    /// Reports to the ledger what the process learned.
     fn record(&self, operation: &str, about: About<'_>, done: &dyn Any) {
         let Actor { world, process } = &self.by;
         let mut ledger = lock(&world.ledger);

@@ -60,7 +60,7 @@ impl TaskRunner for ProcessRunner {
             }
             Deed::Panic => {
                 running.end = RunEnd::Again;
-                // Does not call the panic hook, which would print the panic.
+                // This does not call the panic hook, which would print the panic.
                 std::panic::resume_unwind(Box::new("a scripted panic"))
             }
         };

@@ -6,7 +6,7 @@ use lifo_queue::process::ProcessSettings;
 
 use crate::deployed::PROCESS_TASKS;
 
-/// Time for which a caller waits for a response: the SDK's limit for one attempt, as
+/// Time for which a caller waits for a response: the SDK's limit per attempt, the same as
 /// `ATTEMPT_TIMEOUT` in `crates/aws`.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -21,11 +21,11 @@ pub struct CloudSettings {
     pub sweep_interval: Duration,
     /// The stream's mapping to `trigger`.
     pub stream: StreamSettings,
-    /// Longest lag of the index without a fault.
+    /// Maximum lag of the index without a fault.
     pub index_lag: Duration,
-    /// Longest lag of the index with the fault `StaleBeyondLag`.
+    /// Maximum lag of the index with the fault `StaleBeyondLag`.
     pub long_lag: Duration,
-    /// Largest error of a process's clock, in either direction.
+    /// Maximum error of a process's clock, in either direction.
     pub skew: Duration,
 }
 
@@ -37,7 +37,7 @@ pub struct AsyncSettings {
     pub concurrency: Option<usize>,
     /// Retries after a function error: one minute after the first, two minutes after the second.
     pub retries: u32,
-    /// Maximum age of an event. An older one is discarded.
+    /// Maximum age of an event. Older events are discarded.
     pub max_age: Duration,
     pub timeout: Duration,
 }
@@ -46,7 +46,7 @@ pub struct AsyncSettings {
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html>).
 #[derive(Clone, Copy, Debug)]
 pub struct StreamSettings {
-    /// Number of shards. Each is read in order.
+    /// Number of shards. Each shard is read in order.
     pub shards: u32,
     /// Maximum number of records in a batch.
     pub batch_size: usize,

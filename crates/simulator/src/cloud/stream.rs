@@ -17,13 +17,13 @@ use super::process::Function;
 use super::world::World;
 use crate::sync::{lock, pause};
 
-/// Longest wait before a shard is read. Lambda polls a shard four times a second.
+/// Maximum wait before a shard is read. Lambda polls a shard four times per second.
 const POLL: Duration = Duration::from_millis(250);
 
-/// First and longest delay before a failed batch is retried. The delay doubles with each retry.
+/// First and maximum delay before a failed batch is retried. The delay doubles with each retry.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// Writes a stream record if the mapping's filter passes the change: new PENDING tasks, and new
+/// Writes a stream record if the change passes the mapping's filter: new PENDING tasks, and new
 /// states of keys that are PENDING and had no run. The queue's own items do not pass.
 pub(crate) fn record(world: &World, id: &TaskId, before: Option<&Record>, after: Option<&Record>) {
     let stream = &world.stream;

@@ -14,7 +14,7 @@ use super::world::World;
 use crate::layered::tasks::About;
 use crate::sync::lock;
 
-/// The items that a call may change.
+/// The items that a call can change.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Subject {
     pub(crate) tasks: Vec<TaskId>,
@@ -141,7 +141,7 @@ fn index_lag(world: &World, now: Millis) -> Duration {
             lock(&world.ledger).setback(now, "the index lags beyond what is configured");
             (settings.process.index_lag, settings.long_lag)
         }
-        // Less than the full lag: a turn measures it from the time of a request, but the page
+        // Use less than the full lag: a turn measures it from the time of a request, but the page
         // shows the table slightly later.
         Some(_) => (
             settings.process.index_lag / 10,

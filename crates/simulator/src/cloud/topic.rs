@@ -1,4 +1,4 @@
-//! The two topics. They deliver each message once, or by a fault twice, late, or not at all.
+//! The two topics. They deliver each message once, unless a fault duplicates, delays or drops it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -52,7 +52,7 @@ fn look(world: &World) {
         let waits = record.status == TaskStatus::Pending && !record.ttl.is_expired(now);
         let shows = table::shows_at(world, id)?;
         let since = record.not_before.map_or(shows, |from| shows.max(from));
-        // Since its group is open.
+        // The time since which its group has been open.
         let groups = groups.as_ref();
         let closed = groups.and_then(|groups| groups.closed_until(id.group()));
         let since = since.max(closed.unwrap_or(since));
@@ -65,7 +65,7 @@ fn look(world: &World) {
     match due.min_by_key(|due| due.since) {
         Some(due) => ledger.asleep(now, &due, quiet),
         // The lease of a crashed processor and the marker of a lost notification delay other
-        // processors until they expire. A function whose clock is slow sees them live for longer.
+        // processors until they expire. With a slow clock, a function sees them live for longer.
         None if quiet
             && control.live_lease(now.minus(world.settings.skew)).is_none()
             && control.notified_until.is_none() =>

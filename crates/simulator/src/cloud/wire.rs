@@ -1,4 +1,4 @@
-//! The simulated network to the table: the latency and the faults of a call.
+//! The simulated network to the table: the latency and faults of a call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(crate) enum Broken {
     Lost,
 }
 
-/// Shortest and longest latency of a call in one direction.
+/// Minimum and maximum latency of a call in one direction.
 const ONE_WAY: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(8));
 
 pub(crate) const READS: &[FaultKind] = &[
@@ -40,9 +40,9 @@ pub(crate) const WRITES: &[FaultKind] = &[
     FaultKind::Latency,
 ];
 
-/// Faults of a batch, which has no conditions. A repetition after a lost response would undo later
-/// changes. So no response to a batch is lost here, and callers that write tasks in batches must not
-/// lose responses.
+/// Faults of a batch, which has no conditions. A retry after a lost response would undo later
+/// changes. Therefore, no response to a batch is lost here, and callers that write tasks in batches
+/// must not lose responses.
 pub(crate) const BATCHES: &[FaultKind] = &[
     FaultKind::Throttled,
     FaultKind::Unavailable,

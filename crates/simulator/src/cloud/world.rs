@@ -1,4 +1,4 @@
-//! The state that all parts of the cloud share.
+//! The state shared by all parts of the cloud.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -54,11 +54,11 @@ pub(crate) trait Backend: Send + Sync {
 
     fn put(&self, id: &TaskId, record: Option<&Record>);
 
-    /// Writes tasks in one batch like a direct writer, and repeats unprocessed ones. Returns
+    /// Writes tasks in one batch like a direct writer, and retries unprocessed ones. Returns
     /// whether all were written.
     async fn put_batch(&self, by: &Actor, tasks: &[(TaskId, Record)]) -> bool;
 
-    /// Sets the record that the index shows of a task.
+    /// Sets the record that the index shows for a task.
     fn show(&self, id: &TaskId, record: Option<&Record>);
 }
 

@@ -1,15 +1,15 @@
-//! Calls, conflicts and consumed capacity.
+//! Requests, conflicts and consumed capacity.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Error, Value};
 
-/// Calls, conflicts and consumed units, by operation (`Query`, `TransactWriteItems`, …).
+/// Requests, conflicts and consumed units, by operation (`Query`, `TransactWriteItems`, …).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     pub calls: BTreeMap<String, u64>,
-    /// Calls that were rejected because they conflicted with a transaction.
+    /// Requests that were rejected because they conflicted with a transaction.
     pub conflicts: BTreeMap<String, u64>,
     /// Consumed capacity units, from the responses.
     pub units: BTreeMap<String, f64>,
@@ -20,18 +20,18 @@ impl Figures {
         self.calls.values().sum()
     }
 
-    /// Number of calls of all operations that were rejected because of a conflict.
+    /// Total number of requests that were rejected because of a conflict.
     pub fn all_conflicts(&self) -> u64 {
         self.conflicts.values().sum()
     }
 
-    /// Read units of all reads. A strongly consistent read costs twice as much as an eventually
-    /// consistent one.
+    /// Total read units. A strongly consistent read costs twice as much as an eventually consistent
+    /// one.
     pub fn read_units(&self) -> f64 {
         self.units_of(true)
     }
 
-    /// Write units of all writes. A transactional write costs twice as much as another write.
+    /// Total write units. A transactional write costs twice as much as a standard write.
     pub fn write_units(&self) -> f64 {
         self.units_of(false)
     }
@@ -59,14 +59,14 @@ fn is_read(operation: &str) -> bool {
     ["GetItem", "Query", "Scan", "BatchGetItem"].contains(&operation)
 }
 
-/// The only part of a response that is parsed, because responses may be a megabyte long.
+/// The only parsed part of a response, because responses can be a megabyte long.
 #[derive(Deserialize)]
 struct Consumption {
     #[serde(default, rename = "ConsumedCapacity")]
     consumed: Value,
 }
 
-/// The capacity units that a response reports: of one table, or the sum over its tables.
+/// The capacity units that a response reports: for one table, or the sum over its tables.
 pub(super) fn consumed(response: &[u8]) -> Result<f64, Error> {
     if response.is_empty() {
         return Ok(0.0);

@@ -1,4 +1,4 @@
-//! The items that transactions in flight hold.
+//! The items held by transactions in flight.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -35,17 +35,16 @@ impl Access {
     }
 }
 
-/// All items that transactions in flight hold. The value of an item is true if a later transaction
-/// conflicted with the holding one, and DynamoDB rejects both.
+/// All items held by transactions in flight. The value of an item is true if a later transaction
+/// conflicted with the holding one and DynamoDB rejects both.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     items: Mutex<HashMap<Key, bool>>,
 }
 
 impl Held {
-    /// Holds all items of a transaction until the returned value is dropped, or none. Other
-    /// requests hold no item. The error has a flag for each item: true where a transaction holds
-    /// it.
+    /// Holds all items of a transaction until the returned value is dropped, or none of them. Other
+    /// requests hold no items. The error has one flag per item: true where a transaction holds it.
     pub(super) fn take(
         self: &Arc<Self>,
         access: Access,
@@ -82,8 +81,8 @@ pub(super) struct Holding {
 }
 
 impl Holding {
-    /// If a conflict with a later transaction also rejects this one: a flag for each item, true
-    /// where they conflicted.
+    /// If a conflict with a later transaction also rejects this one: one flag per item, true where
+    /// they conflicted.
     pub(super) fn doomed(&self) -> Option<Vec<bool>> {
         let items = lock(&self.held.items);
         let doomed = |key: &Key| items.get(key).is_some_and(|doomed| *doomed);

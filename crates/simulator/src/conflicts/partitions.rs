@@ -1,10 +1,10 @@
-//! The write limit of each partition.
+//! The write limit per partition.
 //!
-//! DynamoDB allows 1,000 write units per second on each partition
+//! DynamoDB allows 1,000 write units per second per partition
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html>).
-//! Here, the items of one partition key are one partition, which never splits. Requests above the
-//! limit are throttled. An item counts as one unit, and as two in a transaction: no item of the
-//! benchmarks is larger than 1 KB.
+//! Here, the items of one partition key form one partition, which never splits. Requests above the
+//! limit are throttled. An item counts as one unit, or as two in a transaction, because no item of
+//! the benchmarks is larger than 1 KB.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::held::Access;
 use super::request::Key;
 
-/// Time whose units a partition allows immediately after a time without writes.
+/// Duration whose units a partition allows immediately after a period without writes.
 const BURST_SECONDS: f64 = 0.02;
 
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Partitions {
     }
 
     /// Consumes the units of a request, or none if one of its partitions does not allow them. The
-    /// error has a flag for each item: true where its partition is at its limit.
+    /// error has one flag per item: true where its partition has reached its limit.
     pub(super) fn consume(&mut self, access: Access, keys: &[Key]) -> Result<(), Vec<bool>> {
         let now = Instant::now();
         let most = self.per_second * BURST_SECONDS;
@@ -55,7 +55,7 @@ impl Partitions {
             let refilled = (now - bucket.at).as_secs_f64() * self.per_second;
             bucket.units = (bucket.units + refilled).min(most);
             bucket.at = now;
-            // A full partition allows a larger transaction, too, and then pauses for longer.
+            // A full partition also allows a larger transaction, and then pauses for longer.
             bucket.units >= units.min(most)
         };
         let limited: Vec<_> = wanted

@@ -1,4 +1,4 @@
-//! The items of a request in DynamoDB's JSON.
+//! The items of a request in DynamoDB JSON.
 
 use agent_queue::schema::{PK, SK};
 use serde_json::Value;
@@ -6,14 +6,14 @@ use serde_json::Value;
 /// One item: table and partition key, and sort key.
 pub type Key = (String, String);
 
-/// The items that a write or a transaction names, in its order. Empty for other reads.
+/// The items named by a write or a transaction, in order. Empty for other reads.
 pub(super) fn keys(operation: &str, body: &Value) -> Vec<Key> {
     match operation {
         "TransactWriteItems" => {
             let actions = body["TransactItems"].as_array().into_iter().flatten();
             let action = |action: &Value| action.as_object()?.values().find_map(key);
             // The database rejects an action without a key. It gets an empty key here, so that the
-            // other keys keep their places.
+            // other keys keep their index.
             actions
                 .map(|each| action(each).unwrap_or_default())
                 .collect()

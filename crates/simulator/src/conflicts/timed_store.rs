@@ -1,5 +1,5 @@
-//! The in-memory store, with latency and with the transaction conflicts of DynamoDB ([`super`]). It
-//! has no other faults.
+//! The in-memory store with DynamoDB's latency and transaction conflicts ([`super`]), and no other
+//! faults.
 
 use std::any::Any;
 use std::sync::Arc;

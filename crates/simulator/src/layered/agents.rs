@@ -21,7 +21,7 @@ pub type AgentCall<'a, T> = Call<About<'a>, dyn AgentStore, T>;
 
 #[async_trait]
 pub trait Layer: Send + Sync {
-    /// Executes a call, or fails it.
+    /// Executes a call or fails it.
     async fn around<T: Any + Send>(&self, call: AgentCall<'_, T>) -> Result<T, StoreError>;
 }
 

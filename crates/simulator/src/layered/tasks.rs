@@ -32,7 +32,7 @@ pub trait Layer: Send + Sync {
 
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
-    /// A read of the control item or of the item of groups.
+    /// A read of the control item or of the groups item.
     Nothing,
     Index(&'a PageQuery),
     Insert(&'a NewTask),
@@ -43,7 +43,7 @@ pub enum About<'a> {
     Acquire(&'a Claim),
     Renew(&'a Renewal),
     Control,
-    /// A write of the item of groups.
+    /// A write of the groups item.
     Groups,
 }
 

@@ -87,7 +87,7 @@ fn an_expired_state_that_a_newer_one_replaced_is_shed_once() {
     let put = |name: &str| json!({"S": name});
     assert_eq!(replaced(Value::Null, put("put-1")), 1);
     assert_eq!(replaced(put("put-1"), put("put-2")), 1);
-    // A later change before the next take keeps the mark, and is not counted again.
+    // A later change before the next take keeps the mark, so the task is not counted again.
     assert_eq!(replaced(put("put-1"), put("put-1")), 0);
     assert_eq!(replaced(put("put-1"), Value::Null), 0);
 }
@@ -175,8 +175,8 @@ proptest! {
         }
     }
 
-    /// A damaged record does not change how the other records are read, and is counted once or not
-    /// at all.
+    /// A damaged record does not affect how the other records are read, and is counted at most
+    /// once.
     #[test]
     fn damaged_record_neither_panics_nor_affects_the_others(
         place in any::<Index>(), value in any_json(WORDS), which in 0..4_usize,

@@ -1,4 +1,4 @@
-//! Runs the binary with a runtime API, a queue and an event bus of the test: checks the response to
+//! Runs the binary with the test's runtime API, queue and event bus, and checks the response to
 //! Lambda, the messages, the events and the counts.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
@@ -14,7 +14,7 @@ fn event() -> Value {
     serde_json::from_str(include_str!("../../../../tests/events/count-shed.json")).unwrap()
 }
 
-/// The same with two ended tasks: order-1 before both shed tasks, and order-2 between them.
+/// The same event plus two completed tasks: order-1 before both shed tasks, order-2 between them.
 fn event_with_ends() -> Value {
     let end = |n: u32, status: &str| {
         let item = |status: &str| {
@@ -125,7 +125,7 @@ async fn batch_is_redelivered_from_the_first_event_that_the_bus_rejects() {
     let invoked = invoke(BOTH, Some("order-2"), event_with_ends()).await;
     assert_eq!(invoked.repeated_from(), "end-2");
     assert_eq!(invoked.event_ids(), ["order-1"]);
-    // The second shed task is repeated with the event, so it is not counted yet.
+    // The second shed task is retried with the event, so it is not counted yet.
     assert_eq!(invoked.sent_ids(), ["order-4711"]);
     assert_eq!(invoked.counted(), Some(1));
     let error = invoked.log.iter().find(|line| line["level"] == "ERROR");

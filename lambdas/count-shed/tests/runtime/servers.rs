@@ -1,4 +1,4 @@
-//! One invocation, with servers of the queue and the event bus.
+//! One invocation, with servers for the queue and the event bus.
 
 use std::sync::{Arc, Mutex};
 

@@ -28,7 +28,7 @@ fn the_event_for_local_invocation_is_read() {
     assert!(is_request(&event));
     assert!(matches!(read(&event, false), Ok(Request::Create(tasks)) if tasks.len() == 1));
     assert!(!is_request(&json!({"tasks": []})));
-    // A request in another payload format is not recognised.
+    // A request in another payload format is not recognized.
     assert!(!is_request(
         &json!({"version": "1.0", "httpMethod": "POST", "body": "{}"})
     ));

@@ -26,7 +26,7 @@ fn unknown(rule: Rule) -> Ruled {
 }
 
 impl Reference {
-    /// new → offline, or another profile, but not while queued. Creates the queues of the profile.
+    /// new → offline, or changes the profile, except while queued. Creates the profile's queues.
     pub(super) fn register(&mut self, id: &AgentId, name: &str, profile: &Profile) -> Ruled {
         let (mut agent, rule) = match self.agents.get(id) {
             None => {
@@ -65,7 +65,7 @@ impl Reference {
         done(agent, Rule::Available)
     }
 
-    /// available → queued, in every queue of the profile.
+    /// available → queued, in each of the profile's queues.
     pub(super) fn join(&mut self, id: &AgentId, now: Micros) -> Option<Agent> {
         let ticket = self.fresh_ticket();
         let agent = self.agents.get_mut(id)?;
@@ -89,9 +89,9 @@ impl Reference {
         Some(agent.clone())
     }
 
-    /// Assigns the longest pending call that matches, unless a queued agent matches it too.
-    /// Otherwise queues the agent in every queue of the profile, and serves the longest pending
-    /// calls that match.
+    /// Assigns the longest-pending matching call, unless a queued agent matches it too. Otherwise,
+    /// queues the agent in each of the profile's queues, and serves the longest-pending matching
+    /// calls.
     pub(super) fn enqueue(&mut self, id: &AgentId, now: Micros) -> Ruled {
         let Some(agent) = self.agents.get(id).cloned() else {
             let (response, rule) = unknown(Rule::EnqueueUnknown);
@@ -136,7 +136,7 @@ impl Reference {
         (response, rule)
     }
 
-    /// Queues every available agent, the longest available first, and serves all lines.
+    /// Queues every available agent, longest available first, and serves all lines.
     pub(super) fn enqueue_all(&mut self, now: Micros) -> Ruled {
         let mut available: Vec<_> = self.agents.values().filter_map(available_since).collect();
         available.sort();

@@ -34,7 +34,7 @@ impl Reference {
             .is_some_and(|line| !line.is_empty())
     }
 
-    /// Assigns the agent, which leaves every queue, and writes the assignment to the outbox.
+    /// Assigns the agent, removes it from every queue, and writes the assignment to the outbox.
     pub(super) fn assign(&mut self, call: &Call, id: &AgentId, now: Micros) -> Option<Assignment> {
         self.part(id);
         let agent = self.agents.get_mut(id)?;
@@ -87,9 +87,9 @@ impl Reference {
         self.calls.insert(call.id.clone(), record);
     }
 
-    /// A new call is assigned if an agent matches and no call of the same criteria is pending.
-    /// Otherwise it becomes pending, and the pending calls are served. A call that ended gets its
-    /// first response again.
+    /// Assigns a new call if an agent matches and no call with the same criteria is pending.
+    /// Otherwise, the call becomes pending, and the pending calls are served. A call that has ended
+    /// gets its first response again.
     pub(super) fn match_call(&mut self, call: &Call, now: Micros) -> Ruled {
         let known = self.calls.get(&call.id).cloned();
         if is_too_old(call, now) {
@@ -173,8 +173,8 @@ impl Reference {
         }
     }
 
-    /// pending → cancelled; an unknown call is cancelled before it arrives, and an assigned one
-    /// before its agent has answered.
+    /// pending → cancelled. An unknown call can be cancelled before it arrives, and an assigned
+    /// call until its agent answers.
     pub(super) fn cancel(&mut self, id: &CallId, now: Micros) -> Ruled {
         let rule = match self.calls.get(id).cloned() {
             None => {
@@ -206,7 +206,7 @@ impl Reference {
         (self.state_of(id), rule)
     }
 
-    /// The agent of an assignment that waits for an answer, and its outbox entry.
+    /// The agent of an unanswered assignment, and the assignment's outbox entry.
     fn unanswered_of(&self, record: &CallRecord) -> Option<(AgentId, OutboxEntry)> {
         let CallState::Assigned(made) = &record.state else {
             return None;

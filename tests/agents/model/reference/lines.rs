@@ -1,4 +1,4 @@
-//! The lines of pending calls, and which of their calls a queued or an available agent serves.
+//! The lines of pending calls, and the choice of the call that a queued or available agent serves.
 
 use agent_queue::agent::Agent;
 use agent_queue::call::Call;
@@ -14,7 +14,7 @@ impl Reference {
         self.calls.get(id).map(|record| record.call.clone())
     }
 
-    /// The call that `pick` finds. Expires those that it found and that are too old.
+    /// Returns the call that `pick` finds. Expires the found calls that are too old.
     fn live(
         &mut self,
         now: Micros,
@@ -31,7 +31,7 @@ impl Reference {
         }
     }
 
-    /// Serves the pending calls of the same criteria in order, as long as an agent matches.
+    /// Serves the pending calls with the same criteria in order, as long as an agent matches.
     pub(super) fn serve(&mut self, criteria: &Criteria, now: Micros) -> Served {
         let mut served = Served::default();
         let first = |of: &Self| of.first_pending(criteria);
@@ -44,7 +44,7 @@ impl Reference {
         served
     }
 
-    /// Serves all lines: repeatedly the longest pending call for which an agent may still be
+    /// Serves all lines. Repeatedly serves the longest-pending call for which an agent may still be
     /// queued.
     pub(super) fn serve_lines(&mut self, now: Micros) -> Served {
         let mut served = Served::default();
@@ -58,7 +58,7 @@ impl Reference {
         served
     }
 
-    /// Assigns the longest pending call that matches an available agent, unless a queued agent
+    /// Assigns the longest-pending call that matches an available agent, unless a queued agent
     /// matches it too.
     pub(super) fn take_pending(&mut self, agent: &Agent, now: Micros) -> Served {
         let mut served = Served::default();
@@ -87,8 +87,8 @@ impl Reference {
         firsts.min_by_key(|call| (call.arrived, call.id.clone()))
     }
 
-    /// Serves the longest pending call that matches the agent, and then the next. Ends when the
-    /// agent has a call or no matching call is pending.
+    /// Serves the agent's matching calls, longest pending first, until the agent has a call or no
+    /// matching call is pending.
     pub(super) fn serve_agent(&mut self, agent: &Agent, now: Micros) -> Served {
         let mut served = Served::default();
         let longest = |of: &Self| of.longest_pending(agent);

@@ -16,7 +16,7 @@ struct Published {
     heard: Vec<rows::Row>,
 }
 
-/// The numbers of agents made available, of calls returned with them, and of assignments undone.
+/// The numbers of agents made available, calls returned with them, and assignments undone.
 #[derive(Default)]
 struct Returned {
     agents: u64,
@@ -52,9 +52,9 @@ impl Reference {
         (response, if heard { Rule::Tell } else { Rule::TellFails })
     }
 
-    /// attendingCall → available, if the call lease expired before now. The call of an agent that
-    /// has not answered returns to its line. If its assignment was not published, the agent returns
-    /// to its place in its queues.
+    /// attendingCall → available, if the call lease expired before now. If the agent has not
+    /// answered, its call returns to its line. If the assignment was not published, the agent
+    /// returns to its former position in its queues.
     fn return_unanswered(&mut self, now: Micros) -> Returned {
         let mut returned = Returned::default();
         for (id, call, answered) in self.expired(now) {
@@ -99,7 +99,7 @@ impl Reference {
         expired.collect()
     }
 
-    /// available → queued, in the agent's former place.
+    /// available → queued, in the agent's former position.
     fn requeue(&mut self, id: &AgentId) {
         if let Some(place) = self.places.get(id).copied() {
             if let Some(agent) = self.agents.get_mut(id) {
@@ -110,7 +110,7 @@ impl Reference {
     }
 
     /// The events that the sweep publishes, oldest first: expired calls, and assignments older than
-    /// the grace.
+    /// the grace period.
     fn forgotten(&self, now: Micros) -> Vec<OutboxEntry> {
         let is_forgotten = |entry: &&OutboxEntry| match entry.event {
             OutboxEvent::Expired(_) => true,

@@ -1,4 +1,4 @@
-//! The rows that the table must have according to the reference.
+//! The rows that the table must contain according to the reference.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! Agents: their allowed transitions, and when each is allowed.
+//! Agents: their allowed transitions, and the conditions of each.
 
 use agent_queue::agent::{AgentState, AgentStatus, IdleStatus, InvalidTransition, Ticket};
 use agent_queue::agent_lifecycle::Changed;
@@ -29,7 +29,7 @@ pub(crate) async fn a_late_finish_never_frees_an_agent_in_a_new_call(world: Worl
     assert_eq!(world.ask_whom("c2", "Spanish#F").await, "ana");
     let new = world.agent("ana").await.ticket;
     assert_ne!(old, new);
-    // The call's id, the ticket, or both are of an earlier call.
+    // The call id, the ticket, or both belong to an earlier call.
     for (call, ticket) in [
         ("c1", old),
         ("c2", old),
@@ -68,13 +68,13 @@ pub(crate) async fn an_agent_leaves_all_queues_at_once(world: World) {
     assert!(matches!(left, Changed::Done(_)));
     assert_eq!(world.status("cleo").await, AgentStatus::Offline);
     assert!(world.depths().await.iter().all(|(_, depth)| *depth == 0));
-    // A returning agent has not kept its place in the queue.
+    // A returning agent does not keep its position in the queue.
     let place = world.agent("ana").await.state;
     assert!(matches!(place, AgentState::Available { .. }), "{place:?}");
     assert_eq!(pairs(&world.enqueue("ana").await.assignments), "c2→ana");
 }
 
-/// Each of them gets its own place, in the order in which they became available.
+/// Each agent gets its own position, in the order in which the agents became available.
 pub(crate) async fn agents_queued_together_keep_their_order(world: World) {
     let ids: Vec<_> = (0..30)
         .rev()

@@ -1,4 +1,4 @@
-//! Extended leases, and assignments that no agent answers.
+//! Extended leases and unanswered assignments.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use async_trait::async_trait;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Agents have ten seconds to answer, and a call lease lasts for 30 seconds.
+/// Agents have ten seconds to answer, and a call lease lasts 30 seconds.
 fn answering(world: World) -> World {
     world.with(|settings| {
         settings.answer_within = Some(10 * SECOND);
@@ -57,7 +57,7 @@ pub(crate) async fn an_unanswered_call_returns_to_its_place_and_is_assigned_agai
     assert_eq!((swept.returned, swept.calls_returned), (1, 1));
     assert_eq!(world.status("ana").await, AgentStatus::Available);
     assert_eq!(world.state_of("c1").await, CallState::Pending);
-    // The call keeps its place before the later call, and the first agent's finish is too late.
+    // The call keeps its position ahead of the later call, and the first agent's finish is too late.
     let late = world.finish("ana", "c1", first.ticket).await;
     assert!(matches!(late, Changed::Rejected { .. }), "{late:?}");
     assert_eq!(
@@ -67,7 +67,7 @@ pub(crate) async fn an_unanswered_call_returns_to_its_place_and_is_assigned_agai
     let second = assignment(&world, "c1").await;
     assert_eq!((second.number, second.agent_id.as_str()), (2, "bea"));
     assert_ne!(second.ticket, first.ticket);
-    // A redelivered call gets its current assignment.
+    // A redelivered call returns its current assignment.
     let again = world.ask("c1", "Spanish#F").await;
     assert_eq!(again.state, CallState::Assigned(second.clone()));
     let heard = world.publisher.heard();
@@ -94,7 +94,7 @@ pub(crate) async fn a_call_that_waited_too_long_before_its_answer_expires(world:
     assert_eq!(world.state_of("c1").await, CallState::Expired);
 }
 
-/// Extends a lease immediately before the first change that would end it.
+/// Extends a lease just before the first change that would end it.
 struct Overtaken {
     world: Arc<World>,
     made: Assignment,
@@ -114,7 +114,7 @@ impl Watch for Overtaken {
     }
 }
 
-/// A queue in which the agent of this assignment answers immediately before its lease would end.
+/// A queue in which this assignment's agent answers just before its lease would end.
 fn overtaken(world: &Arc<World>, made: &Assignment) -> AgentQueue {
     let watch = Overtaken {
         world: world.clone(),
@@ -172,8 +172,8 @@ pub(crate) async fn answer_before_the_cancellation_keeps_the_call(world: World) 
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
 }
 
-/// A process that read the line before the call was assigned and returned cannot assign it: the
-/// number of its assignment is used already.
+/// A process that read the line before the call was assigned and returned can't assign the call,
+/// because its assignment number is already used.
 pub(crate) async fn outdated_line_entry_assigns_nothing(world: World) {
     let world = answering(world);
     world.ask("c1", "Spanish#F").await;

@@ -1,4 +1,4 @@
-//! Calls: their single outcome, their wait and their end.
+//! Calls: their single outcome, their wait, and their end.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) async fn a_redelivered_call_gets_its_first_response(world: World) {
     world.pass(Duration::from_secs(60)).await;
     assert_eq!(world.sweep().await.expired, 1);
 
-    // Other agents are free now and match.
+    // Other matching agents are now available.
     world.queued("bea", &["Spanish"], "F").await;
     world.queued("bob", &["Spanish"], "M").await;
     let responses = [
@@ -63,7 +63,7 @@ pub(crate) async fn pending_call_gets_the_next_queued_agent(world: World) {
     assert_eq!(world.state_of("c3").await, CallState::Pending);
 }
 
-/// Calls are ordered by arrival, whatever their criteria, and not by the time of their write.
+/// Calls are ordered by arrival time, not by write time, regardless of their criteria.
 pub(crate) async fn oldest_matching_pending_call_is_assigned_first(world: World) {
     world.pass(Duration::from_secs(10)).await;
     world.ask("second", "Spanish#F").await;
@@ -82,7 +82,7 @@ pub(crate) async fn oldest_matching_pending_call_is_assigned_first(world: World)
     assert_eq!(world.state_of("other").await, CallState::Pending);
 }
 
-/// Even if a matching agent is queued: the pending call gets it.
+/// Even a queued matching agent is assigned to the pending call first.
 pub(crate) async fn new_call_never_overtakes_a_pending_call_of_the_same_criteria(world: World) {
     world.ask("c1", "Spanish#F").await;
     let ana = agents::available(&*world.store, agents::agent("ana", &["Spanish"], "F")).await;
@@ -110,7 +110,7 @@ pub(crate) async fn call_cancelled_before_arrival_is_not_assigned(world: World) 
     assert_eq!(world.sweep().await.pending_calls, 0);
 }
 
-/// A new agent, a call of the same criteria, or a redelivery of the call itself expires them.
+/// A new agent, a call with the same criteria, or a redelivery of the call itself expires them.
 pub(crate) async fn calls_past_their_maximum_wait_expire_at_the_next_match(world: World) {
     let world = world.with(|settings| settings.max_wait = Duration::from_secs(60));
     world.ask("c1", "Spanish#F").await;

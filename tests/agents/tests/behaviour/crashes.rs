@@ -1,4 +1,4 @@
-//! Crashes between a write and its read, which other processes repair.
+//! Crashes between a write and the read that follows it. Other processes recover from them.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ async fn written(world: &World, id: &str, wanted: &str) {
     world.tick().await;
 }
 
-/// Queues an agent, as a process does that crashes before its read.
+/// Queues an agent in the same way as a process that crashes before its read.
 async fn queued(world: &World, id: &str) {
     world.available(id, &["Spanish"], "F").await;
     let agent = world.agent(id).await;
@@ -57,7 +57,7 @@ pub(crate) async fn next_enqueue_assigns_the_call_of_a_crashed_matcher(world: Wo
     assert_eq!(again.state, world.state_of("c1").await);
 }
 
-/// The request to queue an agent that is queued already serves it.
+/// A repeated enqueue of a queued agent also serves the agent.
 pub(crate) async fn repeated_enqueue_assigns_a_call_after_a_desk_crash(world: World) {
     world.ask("c1", "Spanish#F").await;
     queued(&world, "ana").await;
@@ -98,7 +98,7 @@ pub(crate) async fn two_sweeps_at_once_do_everything_once(world: World) {
     let (one, other) = tokio::join!(world.sweep(), world.sweep());
     assert_eq!(one.returned + other.returned, 1);
     assert_eq!(one.expired + other.expired, 5);
-    // Both sweeps may report an assignment that they made identically in one microsecond.
+    // Both sweeps may report the same assignment if they made it in the same microsecond.
     assert!(one.assigned + other.assigned >= 5, "{one:?} {other:?}");
     for n in 0..5 {
         let call = format!("c{n}");

@@ -1,4 +1,4 @@
-//! The measured defects of the published filtered sample; each test is named after one.
+//! The measured defects of the published filtered sample. Each test is named after a defect.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use uuid::Uuid;
 
-/// Simulates conflicts with another transaction on the same items, a number of times.
+/// Simulates a number of conflicts with another transaction on the same items.
 #[derive(Default)]
 struct Others {
     conflicts: AtomicU32,
@@ -38,7 +38,7 @@ impl Watch for Others {
     }
 }
 
-/// The world's queue behind a watch. It repeats without a pause, because the clock is stopped.
+/// The world's queue behind a watch. It retries without a pause, because the clock is fixed.
 fn behind<W: Watch + 'static>(world: &World, watch: &Arc<W>) -> AgentQueue {
     let mut settings = world.queue.settings().clone();
     settings.patience = Patience {
@@ -66,7 +66,7 @@ pub(crate) async fn match_is_retried_after_a_conflict(world: World) {
     );
     let counted = queue.counted();
     assert_eq!((counted.conflicts, counted.lost_matches), (7, 0));
-    // The call joined its line at the eighth try, and was assigned at the ninth.
+    // The call joined its line on the eighth try and was assigned on the ninth.
     assert_eq!(others.tokens.lock().unwrap().len(), 9);
 }
 
@@ -89,7 +89,7 @@ pub(crate) async fn repeated_conflicts_end_in_a_retryable_error(world: World) {
     assert_eq!(pairs(&again.assignments), "c1→ana");
 }
 
-/// After each read of a queue, another agent joins and leaves it, which increases its version.
+/// After each read of a queue, another agent joins and leaves the queue, which increases its version.
 struct Busy {
     store: Arc<dyn AgentStore>,
     moved: AtomicU32,
@@ -108,7 +108,7 @@ impl Watch for Busy {
     }
 }
 
-/// A match depends on its agent alone, not on changes of the queue after the read.
+/// A match depends only on its agent, not on changes to the queue after the read.
 pub(crate) async fn queue_version_changes_do_not_block_matches(world: World) {
     for agent in ["ana", "bea", "cleo"] {
         world.queued(agent, &["Spanish"], "F").await;
@@ -148,8 +148,7 @@ impl Watch for Log {
     }
 }
 
-/// Two reads, one transaction and a handful of items, for a queue of 60 agents as for a queue of
-/// one.
+/// Two reads, one transaction and a handful of items, whether the queue has 60 agents or one.
 pub(crate) async fn match_reads_one_page_for_any_queue_length(world: World) {
     for n in 0..60 {
         world.queued(&format!("a{n:02}"), &["Spanish"], "F").await;
@@ -165,7 +164,7 @@ pub(crate) async fn match_reads_one_page_for_any_queue_length(world: World) {
         (pairs(&matched.assignments), reads)
     };
     let line = |wanted| Read::CallsInLine(criteria(wanted), 1);
-    // A lane reads one entry for each call, and ten more.
+    // A lane reads one entry per call, plus ten more.
     let (made, reads) = lane(world.call("c1", "Spanish#F")).await;
     assert_eq!(made, "c1→a00");
     assert_eq!(
@@ -174,7 +173,7 @@ pub(crate) async fn match_reads_one_page_for_any_queue_length(world: World) {
     );
     assert_eq!(log.commits.load(Ordering::SeqCst), 1);
 
-    // A wildcard reads the queues' names, and the same number of entries of each matching queue.
+    // A wildcard reads the queue names, and the same number of entries from each matching queue.
     let (made, reads) = lane(world.call("c2", "*#F")).await;
     assert_eq!(made, "c2→a01");
     let peek = Read::Peek(queue("Spanish#F"), 11);

@@ -1,5 +1,5 @@
-//! Tables that were edited by hand or restored: entries of agents that are not queued, line entries
-//! without a pending call. Also requests with many calls to serve or little time.
+//! Tables that were edited by hand or restored, with entries of agents that aren't queued and line
+//! entries without a pending call. Also covers requests with many calls to serve or little time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use agents::{agent_id, call_id, criteria, done, entries, queue, wait};
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-/// Writes a queue entry whose agent is not queued with its ticket.
+/// Writes a queue entry whose agent isn't queued with the entry's ticket.
 async fn outlived(world: &World, agent: &str, ago: Duration) {
     let entry = QueueEntry {
         queue: queue("Spanish#F"),
@@ -29,7 +29,7 @@ async fn outlived(world: &World, agent: &str, ago: Duration) {
     done(&*world.store, &Change::of(vec![Step::Join(entry)])).await;
 }
 
-/// Writes an entry of a line without a call.
+/// Writes a line entry without a call.
 async fn place(world: &World, id: &str, wanted: &str) {
     let call = world.call(id, wanted);
     let opened = world.store.open_line(&call.criteria, call.arrived).await;
@@ -44,7 +44,7 @@ async fn line(world: &World, wanted: &str) -> usize {
 }
 
 pub(crate) async fn page_of_outdated_entries_hides_no_agent(world: World) {
-    // Some of their agents are registered, others are not.
+    // Some of the entries' agents are registered, and others aren't.
     world.register("g0", &["Spanish"], "F").await;
     world.available("g1", &["Spanish"], "F").await;
     for number in 0..12 {
@@ -126,7 +126,7 @@ pub(crate) async fn sweep_restores_missing_entries_of_a_queued_agent(world: Worl
     world.queued("bea", &["Spanish"], "F").await;
     let all = entries(&world.agent("ana").await).into_iter();
     done(&*world.store, &Change::of(all.map(Step::Leave))).await;
-    // A call that arrives meanwhile is pending until the sweep.
+    // A call that arrives in the meantime is pending until the sweep.
     world.ask("c1", "English#F").await;
     let swept = world.sweep().await;
     assert_eq!((swept.restored, swept.assigned), (2, 1));
@@ -135,7 +135,7 @@ pub(crate) async fn sweep_restores_missing_entries_of_a_queued_agent(world: Worl
     assert_eq!(world.sweep().await.restored, 0);
 }
 
-/// Makes the agent leave immediately before the first entry that is written.
+/// Makes the agent leave just before the first entry is written.
 struct Leaves(Arc<World>);
 
 #[async_trait]
@@ -195,7 +195,7 @@ pub(crate) async fn unanswered_call_returns_to_its_line_beyond_the_limit_of_line
     let world = world.with(|settings| settings.answer_within = Some(Duration::from_secs(10)));
     world.queued("ana", &["Spanish"], "F").await;
     let call = world.call("c1", "Spanish#F");
-    // A lane assigns the call without a line.
+    // A lane assigns the call without putting it in a line.
     let results = world.queue.match_lane(&[call], &Batch::default()).await;
     let made = results.into_iter().flat_map(|is| is.unwrap().assignments);
     let made: Vec<_> = made.collect();
@@ -210,8 +210,8 @@ pub(crate) async fn unanswered_call_returns_to_its_line_beyond_the_limit_of_line
     assert_eq!(pairs(&met), "c1→bea");
 }
 
-/// Writes queued agents and pending calls that match, as crashed processes leave them. They are
-/// more than one page.
+/// Writes matching queued agents and pending calls, as crashed processes leave them: more than one
+/// page of each.
 async fn left_behind(world: &World, count: u64) {
     for number in 0..count {
         let id = format!("a{number}");
@@ -259,7 +259,7 @@ pub(crate) async fn match_stops_at_its_deadline_and_keeps_its_assignments(world:
     }
     let again = queue.match_call(&call).await.unwrap();
     assert!(!again.cut_short);
-    // The change in progress at the deadline may be committed without being reported.
+    // A change in progress at the deadline may be committed without being reported.
     let left = 40 - made;
     assert!((left - 1..=left).contains(&again.assignments.len()));
 }

@@ -1,4 +1,4 @@
-//! The sweep: expired leases, expired calls, unpublished events.
+//! The sweep: expired leases, expired calls, and unpublished events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,7 +68,7 @@ pub(crate) async fn sweep_expires_calls_and_sends_them_to_the_dead_letter_queue(
     assert_eq!(world.state_of("c3").await, CallState::Pending);
 }
 
-/// The matching process is about to publish, so the sweep publishes only after the grace.
+/// The sweep waits for the grace period, because the matching process may be about to publish.
 pub(crate) async fn sweep_publishes_missed_assignments_after_the_grace_period(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     let made = world.ask("c1", "Spanish#F").await.assignments;
@@ -107,7 +107,7 @@ pub(crate) async fn sweep_retries_failed_publications(world: World) {
     let published = |swept: &SweepReport| (swept.published, swept.dead_lettered, swept.untold);
     let swept = world.sweep().await;
     assert_eq!((swept.expired, published(&swept)), (1, (0, 0, 3)));
-    // One of them is published, the others stay in the outbox.
+    // One event is published. The others remain in the outbox.
     world.publisher.fail_for(&["c1", "late"]);
     assert_eq!(published(&world.sweep().await), (1, 0, 2));
     world.publisher.fail_for(&[]);
@@ -119,8 +119,8 @@ pub(crate) async fn sweep_retries_failed_publications(world: World) {
     assert_eq!(kept.unwrap(), []);
 }
 
-/// One lease cannot be ended, and one line cannot be served. The sweep completes all other steps
-/// and reports the failures.
+/// One lease can't be ended, and one line can't be served. The sweep completes all other steps and
+/// reports the failures.
 pub(crate) async fn a_failing_step_stops_no_other_step_of_the_sweep(world: World) {
     let world = world.with(|settings| settings.call_lease = Some(MINUTE));
     for agent in ["bad", "bea"] {

@@ -1,4 +1,4 @@
-//! Assignments that must be answered, while the topic fails.
+//! Assignments that require an answer, while the topic fails.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use agents::world::{World, pairs};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Agents have ten seconds to answer, and the topic fails.
+/// Agents have ten seconds to answer, and every publish fails.
 fn unheard(world: World) -> World {
     world.publisher.fail();
     world.with(|settings| {
@@ -20,7 +20,7 @@ fn unheard(world: World) -> World {
     })
 }
 
-/// The topic fails for five minutes, with a sweep each minute.
+/// The topic fails for five minutes. A sweep runs every minute.
 pub(crate) async fn five_minutes_without_the_topic_cost_no_agent_its_place(world: World) {
     let world = unheard(world);
     for number in 0..20 {
@@ -56,7 +56,7 @@ pub(crate) async fn five_minutes_without_the_topic_cost_no_agent_its_place(world
     );
 }
 
-/// Its agent was available, and would have been queued at the time of the assignment.
+/// The assignment's agent was available and would have been queued at the time of the assignment.
 pub(crate) async fn unpublished_assignment_of_an_available_agent_queues_it(world: World) {
     let world = unheard(world);
     world.ask("c1", "Spanish#F").await;
@@ -72,7 +72,7 @@ pub(crate) async fn unpublished_assignment_of_an_available_agent_queues_it(world
     assert_eq!(at, made[0].assigned_at);
 }
 
-/// The previous release wrote leases without the place of the agent.
+/// The previous release wrote leases without the agent's position.
 pub(crate) async fn unpublished_assignment_without_a_place_queues_its_agent_last(world: World) {
     let world = unheard(world);
     world.queued("ana", &["Spanish"], "F").await;

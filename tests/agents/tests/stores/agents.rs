@@ -1,4 +1,4 @@
-//! Agents: their states, the conditions of their transitions, and their list.
+//! Agent states, the conditions of their transitions, and the list of agents.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) async fn a_new_agent_is_stored_whole_and_only_once(store: Arc<dyn Age
     assert_eq!(names, ["Q#English#F", "Q#Spanish#F"], "and no queue of it");
 }
 
-/// Visits every state. An attribute of one state is absent in the next.
+/// Visits every state. Attributes of one state are absent in the next.
 pub(crate) async fn every_agent_state_is_stored_completely(store: Arc<dyn AgentStore>) {
     let store = &*store;
     let mut ana = queued(store, agent("ana", &["Spanish", "English"], "F"), 7).await;

@@ -1,4 +1,4 @@
-//! Calls: their outcomes, and the pending ones.
+//! Call outcomes and pending calls.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(crate) async fn call_is_created_only_once(store: Arc<dyn AgentStore>) {
     assert_eq!(store.call(&call_id("c1")).await.unwrap(), Some(first));
 }
 
-/// The stored call is complete afterwards, for each outcome.
+/// For each outcome, the call is stored completely.
 pub(crate) async fn only_a_pending_call_can_end(store: Arc<dyn AgentStore>) {
     let ends = [
         assigned(None),
@@ -101,7 +101,7 @@ pub(crate) async fn pending_calls_are_ordered_by_age_within_their_criteria(
     assert_eq!(pending("*#M", 9).await.0, "men");
     assert_eq!(pending("*#*", 9).await.0, "", "reads only its own line");
     for _ in 0..2 {
-        // The step succeeds without an entry too: the call's own item decides.
+        // The step succeeds even without an entry, because the call's own item decides.
         done(&*store, &Change::of(vec![Step::Unwait(calls[0].clone())])).await;
         assert_eq!(pending("Spanish#M", 1).await.0, "y");
     }
@@ -144,7 +144,7 @@ pub(crate) async fn line_is_closed_unless_it_was_opened_again(store: Arc<dyn Age
 }
 
 pub(crate) async fn calls_of_one_microsecond_are_ordered_by_sequence(store: Arc<dyn AgentStore>) {
-    // SQS's sequence numbers of one group have about 20 digits, and sometimes get one more digit.
+    // SQS sequence numbers within a group have about 20 digits, and sometimes grow by one digit.
     let numbers = [
         ("c", 9_999_999_999_999_999_872),
         ("b", 18_849_496_460_467_696_128),

@@ -1,4 +1,4 @@
-//! Changes: they take effect once and completely, and what each kind does.
+//! Changes: they take effect once and completely. Also covers the effect of each kind.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ pub(crate) async fn repeated_change_is_applied_once(store: Arc<dyn AgentStore>) 
     }
     assert_eq!(depths(&*store).await, [(1, 1)]);
 
-    // The same for a change whose condition no longer holds: its response was lost, and it is
-    // repeated.
+    // The same holds for a repeated change whose response was lost and whose condition no longer
+    // holds.
     let ana = change.applied_to(ana);
     let c1 = call("c1", "Spanish#M", 4);
     let entry = &entries(&ana)[0];
@@ -35,7 +35,7 @@ pub(crate) async fn repeated_change_is_applied_once(store: Arc<dyn AgentStore>) 
     let before = rows::stored(&*store, &calls).await.unwrap();
     done(&*store, &assign).await;
     assert_eq!(rows::stored(&*store, &calls).await.unwrap(), before);
-    // The same steps with another token are rejected.
+    // The same steps with a different token are rejected.
     let other = Change::of(assign.steps);
     let other = store.commit(&other).await.unwrap();
     assert!(matches!(other, Committed::Rejected(_)), "{other:?}");

@@ -1,4 +1,4 @@
-//! Expired leases, and the outbox: both ordered by time.
+//! Expired leases and the outbox, both ordered by time.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(crate) async fn expired_leases_are_read_in_order_of_expiry(store: Arc<dyn Ag
     done(&*store, &Change::of(vec![Step::Lease(renewed.clone())])).await;
     assert_eq!(until(10, 10).await, std::slice::from_ref(&renewed));
     for _ in 0..2 {
-        // Ending a lease that is absent succeeds too.
+        // Ending an absent lease also succeeds.
         done(&*store, &Change::end_lease(&renewed)).await;
     }
     assert_eq!(until(100, 10).await, leases[1..]);

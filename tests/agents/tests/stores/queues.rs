@@ -1,4 +1,4 @@
-//! Queues: counters, entries, and reads of the first entries.
+//! Queue counters, queue entries, and reads of the first entries.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub(crate) async fn entry_joins_and_leaves_a_queue_only_once(store: Arc<dyn Agen
     let discard = Change::of(vec![Step::Discard(other)]);
     assert_eq!(store.commit(&discard).await.unwrap(), rejected());
     for _ in 0..2 {
-        // The step succeeds without an entry too: the agent's own item decides.
+        // The step succeeds even without an entry, because the agent's own item decides.
         done(&*store, &Change::of(vec![Step::Leave(first.clone())])).await;
     }
     let discard = Change::of(vec![Step::Discard(first.clone())]);
@@ -90,12 +90,12 @@ pub(crate) async fn entry_joins_and_leaves_a_queue_only_once(store: Arc<dyn Agen
 
 pub(crate) async fn peek_is_ordered_and_reads_at_most_the_limit(store: Arc<dyn AgentStore>) {
     let names = ["g", "f", "e", "d", "c", "b", "a"];
-    // Places have a fixed width, so 9 comes before 10, and the end of a second before the next.
+    // Positions have a fixed width, so 9 sorts before 10, and the end of a second sorts before the next second.
     let places = [2, 9, 10, 99, 100, 999_999, 1_000_000];
     for (name, place) in names.into_iter().zip(places) {
         queued(&*store, agent(name, &["Spanish"], "M"), place).await;
     }
-    // Queues with the same beginning of their names are separate.
+    // Queues whose names share a prefix are separate.
     queued(&*store, agent("x", &["Spanish"], "M2"), 1).await;
     queued(&*store, agent("y", &["Span"], "M"), 1).await;
     let peek = async |order, limit| {

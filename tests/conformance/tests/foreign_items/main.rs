@@ -1,5 +1,5 @@
-//! Items of direct writers. Whatever their attributes, they run, stay pending or fail, and never
-//! block the first tasks of the queue.
+//! Items from direct writers. Whatever their attributes, the items run, stay pending or fail, and
+//! never block the first tasks of the queue.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod world;
@@ -35,9 +35,9 @@ async fn three_attributes_are_enough() {
     let task = world.ran("bare").unwrap();
     assert_eq!((task.attempt, task.payload), (1, serde_json::Value::Null));
     let left = task.expires_at.0 - world.now.ceil_seconds().0;
-    // The default expiry, from first sight.
+    // The default expiry, counted from the time at which the task was first seen.
     assert!((HOUR..HOUR + 60).contains(&left), "{left}");
-    // The retention of SUCCESS, in epoch seconds.
+    // The retention for SUCCESS, in epoch seconds.
     let kept = world.ttl("bare").await - world.now.floor_seconds().0;
     assert!((60..120).contains(&kept), "{kept}");
 }
@@ -85,11 +85,11 @@ async fn a_ttl_in_milliseconds_is_read_as_such() {
     assert_eq!(world.ran("millis").unwrap().expires_at.0, hour / 1_000);
     let expires = world.ran("seconds").unwrap().expires_at;
     assert_eq!(expires.0, seconds + HOUR);
-    // They are left to DynamoDB's TTL.
+    // These items are left for DynamoDB's TTL to delete.
     for id in ["millis-past", "seconds-past"] {
         assert_eq!(world.status(id).await, "PENDING", "{id}");
     }
-    // Read as seconds, the `ttl` in milliseconds would expire only after millennia.
+    // Interpreted as seconds, the `ttl` in milliseconds would expire only after millennia.
     let report = world.sweep("first").await;
     assert_eq!((report.due, report.woke, report.adopted), (false, false, 1));
     assert_eq!(world.item("millis-past").await["ttl"], number(past / 1_000));
@@ -111,7 +111,7 @@ async fn item_that_cannot_be_taken_fails_and_blocks_no_other_task() {
     ] {
         world.put(id, 1, &[(name, value)]).await;
     }
-    // An item at DynamoDB's limit of 400 KB: no attribute of a take fits.
+    // An item at DynamoDB's 400 KB limit, with no space for the attributes of a take.
     let full = "x".repeat(400 * 1024 - 60);
     world.put("full", 7, &[("p", text(&full))]).await;
     let summary = world.turn().await;
@@ -125,7 +125,7 @@ async fn item_that_cannot_be_taken_fails_and_blocks_no_other_task() {
     for id in ["healthy", "not-before", "fraction"] {
         assert_eq!(world.status(id).await, "SUCCESS", "{id}");
     }
-    // It is kept as long as any task in FAILURE.
+    // The item is retained for as long as any task in FAILURE.
     let kept = world.ttl("attempts").await;
     let now = SystemClock.now().floor_seconds();
     let until = now.plus(RETENTION.failure).0;
@@ -156,7 +156,7 @@ async fn sweep_wakes_for_a_due_task_without_a_notification() {
     let report = world.sweep("first").await;
     assert_eq!((report.due, report.woke, report.adopted), (true, true, 1));
     assert_eq!(world.topics.process_tasks().len(), 1);
-    // The notification may be lost, so the next sweep sends another.
+    // The notification may be lost, so the next sweep sends another one.
     assert!(world.sweep("second").await.woke);
     assert_eq!(world.turn().await.succeeded, 1);
     assert!(!world.sweep("third").await.due);
@@ -233,7 +233,7 @@ async fn tasks_without_ttl_are_adopted_with_bounded_concurrency() {
             let before = under_way.fetch_add(update, Ordering::SeqCst);
             counted.fetch_max(before + update, Ordering::SeqCst);
             async move {
-                // Long enough for other requests to begin.
+                // Long enough for other requests to start.
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 let response = below.call(request).await;
                 under_way.fetch_sub(update, Ordering::SeqCst);

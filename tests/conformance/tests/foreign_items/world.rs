@@ -1,4 +1,4 @@
-//! A queue on the embedded DynamoDB, whose items the test writes directly.
+//! A queue on the embedded DynamoDB. The test writes its items directly.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// Puts an item with the three required attributes and these.
+    /// Puts an item with the three required attributes and additional attributes.
     pub(crate) async fn put(&self, id: &str, created: i64, more: &[(&str, AttributeValue)]) {
         let mut item = HashMap::from([
             ("taskId".to_owned(), text(id)),

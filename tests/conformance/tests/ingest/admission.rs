@@ -1,4 +1,4 @@
-//! Admission: what a storm sheds before the first write.
+//! Admission: tasks that a storm sheds before the first write.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +23,8 @@ const SETTINGS: IngestSettings = IngestSettings {
     ..super::world::SETTINGS
 };
 
-/// Leaves a capacity in the control item, and a mark with this many held tasks a second ago, since
-/// when 10,000 tasks arrived.
+/// Stores a capacity in the control item, and a mark from one second ago with this number of held
+/// tasks. Since then, 10,000 tasks have arrived.
 async fn leave(store: &(impl ControlStore + AdmissionStore), capacity: f64, held: u64) {
     let claim = conformance::claim("before", NOW);
     store.acquire(&claim, NOW).await.unwrap();

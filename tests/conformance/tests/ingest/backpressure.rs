@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep};
 
 use super::world::{Queues, ingest, message, work};
 
-/// An ingest whose table throttles the tasks that `throttles` names, at this time since the start.
-/// Returns the inserts too, in their order.
+/// An ingest whose table throttles the tasks that `throttles` selects at a time since the start.
+/// Also returns the inserts, in order.
 fn throttled(
     queues: &Arc<Queues>,
     throttles: impl Fn(&str, Duration) -> bool + Send + Sync + 'static,
@@ -29,7 +29,7 @@ fn throttled(
     (ingest(Arc::new(store), queues), tried)
 }
 
-/// A message that waited two seconds for its first receive.
+/// A message that was first received after two seconds.
 fn old(id: &str) -> Delivery {
     Delivery {
         first_received: NOW.minus(Duration::from_secs(58)),
@@ -61,7 +61,7 @@ async fn old_messages_return_at_once_while_the_table_throttles() {
         receives: 3,
         ..message("again", "{}")
     };
-    // Without backpressure old messages are written like new ones.
+    // Without backpressure, old messages are written in the same way as new ones.
     let calm = work(&ingest, &[old("calm")]).await;
     assert_eq!((calm.created, calm.postponed), (1, 0));
     work(&ingest, &[old("first")]).await;
@@ -76,7 +76,7 @@ async fn old_messages_return_at_once_while_the_table_throttles() {
         .map(|message| message.by.as_secs_f64())
         .collect();
     assert!((15.0..=30.0).contains(&bounds[1]), "{bounds:?}");
-    // The limit of the setting is 64 s.
+    // The setting's limit is 64 s.
     assert!((32.0..=64.0).contains(&bounds[2]), "{bounds:?}");
 }
 

@@ -1,4 +1,4 @@
-//! The outcomes of messages.
+//! Message outcomes.
 
 use std::sync::Arc;
 use std::time::Duration;

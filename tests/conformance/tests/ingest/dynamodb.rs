@@ -68,7 +68,7 @@ fn id(body: &Value) -> &str {
 async fn throttled_writes_and_lost_responses_are_repeated_and_create_once() {
     let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
     let (calls, lost) = (AtomicU32::new(0), AtomicU32::new(0));
-    // Two of five writes are throttled. Of the others, the response to one in seven is lost.
+    // Two in five writes are throttled. Of the rest, one in seven loses its response.
     let script = move |_: &str, _: &Value| match calls.fetch_add(1, Ordering::Relaxed) % 5 {
         1 | 3 => Fate::Throttled,
         _ if lost.fetch_add(1, Ordering::Relaxed) % 7 == 0 => Fate::LostAck,
@@ -78,8 +78,8 @@ async fn throttled_writes_and_lost_responses_are_repeated_and_create_once() {
     let (mut left, mut written, mut postponed) = (batch(200), 0, 0);
     while !left.is_empty() {
         let report = work(&ingest, &left, Duration::from_secs(60)).await;
-        // A write with a lost acknowledgement is recognised as our own. Only a redelivered message
-        // can be a duplicate: its last retries were throttled.
+        // A write with a lost acknowledgement is recognized as the process's own. Only a
+        // redelivered message can be a duplicate, because its last retries were throttled.
         assert!(report.duplicates <= postponed, "{report:?}");
         assert_eq!(report.returned.len() as u64, report.postponed);
         written += report.created + report.duplicates;
@@ -105,7 +105,7 @@ async fn only_throttled_messages_are_redelivered() {
         .collect();
     let there = ids(&dynamo).await;
     assert!(returned.is_superset(&expected), "{returned:?}");
-    // The failed messages are exactly the tasks that the table lacks.
+    // The failed messages are exactly those whose tasks are missing from the table.
     assert_eq!(returned.len() + there.len(), 100);
     assert!(returned.is_disjoint(&there));
     assert_eq!(queues.postponed.lock().unwrap().len(), returned.len());

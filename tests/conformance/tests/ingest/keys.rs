@@ -33,7 +33,7 @@ async fn only_the_newest_state_of_a_key_in_a_batch_is_written() {
     );
     assert_eq!(report.returned, Vec::<String>::new());
     assert_eq!(payload(&store, "k"), Some(json!(9)));
-    // Only the newest state was written, so no state in the table was replaced.
+    // Only the newest state was written, so no stored state was superseded.
     let record = store.record(&TaskId::from_stored("k")).unwrap();
     assert_eq!(record.superseded, 0);
     let late = work(&ingest, &[message("m4", state(8))]).await;
@@ -64,7 +64,7 @@ async fn without_a_sequence_the_later_message_wins_and_a_redelivered_one_is_a_du
     assert_eq!(payload(&store, "k"), Some(json!("newer")));
 }
 
-/// A state that DynamoDB rejects does not supersede the valid older state.
+/// A state that DynamoDB rejects does not supersede an older valid state.
 #[tokio::test(start_paused = true)]
 async fn rejected_state_does_not_supersede_a_valid_older_one() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
@@ -106,6 +106,6 @@ async fn states_of_a_key_are_retryable_if_dynamodb_does_not_respond_for_the_newe
     let state = |sequence: u64| json!({"key": "k", "sequence": sequence, "payload": sequence});
     let report = creator.create(&[state(0), state(1), state(2)]).await;
     let retryable: Vec<_> = report.failed.iter().map(|task| task.retryable).collect();
-    // The newest is invalid, and only the second is tried after it.
+    // The newest state is invalid. Of the others, only the second newest is attempted.
     assert_eq!(retryable, [true, true, false]);
 }

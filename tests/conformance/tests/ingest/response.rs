@@ -1,5 +1,5 @@
-//! The batch's response under all faults: SQS redelivers exactly the failed messages, and each
-//! redelivered message takes effect once in the end.
+//! The batch response under all faults. SQS redelivers exactly the failed messages, and each
+//! redelivered message eventually takes effect once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use super::world::{Queues, ingest, message, work};
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Plan {
     Works,
-    /// Succeeds at the third try.
+    /// Succeeds on the third try.
     Stutters,
     /// Is applied, but its first acknowledgement is lost.
     Lost,
@@ -87,7 +87,7 @@ fn delivery(n: usize, sent: &Sent) -> Delivery {
     message(&format!("m{n}"), body)
 }
 
-/// A store whose inserts follow the plans until the faults end.
+/// A store whose inserts follow the messages' plans until the faults end.
 fn store(batch: &[Sent], lifted: Arc<AtomicBool>, inner: Arc<MemoryStore>) -> FaultyStore {
     let mut plans = BTreeMap::new();
     for (n, sent) in batch.iter().enumerate() {
@@ -115,7 +115,7 @@ fn store(batch: &[Sent], lifted: Arc<AtomicBool>, inner: Arc<MemoryStore>) -> Fa
     })
 }
 
-/// Whether SQS redelivers a message, apart from messages whose expired tasks share a batch entry of
+/// Whether SQS redelivers a message, except for messages whose expired tasks share a batch entry of
 /// the shed queue.
 fn is_redelivered(sent: &Sent) -> bool {
     let has = |wanted: &[Element]| sent.elements.iter().any(|element| wanted.contains(element));
@@ -169,7 +169,7 @@ async fn check(batch: &[Sent]) -> Result<(), TestCaseError> {
         .collect();
     let report = work(&ingest, &deliveries).await;
 
-    // The shed queue accepts no expired task from the first that it rejects.
+    // The shed queue rejects one expired task and all expired tasks after it.
     let kept_out = |n: usize, sent: &Sent| {
         let expired = |(e, element): (usize, &Element)| {
             matches!(element, Element::Expired { .. })
@@ -186,7 +186,7 @@ async fn check(batch: &[Sent]) -> Result<(), TestCaseError> {
     prop_assert_eq!(&report.returned, &expected);
     prop_assert_eq!(queues.postponed.lock().unwrap().len(), expected.len());
 
-    // All faults end, but DynamoDB still rejects invalid items.
+    // All faults end, except that DynamoDB still rejects invalid items.
     lifted.store(true, Ordering::Relaxed);
     queues.rejects.lock().unwrap().clear();
     queues.keeps_out.lock().unwrap().clear();
@@ -206,7 +206,7 @@ async fn check(batch: &[Sent]) -> Result<(), TestCaseError> {
     prop_assert_eq!(table.records().len(), tasks);
     prop_assert_eq!(report.created + second.created, tasks as u64);
     prop_assert_eq!(report.rejected + second.rejected, wrong as u64);
-    // A message has one entry in the dead-letter queue, with all its errors.
+    // Each message has a single entry in the dead-letter queue, with all its errors.
     let letters = queues.letters.lock().unwrap();
     prop_assert!(
         letters.values().all(|letters| letters.len() == 1),

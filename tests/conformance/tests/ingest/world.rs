@@ -40,7 +40,7 @@ impl Clock for Still {
     }
 }
 
-/// The ingest queue with its dead-letter queue, and the shed queue.
+/// The ingest queue, its dead-letter queue, and the shed queue.
 #[derive(Default)]
 pub(crate) struct Queues {
     pub(crate) letters: Mutex<BTreeMap<String, Vec<DeadLetter>>>,
@@ -106,7 +106,7 @@ pub(crate) fn ingest(store: Arc<dyn QueueStore>, queues: &Arc<Queues>) -> Ingest
     Ingest::new(store, queues.clone(), shed, Arc::new(Still), SETTINGS)
 }
 
-/// Processes a batch, with ten seconds for the writes and two more for the report.
+/// Processes a batch with ten seconds for the writes and two more for the report.
 pub(crate) async fn work(ingest: &Ingest, batch: &[Delivery]) -> IngestReport {
     let now = Instant::now();
     let deadlines = Deadlines {
@@ -116,7 +116,7 @@ pub(crate) async fn work(ingest: &Ingest, batch: &[Delivery]) -> IngestReport {
     ingest.work(batch, deadlines).await
 }
 
-/// A message that was sent a minute ago, and received immediately.
+/// A message that was sent a minute ago and received immediately.
 pub(crate) fn message(id: &str, body: impl ToString) -> Delivery {
     Delivery {
         id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! Operators: the reports they get, and the processors that their commands wake.
+//! Operator commands: their reports, and the processors that they wake.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod redrive;

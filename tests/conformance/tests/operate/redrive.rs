@@ -124,7 +124,7 @@ async fn interrupted_redrive_wakes_the_queue_for_its_redriven_tasks() {
         let pending = queue.count(TaskStatus::Pending);
         assert!((least..1_500).contains(&pending), "{step}: {pending}");
         assert_eq!(queue.notifications(), 1, "{step}");
-        // A repetition, as the error advises, redrives the other tasks.
+        // Retrying, as the error advises, redrives the remaining tasks.
         let rest = queue.operator().redrive_all(HOUR).await.unwrap();
         assert_eq!(rest.redriven as usize, 1_500 - pending, "{step}");
     }

@@ -1,4 +1,4 @@
-//! The control item: the processor lease, markers and pauses.
+//! The control item: the processor lease, markers, and pauses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>) {
         panic!()
     };
     assert_eq!(control.requested, 1);
-    // The acknowledgement of our own claim was lost, and the claim is repeated.
+    // The acknowledgement of the owner's claim was lost, so the claim is repeated.
     assert!(matches!(
         store.acquire(&first, NOW).await.unwrap(),
         Acquired::Ours(_)
@@ -34,7 +34,7 @@ async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>) {
         (lease.owner, lease.message_id.as_str()),
         (first.owner, "m1")
     );
-    // A renewal makes the lease live for longer. After its expiry another processor acquires it.
+    // A renewal extends the lease. After the lease expires, another processor acquires it.
     let later = NOW.plus(Duration::from_secs(10));
     let until = later.plus(Duration::from_secs(1));
     let renewed = store.renew(&renewal(first.owner, until)).await.unwrap();
@@ -65,7 +65,7 @@ async fn marker_blocks_other_events(store: Arc<dyn QueueStore>) {
         async move { store.mark_notified(event, until, now).await.unwrap() }
     };
     assert_eq!(mark("e1", NOW).await, Written::Done);
-    // The same event may publish again, because its first publish may have failed.
+    // The same event can publish again, because its first publish may have failed.
     assert_eq!(mark("e1", NOW).await, Written::Done);
     assert_eq!(mark("e2", NOW).await, Written::Lost);
     assert_eq!(mark("e2", until).await, Written::Done);
@@ -115,7 +115,7 @@ async fn renewals_and_releases_keep_an_open_breaker_and_an_overload(store: Arc<d
         (kept.breaker, kept.overloaded_since) = (breaker, overloaded_since);
         let renewed = store.renew(&kept).await.unwrap();
         assert!(matches!(renewed, Renewed::Ours(control) if holds(&control)));
-        // A pause changes neither of them, and neither does a release that repeats them.
+        // Neither a pause nor a release that repeats both values changes them.
         let pause = pause(NOW.plus(Duration::from_secs(1)));
         store.pause(&pause).await.unwrap();
         let mut left = release(first.owner, None, IdleTurns::Add);

@@ -40,14 +40,14 @@ async fn key_that_crashes_its_processes_fails_despite_newer_states(store: Arc<dy
     assert_eq!(swept(&third, &back).await, Written::Lost);
     assert_eq!(swept(&third, &fail).await, Written::Overtaken);
     assert!(pending(&*store).await.is_empty());
-    // A newer state has one run, alone.
+    // A newer state gets one run, alone.
     let replaced = put(&*store, &state(5)).await;
     assert_eq!(replaced, Inserted::Replaced(Replaced::Settled));
     assert!(pending(&*store).await[0].lease_expired);
     let fifth = take_alone(&*store, "k").await.lease;
     assert_eq!(swept(&fifth, &back).await, Written::Lost);
     assert_eq!(swept(&fifth, &fail).await, Written::Done);
-    // Another task of the process may have crashed it.
+    // Another task may have crashed the process.
     put(&*store, &state(6)).await;
     let sixth = taken(&*store, 6).await;
     assert_eq!(swept(&sixth.lease, &fail).await, Written::Lost);

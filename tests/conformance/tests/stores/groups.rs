@@ -1,4 +1,4 @@
-//! The item of groups: operators' overrides, and the processors' state.
+//! The group item: operators' overrides and the processors' state.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -75,10 +75,10 @@ async fn operator_limits_and_pauses_single_groups(store: Arc<dyn QueueStore>) {
     assert_eq!(there.overrides["ä\"b"], both);
     assert_eq!(there.closed_until("acme", NOW), Some(paused.until));
     assert_eq!((there.overrides.len(), there.changes), (2, 3));
-    // The same change again changes nothing.
+    // Repeating the change has no effect.
     change(store, "acme", GroupChange::Pause(Some(paused.clone())), NOW).await;
     assert_eq!(store.groups().await.unwrap(), there);
-    // A change of one part leaves the other. What has ended is deleted.
+    // A change to one part leaves the other unchanged. Overrides that have ended are deleted.
     change(store, "acme", GroupChange::Limit(None), paused.until).await;
     let there = store.groups().await.unwrap();
     let left = GroupOverride {
@@ -143,7 +143,7 @@ async fn only_one_processor_after_another_writes_what_it_learned(store: Arc<dyn 
     };
     let [first, second, third] = [1, 2, 3].map(Uuid::from_u128);
     assert_eq!(learn("a", first, None).await, Written::Done);
-    // The same processor may write again, for example after a lost acknowledgement.
+    // The same processor can write again, for example after a lost acknowledgement.
     assert_eq!(learn("", first, None).await, Written::Done);
     assert_eq!(learn("b", second, None).await, Written::Lost);
     assert_eq!(learn("b", second, Some(first)).await, Written::Done);

@@ -1,4 +1,4 @@
-//! Keys: the latest state is kept, and one state runs at a time.
+//! Keys: the latest state is kept, and only one state runs at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(super) async fn put(store: &dyn QueueStore, state: &NewTask) -> Inserted {
     store.insert(state).await.unwrap()
 }
 
-/// Takes the pending state, which has to be this one.
+/// Takes the pending state, which must be this one.
 pub(super) async fn taken(store: &dyn QueueStore, sequence: u64) -> TakenTask {
     let taken = take(store, "k").await;
     assert_eq!(taken.task.version, Some(Version::by_sequence(sequence)));
@@ -55,7 +55,7 @@ async fn latest_state_wins_in_any_order_of_arrival(store: Arc<dyn QueueStore>) {
     assert_eq!(put(&*store, &state(7)).await, Inserted::Outdated);
     assert_eq!(put(&*store, &state(9)).await, Inserted::Duplicate);
     let waits = pending(&*store).await;
-    // Its place in the queue is now the creation of its newest state.
+    // Its position in the queue is now the creation time of its newest state.
     let places: Vec<_> = waits.iter().map(|task| task.created).collect();
     assert_eq!(places, [Millis(NOW.0 + 9)]);
     let done = taken(&*store, 9).await;
@@ -85,7 +85,7 @@ async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn QueueStore>)
     let given = store.return_task(&first.lease, &returned, NOW);
     assert_eq!(given.await.unwrap(), Written::Overtaken);
     let waits = &pending(&*store).await[0];
-    // The delay concerns the downstream, and the mark the process, so the newer state keeps both.
+    // The delay is about the downstream, and the mark is about the process, so the newer state keeps both.
     assert_eq!(waits.not_before, Some(NOW.plus(Duration::from_millis(500))));
     assert_eq!((waits.attempts, waits.lease_expired), (0, true));
 }
@@ -155,7 +155,7 @@ async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
         Millis(NOW.0 + 3),
         "the state's own moment"
     );
-    // Its place is now the creation of the first state that was written during the run.
+    // Its position is now the creation time of the first state that was written during the run.
     put(&*store, &staying(5)).await;
     put(&*store, &staying(6)).await;
     assert_eq!(settle(&*store, &first.lease).await, Written::Overtaken);

@@ -73,7 +73,7 @@ async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<dyn QueueSto
     assert_eq!(reclaimed.await.unwrap(), Written::Done);
     assert_eq!(settle(&*store, &lease).await, Written::Lost);
 
-    // A later take with other tasks deletes the mark that the task ran alone.
+    // A later take that runs alongside other tasks deletes the mark that the task ran alone.
     let back = back(true, false);
     store.return_task(&beside, &back, NOW).await.unwrap();
     let alone = take_alone(&*store, "in-company").await.lease;
@@ -93,7 +93,7 @@ async fn return_records_whether_a_lease_expired(store: Arc<dyn QueueStore>) {
     for (attempt_counts, lease_expired) in [(false, true), (true, true), (true, false)] {
         let lease = take(&*store, "a").await.lease;
         let back = back(attempt_counts, lease_expired);
-        // Repeated, as after a lost acknowledgement.
+        // The second iteration repeats the request, as after a lost acknowledgement.
         for _ in 0..2 {
             let given = store.return_task(&lease, &back, NOW).await.unwrap();
             assert_eq!(given, Written::Done);

@@ -1,4 +1,4 @@
-//! Expressions name attributes directly, except those whose names DynamoDB reserves.
+//! Expressions use attribute names directly, except for names that are DynamoDB reserved words.
 
 use aws_sdk_dynamodb::error::DisplayErrorContext;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -6,7 +6,7 @@ use conformance::embedded;
 use lifo_queue::schema;
 use simulator::dynamodb::TABLE;
 
-/// The attribute names among the constants of the schema.
+/// The attribute names among the schema constants.
 fn attributes() -> Vec<&'static str> {
     let source = include_str!("../../../../crates/lifo-queue/src/schema.rs");
     let constants = source.split(": &str = \"").skip(1);

@@ -1,4 +1,4 @@
-//! Operators: redrive, resume, limits and purge.
+//! Operator commands: redrive, resume, limits, and purge.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -61,8 +61,8 @@ async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn QueueStore>)
         (redriven.oldest, redriven.until),
         (Millis(NOW.0 + 2), later())
     );
-    // Until the redriven tasks expire, the bound is the oldest of them. Afterwards it is the age
-    // bound again.
+    // Until the redriven tasks expire, the bound is the age of the oldest one. Afterwards, the age
+    // bound applies again.
     let minute = Duration::from_secs(60);
     let soon = NOW.plus(HOUR);
     assert_eq!(control.created_bound(minute, soon), redriven.oldest);
@@ -153,7 +153,7 @@ async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<dyn QueueSt
         control.live_lease(NOW).map(|lease| lease.owner),
         Some(second.owner)
     );
-    // The lease holder learns of it with its next renewal.
+    // The lease holder learns of the close with its next renewal.
     let mut renewal = renewal(second.owner, NOW.plus(Duration::from_secs(5)));
     renewal.breaker = open;
     let renewed = store.renew(&renewal).await.unwrap();
@@ -179,7 +179,7 @@ async fn an_operator_limits_starts_and_ends_the_limit(store: Arc<dyn QueueStore>
     store.acquire(&first, NOW).await.unwrap();
     for limits in [limit(Some(7), 3), limit(Some(300), 0), limit(None, 1)] {
         store.limit(&limits).await.unwrap();
-        // The lease holder learns of it with its next renewal, and stores the worst case.
+        // The lease holder learns of the limit with its next renewal and stores the worst case.
         let mut renewal = renewal(first.owner, NOW.plus(Duration::from_secs(5)));
         let renewed = store.renew(&renewal).await.unwrap();
         let Renewed::Ours(control) = renewed else {
@@ -191,7 +191,7 @@ async fn an_operator_limits_starts_and_ends_the_limit(store: Arc<dyn QueueStore>
         assert!(matches!(renewed, Renewed::Ours(control)
             if control.limits == limits && control.rate_full_at == renewal.rate_full_at));
     }
-    // A renewal without a new worst case leaves it unchanged.
+    // A renewal without a new worst case leaves the stored one unchanged.
     let kept = renewal(first.owner, NOW.plus(Duration::from_secs(5)));
     let renewed = store.renew(&kept).await.unwrap();
     assert!(matches!(renewed, Renewed::Ours(control) if control.rate_full_at > Some(NOW)));

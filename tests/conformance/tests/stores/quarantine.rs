@@ -1,4 +1,4 @@
-//! Quarantine of tasks that cannot be taken.
+//! Quarantine of tasks that can't be taken.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Requests with several states of a key.
+//! Requests with multiple states of a key.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ on_every_store! {
     request_with_states_of_a_key_equals_single_requests_newest_first,
 }
 
-/// The attributes of a key that must not depend on the number of requests.
+/// The key attributes that must not depend on the number of requests.
 async fn attributes(store: &dyn QueueStore, key: &str) -> Map<String, Value> {
     let id = TaskId::from_stored(key);
     let mut attributes = store.attributes(&id).await.unwrap().unwrap();

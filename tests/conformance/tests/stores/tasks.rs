@@ -1,5 +1,5 @@
-//! Tasks: the conditions of transitions, and lost acknowledgements. The reference (`tests/reference`)
-//! checks the result of each transition.
+//! Tasks: transition conditions and lost acknowledgements. The reference (`tests/reference`) checks
+//! the result of each transition.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,7 +103,7 @@ async fn a_page_that_starts_below_its_bound_is_rejected(store: Arc<dyn QueueStor
     insert(&*store, &["a", "b", "c"]).await;
     let first = first_page(2);
     let page = store.pending_page(&first).await.unwrap();
-    // The page ended at `b`, which was created one millisecond after `NOW`.
+    // The page ended with `b`, which was created one millisecond after `NOW`.
     for (bound, rejected) in [(1, false), (2, true)] {
         let rest = PageQuery {
             created_from: Some(Millis(NOW.0 + bound)),

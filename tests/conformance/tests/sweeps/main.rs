@@ -84,7 +84,7 @@ async fn sweep_wakes_only_if_a_task_is_due_and_no_processor_is_active() {
     let before = world.control().await;
     let report = world.sweep().await;
     assert_eq!((report.due, report.woke), (true, false));
-    // An active processor gets no request.
+    // No request is sent to an active processor.
     assert_eq!(world.control().await, before);
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert!(world.sweep().await.woke);
@@ -127,7 +127,7 @@ async fn sweep_sends_no_wake_up_for_tasks_of_closed_groups_until_they_open() {
         .learn_groups(&learned, Uuid::from_u128(1), None)
         .await;
     assert_eq!(learned.unwrap(), Written::Done);
-    // A queue without groups does not read them from ids.
+    // A queue without groups does not derive groups from ids.
     let without = world.sweep().await;
     assert!(without.due && without.woke, "{without:?}");
     let report = world.sweep_with_groups().await;
@@ -144,7 +144,7 @@ async fn sweep_sends_no_wake_up_for_tasks_of_closed_groups_until_they_open() {
 async fn sweep_wakes_if_it_cannot_read_all_pending_tasks() {
     let world = World::start();
     let later = NOW.plus(Duration::from_secs(3_000));
-    // More tasks than a sweep counts. All are newer than the due one, and none of them is due.
+    // More tasks than a sweep counts. All are newer than the due task, and none is due.
     for n in 0..11_000 {
         let id = format!("later{n}");
         world.store.insert(&new_task(&id, n)).await.unwrap();

@@ -1,4 +1,4 @@
-//! A queue that sweeps run on.
+//! A queue for sweeps.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) const SETTINGS: SweepSettings = SweepSettings {
     clock_skew: Duration::from_secs(2),
 };
 
-/// The duration of a lease of `conformance::wish`.
+/// The duration of a lease from `conformance::wish`.
 pub(crate) const LEASE: Duration = Duration::from_secs(40);
 
 pub(crate) struct World(Queue);
@@ -72,7 +72,7 @@ impl World {
             .await
     }
 
-    /// Adds taken tasks whose leases expired, and one due task.
+    /// Adds taken tasks whose leases have expired, and one due task.
     pub(crate) async fn with_stranded(self, stranded: u32) -> Self {
         for n in 0..stranded {
             let id = format!("t{n}");
@@ -84,7 +84,7 @@ impl World {
         self
     }
 
-    /// Takes a task now, with a whole lease.
+    /// Takes a task now, with a full lease.
     pub(crate) async fn take(&self, id: &str, alone: bool) -> TakenTask {
         let now = self.clock.now();
         let request = TakeRequest {

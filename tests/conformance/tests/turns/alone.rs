@@ -1,4 +1,4 @@
-//! A task that must run alone, its neighbours and newly arriving tasks (S4, S5).
+//! A task that must run alone, its neighbours, and newly arriving tasks (S4, S5).
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,11 +12,11 @@ use lifo_queue::time::{Clock, Millis, TokioClock};
 
 use super::world::*;
 
-/// A run: its task, its start and its end.
+/// A run: the task, the start and the end.
 type Span = (String, Millis, Millis);
 type Spans = Arc<Mutex<Vec<Span>>>;
 
-/// A world whose runs succeed after the time that `run` gives, with a record of all runs.
+/// A world whose runs succeed after the time that `run` returns, and a record of all runs.
 fn recorded(run: impl Fn(&Task) -> Duration + Send + Sync + 'static) -> (World, Spans) {
     let (clock, spans) = (TokioClock::starting_at(conformance::NOW), Spans::default());
     let record = spans.clone();
@@ -29,13 +29,13 @@ fn recorded(run: impl Fn(&Task) -> Duration + Send + Sync + 'static) -> (World, 
     (world, spans)
 }
 
-/// Whether another task ran beside this run.
+/// Whether another task ran during this run.
 fn crowded(spans: &[Span], (id, from, until): &Span) -> bool {
     let mut others = spans.iter().filter(|(other, ..)| other != id);
     others.any(|(_, start, end)| start < until && from < end)
 }
 
-/// A world in which a run takes `run`, with a record of all runs. Its one task lost two leases.
+/// A world in which a run takes `run`, and a record of all runs. Two leases of its only task have expired.
 async fn with_suspect(run: Duration) -> (World, Spans) {
     let (world, spans) = recorded(move |_| run);
     let world = world.with_tasks(1).await;
@@ -43,7 +43,7 @@ async fn with_suspect(run: Duration) -> (World, Spans) {
     (world, spans)
 }
 
-/// The start and the end of the suspect's run, beside which no other ran.
+/// The start and end of the suspect's run, which must have run alone.
 fn suspects_run(spans: &Mutex<Vec<Span>>) -> (Millis, Millis) {
     let spans = spans.lock().unwrap();
     let run = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
@@ -51,7 +51,7 @@ fn suspects_run(spans: &Mutex<Vec<Span>>) -> (Millis, Millis) {
     (run.1, run.2)
 }
 
-/// Runs one turn after another, while a task arrives at each interval, the first immediately.
+/// Runs one turn after another while a task arrives at each interval, starting immediately.
 async fn under_load(world: &World, every: Duration, count: i64) {
     let arrive = async {
         for n in 0..count {
@@ -107,8 +107,8 @@ async fn suspect_delays_new_tasks_only_during_its_gap_and_runs_in_one_turn() {
     let gap = conformance::NOW.plus(50 * SECOND);
     assert!(from.since(gap) <= SETTINGS.task_timeout, "{from:?}");
     for (arrived, wait) in waits(&spans.lock().unwrap(), every) {
-        // A task starts immediately while slots are free. One that arrives in the gap waits for the gap
-        // and the run in it.
+        // A task starts immediately while slots are free. A task that arrives in the gap waits for the
+        // gap and the run in it.
         let most = match arrived {
             arrived if arrived < gap => Duration::from_millis(300),
             arrived if arrived < until => 2 * SETTINGS.task_timeout + SECOND,
@@ -159,8 +159,8 @@ async fn suspect_behind_pages_runs_in_a_turn_whose_gap_is_early() {
 async fn suspect_runs_first_in_the_next_turn_if_this_one_has_no_time() {
     let (run, every) = (50 * SECOND, 11 * SECOND);
     let (mut world, spans) = with_suspect(run).await;
-    // The minimum allowed timeout of the function: turn (60 s), task timeout and margin (10 s) are
-    // exactly the world's 120 s. A task timeout of 60 s would exceed it.
+    // The minimum function timeout: turn (60 s), task timeout and margin (10 s) add up to exactly
+    // the world's 120 s. A task timeout of 60 s would exceed it.
     world.settings.task_timeout = 50 * SECOND;
     // The turn reads a newer task first.
     let newer = new_task("newer", 0);
@@ -178,7 +178,7 @@ async fn task_created_at_the_end_of_a_turn_waits_at_most_one_task_timeout() {
         _ => (SECOND, Outcome::Success),
     });
     let arrive = async {
-        // The turn's last run starts just before the turn stops taking tasks.
+        // The last run of the turn starts just before the turn stops taking tasks.
         tokio::time::sleep(Duration::from_millis(59_700)).await;
         world.add("t0009", 59_700).await;
         tokio::time::sleep(Duration::from_millis(600)).await;

@@ -1,5 +1,5 @@
-//! The circuit breaker, together with pauses, the rate limit, leases, poison tasks and tasks that
-//! must run alone.
+//! The circuit breaker in combination with pauses, the rate limit, leases, poison tasks, and tasks
+//! that must run alone.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ pub(super) const JUST_OPEN: OpenBreaker = OpenBreaker {
     probes: 0,
 };
 
-/// A downstream that is unavailable for this time, and then takes 400 ms for each task.
+/// A downstream that is unavailable for this time and then takes 400 ms per task.
 pub(super) fn outage(lasting: Duration) -> impl Fn(&Task) -> (Duration, Outcome) + Send + Sync {
     let clock = TokioClock::starting_at(NOW);
     move |_| match clock.now() < NOW.plus(lasting) {
@@ -36,7 +36,7 @@ impl World {
         self.control().await.breaker
     }
 
-    /// Runs turns for as long as each publishes a tail call.
+    /// Runs turns as long as each turn publishes a tail call.
     async fn turns(&self) -> Vec<TurnSummary> {
         let mut turns = Vec::new();
         loop {
@@ -56,10 +56,10 @@ async fn outage_fails_no_task_and_causes_few_calls() {
     assert_eq!((summary.failed, summary.breaker_open), (0, false));
     // One try before the breaker opened.
     assert_eq!(world.most_attempts(), 2);
-    // With ten slots, twelve tasks open it. Then one probe follows after 1 s, 2 s, 4 s, 4 s and so
-    // on.
+    // With ten slots, twelve tasks open the breaker. Then single probes follow after 1 s, 2 s, 4 s,
+    // 4 s, and so on.
     assert_eq!(world.started().len(), 100 + 12 + 11, "{summary:?}");
-    // The twelfth task ended with the breaker open already, so it lost no attempt either.
+    // The breaker was already open when the twelfth task ended, so that task lost no attempt either.
     assert_eq!((summary.probes, summary.unavailable), (12, 12));
     // The next probe succeeds, and all slots continue with the newest tasks.
     let after = &world.started()[12 + 12..];
@@ -108,7 +108,7 @@ async fn next_turn_continues_an_open_breaker_with_one_probe() {
     let before = world.started().len();
     let second = world.turn().await;
     assert_eq!((second.exit, second.succeeded), (Exit::Empty, 50));
-    // One probe immediately, then one each four seconds for thirty seconds.
+    // One probe immediately, then one every four seconds for thirty seconds.
     let probes = world.started().len() - before - 50;
     assert!((7..=9).contains(&probes), "{probes} probes: {second:?}");
 }
@@ -208,7 +208,7 @@ async fn poison_tasks_at_the_head_do_not_keep_the_breaker_open() {
     .await;
     let summary = world.turn().await;
     assert_eq!(world.count(TaskStatus::Success), 70, "{summary:?}");
-    // Without poison tasks, 70 runs of 100 ms in ten slots take less than a second.
+    // Without poison tasks, 70 runs of 100 ms in ten slots take less than one second.
     let took = served.lock().unwrap().since(NOW);
     assert!(took < 5 * SECOND, "{took:?}");
 }

@@ -1,4 +1,4 @@
-//! The circuit breaker under an operator's commands: held open temporarily, or closed.
+//! The circuit breaker under operator commands: held open temporarily, or closed.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn held_open_breaker_allows_only_probes_and_the_next_result_closes_it() {
         (world.started().len(), control.breaker)
     };
     let (summary, (started, breaker)) = tokio::join!(world.turn(), until);
-    // Each probe takes a second and succeeds. The next one starts a second later.
+    // Each probe takes one second and succeeds. The next probe starts one second later.
     assert!((8..=11).contains(&started), "{started} probes: {summary:?}");
     assert!(breaker.is_some());
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 100));
@@ -46,7 +46,7 @@ async fn running_turn_obeys_breaker_commands_within_a_heartbeat() {
     let operate = async {
         tokio::time::sleep(10 * SECOND).await;
         open(&world, HOUR).await;
-        // The processor learns of it within a heartbeat of 5 s. Then the running tasks end.
+        // The processor learns of the hold within a heartbeat of 5 s. Then the running tasks end.
         tokio::time::sleep(7 * SECOND).await;
         let before = world.started().len();
         tokio::time::sleep(20 * SECOND).await;
@@ -79,7 +79,7 @@ async fn closing_an_open_breaker_by_hand_starts_every_slot_at_once() {
         world.started().len() - before
     };
     let (summary, starts) = tokio::join!(world.turn(), operate);
-    // All ten slots start. Without the close, one probe would start each four seconds.
+    // All ten slots start. Without the close, one probe would start every four seconds.
     assert!(starts >= 10, "{starts} starts after the close: {summary:?}");
     assert!(
         summary.breaker_open,
@@ -117,7 +117,7 @@ async fn breaker_closed_at_the_end_of_a_turn_costs_the_next_at_most_one_probe() 
     let world = World::breaking(20, a_second).await;
     let operator = world.operator();
     operator.close_breaker().await.unwrap();
-    // The previous turn had not learned of the close, and wrote its own state at its release.
+    // The previous turn had not learned of the close and wrote its own state at its release.
     let open = OpenBreaker {
         since: NOW,
         probes: 3,

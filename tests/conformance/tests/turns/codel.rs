@@ -1,4 +1,4 @@
-//! Bounded age under overload: only new tasks start, and every task runs in the end.
+//! Bounded age under overload: only new tasks start, and every task eventually runs.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,10 +18,10 @@ const CODEL: CodelSettings = CodelSettings {
     interval: Duration::from_secs(5),
 };
 
-/// For each start: the time since [`NOW`], and the age of the task.
+/// For each start, the time since [`NOW`] and the task's age.
 type Starts = Arc<Mutex<Vec<(Duration, Duration)>>>;
 
-/// A world that runs ten tasks in a second.
+/// A world that runs ten tasks per second.
 fn world() -> (World, Starts) {
     let starts = Starts::default();
     let (clock, record) = (TokioClock::starting_at(NOW), starts.clone());
@@ -36,7 +36,7 @@ fn world() -> (World, Starts) {
     (world, starts)
 }
 
-/// Inserts twice as many tasks as can run, except in a pause from 8 to 10 s: 270 tasks in 15.5 s.
+/// Inserts tasks at twice the processing rate, with a pause from 8 s to 10 s: 270 tasks in 15.5 s.
 async fn overload(world: &World) {
     for n in 0..310_i64 {
         let at = n * 50;
@@ -62,7 +62,7 @@ async fn overloaded(
     (world, summary, starts)
 }
 
-/// The largest age at a start between 6 and 15.5 s.
+/// The maximum age at a start between 6 s and 15.5 s.
 fn oldest(starts: &[(Duration, Duration)]) -> Duration {
     let during = 6 * SECOND..Duration::from_millis(15_500);
     let ages = starts.iter().filter(|(at, _)| during.contains(at));
@@ -77,7 +77,7 @@ async fn under_overload_only_new_tasks_start_and_afterwards_all_do() {
         "{starts:?}"
     );
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 270));
-    // The overload lasts from 5 s until the slots were free for a second after the last arrival.
+    // The overload lasts from 5 s until the slots have been free for one second after the last arrival.
     assert!(
         (10_000..15_000).contains(&summary.overloaded_ms),
         "{summary:?}"
@@ -117,7 +117,7 @@ async fn next_processor_continues_the_overload_and_then_empties_the_queue() {
     tokio::time::sleep(30 * SECOND).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));
-    // The slots were free for the target time first.
+    // Before that, the slots were free for the target time.
     let (at, _) = starts.lock().unwrap()[0];
     assert!((31 * SECOND..32 * SECOND).contains(&at), "{at:?}");
     assert_eq!(world.control().await.overloaded_since, None);

@@ -1,7 +1,7 @@
-//! The measured defects of the published newest-first sample, each by its number. The eighth is in
-//! `wakes` (`burst_publishes_once_until_its_marker_expires`), the rest of the tenth in `ingest`
-//! (`redelivered_message_creates_no_task_twice_and_makes_none_newer`). The ninth and all else that
-//! only a template can show is in the snapshots and rules of `tests/infra`.
+//! The measured defects of the published newest-first sample, by number. The eighth is in `wakes`
+//! (`burst_publishes_once_until_its_marker_expires`), and the rest of the tenth is in `ingest`
+//! (`redelivered_message_creates_no_task_twice_and_makes_none_newer`). The snapshots and rules of
+//! `tests/infra` cover the ninth and everything else that only a template can show.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use simulator::faulty::Fault;
 
 use super::world::*;
 
-/// Expiry was written in milliseconds, so no task was ever shed, and expired tasks ran.
+/// The expiry was written in milliseconds, so no task was ever shed, and expired tasks ran.
 #[tokio::test(start_paused = true)]
 async fn defect_1_expiry_in_the_wrong_unit() {
     let world = World::new(|_| at_once());
@@ -35,15 +35,15 @@ async fn defect_1_expiry_in_the_wrong_unit() {
     }
     let in_milliseconds = Ttl::from_number(NOW.0);
     assert_eq!(in_milliseconds, Ttl::Milliseconds(NOW), "told apart");
-    // DynamoDB has not deleted the expired task yet, and the turn does not start it.
+    // DynamoDB has not yet deleted the expired task, but the turn does not start it.
     tokio::time::sleep(60 * SECOND).await;
     let summary = world.turn().await;
     assert_eq!((summary.taken, world.started()), (1, vec!["long".into()]));
     assert_eq!(world.record("short").status, TaskStatus::Pending);
 }
 
-/// The ten newest tasks throw, and 90 healthy tasks follow. In the sample, none of those was done
-/// in 40 s.
+/// The ten newest tasks throw, and 90 healthy tasks follow. In the sample, no healthy task
+/// completed within 40 s.
 #[tokio::test(start_paused = true)]
 async fn defect_2_a_poison_task_starves_the_queue() {
     let world = World::of(100, |task| match task.task_id.as_str() {
@@ -63,14 +63,14 @@ async fn defect_2_a_poison_task_starves_the_queue() {
     assert_eq!(summary.taken, 90 + 10 * world.settings.max_attempts);
 }
 
-/// A crash between TAKEN and the final state stranded the task permanently.
+/// A crash between TAKEN and the final status stranded the task permanently.
 #[tokio::test(start_paused = true)]
 async fn defect_3_a_crash_strands_the_task() {
     let world = World::of(10, |_| (10 * SECOND, Outcome::Success)).await;
     let crashed = tokio::time::timeout(SECOND, world.turn()).await;
     assert!(crashed.is_err());
     assert_eq!(world.count(TaskStatus::Taken), 10);
-    // The longer of the task lease and the processor lease, and 2 s more.
+    // The longer of the task lease and the processor lease, plus 2 s.
     tokio::time::sleep(world.settings.task_lease() + 2 * SECOND).await;
     world.sweep().await;
     assert_eq!(world.notifications(), 1, "and a processor was woken");
@@ -78,8 +78,8 @@ async fn defect_3_a_crash_strands_the_task() {
     assert_eq!((summary.succeeded, world.count(TaskStatus::Taken)), (10, 0));
 }
 
-/// Lambda's loop detection ended the tail calls after about 16 rounds. The stack allows the loop.
-/// Only the queue's own count of turns without a settled task bounds it.
+/// Lambda's loop detection ended the tail calls after about 16 rounds. The stack allows the loop,
+/// which is bounded only by the queue's own count of turns without a settled task.
 #[tokio::test(start_paused = true)]
 async fn defect_4_the_tail_call_is_bounded_by_progress_alone() {
     let world = World::of(1_300, |_| (29 * SECOND, Outcome::Success)).await;
@@ -95,10 +95,10 @@ async fn defect_4_the_tail_call_is_bounded_by_progress_alone() {
 }
 
 /// A wake-up was lost after a failed query (`ending::a_query_that_fails_is_not_an_empty_queue`), a
-/// failed publish (`wakes`), a stale index, and the return of a task.
+/// failed publish (`wakes`), a stale index read, and the return of a task.
 #[tokio::test(start_paused = true)]
 async fn defect_5_a_wake_up_is_lost() {
-    // The index shows the task only shortly before the processor ends.
+    // The index shows the task only just before the processor ends.
     let world = World::new(|_| at_once());
     let late = async {
         tokio::time::sleep(Duration::from_millis(1_900)).await;
@@ -110,8 +110,7 @@ async fn defect_5_a_wake_up_is_lost() {
     let (summary, ()) = tokio::join!(world.turn(), late);
     assert_eq!(summary.succeeded, 1);
 
-    // A returned task is due only after the turn. The sweep wakes a processor for it when it is
-    // due.
+    // A returned task is due only after the turn. When it is due, the sweep wakes a processor.
     let world = World::of(1, |_| at_once()).await;
     let mut put_back = world.record("t0000");
     put_back.not_before = Some(NOW.plus(100 * SECOND));
@@ -135,7 +134,7 @@ async fn defect_6_tasks_are_taken_before_a_slot_is_free() {
     assert_eq!((summary.taken, summary.succeeded), (80, 80));
 }
 
-/// A newer task waited for the slowest task of a page, and up to 10 s for the trigger.
+/// A newer task waited for the slowest task of a page and up to 10 s for the trigger.
 #[tokio::test(start_paused = true)]
 async fn defect_7_a_newer_task_waits_for_the_slowest_of_a_page() {
     let slow = |task: &lifo_queue::task::Task| match task.task_id.as_str() {
@@ -146,14 +145,14 @@ async fn defect_7_a_newer_task_waits_for_the_slowest_of_a_page() {
     let newer = async {
         tokio::time::sleep(Duration::from_millis(1_100)).await;
         world.add("newer", 1_100).await;
-        // The time of a quick task, its own run, and the age of a page.
+        // The sum of a quick task's duration, the task's own run, and the age of a page.
         tokio::time::sleep(Duration::from_millis(1_100)).await;
         assert_eq!(world.record("newer").status, TaskStatus::Success);
     };
     tokio::join!(world.turn(), newer);
 }
 
-/// A lost race was logged as an error. Here, it is counted.
+/// A lost race was logged as an error. Here, it is only counted.
 #[tokio::test(start_paused = true)]
 async fn defect_10_lost_races_as_errors() {
     let world = World::of(1, |_| at_once()).await;

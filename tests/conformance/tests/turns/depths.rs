@@ -1,4 +1,4 @@
-//! Tasks far from the head of the index: in backoff, expired, or redriven.
+//! Tasks far from the head of the index: tasks in backoff, expired tasks, and redriven tasks.
 
 use std::time::Duration;
 
@@ -41,8 +41,8 @@ async fn tasks_in_backoff_delay_an_older_one_by_at_most_the_stated_time() {
     let stated = DEEP_PAGE_PAUSE * pages;
     assert!(seen <= stated, "{seen:?}, stated {stated:?}");
     assert_eq!(summary.exit, Exit::Empty);
-    // At most ten further pages a second, each with a read of the head, and the polls of the empty
-    // queue.
+    // At most ten further pages per second, each with a read of the head, plus the polls of the
+    // empty queue.
     let most = summary.duration_ms / 100 * 2 + 20;
     assert!(u64::from(summary.queries) <= most, "{summary:?}");
 }
@@ -59,7 +59,7 @@ async fn depth_is_exact_up_to_the_count_limit() {
         let task = new_task(&format!("t{n}"), n);
         world.store.insert(&task).await.unwrap();
     }
-    // It is older than all others and expired: it is read, and not counted.
+    // This task is older than all others and expired. It is read but not counted.
     let mut expired = new_task("expired", -1);
     expired.expires_at = NOW.floor_seconds();
     world.store.insert(&expired).await.unwrap();
@@ -123,7 +123,7 @@ async fn processor_about_to_end_finds_a_redriven_task_below_the_bound() {
     record.ttl = Ttl::Seconds(NOW.floor_seconds().plus(9_000 * SECOND));
     world.store.put(TaskId::from_stored("old"), record);
     let redrive = async {
-        // Shortly before the wait of an empty queue ends, and before the next heartbeat.
+        // Just before the wait on an empty queue ends, and before the next heartbeat.
         tokio::time::sleep(Duration::from_millis(1_950)).await;
         let id = TaskId::from_stored("old");
         let redriven = world.operator().redrive(&id, 60 * SECOND).await;

@@ -1,4 +1,4 @@
-//! The end of a turn, and the notifications that follow.
+//! The end of a turn, and the notifications that follow it.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn a_tail_call_that_is_not_published_fails_the_turn() {
 async fn turns_without_a_settled_task_end_the_loop() {
     let mut world = World::new(|_| (Duration::ZERO, BUSY));
     world.settings.max_busy_returns = u32::MAX;
-    // A longer backoff might outlast the turn, which would then correctly end as empty.
+    // A longer backoff could outlast the turn, which would then correctly end as empty.
     world.settings.backoff.max = SECOND;
     let world = world.with_tasks(2).await;
     let mut tail_calls = Vec::new();
@@ -100,7 +100,7 @@ async fn processor_that_lost_its_lease_takes_no_more_tasks() {
     let world = world.with_tasks(100).await;
     let thief = async {
         tokio::time::sleep(Duration::from_millis(4_900)).await;
-        // As if this processor had stopped for longer than its lease.
+        // Simulates a processor that stopped for longer than its lease.
         let owner = world.control().await.lease.unwrap().owner;
         let lost = renewal(owner, Millis(0));
         world.store.renew(&lost).await.unwrap();
@@ -111,7 +111,7 @@ async fn processor_that_lost_its_lease_takes_no_more_tasks() {
     let (summary, ()) = tokio::join!(world.turn(), thief);
     assert_eq!((summary.exit, summary.tail_call), (Exit::LeaseLost, false));
     assert_eq!(summary.taken, 20, "{summary:?}");
-    // The thief has the lease, and the request makes it query again.
+    // The other processor has the lease, and the request makes it query again.
     let control = world.control().await;
     assert_eq!(control.lease.unwrap().message_id, "thief");
     assert_eq!(control.requested, 1);
@@ -122,8 +122,8 @@ async fn processor_with_an_expired_lease_publishes_a_tail_call() {
     let world = World::of(500, |_| (3 * SECOND, Outcome::Success)).await;
     let unrenewed = world.failing("renew", Fault::LostRequest);
     let summary = world.turn_on(unrenewed).await.unwrap();
-    // The processor takes tasks only while its lease is live, lets running tasks finish, and wakes
-    // a successor.
+    // The processor takes tasks only while its lease is live. It lets running tasks finish and
+    // wakes a successor.
     assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
     assert_eq!(summary.succeeded, 70, "{summary:?}");
     assert_eq!(world.topics.trigger().len(), 1);
@@ -143,7 +143,7 @@ async fn turn_continues_after_two_failed_queries_and_ends_after_three() {
     for (fails, ends) in [(2, false), (3, true)] {
         let world = World::of(5, |_| at_once()).await;
         let shaky = world.faulty(move |operation, before| match operation {
-            // A fourth one would succeed.
+            // A fourth query would succeed.
             "pending_page" if before < fails => Fault::LostRequest,
             _ => Fault::None,
         });

@@ -1,5 +1,5 @@
-//! Tasks that always fail, alone in a quiet queue: the circuit breaker cannot tell them from an
-//! outage.
+//! Tasks that always fail, alone in a quiet queue. The circuit breaker can't distinguish them from
+//! an outage.
 
 use std::time::Duration;
 
@@ -48,8 +48,8 @@ impl World {
         self
     }
 
-    /// Runs turns as the tail calls and the sweep start them, until `until` or the queue is empty.
-    /// Returns the time from the beginning to the last end of a turn.
+    /// Runs turns as tail calls and sweeps start them, until `until` or until the queue is empty.
+    /// Returns the time from the start to the end of the last turn.
     async fn days(&self, until: Duration) -> Duration {
         let end = NOW.plus(until);
         while self.clock.now() < end && self.count(TaskStatus::Pending) > 0 {
@@ -66,7 +66,7 @@ impl World {
         self.clock.now().since(NOW)
     }
 
-    /// Asserts that every task is FAILURE, with this text in its error.
+    /// Asserts that every task is in FAILURE with this text in its error.
     fn assert_failed(&self, text: &str) {
         for (id, record) in self.store.records() {
             let error = record.last_error.unwrap_or_default();

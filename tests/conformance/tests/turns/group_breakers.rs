@@ -1,4 +1,4 @@
-//! Circuit breakers of single groups.
+//! Circuit breakers of individual groups.
 
 use lifo_queue::control::{LearnedGroup, LearnedGroups, OpenBreaker};
 use lifo_queue::process::{Exit, GroupSettings};
@@ -27,7 +27,7 @@ async fn outage_of_a_group_fails_none_of_its_tasks_and_delays_no_other_group() {
     };
     let world = world(script, BREAKERS, &[("up", 400), ("down", 30)]).await;
     let (_, started) = tokio::join!(world.turn(), starts_in(&world, 20 * SECOND));
-    // Ten slots, and probes of the other group that take next to none.
+    // Ten slots, of which the other group's probes use almost none.
     assert!((190..=200).contains(&started["up"]), "{started:?}");
     assert!(started["down"] <= 12, "{started:?}");
     assert_eq!(world.count(TaskStatus::Failure), 0);

@@ -1,4 +1,4 @@
-//! Limits, pauses and closures of single groups.
+//! Limits, pauses and closures of individual groups.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU16, NonZeroU32};
@@ -18,7 +18,7 @@ use simulator::faulty::Fault;
 
 use super::world::*;
 
-/// A queue with groups, and tasks of these groups.
+/// A queue with groups and with tasks of these groups.
 pub(super) async fn world(
     script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static,
     groups: GroupSettings,
@@ -66,7 +66,7 @@ async fn pause(world: &World, group: &str, time: Duration) {
     change(world, group, GroupChange::Pause(Some(pause))).await;
 }
 
-/// The number of starts by group.
+/// The number of starts per group.
 pub(super) fn starts(world: &World) -> BTreeMap<String, usize> {
     let mut starts = BTreeMap::new();
     for id in world.started() {
@@ -76,7 +76,7 @@ pub(super) fn starts(world: &World) -> BTreeMap<String, usize> {
     starts
 }
 
-/// The number of starts by group in the next `time`.
+/// The number of starts per group during the next `time`.
 pub(super) async fn starts_in(world: &World, time: Duration) -> BTreeMap<String, usize> {
     let before = starts(world);
     tokio::time::sleep(time).await;
@@ -200,7 +200,7 @@ async fn rate_of_a_group_holds_across_turns_and_crashes() {
     }
 }
 
-/// The tasks of the group that have a live lease.
+/// The number of the group's tasks with a live lease.
 fn live(world: &World, group: &str) -> usize {
     let now = world.clock.now();
     let records = world.store.records();
@@ -228,7 +228,7 @@ async fn tasks_of_a_crashed_processor_count_as_running() {
         starts(&world)["a"]
     };
     let (_, started) = tokio::join!(world.turn(), watch);
-    // Their leases, of 42 s, expired after half of this time.
+    // Their 42 s leases expire after half of this time.
     assert!((6..=8).contains(&started), "{started}");
 }
 
@@ -237,7 +237,7 @@ async fn task_whose_settlement_failed_counts_as_running_even_in_the_next_turn() 
     let world = world(|_| at_once(), concurrency(1), &[("a", 5)]).await;
     let store = world.failing("settle", Fault::Invalid);
     let summary = world.turn_on(store).await.unwrap();
-    // The second one started when the lease of the first had expired.
+    // The second task started when the first task's lease had expired.
     assert_eq!((live(&world, "a"), summary.taken), (1, 2), "{summary:?}");
     let left = world.store.groups().await.unwrap().learned;
     assert_eq!(left.groups[0].leases.len(), 1);
@@ -271,7 +271,7 @@ async fn task_that_must_run_alone_in_a_closed_group_does_not_hold_the_gap() {
         (summary.exit, starts(&world).get("a")),
         (Exit::TimeUp, None)
     );
-    // Ten slots all the time.
+    // All ten slots are always in use.
     assert!((590..=610).contains(&summary.taken), "{summary:?}");
 }
 

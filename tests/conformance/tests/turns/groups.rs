@@ -1,4 +1,4 @@
-//! Groups: the least-served one is first.
+//! Groups: the least-served group is first.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use lifo_queue::task::{NewTask, TaskStatus};
 
 use super::world::*;
 
-/// Twenty noisy tasks that are newer than three quiet ones, and one slot. Returns the starts.
+/// Runs twenty noisy tasks that are newer than three quiet ones, with one slot. Returns the starts.
 async fn starts(groups: bool) -> Vec<String> {
     let mut world = World::new(|_| (Duration::from_millis(400), Outcome::Success));
     world.settings.slots = 1;
@@ -53,7 +53,7 @@ async fn quiet_task_that_is_buried_while_no_slot_is_free_starts_next() {
         tokio::time::sleep(3 * second).await;
         insert(new_task("quiet/0", 3_000)).await;
         tokio::time::sleep(3 * second).await;
-        // More than the largest head.
+        // More tasks than the largest head holds.
         for n in 0..1_500 {
             insert(new_task(&format!("noisy/{n}"), 6_000)).await;
         }

@@ -19,7 +19,7 @@ async fn put(store: &MemoryStore, key: &str, sequence: u64) {
         .unwrap();
 }
 
-/// A world whose runs take a second. It records the idempotency key of each run.
+/// A world whose runs take one second. It records the idempotency key of each run.
 fn remembering(outcome: impl Fn(&Task) -> Outcome + Send + Sync + 'static) -> (World, Ran) {
     let ran = Ran::default();
     let remembers = ran.clone();
@@ -91,7 +91,7 @@ async fn the_key_that_has_waited_longest_runs_first_with_its_newest_state() {
     assert_eq!(version, Version::by_sequence(6));
 }
 
-/// The queue has more keys than a page of the index. A pass from the oldest end skips none of them.
+/// The queue has more keys than an index page holds. A pass from the oldest end skips none of them.
 #[tokio::test(start_paused = true)]
 async fn oldest_first_works_through_many_pages_in_order() {
     let mut world = World::of(1_500, |_| at_once()).await;
@@ -103,7 +103,7 @@ async fn oldest_first_works_through_many_pages_in_order() {
     assert!(started.is_sorted(), "{:?}", &started[..20]);
 }
 
-/// Other tasks run alone depending on their attempts. A newer state has no attempts.
+/// Whether other tasks run alone depends on their attempts. A newer state has no attempts.
 #[tokio::test(start_paused = true)]
 async fn newer_state_of_a_key_with_an_expired_lease_runs_alone() {
     let world = World::new(|_| at_once());

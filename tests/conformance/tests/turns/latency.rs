@@ -13,7 +13,7 @@ use lifo_queue::time::{Clock, TokioClock};
 
 use super::world::*;
 
-/// Each run takes 100 ms for each run at the same time, and later 50 ms.
+/// Each run takes 100 ms per concurrent run, and later 50 ms.
 struct Shared {
     clock: TokioClock,
     running: AtomicUsize,
@@ -32,7 +32,7 @@ impl TaskRunner for Shared {
             true => (0, 100),
             false => (1, 50),
         };
-        // The turn has ten seconds to adapt.
+        // Allow the turn ten seconds to adapt.
         if elapsed > FASTER * phase + 10 * SECOND {
             self.most[phase as usize].fetch_max(running, Ordering::Relaxed);
         }
@@ -42,7 +42,7 @@ impl TaskRunner for Shared {
     }
 }
 
-/// The largest number of concurrent runs, while the downstream is slow and after it became faster.
+/// The maximum number of concurrent runs, while the downstream is slow and after it became faster.
 async fn most(target_latency: Option<Duration>) -> [usize; 2] {
     let mut world = World::new(|_| at_once());
     world.settings.slots = 40;

@@ -1,4 +1,4 @@
-//! Leases while DynamoDB throttles or does not respond, and the mark of an expired lease.
+//! Leases while DynamoDB throttles or does not respond, and the expired-lease mark.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -68,7 +68,7 @@ async fn settlement_retries_end_before_the_deadline_of_the_turn() {
 #[tokio::test(start_paused = true)]
 async fn task_whose_lease_is_too_short_is_returned_unstarted() {
     let mut world = World::new(|_| at_once());
-    // The repetitions of a take last at least 0.75 s.
+    // The retries of a take last at least 0.75 s.
     world.settings.deadline_margin = Duration::from_millis(500);
     world.settings.clock_skew = Duration::ZERO;
     let world = world.with_tasks(1).await;

@@ -17,7 +17,7 @@ async fn live_with(killers: &'static [&'static str], max_attempts: u32) -> World
     let fuse = bang.clone();
     let mut world = World::new(move |task| {
         if killers.contains(&task.task_id.as_str()) {
-            // No permit is stored, so a second killer of one turn does not end the next turn.
+            // No permit is stored, so a second killer task in the same turn does not end the next turn.
             fuse.notify_waiters();
         }
         (Duration::from_millis(200), Outcome::Success)

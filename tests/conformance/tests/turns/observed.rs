@@ -1,4 +1,4 @@
-//! What a turn writes to the control item for operators.
+//! The values that a turn writes to the control item for operators.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn a_turn_reports_ended_tasks_run_time_and_the_last_response() {
     assert_eq!(last.task, "t0000");
     assert!(last.text.starts_with("HTTP 422"), "{}", last.text);
 
-    // The next turn continues the counts, and keeps the last response.
+    // The next turn continues the counts and keeps the last response.
     let world = world.with_tasks(7).await;
     world.turn().await;
     let next = world.control().await.observed;

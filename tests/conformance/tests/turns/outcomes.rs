@@ -1,4 +1,4 @@
-//! The outcomes of a task and of its neighbours.
+//! The outcomes of a task and its neighbours.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -113,7 +113,7 @@ async fn one_rejected_task_does_not_pause_the_queue() {
 
 #[tokio::test(start_paused = true)]
 async fn tasks_running_at_the_deadline_are_returned() {
-    // The deadline is earlier than the settings guarantee, as on a local runtime.
+    // The deadline is earlier than the settings guarantee, as in a local runtime.
     let mut world = World::new(|_| (500 * SECOND, Outcome::Success));
     world.settings.task_timeout = 1_000 * SECOND;
     world.settings.deadline_margin = Duration::ZERO;
@@ -139,8 +139,8 @@ async fn tasks_running_at_the_deadline_are_returned() {
 #[tokio::test(start_paused = true)]
 async fn lost_acknowledgements_cause_no_second_run() {
     let world = World::of(30, |_| at_once()).await;
-    // A take is tried five times, a settlement until the lease ends. With four lost acknowledgements
-    // in all, no take fails for good.
+    // A take is tried up to five times, and a settlement until the lease ends. With four lost
+    // acknowledgements in total, no take fails permanently.
     let flaky = world.faulty(|operation, before| match (operation, before % 3) {
         ("take", 2) if before < 12 => Fault::LostAck,
         ("settle", 2) => Fault::LostAck,

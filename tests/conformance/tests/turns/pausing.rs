@@ -1,4 +1,4 @@
-//! Pauses of the queue, and their end.
+//! Pauses of the queue, and how they end.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -29,7 +29,7 @@ async fn busy_downstream_pauses_the_queue_with_backoff() {
     let world = World::of(50, |_| (Duration::from_millis(20), BUSY)).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
-    // It slows down first: about ten seconds of ever slower probes.
+    // First, the queue slows down, with about ten seconds of increasingly rare probes.
     assert!(
         (5_000..30_000).contains(&summary.duration_ms),
         "{summary:?}"
@@ -118,7 +118,7 @@ async fn resume_during_the_end_of_a_paused_turn_wakes_the_queue() {
         tokio::time::sleep(SECOND).await;
         let operator = world.operator();
         operator.pause(HOUR, "deployment", "ana").await.unwrap();
-        // The slot that became free after six seconds stays free, and the other tasks still run.
+        // The slot that became free after six seconds stays free. The other tasks are still running.
         tokio::time::sleep(9 * SECOND).await;
         assert_eq!(operator.resume().await.unwrap(), Wake::AlreadyAwake);
     };
@@ -151,7 +151,7 @@ async fn three_distinct_tasks_are_enough_to_pause_and_two_are_not() {
     for (tasks, pauses) in [(2, false), (3, true)] {
         let world = World::of(tasks, |_| (Duration::from_millis(20), BUSY)).await;
         let summary = world.turn().await;
-        // With a long random delay of both, two tasks end the turn as empty, not by its time.
+        // If both tasks get a long random delay, the turn ends as empty, not because its time is up.
         assert_eq!(summary.exit == Exit::Paused, pauses, "{summary:?}");
         assert_eq!(summary.busy as usize, world.started().len());
     }
@@ -167,14 +167,14 @@ async fn three_rejected_tasks_do_not_pause_a_queue_whose_others_succeed() {
         world.settings.slots = slots;
         let world = world.with_tasks(100).await;
         let summary = world.turn().await;
-        // The three may pause the queue only when no other task is left.
+        // The three tasks may pause the queue only when no other tasks are left.
         assert_eq!(summary.succeeded, 97, "{slots} slots");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn success_at_the_time_of_three_rejections_prevents_a_pause() {
-    // Four runs start and end together. The newest succeeds, and its end is recorded first.
+    // Four runs start and end together. The newest one succeeds, and its end is recorded first.
     let mut world = World::new(|task| match task.task_id.as_str() {
         "t0006" | "t0007" | "t0008" => (Duration::from_millis(50), rejecting()),
         "t0009" => (Duration::from_millis(50), Outcome::Success),
@@ -195,7 +195,7 @@ async fn tasks_start_while_a_success_beside_three_rejections_is_settled() {
     });
     world.settings.slots = 4;
     let world = world.with_tasks(10).await;
-    // DynamoDB throttles the settlement of the success three times.
+    // DynamoDB throttles the write that settles the task as SUCCESS three times.
     let at_the_last = Arc::new(AtomicUsize::new(0));
     let (runner, started) = (world.runner.clone(), at_the_last.clone());
     let store = world.faulty(move |operation, before| match (operation, before) {
@@ -211,7 +211,7 @@ async fn tasks_start_while_a_success_beside_three_rejections_is_settled() {
 
 #[tokio::test(start_paused = true)]
 async fn rejections_in_the_last_runs_of_a_turn_pause_the_queue() {
-    // The three runs last longer than the time in which the turn takes tasks.
+    // The three runs last longer than the period in which the turn takes tasks.
     let mut world = World::new(|_| (29 * SECOND, rejecting()));
     world.settings.turn = 10 * SECOND;
     let world = world.with_tasks(3).await;
@@ -232,7 +232,7 @@ async fn one_slot_probes_after_a_pause_for_rejections() {
     tokio::time::sleep(world.paused_for().await).await;
     let probe = world.turn().await;
     assert_eq!(probe.exit, Exit::Paused);
-    // Three distinct tasks, one after the other. One of them may be retried in between.
+    // Three distinct tasks run one after the other. One of them may be retried in between.
     let each = probe.duration_ms / u64::from(probe.taken);
     assert!((3..10).contains(&probe.taken) && each >= 500, "{probe:?}");
     tokio::time::sleep(world.paused_for().await).await;

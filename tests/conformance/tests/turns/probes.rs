@@ -1,4 +1,4 @@
-//! Probes of an open circuit breaker: the search for a task, and the end of an outage.
+//! Probes while the circuit breaker is open: the search for a task, and the end of an outage.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,10 +21,10 @@ async fn open_breaker_closes_behind_pages_of_tasks_that_may_not_start() {
     let summary = world.turn().await;
     assert_eq!(world.count(TaskStatus::Success), 30, "{summary:?}");
     assert_eq!(summary.exit, Exit::Empty);
-    // At most ten further pages a second, each with a read of the head.
+    // At most ten further pages per second, each with a read of the head.
     let most = summary.duration_ms / 100 * 2 + 40;
     assert!(u64::from(summary.queries) <= most, "{summary:?}");
-    // Each probe reads four pages. So it starts at most 300 ms late.
+    // Each probe reads four pages, so it starts at most 300 ms late.
     assert!((6..=8).contains(&summary.probes), "{summary:?}");
 }
 

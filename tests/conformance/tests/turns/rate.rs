@@ -48,7 +48,7 @@ async fn idle_time_refills_the_bucket_up_to_the_burst() {
     let world = world.with_tasks(10).await;
     let began = world.clock.now();
     assert_eq!(world.turn().await.succeeded, 10);
-    // The burst starts immediately. The rest is the wait of an empty queue.
+    // The burst starts immediately. The rest of the time is the wait on an empty queue.
     assert!(world.clock.now().since(began) < 3 * SECOND);
 }
 
@@ -76,7 +76,7 @@ async fn slow_rate_does_not_hide_turns_without_progress() {
         burst: NonZeroU32::MIN,
     });
     let world = world.with_tasks(10).await;
-    // Some turns run one task and settle none. The others only wait.
+    // Some turns run one task but settle none. The others only wait.
     let mut exits = Vec::new();
     for _ in 0..6 {
         exits.push(world.turn().await.exit);
@@ -95,7 +95,7 @@ async fn slow_rate_does_not_count_as_a_lack_of_progress() {
         burst: NonZeroU32::MIN,
     });
     let world = world.with_tasks(10).await;
-    // The idle bound allows fewer turns without a settled task than these turns without a start.
+    // These turns without a start outnumber the turns without a settled task that the idle bound allows.
     for _ in 0..8 {
         let summary = world.turn().await;
         assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));

@@ -1,4 +1,4 @@
-//! A queue in memory, a scripted runner and a clock.
+//! An in-memory queue, a scripted runner, and a clock.
 
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -145,8 +145,8 @@ impl World {
         self
     }
 
-    /// Puts tasks that are newer than [`NOW`] and may not start: delayed ones, and expired ones of a
-    /// direct writer, in turns.
+    /// Puts tasks that are newer than [`NOW`] and must not start: alternately delayed tasks, and
+    /// expired tasks from a direct writer.
     pub(crate) fn put_resting(&self, count: i64) {
         for n in 0..count {
             let expired = Ttl::Milliseconds(Millis(NOW.0 - 1));
@@ -216,7 +216,7 @@ impl World {
         sweeper.sweep("sweep").await.unwrap()
     }
 
-    /// Replaces the task by a task in FAILURE.
+    /// Replaces the task with a task in FAILURE.
     pub(crate) fn fail(&self, id: &str) {
         let mut failed = self.record(id);
         failed.status = TaskStatus::Failure;

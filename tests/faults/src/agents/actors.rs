@@ -22,13 +22,13 @@ const GENDERS: [&str; 2] = ["F", "M"];
 /// Time after which SQS redelivers a message that was not deleted.
 const VISIBILITY: Duration = Duration::from_secs(30);
 
-/// The messages that were not deleted yet.
+/// The messages that have not been deleted yet.
 type Groups = Arc<Mutex<Messages>>;
 
 #[derive(Default)]
 struct Messages {
     groups: BTreeMap<String, VecDeque<Delivery>>,
-    /// In flight: redelivered if the function crashes, also at the end of the schedule.
+    /// Messages in flight, which are redelivered if the function crashes, even at the end of the schedule.
     hidden: Vec<Delivery>,
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn perform(stage: &Arc<Stage>, last: Duration) -> Vec<String> {
         wrong.extend(changed_answers(stage, &mut ended).await);
     }
     actors.shutdown().await;
-    // After the faults, all remaining messages are delivered.
+    // After the faults, deliver all remaining messages.
     stage.world.heal();
     let left = groups.lock().unwrap_or_else(|e| e.into_inner()).take_all();
     stage.network.heal();
@@ -69,7 +69,7 @@ pub(super) async fn perform(stage: &Arc<Stage>, last: Duration) -> Vec<String> {
     wrong
 }
 
-/// Checks that no call leaves its final state, except for an assignment that no agent answered.
+/// Checks that no call leaves its final state, except for unanswered assignments.
 async fn changed_answers(stage: &Stage, ended: &mut BTreeMap<CallId, CallState>) -> Vec<String> {
     let mut wrong = vec![];
     for (id, state) in outcomes(stage).await {
@@ -90,8 +90,8 @@ async fn changed_answers(stage: &Stage, ended: &mut BTreeMap<CallId, CallState>)
     wrong
 }
 
-/// Whether a call may change from `before` to `state`. Only an assignment or a pending call may,
-/// and a new assignment must have a greater number.
+/// Whether a call can change from `before` to `state`. Only assigned and pending calls can change,
+/// and a new assignment must have a higher number.
 fn may_follow(before: &CallState, state: &CallState) -> bool {
     match (before, state) {
         (CallState::Assigned(before), CallState::Assigned(now)) => now.number > before.number,
@@ -114,7 +114,7 @@ async fn agent(stage: Arc<Stage>, number: u64) {
     }
     loop {
         sleep(Duration::from_millis(stage.random(50..4_000))).await;
-        // Each action is its own invocation, which may crash at any moment.
+        // Each action is its own invocation, which can crash at any time.
         let deed = deed(stage.clone(), id.clone());
         if stage.random(0..20) == 0 {
             let alive = Duration::from_millis(stage.random(1..60));
@@ -127,7 +127,7 @@ async fn agent(stage: Arc<Stage>, number: u64) {
     }
 }
 
-/// The next action of the agent. A failed action is not repeated: the next one starts from the
+/// The agent's next action. Failed actions are not repeated: the next action starts from the
 /// agent's state.
 async fn deed(stage: Arc<Stage>, id: AgentId) {
     let queue = stage.queue();
@@ -192,7 +192,7 @@ async fn callers(stage: Arc<Stage>, groups: Groups) {
     }
 }
 
-/// One poller of the FIFO queue. It delivers one batch of some groups at a time, and redelivers
+/// A poller of the FIFO queue. It delivers one batch from some groups at a time and redelivers
 /// failed messages.
 async fn call_queue(stage: Arc<Stage>, groups: Groups) {
     loop {
@@ -202,7 +202,7 @@ async fn call_queue(stage: Arc<Stage>, groups: Groups) {
             let mut messages = groups.lock().unwrap_or_else(|e| e.into_inner());
             for group in messages.groups.values_mut() {
                 let take = usize::try_from(stage.random(0..4)).unwrap_or(0);
-                // One batch at a time delivers a group, so it takes the whole group.
+                // Only one batch at a time delivers a group, so the batch takes the whole group.
                 if batch.len() + group.len() <= 10 && take > 0 {
                     batch.extend(std::mem::take(group));
                 }
@@ -254,7 +254,7 @@ async fn deliver_all(stage: &Arc<Stage>, left: Vec<Delivery>) {
     }
 }
 
-/// Lets time pass without faults, with a sweep every 30 seconds.
+/// Lets time pass without faults and with a sweep every 30 seconds.
 pub(super) async fn settle(stage: &Arc<Stage>) {
     let sweeps = 4 + MAX_WAIT.as_secs() / 30;
     for _ in 0..sweeps {

@@ -1,4 +1,4 @@
-//! The topic and the dead-letter queue. They fail at times, and record everything.
+//! The topic and the dead-letter queue. They sometimes fail, and they record everything.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

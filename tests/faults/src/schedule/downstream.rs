@@ -1,4 +1,4 @@
-//! The downstream of a schedule.
+//! A schedule's downstream.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use simulator::cloud::Deed;
 
 use super::{pages, pick};
 
-/// Percentages of tasks by their outcome. All other tasks succeed.
+/// Percentages of tasks by outcome. All other tasks succeed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Downstream {
     pub(super) seed: u64,
@@ -20,14 +20,14 @@ pub(super) struct Downstream {
     pub(super) kill: u32,
     pub(super) reject: u32,
     pub(super) unavailable: u32,
-    /// Each run takes a little longer than the time between two tasks, and [`pages::KILLER`] kills
+    /// Each run takes slightly longer than the time between two tasks, and [`pages::KILLER`] kills
     /// its process.
     pub(super) steady: bool,
     pub(super) longest: Duration,
 }
 
 impl Downstream {
-    /// Depends only on the seed, the task's id and its attempt, not on order or time.
+    /// Depends only on the seed, the task's id and the attempt, not on order or time.
     pub(super) fn deed(&self, task: &Task) -> (Duration, Deed) {
         if self.steady {
             let kills = task.task_id.as_str() == pages::KILLER;

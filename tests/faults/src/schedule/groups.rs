@@ -1,4 +1,4 @@
-//! Schedules with groups of tasks, some with limits, and one of them paused.
+//! Schedules with task groups, some of which have limits and one of which is paused.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
@@ -20,7 +20,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// The group that an operator pauses.
 const PAUSED: &str = "b";
 
-/// The starts of runs by group, and the duration of the pause from the beginning.
+/// The starts of runs by group, and the duration of the pause from the start of the schedule.
 #[derive(Clone, Default)]
 pub(super) struct Grouped {
     paused_for: Option<Duration>,
@@ -28,8 +28,8 @@ pub(super) struct Grouped {
 }
 
 impl Schedule {
-    /// Adds groups to a quarter of the schedules. Half of these have a limit on the concurrency of
-    /// each group, a third a rate, and a third a pause of one group.
+    /// Adds groups to a quarter of the schedules. Of these, half limit each group's concurrency, a
+    /// third limit the rate, and a third pause one group.
     pub(super) fn with_groups(mut self, rng: &mut Rng) -> Self {
         if self.pages.is_some() || rng.u32(0..4) != 0 {
             return self;
@@ -95,7 +95,7 @@ impl Grouped {
     }
 
     /// The violation, if runs of the paused group started, or more runs of a group than its rate
-    /// allows from `began` on. The processes' clocks differ by the skew at most.
+    /// allows, from `began` on. The processes' clocks differ by at most the skew.
     pub(super) fn broken(&self, began: Instant, settings: &CloudSettings) -> Option<String> {
         let starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
         let paused_for = self.paused_for.unwrap_or_default();

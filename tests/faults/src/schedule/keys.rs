@@ -9,8 +9,8 @@ use serde_json::json;
 use super::{Burst, Schedule};
 
 impl Schedule {
-    /// Adds keys to a third of the schedules. There are few keys, so that states replace each
-    /// other. Sometimes an older state arrives late.
+    /// Adds keys to a third of the schedules. There are only a few keys, so that states supersede
+    /// each other. Sometimes an older state arrives late.
     pub(super) fn with_keys(mut self, rng: &mut Rng) -> Self {
         if rng.u32(0..3) > 0 {
             return self;

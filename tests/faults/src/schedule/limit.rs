@@ -13,7 +13,7 @@ use super::Schedule;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A limit from the beginning of a schedule, and the starts of runs.
+/// A limit that applies from the start of a schedule, and the starts of runs.
 #[derive(Clone)]
 pub(super) struct Limited {
     a_second: u32,
@@ -22,7 +22,7 @@ pub(super) struct Limited {
 }
 
 impl Schedule {
-    /// Adds a limit to a sixth of the schedules, and a rate in the settings to half of these.
+    /// Adds a limit to a sixth of the schedules, and also a rate in the settings to half of these.
     pub(super) fn with_limit(mut self, rng: &mut Rng) -> Self {
         if rng.u32(0..6) > 0 {
             return self;
@@ -67,8 +67,8 @@ impl Limited {
         Instant::now()
     }
 
-    /// The violation, if more runs started from `began` to the end of the limit than it allows.
-    /// The processes' clocks differ by `skew` at most.
+    /// The violation, if more runs started from `began` to the end of the limit than it allows. The
+    /// processes' clocks differ by at most `skew`.
     pub(super) fn broken(&self, began: Instant, skew: Duration) -> Option<String> {
         let starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut count, rate) = (0.0, f64::from(self.a_second));

@@ -1,4 +1,4 @@
-//! Schedules with more tasks that may not start than a page of the index holds.
+//! Schedules with more tasks that must not start than an index page holds.
 
 use std::time::Duration;
 
@@ -13,32 +13,32 @@ use simulator::cloud::{BEGIN, Cloud, CloudSettings, Rates};
 
 use super::{Burst, MOST, Schedule};
 
-/// Entries that may not start: more than a page of the index.
+/// Entries that must not start: more than an index page.
 const ENTRIES: i64 = 1_500;
-/// Time for which the delayed entries stay in the index: longer than a schedule.
+/// Time for which the delayed entries remain in the index: longer than a schedule.
 const STAY: Duration = Duration::from_secs(10 * 3600);
-/// Time for which one task arrives each second, in a steady schedule.
+/// Time for which one task per second arrives in a steady schedule.
 const STEADY: Duration = Duration::from_secs(900);
-/// The task that kills its process, in a steady schedule.
+/// The task that kills its process in a steady schedule.
 pub(super) const KILLER: &str = "killer";
 
-/// The entries that come before all others in the order of the queue.
+/// The entries that precede all others in queue order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pages {
-    /// With any load and faults: every task ends.
+    /// With any load and any faults: every task ends.
     Mixed,
-    /// With one task per second, without faults: a task that must run alone ends meanwhile.
+    /// With one task per second and without faults: a task that must run alone ends in the meantime.
     Steady,
 }
 
 impl Schedule {
-    /// Adds such entries to one of thirty schedules. Three of four are delayed beyond the schedule,
-    /// and the others are the expired tasks of a direct writer.
+    /// Adds such entries to one of thirty schedules. Three in four are delayed beyond the schedule,
+    /// and the others are expired tasks from a direct writer.
     pub(super) fn with_full_pages(mut self, rng: &mut Rng) -> Self {
         if rng.u32(0..30) > 0 {
             return self;
         }
-        // No task of the load expires first: its end would hide that it never started.
+        // No task of the load expires earlier, because its end would hide that it never started.
         for burst in &mut self.load {
             burst.foreign = None;
             for spec in &mut burst.specs {
@@ -49,7 +49,7 @@ impl Schedule {
         match rng.u32(0..3) {
             0 => return self,
             1 => {
-                // The circuit breaker opens, and the tasks for its probes are pages below.
+                // The circuit breaker opens, and the tasks for its probes are several pages further down.
                 let breaker = &mut self.settings.process.breaker;
                 *breaker = breaker.or(CloudSettings::default().process.breaker);
                 self.downstream.unavailable = 100;
@@ -102,8 +102,8 @@ impl Pages {
         }
     }
 
-    /// Waits until the load has ended, and cancels the entries. Returns the guarantee that is
-    /// broken, if any.
+    /// Waits until the load has ended, then cancels the entries. Returns a broken guarantee, if
+    /// any.
     pub(super) async fn clear(self, cloud: &Cloud) -> Option<String> {
         let alone = cloud.task(KILLER).map(|task| task.status);
         let starved = self == Self::Steady && alone != Some(TaskStatus::Failure);
@@ -119,7 +119,7 @@ impl Pages {
         let late = pending().map(|(id, _)| format!("{id} does not end behind full pages"));
         let operator = cloud.operator();
         for number in 0..ENTRIES {
-            // An expired entry may be deleted by now.
+            // An expired entry may already be deleted.
             let cancelled = operator.cancel(&id(number)).await;
             debug_assert!(cancelled.is_ok(), "{cancelled:?}");
         }

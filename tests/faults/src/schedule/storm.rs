@@ -1,4 +1,4 @@
-//! Schedules with a storm of messages and with admission.
+//! Schedules with a message storm and admission.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,9 +24,9 @@ use super::downstream::Downstream;
 use super::{Burst, MOST, Schedule};
 
 const TICK: Duration = Duration::from_millis(500);
-/// Time until SQS delivers a message of a crashed process again. It is longer than a batch can take.
+/// Time until SQS redelivers a message of a crashed process. It is longer than a batch can take.
 const VISIBILITY: Duration = Duration::from_secs(40);
-/// Longer than a schedule, so that each created task is in the table until it ends.
+/// Longer than a schedule, so that each created task remains in the table until it ends.
 const EXPIRY: Duration = Duration::from_secs(10 * 3600);
 const BATCH: usize = 10;
 
@@ -36,17 +36,17 @@ pub(super) struct Storm {
     settings: IngestSettings,
     messages_per_tick: usize,
     ticks: u32,
-    /// The ticks at which an operator pauses the queue, and ends the pause.
+    /// The ticks at which an operator pauses and resumes the queue.
     pause: Option<(u32, u32)>,
     /// Percentage of the requests to the shed queue that fail.
     rejects: u32,
     seed: u64,
-    /// Tasks that were not admitted, once it was played.
+    /// Number of tasks that were not admitted, once the storm has been played.
     pub(super) shed: Arc<AtomicU64>,
 }
 
 impl Schedule {
-    /// Replaces the load of one of twelve schedules by a storm, with one or two slots.
+    /// Replaces the load of one in twelve schedules with a storm, with one or two slots.
     pub(super) fn with_storm(mut self, rng: &mut Rng) -> Self {
         if self.pages.is_some() || self.limited.is_some() || rng.u32(0..12) > 0 {
             return self;
@@ -55,7 +55,7 @@ impl Schedule {
         self.settings.process.slots = rng.u16(1..=2);
         self.settings.process.publish_capacity = true;
         self.settings.process.turn = Duration::from_secs(60);
-        // Every run succeeds, and no rate delays it, so that the tasks end within a schedule.
+        // Every run succeeds without delay by a rate limit, so that the tasks end within a schedule.
         if let Some(groups) = &mut self.settings.process.groups {
             groups.rate = None;
         }
@@ -102,7 +102,7 @@ fn settings(rng: &mut Rng, schedule: &Schedule) -> IngestSettings {
     }
 }
 
-/// A message of the queue, with one to three tasks.
+/// A queue message with one to three tasks.
 #[derive(Clone, Debug)]
 struct Message {
     delivery: Delivery,
@@ -121,14 +121,14 @@ struct State {
 }
 
 impl Storm {
-    /// Sends the messages and processes them. Returns the guarantee that is broken, if any.
+    /// Sends and processes the messages. Returns a broken guarantee, if any.
     pub(super) async fn play(&self, cloud: &Cloud) -> Option<String> {
         let state = Mutex::new(State {
             sends: true,
             ..State::default()
         });
         let item = Arc::new(MemoryStore::new());
-        // Two processes, so that they share the meter.
+        // Two processes that share the meter.
         tokio::join!(
             self.send(cloud, &state),
             self.poll(cloud, &state, &item, 1),
@@ -174,7 +174,7 @@ impl Storm {
         lock(state).sends = false;
     }
 
-    /// Processes batches until the queue is empty and nothing is sent.
+    /// Processes batches until the queue is empty and no more messages are sent.
     async fn poll(
         &self,
         cloud: &Cloud,
@@ -202,7 +202,7 @@ impl Storm {
             let report = process.get_or_insert_with(start).work(&batch).await;
             let taken = std::mem::take(&mut *lock(&sink.taken));
             let mut state = lock(state);
-            // A crashed process may have written tasks, too.
+            // A crashed process may have written tasks too.
             let tasks = tasks_of(&state.messages, &batch);
             state
                 .created
@@ -222,12 +222,12 @@ impl Storm {
 }
 
 impl State {
-    /// Whether the queue is empty and nothing is sent.
+    /// Whether the queue is empty and no more messages are sent.
     fn is_done(&self) -> bool {
         self.messages.is_empty() && !self.sends
     }
 
-    /// Deletes the messages that were not returned. Their tasks that the shed queue took are shed.
+    /// Deletes the messages that were not returned. Those of their tasks that the shed queue accepted count as shed.
     fn settle(&mut self, batch: &[Delivery], returned: &[String], taken: &[String], counted: u64) {
         let is_done = |message: &Message| {
             let id = &message.delivery.id;
@@ -305,12 +305,12 @@ fn tasks_of(messages: &[Message], batch: &[Delivery]) -> Vec<String> {
     messages.flat_map(|message| message.tasks.clone()).collect()
 }
 
-/// The ingest queue. The schedule itself decides when a message returns.
+/// The ingest queue. The schedule itself determines when a message returns.
 struct Queue;
 
 #[async_trait]
 impl IngestQueue for Queue {
-    /// No message of a storm is invalid.
+    /// A storm's messages are never invalid.
     async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
         let reasons = letters.iter().map(|letter| letter.reason.clone());
         reasons.map(|reason| Err(reason.into())).collect()
@@ -321,7 +321,7 @@ impl IngestQueue for Queue {
     }
 }
 
-/// The shed queue, which sometimes takes only the first tasks.
+/// The shed queue, which sometimes accepts only the first tasks.
 struct Sink {
     rejects: u32,
     rng: Mutex<Rng>,

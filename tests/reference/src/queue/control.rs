@@ -1,4 +1,4 @@
-//! The control item, rule by rule of `docs/explanation/wake-protocol.md`.
+//! The control item, following the rules of `docs/explanation/wake-protocol.md`.
 
 use lifo_queue::control::{
     Acquired, Claim, IdleTurns, OpenBreaker, Pause, ProcessorLease, Release, Released, Renewal,
@@ -44,7 +44,7 @@ impl ReferenceQueue {
         (Answer::Control(self.control.clone()), Rule::Look)
     }
 
-    /// Rule 9: sets the start marker, unless another event's marker is live. The same event may set
+    /// Rule 9: sets the start marker, unless another event's marker is live. The same event can set
     /// it again.
     pub(super) fn mark_notified(
         &mut self,
@@ -66,8 +66,8 @@ impl ReferenceQueue {
     }
 
     /// Rule 2: acquires the lease if it is free, has expired or is the claim's own, and the queue
-    /// is not paused. The answer is the item before the write; its lease is not compared. The claim
-    /// stores the worst case for the bucket of the rate limit, until the holder writes a better
+    /// is not paused. The answer is the item before the write, whose lease is not compared. The
+    /// claim stores the worst case for the rate limit's bucket until the holder writes a better
     /// value.
     pub(super) fn acquire(&mut self, claim: &Claim, now: Millis) -> (Answer, Rule) {
         let mut rule = match self.control.lease {
@@ -99,7 +99,7 @@ impl ReferenceQueue {
         (Answer::Acquired(Acquired::Ours(before)), rule)
     }
 
-    /// Rule 2: extends the owner's lease, even an expired one.
+    /// Rule 2: extends the owner's lease, even if it has expired.
     pub(super) fn renew(&mut self, renewal: &Renewal) -> (Answer, Rule) {
         match &mut self.control.lease {
             Some(lease) if lease.owner == renewal.owner => {
@@ -117,8 +117,8 @@ impl ReferenceQueue {
         }
     }
 
-    /// Rules 5 and 6: releases the owner's lease, if required only without a request since. Rule
-    /// 10: counts turns that settled nothing.
+    /// Rules 5 and 6: releases the owner's lease; if required, only without a request since. Rule
+    /// 10: counts turns that settled no task.
     pub(super) fn release(&mut self, release: &Release) -> (Answer, Rule) {
         if !self.is_owner(release.owner) {
             return (Answer::Released(Released::NotOurs), Rule::ReleaseNotOurs);
@@ -249,7 +249,7 @@ fn renew(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// Observations of a turn without runs, or of one whose task failed.
+/// Observations from a turn without runs, or from a turn whose task failed.
 fn observed(machine: &Machine) -> BoxedStrategy<Observed> {
     let failed = around(machine, -60_000..0).prop_map(|at| {
         let mut observed = Observed {
@@ -269,8 +269,8 @@ fn breaker(machine: &Machine) -> BoxedStrategy<Option<OpenBreaker>> {
     option::of(open.prop_map(|(since, probes)| OpenBreaker { since, probes })).boxed()
 }
 
-/// A release, without a condition or if `requested` has a value: the current one, one less or one
-/// more.
+/// A release without a condition, or on condition that `requested` has a value: the current one,
+/// one less or one more.
 fn release(machine: &Machine) -> BoxedStrategy<Operation> {
     let requested = machine.queue.control.requested;
     let seen = prop_oneof![

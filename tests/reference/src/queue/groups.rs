@@ -1,4 +1,4 @@
-//! The item of groups: operators' overrides, and the processors' state.
+//! The group item: operators' overrides and the processors' state.
 
 use lifo_queue::control::{
     Author, GroupChange, GroupChanged, GroupOverride, GroupPause, LearnedGroup, LearnedGroups,
@@ -23,8 +23,8 @@ impl ReferenceQueue {
         (Answer::Groups(self.groups.clone()), Rule::LookAtGroups)
     }
 
-    /// Replaces the limit or the pause of one group, and deletes overrides that have ended. The
-    /// drawn groups are far fewer than the maximum.
+    /// Replaces one group's limit or pause, and deletes overrides that have ended. The number of
+    /// drawn groups is far below the maximum.
     pub(super) fn change_group(
         &mut self,
         group: &GroupName,
@@ -63,7 +63,7 @@ impl ReferenceQueue {
         (Answer::GroupChanged(GroupChanged::Done), Rule::ChangeGroup)
     }
 
-    /// Replaces the processors' state, unless a process that the caller did not see wrote it.
+    /// Replaces the processors' state, unless it was written by a process that the caller did not see.
     pub(super) fn learn_groups(
         &mut self,
         learned: &LearnedGroups,
@@ -91,7 +91,7 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
     ]
 }
 
-/// An operator's change of one of three groups.
+/// An operator's change to one of three groups.
 fn change(machine: &Machine) -> BoxedStrategy<Operation> {
     let names = ["acme", "globex", "ä b"].map(|name| GroupName::new(name).ok());
     let names: Vec<GroupName> = names.into_iter().flatten().collect();
@@ -110,7 +110,7 @@ fn change(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A write of what one of three processors learned. Mostly it saw the last writer.
+/// A write of the state learned by one of three processors. Mostly, the processor saw the last writer.
 fn learn(machine: &Machine) -> BoxedStrategy<Operation> {
     let there = machine.queue.groups.learned_by;
     let any = (1..4_u128).prop_map(Uuid::from_u128);

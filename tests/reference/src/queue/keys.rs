@@ -1,4 +1,4 @@
-//! Rows of the table for keys: a newer state replaces an older one.
+//! Table rows for keys: a newer state supersedes an older one.
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Conflict, Inserted, Replaced};
@@ -12,8 +12,8 @@ use crate::machine::Machine;
 use crate::operation::{Operation, Rule};
 
 impl ReferenceQueue {
-    /// Writes the first state of a key, or replaces an older one. A newer state, an equal one, a
-    /// task without a key and a key with another order stay unchanged.
+    /// Writes the first state of a key, or supersedes an older state. Newer and equal states, tasks
+    /// without a key, and keys with another order remain unchanged.
     pub(super) fn state(&mut self, task: &NewTask, keyed: &Keyed) -> (Answer, Rule) {
         let (answer, rule) = match self.tasks.get_mut(&task.id) {
             None => {
@@ -40,7 +40,7 @@ fn rejection(there: &Record, task: &NewTask, keyed: &Keyed) -> Option<(Inserted,
         (None, _) => return Some((Inserted::Conflict(Conflict::NotAKey), Rule::KeyNotAKey)),
         (Some(old), new) => (old.as_str(), new),
     };
-    // The first letter is the kind of order: by sequence or by time.
+    // The first letter indicates the kind of order: by sequence or by time.
     if old.chars().next() != new.chars().next() {
         return Some((
             Inserted::Conflict(Conflict::OtherOrder),
@@ -69,7 +69,7 @@ fn replace(there: &mut Record, task: &NewTask, keyed: &Keyed) -> (Inserted, Rule
         Replaced::Expired => there.revived = Some(task.create_token),
         Replaced::Settled | Replaced::Running => {}
     }
-    // A key that keeps its place keeps it only while one of its states is pending.
+    // A key that keeps its position keeps it only while one of its states is pending.
     let has_place = matches!(what, Replaced::Waiting | Replaced::Expired);
     if keyed.place == Place::Moves || !has_place {
         there.created = task.created;
@@ -105,7 +105,7 @@ fn running(task: &Record) -> bool {
     task.version.is_some() && task.status == TaskStatus::Taken
 }
 
-/// A state of a key: mostly newer than the stored one, sometimes older or the same.
+/// A state of a key, mostly newer than the stored state, sometimes older or equal.
 fn newer(machine: &Machine) -> BoxedStrategy<Operation> {
     let keys = ids(machine, |task| task.version.is_some());
     let preferred = prop_oneof![
@@ -132,7 +132,7 @@ fn newer(machine: &Machine) -> BoxedStrategy<Operation> {
             let version = match there.and_then(Version::sequence) {
                 _ if by_time => Version::by_time(task.created, "m#00000"),
                 None => Version::by_sequence(10 + step),
-                // Older, the same or newer.
+                // Older, equal or newer.
                 Some(old) if odd <= 3 => Version::by_sequence(old.saturating_sub(1) + step),
                 Some(old) => Version::by_sequence(old + 1 + step),
             };

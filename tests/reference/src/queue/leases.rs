@@ -1,4 +1,4 @@
-//! Rows of the table by which a holder ends its lease: settle and return.
+//! Table rows in which a holder ends its lease: settle and return.
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{Lease, LeaseToken, Retention, Return, Settlement, TaskStatus, Ttl};
@@ -14,7 +14,7 @@ use crate::draw::{Drawn, LEASE, around, id, ids, moment, reason, weight};
 use crate::machine::Machine;
 use crate::operation::{Operation, Rule};
 
-/// Ends TAKEN: sets the status and removes `leaseUntil` and `expiresAt`.
+/// Moves the task out of TAKEN: sets the new status and removes `leaseUntil` and `expiresAt`.
 pub(super) fn leave_taken(task: &mut Record, status: TaskStatus) {
     task.status = status;
     task.lease_until = None;
@@ -30,7 +30,7 @@ pub(super) fn leave_overtaken(task: &mut Record) {
     task.total_attempts = 0;
 }
 
-/// Sets the delay. A newer state keeps its own delay, if it has one.
+/// Sets the delay. A newer state keeps its own delay, if any.
 pub(super) fn wait_until(task: &mut Record, at: Millis) {
     task.not_before = match task.not_before {
         Some(delay) if task.overtaken => Some(delay),
@@ -39,15 +39,15 @@ pub(super) fn wait_until(task: &mut Record, at: Millis) {
 }
 
 /// Whether this lease's holder has ended its run and a newer state of the key is pending. The
-/// pending key then has the lease's token; the sweep would have removed it.
+/// pending key then has the lease's token, which the sweep would have removed.
 fn ended_overtaken(task: &Record, lease: &Lease) -> bool {
     task.version.is_some() && stands(task, TaskStatus::Pending, lease)
 }
 
 impl ReferenceQueue {
     /// TAKEN → SUCCESS, FAILURE, settle: own lease token, which the task keeps. `ttl` is now plus
-    /// the retention of the new status. A repetition that finds its own token and its target status
-    /// succeeds.
+    /// the retention for the new status. A repeated settle that finds its own token and target
+    /// status succeeds.
     pub(super) fn settle(
         &mut self,
         lease: &Lease,
@@ -90,7 +90,7 @@ impl ReferenceQueue {
     }
 
     /// TAKEN → PENDING, return: own lease token, which the task keeps. The deadline is restored,
-    /// and *busy* restores the attempt. The mark of an expired lease is kept.
+    /// and *busy* restores the attempt. The expired-lease mark is kept.
     pub(super) fn return_task(
         &mut self,
         lease: &Lease,
@@ -132,11 +132,11 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
     vec![(taken, settle(machine)), (taken, return_task(machine))]
 }
 
-/// A token that no take had.
+/// A token that no take ever had.
 const FORGED: LeaseToken = LeaseToken(Uuid::max());
 
-/// A lease. Most are current, above all on a key with a newer state. Others are the last lease of a
-/// task that is no longer TAKEN, an earlier lease of a TAKEN task, or forged.
+/// A lease. Most are current, especially for keys with a newer state. The others are the last lease
+/// of a task that is no longer TAKEN, an earlier lease of a TAKEN task, or a forged lease.
 pub(super) fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
     let (mut standing, mut ended, mut late) = (Vec::new(), Vec::new(), Vec::new());
     let mut overtaken = Vec::new();
@@ -187,7 +187,7 @@ pub(super) fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
         .boxed()
 }
 
-/// A new operation, or a repetition: mostly of the latest one.
+/// A new operation, or a repeated one, mostly the latest.
 fn or_again(before: &[Operation], fresh: BoxedStrategy<Operation>) -> BoxedStrategy<Operation> {
     let latest = before.last().cloned();
     match latest {
@@ -215,7 +215,7 @@ fn settle(machine: &Machine) -> BoxedStrategy<Operation> {
     or_again(&machine.settlements, fresh.boxed())
 }
 
-/// A return, due immediately or later.
+/// A return that is due immediately or later.
 fn return_task(machine: &Machine) -> BoxedStrategy<Operation> {
     let back = (
         around(machine, 0..8_000),

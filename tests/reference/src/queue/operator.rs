@@ -1,4 +1,4 @@
-//! Rows of the table for operators: redrive, cancel, pause, resume, the circuit breaker.
+//! Table rows for operators: redrive, cancel, pause, resume, and the circuit breaker.
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -20,8 +20,8 @@ use crate::machine::Machine;
 use crate::operation::{Operation, Rule};
 
 impl ReferenceQueue {
-    /// FAILURE → PENDING, redrive: attempts from 0, a new `ttl`, no token. The control item
-    /// keeps the age of the oldest redriven task until the last of them expires.
+    /// FAILURE → PENDING, redrive: attempts restart at 0, a new `ttl`, no token. The control item
+    /// keeps the age of the oldest redriven task until the last redriven task expires.
     pub(super) fn redrive(&mut self, redrive: &Redrive, now: Millis) -> (Answer, Rule) {
         let Some(task) = self.tasks.get_mut(&redrive.task) else {
             return (Answer::Redriven(Redriven::NotFound), Rule::RedriveGone);
@@ -72,13 +72,13 @@ impl ReferenceQueue {
         self.control.pause_reason = None;
         self.control.paused_by = None;
         self.control.busy_pauses = 0;
-        // The notification of the marker (rule 9) may have been dropped by the pause.
+        // The pause may have dropped the notification for the marker (rule 9).
         self.control.notified_until = None;
         self.control.notified_by = None;
         (Answer::Nothing, Rule::Resume)
     }
 
-    /// Stores the hold, and replaces an earlier one. The processors' state is unchanged.
+    /// Stores the hold and replaces any earlier hold. The processors' state is unchanged.
     pub(super) fn hold_breaker(&mut self, hold: &BreakerHold) -> (Answer, Rule) {
         self.control.breaker_by_hand = BreakerByHand {
             commands: self.control.breaker_by_hand.commands + 1,
@@ -135,7 +135,7 @@ fn redrive(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A cancellation, of a pending task or of any task.
+/// A cancellation of a pending task or of any task.
 fn cancel(machine: &Machine) -> BoxedStrategy<Operation> {
     let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
     prop_oneof![id(machine, waiting), id(machine, Vec::new())]

@@ -1,4 +1,4 @@
-//! Reads of the index.
+//! Index reads.
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Candidate, Order, StandingLease};
@@ -14,23 +14,23 @@ use crate::draw::{Drawn, moment};
 use crate::machine::Machine;
 use crate::operation::{Operation, Rule};
 
-/// A read of the index from one end to the other end.
+/// A read of the index from one end to the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pass {
     pub status: TaskStatus,
-    /// The end at which it starts.
+    /// The end at which the read starts.
     pub order: Order,
-    /// The oldest creation time, if there is a bound.
+    /// The oldest creation time, if bounded.
     pub created_from: Option<Millis>,
-    /// The sizes of the pages, repeated in this order.
+    /// The page sizes, repeated in this order.
     pub limits: Vec<u16>,
-    /// The time for the omission of expired tasks.
+    /// The current time, for omitting expired tasks.
     pub now: Millis,
 }
 
 impl ReferenceQueue {
-    /// The tasks of one status that are not older than the bound, by age. Tasks of one millisecond
-    /// are ordered by id.
+    /// The tasks with one status that are not older than the bound, by age. Tasks created in the
+    /// same millisecond are ordered by id.
     fn by_age(&self, pass: &Pass) -> Vec<(&TaskId, &Record)> {
         let mut tasks: Vec<_> = self
             .tasks
@@ -45,8 +45,8 @@ impl ReferenceQueue {
         tasks
     }
 
-    /// Omits expired tasks, except those that DynamoDB never deletes: a `ttl` in milliseconds, or
-    /// one more than five years ago.
+    /// Omits expired tasks, except those that DynamoDB never deletes: tasks with a `ttl` in
+    /// milliseconds or more than five years ago.
     pub(super) fn waiting(&self, pass: &Pass) -> (Answer, Rule) {
         let found = self.by_age(pass);
         let shown: Vec<Candidate> = found
@@ -73,8 +73,8 @@ impl ReferenceQueue {
         (Answer::Waiting(shown), rule)
     }
 
-    /// The index entry of a task. Only a PENDING entry has the mark of an expired lease, because no
-    /// caller needs it of others.
+    /// The index entry of a task. Only PENDING entries have the expired-lease mark, because no
+    /// caller needs it for others.
     pub fn candidate(id: &TaskId, task: &Record) -> Candidate {
         Candidate {
             id: id.clone(),
@@ -107,7 +107,7 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
 }
 
 fn pass(machine: &Machine, statuses: &'static [TaskStatus]) -> BoxedStrategy<Pass> {
-    // Bounds at the edges: a task's age, one millisecond above it, and far below.
+    // Edge cases for bounds: a task's age, one millisecond above it, and far below.
     let mut ages: Vec<Millis> = vec![Millis(0)];
     for task in machine.queue.tasks.values() {
         ages.extend([task.created, Millis(task.created.0 + 1)]);

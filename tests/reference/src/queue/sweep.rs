@@ -1,4 +1,4 @@
-//! Rows of the table by which a sweep ends an expired lease.
+//! Table rows in which a sweep ends an expired lease.
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{Lease, Reclaim, TaskStatus, Ttl};
@@ -14,7 +14,7 @@ use crate::draw::{Drawn, LEASE, LIFE, around, moment, weight};
 use crate::machine::Machine;
 use crate::operation::{Operation, Rule};
 
-/// Fails a task that crashed too often. A newer state of its key fails with it.
+/// Fails a task that crashed too often. A newer state of its key fails too.
 fn fail_crashing(task: &mut Record, keep_until: EpochSeconds) -> Rule {
     let rule = if task.overtaken {
         leave_overtaken(task);
@@ -97,8 +97,8 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
     vec![(taken + overtaken, reclaim(machine))]
 }
 
-/// The current lease of a TAKEN task that ran alone, above all of a key with a newer state; another
-/// lease if there is none. Only these tasks can fail by a sweep.
+/// The current lease of a TAKEN task that ran alone, especially for a key with a newer state; any
+/// other lease if there is none. Only such tasks can fail in a sweep.
 fn alone(machine: &Machine) -> BoxedStrategy<Lease> {
     let tasks = &machine.queue.tasks;
     let of = |overtaken: bool| {
@@ -122,9 +122,9 @@ fn alone(machine: &Machine) -> BoxedStrategy<Lease> {
     }
 }
 
-/// A sweep of a lease: exactly at its expiry, later, or a millisecond too early.
+/// A sweep of a lease exactly at its expiry, later, or one millisecond too early.
 fn reclaim(machine: &Machine) -> BoxedStrategy<Operation> {
-    // Few crashes suffice, so that the sequences are long enough for them.
+    // A few crashes suffice, so that the sequences are long enough to contain them.
     let crashes = prop_oneof![3 => Just(1_u32), 2 => Just(2), 1 => Just(3)];
     let reclaim = (0..10_u8, crashes, around(machine, LEASE..LEASE + 8_000));
     let after = prop_oneof![

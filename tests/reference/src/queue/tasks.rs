@@ -1,4 +1,4 @@
-//! Rows of the table: create, take and quarantine; also puts of direct writers, and adoption.
+//! Table rows for create, take and quarantine, puts by direct writers, and adoption.
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Candidate, Conflict, Inserted, TakeOutcome, TakeRequest};
@@ -17,7 +17,7 @@ use crate::draw::{
 use crate::machine::Machine;
 use crate::operation::{Operation, Rule};
 
-/// Time by which a take moves the `ttl`, in seconds.
+/// Time from a take to the `ttl` that it sets, in seconds.
 const TAKEN_TTL: i64 = 86_400;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,7 @@ impl ForeignTask {
 }
 
 impl ReferenceQueue {
-    /// – → PENDING, create: no such `taskId`, or our own create token.
+    /// – → PENDING, create: no such `taskId`, or the writer's own create token.
     pub(super) fn insert(&mut self, task: &NewTask) -> (Answer, Rule) {
         if let Some(keyed) = &task.keyed {
             return self.state(task, keyed);
@@ -186,7 +186,7 @@ fn won(task: &Record, request: &TakeRequest) -> Answer {
         task: Task {
             task_id: id.clone(),
             version: task.version.clone(),
-            // A key that keeps its place has a separate creation time of its state.
+            // A key that keeps its position has a separate creation time for its state.
             task_created: task.state_created.unwrap_or(task.created),
             attempt: task.attempts,
             total_attempts: task.total_attempts,
@@ -196,7 +196,7 @@ fn won(task: &Record, request: &TakeRequest) -> Answer {
         lease: Lease {
             task: id,
             token: request.token,
-            // A repeated take has the lease of the first one.
+            // A repeated take has the lease of the first take.
             until: task.lease_until.unwrap_or(request.lease_until),
         },
         trace: task.trace.clone(),
@@ -215,7 +215,7 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
     ]
 }
 
-/// A task of our own writers: with an unused id, with a used id, or a repeated put.
+/// A task from freshq's own writers, with an unused or a used id, or a repeated put.
 fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
     let unused = id(machine, free(machine));
     let fresh = new_task(machine, unused).prop_map(Operation::Insert);
@@ -282,7 +282,7 @@ fn candidate(machine: &Machine) -> BoxedStrategy<Candidate> {
         .boxed()
 }
 
-/// A take with a new token, or a repeated one.
+/// A take with a new token, or a repeated take.
 fn take(machine: &Machine) -> BoxedStrategy<Operation> {
     let token = LeaseToken(Uuid::from_u128(machine.steps));
     let parts = (candidate(machine), moment(machine), any::<bool>());
@@ -300,13 +300,13 @@ fn take(machine: &Machine) -> BoxedStrategy<Operation> {
     if machine.takes.is_empty() {
         return fresh.boxed();
     }
-    // Mostly one of the last two takes, as in a real repetition.
+    // Mostly one of the last two takes, as in a real retry.
     let latest: Vec<_> = machine.takes.iter().rev().take(2).cloned().collect();
     let again = prop_oneof![4 => select(latest), 1 => select(machine.takes.clone())];
     prop_oneof![9 => fresh, 2 => again.prop_map(Operation::Take)].boxed()
 }
 
-/// A quarantine, mostly of a pending task, as the index shows it. The entry is sometimes outdated.
+/// A quarantine, mostly of a pending task as shown by the index. The entry is sometimes outdated.
 fn quarantine(machine: &Machine) -> BoxedStrategy<Operation> {
     let aged = prop_oneof![5 => Just(0_i64), 1 => Just(-1), 1 => Just(1)];
     (

@@ -1,4 +1,4 @@
-//! A burst above a steady load that is below the capacity, for a picture.
+//! A burst on top of a steady load below capacity, for a chart.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use crate::downstream::Model;
 use crate::figures::Played;
 use crate::queue::{self, Experiment, settings};
 
-/// Time of the picture.
+/// Time span of the chart.
 pub(crate) const BURST_LASTS: Duration = Duration::from_secs(15);
 const SLOTS: u16 = 2;
 
-/// The burst in arrival order, and newest first.
+/// The burst in arrival order and newest first.
 pub(crate) fn burst() -> (Played, Played) {
     let experiment = Experiment {
         seed: 1,

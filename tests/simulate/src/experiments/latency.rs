@@ -18,10 +18,10 @@ const HALVED: Duration = Duration::from_secs(60);
 const LASTS: Duration = Duration::from_secs(180);
 /// The load before that, as a factor of the capacity.
 const LOAD: f64 = 0.8;
-/// Slots, set for a larger downstream than this one.
+/// Number of slots, which suits a larger downstream than this one.
 const SLOTS: u16 = 50;
 
-/// Figures of the queue after the downstream became slower.
+/// Queue figures after the downstream became slower.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Halved {
     /// Tasks that succeeded in time, as a share of the tasks that the downstream could complete.

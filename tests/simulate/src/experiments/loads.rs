@@ -1,4 +1,4 @@
-//! Load below and beyond the downstream's capacity.
+//! Loads below and above the downstream's capacity.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const LOADS: [f64; 6] = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0];
 /// Time for which tasks arrive. Figures start after `WARM`.
 const LASTS: Duration = Duration::from_secs(180);
 const WARM: Duration = Duration::from_secs(60);
-/// The bound on age under overload.
+/// The age bound under overload.
 const CODEL: CodelSettings = CodelSettings {
     target: Duration::from_secs(1),
     interval: Duration::from_secs(5),

@@ -1,5 +1,5 @@
-//! The downstream of one tenant is down for a minute; those of the others, and poison tasks of
-//! theirs, are as before.
+//! One tenant's downstream is down for a minute. The other tenants' downstreams and poison tasks
+//! are as before.
 
 use std::time::Duration;
 
@@ -24,15 +24,15 @@ const ERROR: Duration = Duration::from_millis(5);
 /// The outage of one of four tenants.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct OutageOfOne {
-    /// Tasks that ended as FAILURE, without the poison tasks.
+    /// Number of tasks that ended in FAILURE, without the poison tasks.
     failed: usize,
-    /// Whether a poison task of a healthy tenant ended as FAILURE.
+    /// Whether a healthy tenant's poison task ended in FAILURE.
     poison_failed: bool,
-    /// The share in time of the tasks that the other tenants created during the outage.
+    /// The share of tasks in time, among those that the other tenants created during the outage.
     others_in_time: f64,
     /// The same share without an outage.
     others_in_time_without: f64,
-    /// Calls of the tenant's downstream during the outage.
+    /// Calls to the tenant's downstream during the outage.
     calls: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Tenants that create tasks of one queue, and the starts of these tasks.
+//! Tenants that create tasks in one queue, and the starts of these tasks.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,17 +18,17 @@ use crate::arrivals::{Arrivals, TICK};
 use crate::figures::rounded;
 use crate::queue;
 
-/// Tasks that one invocation of `create-tasks` creates, so that a tick is enough for all.
+/// Tasks created per invocation of `create-tasks`, so that one tick is enough for all tasks.
 const TASKS_PER_CALL: usize = 16;
 const SEED: u64 = 1;
 
-/// Tenants of a kind, which together create tasks at this rate. The kind is the payload of a task.
+/// Tenants of one kind, which together create tasks at this rate. The kind is a task's payload.
 #[derive(Clone, Copy)]
 pub(super) struct Tenants {
     pub(super) kind: &'static str,
-    /// The beginning of the names of their groups.
+    /// Prefix of their group names.
     pub(super) name: &'static str,
-    /// Their number.
+    /// The number of groups.
     pub(super) groups: usize,
     pub(super) per_second: f64,
 }
@@ -38,11 +38,11 @@ pub(super) struct Scene<'a, D> {
     pub(super) lasting: Duration,
     pub(super) expiry: Duration,
     pub(super) tenants: &'a [Tenants],
-    /// The duration and the outcome of a run that starts at this time.
+    /// Returns the duration and outcome of a run that starts at this time.
     pub(super) downstream: D,
 }
 
-/// A start of a task.
+/// A task start.
 #[derive(Clone)]
 pub(super) struct Started {
     pub(super) kind: String,
@@ -54,14 +54,14 @@ pub(super) struct Played {
     pub(super) starts: Vec<Started>,
     /// The kind and the creation time of each task.
     created: Vec<(&'static str, Millis)>,
-    /// The kinds of the tasks that ended as FAILURE.
+    /// The kinds of the tasks that ended in FAILURE.
     pub(super) failed: Vec<String>,
-    /// Pages of the index that the processor read, and their entries.
+    /// The number of index pages that the processor read, and of their entries.
     pub(super) read: (u64, u64),
 }
 
 impl Played {
-    /// The share in time of the tasks of a kind that were created between `from` and `to`.
+    /// The share of tasks in time, among the tasks of a kind that were created between `from` and `to`.
     #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
     pub(super) fn in_time(&self, kind: &str, from: Millis, to: Millis) -> f64 {
         let within = |at: Millis| from <= at && at < to;
@@ -74,7 +74,7 @@ impl Played {
     }
 }
 
-/// Plays a scene. Without `groups` in its settings, the tasks of the tenants have no group.
+/// Plays a scene. Without `groups` in its settings, the tenants' tasks have no group.
 pub(super) fn play<D>(scene: &Scene<'_, D>) -> Played
 where
     D: Fn(&str, Millis) -> (Duration, Deed) + Copy + Send + Sync + 'static,
@@ -116,7 +116,7 @@ fn kind(task: &Task) -> &str {
     task.payload.as_str().unwrap_or_default()
 }
 
-/// Creates the tasks of all tenants, tick by tick. Returns the kind and the creation time of each.
+/// Creates all tenants' tasks, tick by tick. Returns the kind and creation time of each task.
 async fn create_all<D>(cloud: &Cloud, scene: &Scene<'_, D>) -> Vec<(&'static str, Millis)> {
     let mut rng = Rng::with_seed(SEED);
     let ticks = |(seed, tenants): (u64, &Tenants)| {
@@ -137,8 +137,8 @@ async fn create_all<D>(cloud: &Cloud, scene: &Scene<'_, D>) -> Vec<(&'static str
                 let group = rng.usize(..tenants.groups);
                 let group = format!("{}-{group}", tenants.name);
                 let group = scene.process.groups.map(|_| group);
-                // Spread over the last tick: of tasks of the same millisecond, the index shows
-                // those of one kind first.
+                // Spread the tasks over the last tick. Otherwise, the index would show the tasks of
+                // one kind first, because all have the same millisecond.
                 let created = now.minus(TICK.mul_f64(rng.f64()));
                 specs.push(spec(tenants.kind, group, created, scene.expiry));
                 all.push((tenants.kind, created));

@@ -1,4 +1,4 @@
-//! A burst as a timeline: one row per task, a thin line while it waits, a bar while it runs.
+//! A burst as a timeline: one row per task, with a thin line while it is pending and a bar while it runs.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const HEIGHT: f64 = 232.0;
 const GAP: f64 = 36.0;
 const PANEL: f64 = (RIGHT - LEFT - GAP) / 2.0;
 
-/// The same burst in arrival order, and newest first.
+/// The same burst in arrival order and newest first.
 pub(super) fn picture(arrival: &Played, newest: &Played) -> Markup {
     let body = html! {
         (panel(LEFT, "Arrival order: every later task waits, too", arrival, "other"))
@@ -54,8 +54,8 @@ fn panel(left: f64, title: &str, played: &Played, class: &str) -> Markup {
     }
 }
 
-/// Each task in the order of arrival, with its successful run. Tasks of one time are equal, so any
-/// of their runs is as good.
+/// Each task in arrival order, with its successful run. Tasks with the same creation time are
+/// interchangeable, so any of their runs will do.
 fn rows(played: &Played) -> Vec<(Millis, Option<Run>)> {
     let mut runs: BTreeMap<Millis, Vec<Run>> = BTreeMap::new();
     for run in played.runs.iter().filter(|run| run.success) {

@@ -1,8 +1,8 @@
-//! The frame of a picture.
+//! The frame of a chart.
 
 use maud::{Markup, PreEscaped, html};
 
-/// Width of a picture, and the left and right edges of its content.
+/// Width of a chart, and the left and right edges of its content.
 pub(super) const WIDTH: f64 = 720.0;
 pub(super) const LEFT: f64 = 28.0;
 pub(super) const RIGHT: f64 = WIDTH - LEFT;
@@ -37,7 +37,7 @@ text { font: 14px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-seri
 }
 ";
 
-/// A picture with its message as the title, and what it measures below.
+/// A chart with its message as the title and its measure below.
 pub(super) fn card(height: f64, title: &str, measure: &str, body: &Markup) -> Markup {
     html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(WIDTH) height=(height)

@@ -1,4 +1,4 @@
-//! The figures that choose the default of `ingest.admission.factor`.
+//! The figures that determine the default of `ingest.admission.factor`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const FACTORS: [u32; 5] = [1, 2, 3, 5, 8];
 const SUSTAINED: (usize, Duration) = (10_000, Duration::from_secs(20));
 const EXPIRY: Duration = Duration::from_secs(60);
 
-/// Figures of a factor.
+/// Figures for one factor.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Factor {
     /// At a hundred times the capacity, with an expiry of an hour.

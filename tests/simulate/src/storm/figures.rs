@@ -1,4 +1,4 @@
-//! The figures of a storm.
+//! Storm figures.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use super::load::Load;
 use super::play::{Stormed, Tally};
 use crate::figures::{Played, Run, percentile, rounded};
 
-/// Write units of an insert, and of a take and a settlement, on the table and the index.
+/// Write units for an insert, and for a take and a settlement, on the table and the index.
 const INSERT_UNITS: u64 = 2;
 const RUN_UNITS: u64 = 6;
-/// A task under this age started new.
+/// A task younger than this at its start counts as new.
 const NEW_SECONDS: f64 = 2.0;
 
-/// Figures of a burst.
+/// Figures for a burst.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Burst {
-    /// Runs that ended with success, as a share of those that the downstream could complete.
+    /// Successful runs, as a share of the runs that the downstream could complete.
     pub(super) goodput: f64,
-    /// Age at the start of the tasks sent after the burst, those that did not start included.
+    /// Age at the start of the tasks sent after the burst, including tasks that did not start.
     p50_age_of_new_seconds: f64,
     pub(super) p95_age_of_new_seconds: f64,
     pub(super) receives_per_message: f64,
@@ -32,7 +32,7 @@ impl Burst {
     pub(super) fn of((played, tally): &Stormed, load: &Load) -> Self {
         let (begin, end) = (BEGIN.plus(load.phases[0].1), BEGIN.plus(load.lasts()));
         let mut ages = ages(played, |run| run.created >= begin);
-        // Tasks that never started are older than any that did. The last two seconds may yet start.
+        // Tasks that never started count as oldest. Tasks from the last two seconds may still start.
         let recent = end.minus(Duration::from_secs(2));
         let created = played.created.iter();
         let new = created.filter(|at| (begin..recent).contains(at)).count();
@@ -47,7 +47,7 @@ impl Burst {
     }
 }
 
-/// Figures of the second half of a sustained load.
+/// Figures for the second half of a sustained load.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Sustained {
     pub(super) goodput: f64,
@@ -56,9 +56,9 @@ pub(crate) struct Sustained {
     pub(super) p99_age_seconds: f64,
     /// Write units of inserts, takes, settlements and the meter, per second.
     pub(super) write_units: f64,
-    /// The same if every task that arrives were inserted.
+    /// The same if every arriving task were inserted.
     pub(super) write_units_if_all_inserted: f64,
-    /// Tasks that were not admitted, as a share of those that were written or not admitted.
+    /// Tasks that were not admitted, as a share of the tasks that were written or not admitted.
     pub(super) shed: f64,
 }
 

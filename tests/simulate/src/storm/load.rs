@@ -8,22 +8,22 @@ use simulator::cloud::Deed;
 use crate::downstream::SERVICE;
 
 pub(super) const HOUR: Duration = Duration::from_secs(3_600);
-/// Runs a second that the downstream can do, by its rate limit, and a concurrency above that.
+/// Runs per second that the downstream can do by its rate limit, and a concurrency above that.
 pub(super) const RUNS: u32 = 100;
 const SLOTS: u16 = 50;
 /// Concurrent invocations of the ingest, up to 10,000 arrivals per second.
 const INVOCATIONS: usize = 10;
-/// Least number of arrivals a second of a load that begins in the state of a long storm.
+/// Minimum arrivals per second for a load that starts in the state of a long storm.
 const LONG_STORM: usize = 10_000;
 /// Duration of a call to which the downstream returns HTTP 502.
 const ERROR: Duration = Duration::from_millis(5);
-/// The defaults of admission: tasks admitted per run, and most held tasks.
+/// The admission defaults: tasks admitted per run, and the maximum number of held tasks.
 const ADMISSION: AdmissionSettings = AdmissionSettings {
     factor: 3,
     most_held: 120_000,
 };
 
-/// Arrivals a second, and their duration.
+/// Arrivals per second, and their duration.
 pub(super) type Rate = (usize, Duration);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,19 +41,19 @@ impl Variant {
     ];
 }
 
-/// What the downstream does over time.
+/// The downstream's behavior over time.
 #[derive(Clone, Copy)]
 pub(super) enum Downstream {
     /// Each run lasts this long.
     Steady(Duration),
-    /// From the first time to the second, it returns HTTP 502.
+    /// It returns HTTP 502 from the first time to the second.
     Outage(Duration, Duration),
     /// From this time on, each run lasts ten times as long.
     Slower(Duration),
 }
 
 impl Downstream {
-    /// The duration and the outcome of a run that starts at this time.
+    /// The duration and outcome of a run that starts at this time.
     pub(super) fn run(self, at: Duration) -> (Duration, Deed) {
         match self {
             Self::Steady(lasts) => (lasts, Deed::Succeed),
@@ -67,14 +67,14 @@ impl Downstream {
 /// The load of a storm.
 #[derive(Clone)]
 pub(super) struct Load {
-    /// Numbers of messages, and the time in which they are sent.
+    /// Number of messages per phase, and the time in which they are sent.
     pub(super) phases: Vec<(usize, Duration)>,
     /// Time from the creation of a task to its expiry.
     pub(super) expiry: Duration,
-    /// If set, each second task has this expiry.
+    /// If set, every second task has this expiry.
     pub(super) every_second: Option<Duration>,
     pub(super) invocations: usize,
-    /// Whether it begins in the state of a long storm.
+    /// Whether the load starts in the state of a long storm.
     pub(super) in_storm: bool,
     pub(super) runs: u32,
     pub(super) slots: u16,
@@ -115,7 +115,7 @@ impl Load {
     }
 }
 
-/// The number of messages of a rate.
+/// The number of messages at a rate.
 pub(super) fn count((per_second, lasting): Rate) -> usize {
     per_second * usize::try_from(lasting.as_secs()).unwrap_or(usize::MAX)
 }

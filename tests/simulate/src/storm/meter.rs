@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::load::Load;
 
-/// Leaves a known capacity, and as many held tasks as admission allows.
+/// Stores a known capacity, and the maximum number of held tasks that admission allows.
 pub(super) async fn leave(meter: &SharedMeter, load: &Load) -> Result<(), StoreError> {
     let owner = Uuid::new_v4();
     let claim = Claim {

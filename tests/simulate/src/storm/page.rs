@@ -6,7 +6,7 @@ use super::figures::Sustained;
 use super::load::{RUNS, Variant};
 use super::{Storm, Variants};
 
-/// Least share of the started tasks that are new, so that a load counts as newest first.
+/// Minimum share of new tasks among the started tasks for a load to count as newest first.
 const NEW: f64 = 0.95;
 /// The price of a million write units in us-east-1, in dollars.
 const WRITE_UNITS: f64 = 0.625;
@@ -73,7 +73,7 @@ fn ages(storm: &Storm) -> String {
     table(head, rows)
 }
 
-/// The largest number of arrivals of each variant at which most started tasks are new, as prose.
+/// The maximum number of arrivals per variant at which most started tasks are new, as prose.
 fn limits(storm: &Storm) -> String {
     let of = |name: &str| {
         let new = by_arrivals(storm).take_while(|(_, variants)| {
@@ -181,7 +181,7 @@ fn by_arrivals(storm: &Storm) -> impl Iterator<Item = (usize, &Variants<Sustaine
     of_runs.filter_map(|(arrivals, by_runs)| Some((*arrivals, by_runs.get(&RUNS)?)))
 }
 
-/// The figures of the variants, in their order.
+/// The figures of the variants, in variant order.
 fn in_order<F>(variants: &Variants<F>) -> impl Iterator<Item = &F> {
     Variant::ALL
         .into_iter()
@@ -214,7 +214,7 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-/// The price of an hour at this number of write units a second.
+/// The price per hour at this number of write units per second.
 fn dollars(units: f64) -> String {
     format!("${:.2}", units * 3_600.0 / 1_000_000.0 * WRITE_UNITS)
 }

@@ -24,38 +24,38 @@ use super::queue::Queue;
 use crate::figures::{Played, Run};
 use crate::queue as processing;
 
-/// Write units a second of a partition of the index.
+/// Write units per second of an index partition.
 const UNITS: f64 = 1_000.0;
-/// Largest number of units that a partition saves while it is idle.
+/// Maximum number of units that a partition saves while it is idle.
 const SAVED_UNITS: f64 = 100.0;
 const BURST_OF_RUNS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
-/// Messages of a batch.
+/// Messages per batch.
 const BATCH: usize = 100;
 /// Duration of an invocation without repeated writes.
 const INVOCATION: Duration = Duration::from_millis(20);
-/// Length of a tick. All arrivals of a tick are sent together.
+/// Length of a tick. All arrivals in a tick are sent together.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What a storm cost.
+/// The cost of a storm.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) receives: u64,
     pub(super) shed: u64,
-    /// Of the second half.
+    /// Inserts in the second half.
     pub(super) inserts: u64,
     pub(super) meter_updates: u64,
     pub(super) shed_late: u64,
 }
 
-/// The tasks and runs of a storm, and what it cost.
+/// The tasks, runs and cost of a storm.
 pub(super) type Stormed = (Played, Tally);
 
-/// The units of the partition of pending tasks.
+/// The write units of the pending tasks' partition.
 #[derive(Clone)]
 struct Partition(Arc<Mutex<(f64, Instant)>>);
 
 impl Partition {
-    /// Takes a unit, if there is one. With `anyway` the partition may owe it.
+    /// Takes a unit, if available. With `anyway`, the partition may owe the unit.
     fn take(&self, anyway: bool) -> bool {
         let mut state = lock(&self.0);
         let (units, at) = *state;
@@ -110,7 +110,7 @@ async fn scene(builder: Builder, variant: Variant, load: &Load) -> Stormed {
     let runs = lock(&runs).clone();
     let mut tally = *lock(&tally);
     tally.receives = queue.receives();
-    // Each invocation's process updates the meter once a second.
+    // Each invocation's process updates the meter once per second.
     tally.meter_updates = match variant {
         Variant::Admission => load.invocations as u64 * load.lasts().as_secs() / 2,
         Variant::Today | Variant::Postpone => 0,
@@ -123,7 +123,7 @@ async fn scene(builder: Builder, variant: Variant, load: &Load) -> Stormed {
     (played, tally)
 }
 
-/// Starts the queue, and notes its runs.
+/// Starts the queue and records its runs.
 fn start(
     builder: Builder,
     variant: Variant,
@@ -160,7 +160,7 @@ fn start(
         .start()
 }
 
-/// Sends the messages, and pauses the queue meanwhile. Returns the creation times.
+/// Sends the messages and pauses the queue in the meantime. Returns the creation times.
 async fn send(cloud: &Cloud, queue: &Queue, load: &Load) -> Vec<Millis> {
     let (begin, mut pause) = (cloud.now(), load.pause);
     let mut created = Vec::new();
@@ -210,7 +210,7 @@ fn ingest(
     Ingest::new(Arc::new(store), queue, shed, Arc::new(clock), settings)
 }
 
-/// One of the ingest's concurrent invocations after the other.
+/// Runs the ingest's invocations in one concurrency slot, one after the other.
 async fn poll(ingest: Ingest, queue: Arc<Queue>, variant: Variant, note: impl Fn(&IngestReport)) {
     loop {
         let mut batch = queue.receive(BATCH);
@@ -224,7 +224,7 @@ async fn poll(ingest: Ingest, queue: Arc<Queue>, variant: Variant, note: impl Fn
                 message.first_received = message.sent;
             }
         }
-        // Without backpressure, throttled writes are repeated until they succeed.
+        // Without backpressure, throttled writes are retried until they succeed.
         loop {
             let now = Instant::now();
             let deadlines = Deadlines {

@@ -14,7 +14,7 @@ use lifo_queue::store::Source;
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use simulator::sync::lock;
 
-/// The limit of messages in flight of a standard queue.
+/// The in-flight message limit of a standard queue.
 const MAX_IN_FLIGHT: usize = 120_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -30,14 +30,14 @@ struct State {
     visible: VecDeque<Message>,
     /// Received messages, by number.
     in_flight: HashMap<usize, Message>,
-    /// When received messages become visible again.
+    /// The times at which received messages become visible again.
     hidden: BinaryHeap<Reverse<(Millis, usize)>>,
     receives: u64,
 }
 
 pub(super) struct Queue {
     clock: TokioClock,
-    /// If set, each second task has this expiry.
+    /// If set, every second task has this expiry.
     every_second: Option<Duration>,
     /// Whether the ingest changes the visibility timeouts.
     postpones: bool,
@@ -54,7 +54,7 @@ impl Queue {
         }
     }
 
-    /// Adds messages that are sent now. Their numbers follow `first`.
+    /// Adds messages that are sent now and numbered from `first`.
     pub(super) fn send(&self, first: usize, count: usize) {
         let sent = self.clock.now();
         let messages = (first..first + count).map(|number| Message {
@@ -103,7 +103,7 @@ impl Queue {
         }
     }
 
-    /// How often messages were received.
+    /// The number of receives.
     pub(super) fn receives(&self) -> u64 {
         lock(&self.state).receives
     }
@@ -133,7 +133,7 @@ fn number(id: &str) -> usize {
 
 #[async_trait]
 impl IngestQueue for Queue {
-    /// No message of a storm is invalid.
+    /// A storm's messages are never invalid.
     async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
         let reasons = letters.iter().map(|letter| letter.reason.clone());
         reasons.map(|reason| Err(reason.into())).collect()

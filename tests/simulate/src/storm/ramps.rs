@@ -1,4 +1,4 @@
-//! Loads that rise and fall, pauses and outages: what admission costs in runs that could have been
+//! Loads that rise and fall, pauses and outages: the cost of admission in runs that could have been
 //! done.
 
 use std::collections::BTreeMap;
@@ -12,27 +12,27 @@ use crate::figures::rounded;
 use crate::parallel;
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// Arrivals a second in a quiet time, in a storm, and in a storm of several minutes.
+/// Arrivals per second in a quiet period, in a storm, and in a storm of several minutes.
 const QUIET: usize = 20;
 const STORM: usize = 2_000;
 const LONG: usize = 300;
-/// Arrivals a second until the end of a pause. Admission sheds some of them, even with an expiry of
-/// an hour.
+/// Arrivals per second until the end of a pause. Admission sheds some of them, even with an expiry
+/// of an hour.
 const PAUSED: usize = 600;
 
-/// Figures of a ramp.
+/// Figures for a ramp.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Ramp {
     /// Successful runs without admission.
     runs_of_none: usize,
-    /// Successful runs with admission as a share of those without it.
+    /// Ratio of successful runs with admission to successful runs without it.
     pub(super) goodput_against_none: f64,
     /// Tasks that were not admitted, as a share of the arrivals.
     pub(super) shed: f64,
 }
 
 impl Ramp {
-    /// Plays a load without and with admission.
+    /// Plays a load with and without admission.
     pub(super) fn of(load: &Load) -> Self {
         Self::against(runs_of_none(load), load)
     }
@@ -54,7 +54,7 @@ pub(super) fn runs_of_none(load: &Load) -> usize {
     play(Variant::Postpone, load).0.runs.len()
 }
 
-/// Arrivals a second with their seconds.
+/// Arrivals per second, each rate with its duration in seconds.
 fn rising(rates: &[(usize, u64)]) -> Load {
     let rates: Vec<_> = rates
         .iter()
@@ -63,18 +63,18 @@ fn rising(rates: &[(usize, u64)]) -> Load {
     Load::new(&rates)
 }
 
-/// A storm, and a quiet time after it.
+/// A storm followed by a quiet period.
 pub(super) fn storm_then_quiet() -> Load {
     rising(&[(STORM, 60), (QUIET, 90)])
 }
 
-/// Short storms and quiet times.
+/// Alternating short storms and quiet periods.
 pub(super) fn alternating() -> Load {
     let both = [(STORM, 15), (QUIET, 30)];
     rising(&[both, both, both].concat())
 }
 
-/// The name of each ramp, and its load. The expiry is set later.
+/// The name and load of each ramp. The expiry is set later.
 fn loads() -> Vec<(&'static str, Load)> {
     let storm = rising(&[(STORM, 120)]);
     vec![
@@ -85,7 +85,7 @@ fn loads() -> Vec<(&'static str, Load)> {
             "pause",
             Load {
                 pause: Some((MINUTE, 11 * MINUTE)),
-                // Only tasks that arrived during the pause can fill the quiet time.
+                // Only tasks that arrived during the pause can fill the quiet period.
                 ..rising(&[(PAUSED, 660), (QUIET, 240)])
             },
         ),
@@ -120,7 +120,7 @@ fn loads() -> Vec<(&'static str, Load)> {
     ]
 }
 
-/// Plays every ramp with both expiries, without and with admission.
+/// Plays every ramp with both expiries, with and without admission.
 pub(super) fn all() -> BTreeMap<String, Ramp> {
     let expiries = [("60s", MINUTE), ("1h", HOUR)];
     let cells = loads().into_iter().flat_map(|(name, load)| {

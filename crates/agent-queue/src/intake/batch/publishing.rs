@@ -1,4 +1,4 @@
-//! Publishes the assignments that are made at nearly the same time with one request.
+//! Publishes assignments that are made at nearly the same time in one request.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::publish::Published;
 /// How long the first assignments wait for others. The wait ends early when every group has ended.
 pub(super) const JOINED: Duration = Duration::from_millis(5);
 
-/// Number of concurrent requests. A slow one does not delay the next assignments.
+/// Maximum number of concurrent requests. A slow one does not delay the next assignments.
 const AT_ONCE: usize = 8;
 
 impl Intake {
     /// Publishes assignments until their sender is dropped. Each request ends at `end` at the
-    /// latest. Returns the number of assignments, and of published ones.
+    /// latest. Returns the number of assignments and the counts of published events.
     pub(super) async fn publish(
         &self,
         made: UnboundedReceiver<Vec<Assignment>>,

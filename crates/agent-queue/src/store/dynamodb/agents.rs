@@ -1,4 +1,4 @@
-//! The reads of agents, in all partitions of agents.
+//! Reads agents from all of their partitions.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ impl DynamoStore {
         item.as_ref().map(read).transpose()
     }
 
-    /// Reads `limit` agents of each partition, because all of the page may be in one.
+    /// Reads `limit` agents per partition, because one partition may contain the whole page.
     pub(super) async fn page_of_agents(
         &self,
         after: Option<&AgentId>,
@@ -61,7 +61,7 @@ impl DynamoStore {
         Ok(merged(self.of_each_partition(read).await?))
     }
 
-    /// The number of joins of each queue, as the agents' items count them.
+    /// The number of joins per queue, as counted in the agents' items.
     pub(super) async fn joins_of_agents(&self) -> Result<HashMap<String, u64>> {
         let read = |partition: String| async move {
             let query = self.whole(&partition).limit(PAGE.into());

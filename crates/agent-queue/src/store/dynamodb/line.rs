@@ -55,7 +55,7 @@ impl DynamoStore {
                     .as_service_error()
                     .and_then(ProvideErrorMetadata::code);
                 match code {
-                    // The line was opened since it was read.
+                    // The line was opened again after it was read.
                     Some("ConditionalCheckFailedException") => Ok(()),
                     _ => Err(store_error(DELETE, error)),
                 }

@@ -73,8 +73,8 @@ impl DynamoStore {
         ))
     }
 
-    /// The first readable items, at most `limit`. For each item that cannot be read, it reads one
-    /// more, and otherwise none beyond `limit`.
+    /// The first readable items, up to `limit`. Reads one more item for each unreadable one, and
+    /// otherwise none beyond `limit`.
     async fn first<T>(
         &self,
         query: QueryFluentBuilder,
@@ -102,7 +102,7 @@ impl DynamoStore {
         Ok(readable(&items, name))
     }
 
-    /// The number of a partition's items: one read unit for each 4 KB.
+    /// The number of items in a partition, at one read unit per 4 KB.
     async fn count(&self, partition: &str) -> Result<u64> {
         let query = self.whole(partition).select(Select::Count);
         let mut pages = query.into_paginator().send();
@@ -113,7 +113,7 @@ impl DynamoStore {
         Ok(count)
     }
 
-    /// The first items of each stripe before a time, at most `limit` of each.
+    /// The first items before `until` in each stripe, up to `limit` per stripe.
     async fn stripes<T>(
         &self,
         partition: &str,
@@ -133,7 +133,7 @@ impl DynamoStore {
         stream::iter(stripes).buffered(AT_ONCE).try_concat().await
     }
 
-    /// All items of a partition that has one item for each queue or criteria.
+    /// All items of a partition that has one item per queue or criteria.
     pub(super) async fn all(&self, partition: &str) -> Result<Vec<Item>> {
         let items = self.whole(partition).into_paginator().items().send();
         let items = items.try_collect().await;
@@ -143,8 +143,8 @@ impl DynamoStore {
 
 pub(super) const AT_ONCE: usize = 16;
 
-/// Parses each item. An item that cannot be read is logged and left out, so that it blocks no
-/// other.
+/// Parses each item. An item that cannot be read is logged and skipped, so that it does not block
+/// the others.
 pub(super) fn readable<T>(items: &[Item], read: impl Fn(Attributes<'_>) -> Result<T>) -> Vec<T> {
     let read = |item| match read(Attributes::of(item, QUERY)) {
         Ok(value) => Some(value),

@@ -72,8 +72,8 @@ impl Composer<'_> {
         Ok(TransactWriteItem::builder().delete(delete.build()?).build())
     }
 
-    /// Requires that an item is absent. A deletion, unlike a condition check, needs no further
-    /// permission.
+    /// Requires that an item does not exist. Unlike a condition check, a deletion needs no
+    /// additional permission.
     fn absent(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
         let delete = Delete::builder()
             .table_name(self.table)
@@ -120,7 +120,7 @@ impl Composer<'_> {
         Ok(TransactWriteItem::builder().put(put.build()?).build())
     }
 
-    /// Updates an agent on the conditions of the change. It sets the attributes of the new state,
+    /// Updates an agent under the conditions of the change. Sets the attributes of the new state
     /// and removes those of other states. The agent's item counts its joins, so that an enqueue
     /// writes no item that grows with the number of queues.
     fn agent(&self, at: Key, change: &AgentChange) -> Result<TransactWriteItem, BuildError> {
@@ -187,7 +187,7 @@ impl Composer<'_> {
     }
 
     fn open_queue(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
-        // ADD of 0 creates missing counters, and does not change existing ones.
+        // ADD of 0 creates missing counters and does not change existing ones.
         let update = Update::builder()
             .table_name(self.table)
             .set_key(Some(key(at)))

@@ -67,7 +67,7 @@ pub(super) fn time(fields: &Fields, name: &str) -> Result<Duration> {
     parse_duration(&text(fields, name)?).map_err(|fault| Failure::input(name, fault))
 }
 
-/// The group that is to be changed; `None` for the whole queue.
+/// The group to change; `None` for the whole queue.
 pub(super) fn group(fields: &Fields) -> Result<Option<GroupName>> {
     optional(fields, "group", group_name)
 }

@@ -268,6 +268,6 @@ async fn the_console_samples_without_an_open_page() {
     let pace = Duration::from_secs(30);
     let minute = Duration::from_secs(60);
     let _elapsed = tokio::time::timeout(minute, site.read_on(pace)).await;
-    // The clock of the test stands, so that later samples are fresh.
+    // The test's clock does not advance, so later samples are fresh.
     assert!(site.looks().await.last.is_some(), "sampled at the start");
 }

@@ -9,17 +9,17 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, Result};
 
-/// Characters of the hash in an id: enough to tell files apart.
+/// Number of hash characters in an id: enough to distinguish files.
 const HASH_LENGTH: usize = 16;
 
-/// A task and its line number, from 1.
+/// A task and its line number, starting at 1.
 #[derive(Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) number: usize,
     pub(super) task: Value,
 }
 
-/// The tasks of a file, or of standard input for `-`.
+/// The tasks of a file, or of standard input if the path is `-`.
 pub(super) fn read(path: &Path) -> Result<Vec<Line>> {
     let is_stdin = path.as_os_str() == "-";
     let text = match is_stdin {
@@ -41,7 +41,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Line>> {
     parse(&name, &text)
 }
 
-/// Parses one task from each line that is not empty. If a line is malformed, no task is sent.
+/// Parses one task per non-empty line. If a line is malformed, no task is sent.
 fn parse(name: &str, text: &str) -> Result<Vec<Line>> {
     let hash = format!("{:x}", Sha256::digest(text.as_bytes()));
     let hash = &hash[..HASH_LENGTH];
@@ -66,8 +66,8 @@ fn parse(name: &str, text: &str) -> Result<Vec<Line>> {
         .collect()
 }
 
-/// Groups lines into events of at most `tasks` tasks and `bytes` bytes. A larger task gets an event
-/// of its own.
+/// Groups lines into events of up to `tasks` tasks and `bytes` bytes. A larger task gets its own
+/// event.
 pub(super) fn batches(lines: Vec<Line>, tasks: usize, bytes: usize) -> Vec<Vec<Line>> {
     let mut batches: Vec<Vec<Line>> = Vec::new();
     let mut size = 0;

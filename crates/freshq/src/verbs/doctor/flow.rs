@@ -1,5 +1,5 @@
-//! Checks of the flow of tasks: failed runs, crashed processes, keys that replace other tasks, and
-//! more new tasks than ended ones.
+//! Checks of the task flow: failed runs, crashed processes, keys that supersede other tasks, and a
+//! growing backlog.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ use crate::time_format::tenths;
 use crate::verbs::cause::{self, Limit};
 use crate::verbs::{longest_run, pause, start_limits};
 
-/// Minimum number of failed tasks in the last minute that is a finding.
+/// Minimum number of failed tasks in the last minute for a finding.
 const FAILED: u32 = 5;
 
 /// Maximum number of tasks that a finding names.
 const NAMED: usize = 5;
 
-/// Maximum number of pending keys, and minimum number of states that newer ones replaced, that are a
-/// finding. A device that reports often has many states too, so more keys are none.
+/// Maximum number of pending keys, and minimum number of superseded states, for a finding. A device
+/// that reports often also has many states, so a larger number of keys is not a finding.
 const FEW_KEYS: (u32, u64) = (2, 50);
 
-/// Checks the tasks of the last minute, and the pending keys. Beside limited groups, a growing backlog
-/// is no finding.
+/// Checks the tasks of the last minute, and the pending keys. If groups are limited, a growing
+/// backlog is not a finding.
 pub(super) fn flow(status: &Status, tasks: &Tasks, limited: bool) -> (usize, Vec<Finding>) {
     let findings = [
         failing(status),
@@ -85,7 +85,7 @@ fn keys(status: &Status) -> Option<Finding> {
     })
 }
 
-/// Checks the number of running tasks, and whether the sweep returned those of a crashed process.
+/// Checks the number of running tasks and whether the sweep returned those of a crashed process.
 pub(super) fn taken(taken: &[FoundTask], concurrency: usize, now: Millis) -> Option<Finding> {
     let expired = taken.iter().filter(|task| {
         let until = task.number(schema::LEASE_UNTIL);
@@ -108,7 +108,8 @@ fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
     let observed = &status.control.observed;
     let (succeeded, failed) = observed.ended.within(status.now);
     let mut what = format!(
-        "{} were created and {} ended in the last {} s",
+        "{}; {} were created and {} ended in the last {} s",
+        cause::limit(status, tasks),
         created.count,
         succeeded + failed,
         WINDOW.as_secs()
@@ -127,12 +128,10 @@ fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
             cause::remedy(last).unwrap_or("the downstream accepts fewer tasks than the queue could start: act on its last response, which freshq errors counts; a higher processing.concurrency does not help")
         }
         Limit::Rate(_) => {
-            what += &cause::shared_fields(&tasks.recent, "new");
             "processing.ratePerSecond limits the starts: freshq list shows which producer sends the tasks, by their payloads; ask its owner to send fewer. If the downstream accepts more, raise processing.ratePerSecond and deploy. Otherwise, the oldest tasks expire without running"
         }
         Limit::Slow(..) => {
-            what += &cause::shared_fields(&tasks.running, "running");
-            "freshq list --status taken shows which kind of task takes the slots, by its payload: contact the owner of what these tasks call; a queue or a group of their own, or a shorter processing.taskTimeout, keeps the slots for other tasks"
+            "contact the owner of what the slow tasks call; freshq list --status taken shows their payloads. A queue or a group of their own, or a shorter processing.taskTimeout, keeps the slots for other tasks"
         }
         Limit::Slots(_) | Limit::Unknown => {
             "freshq list --status taken shows the running tasks: if they are of one kind, or run much longer than the median, contact the owner of what they call. Otherwise raise processing.concurrency and deploy, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit"

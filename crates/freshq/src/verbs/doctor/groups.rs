@@ -1,4 +1,4 @@
-//! Checks of the groups of a queue: limits and pauses by operators, and open circuit breakers.
+//! Checks of a queue's groups: limits and pauses by operators, and open circuit breakers.
 
 use lifo_queue::control::GroupStates;
 use lifo_queue::time::Millis;
@@ -90,7 +90,7 @@ mod tests {
             }),
             ..LearnedGroup::default()
         };
-        // A group at its rate is closed for a moment, which is not a finding.
+        // A group that has reached its rate is closed briefly, which is not a finding.
         let busy = LearnedGroup {
             name: "acme".to_owned(),
             next_start: Some(until),

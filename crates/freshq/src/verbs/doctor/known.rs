@@ -1,8 +1,8 @@
-//! The settings that doctor checks, each with the effect of another value and a remedy.
+//! The settings that doctor checks, each with the effect of a different value and a fix.
 
 use crate::deployed::Kind;
 
-/// A setting: its JSON pointer in the resource, the effect of another value, and the remedy. In the remedy,
+/// A setting: its JSON pointer in the resource, the effect of another value, and the fix. There,
 /// `{id}` stands for the physical id of the resource, and `{wanted}` for the template's value.
 pub(super) struct Setting(
     pub(super) &'static str,
@@ -251,7 +251,7 @@ const ALARM: [Setting; 5] = [
     ),
 ];
 
-/// The settings of a kind of resource.
+/// The settings of a resource kind.
 pub(super) fn settings(kind: Kind) -> &'static [Setting] {
     match kind {
         Kind::Table => &TABLE,

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::Finding;
 use crate::deployed::{Resource, Stack};
 
-/// Finds permissions of the template that a policy lacks, and others that it has. `now` is `None` if
-/// the policy does not exist.
+/// Finds permissions of the template that a policy lacks, and permissions that only the policy has.
+/// `now` is `None` if the policy does not exist.
 pub(super) fn check(stack: &Stack, resource: &Resource, now: Option<&Value>) -> Option<Finding> {
     let wanted = permissions(&resource.wanted["PolicyDocument"]);
     let has = permissions(now.map_or(&Value::Null, |now| &now["PolicyDocument"]));
@@ -46,7 +46,7 @@ fn actions<'a>(permissions: impl Iterator<Item = &'a Value>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// A statement per action and resource.
+/// One statement per action and resource.
 fn permissions(document: &Value) -> Vec<Value> {
     let statements = document["Statement"].as_array().into_iter().flatten();
     let permissions = statements.flat_map(|statement| {
@@ -71,7 +71,7 @@ fn listed(value: &Value) -> &[Value] {
     }
 }
 
-/// The command that writes the policy of the template.
+/// The command that writes the template's policy.
 fn remedy(stack: &Stack, resource: &Resource) -> String {
     let (policy, role) = resource.id.split_once('|').unwrap_or_default();
     let document = &resource.wanted["PolicyDocument"];

@@ -6,8 +6,8 @@ use super::Finding;
 use super::known::{Setting, settings};
 use crate::deployed::{Kind, Message, Resource, Stack};
 
-/// Compares a resource with the template. Returns the number of compared settings and the
-/// findings. `now` is `None` if the resource does not exist. `messages` are some of a failure queue.
+/// Compares a resource with the template. Returns the number of compared settings and the findings.
+/// `now` is `None` if the resource does not exist. `messages` is a sample of a failure queue.
 pub(super) fn check(
     stack: &Stack,
     resource: &Resource,

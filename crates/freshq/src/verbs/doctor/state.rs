@@ -1,4 +1,4 @@
-//! Checks of state that no template has: deployment, failure queues, processor, pause, limit and breaker.
+//! State checks beyond the template: deployment, failure queues, processor, pause, limit, breaker.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::deployed::{Kind, MISSPELLED, Message, Resource, Stack};
 use crate::time_format::{exact, relative, rough};
 use crate::verbs::{cause, limit, pause};
 
-/// Time after its expiry at which a processor lease becomes a finding. The sweep runs every minute.
+/// Time after which an expired processor lease becomes a finding. The sweep runs every minute.
 const STALE: Duration = Duration::from_secs(120);
 
-/// The visibility timeout of a queue should be this many times the timeout of its function
+/// Recommended ratio of a queue's visibility timeout to the timeout of its function
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html>).
 const VISIBILITY_FACTOR: u64 = 6;
 
@@ -61,7 +61,7 @@ fn newest(messages: &[Message]) -> Option<String> {
     ))
 }
 
-/// Finds messages in a failure queue, and a visibility timeout that is too short.
+/// Finds messages in a failure queue and a visibility timeout that is too short.
 pub(super) fn messages(
     stack: &Stack,
     resource: &Resource,
@@ -97,7 +97,7 @@ pub(super) fn messages(
     findings
 }
 
-/// Finds tasks that no processor reads, because a direct writer misspelled their status.
+/// Finds tasks that no processor reads because a direct writer misspelled their status.
 pub(super) fn misspelled(resource: &Resource, now: &Value) -> Option<Finding> {
     let (status, task) = now[MISSPELLED].as_object()?.iter().next()?;
     let task = task.as_str().unwrap_or_default();
@@ -113,7 +113,7 @@ pub(super) fn misspelled(resource: &Resource, now: &Value) -> Option<Finding> {
     })
 }
 
-/// What ends a pause. If the downstream rejected the credentials, it names the secret.
+/// What ends a pause. If the downstream rejected the credentials, the text names the secret.
 fn pause_remedy(control: &Control, secret: Option<&str>) -> String {
     let last = control.observed.last_response.as_ref();
     let rejected = last.is_some_and(|last| {
@@ -133,7 +133,7 @@ fn pause_remedy(control: &Control, secret: Option<&str>) -> String {
     }
 }
 
-/// Checks the control item for a stale lease, a pause, a limit, an open circuit breaker, and idle turns.
+/// Checks the control item for a stale lease, pause, limit, open circuit breaker and idle turns.
 ///
 /// `secret` is the ARN of the runner's secret.
 pub(super) fn control(status: &Status, secret: Option<&str>) -> (usize, Vec<Finding>) {

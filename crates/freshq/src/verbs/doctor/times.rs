@@ -1,4 +1,4 @@
-//! Finds pending tasks whose creation time is in seconds, or in the future.
+//! Finds pending tasks whose creation time is in seconds or in the future.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::failure::Result;
 use crate::queue::Queue;
 use crate::time_format::{FIRST_MILLIS, relative};
 
-/// Time by which the clock of a writer may be ahead.
+/// Time by which a writer's clock may be ahead.
 const SKEW: Duration = Duration::from_secs(60);
 
-/// How an operator finds the writer.
+/// How an operator can find the writer.
 const FIND: &str = "shows its payload, which identifies the writer; fix it to write the current time in milliseconds";
 
-/// Checks the newest pending task, and the newest whose creation time is in seconds.
+/// Checks the newest pending task, and the newest one whose creation time is in seconds.
 pub(super) async fn check(queue: &Queue, status: &Status) -> Result<(usize, Vec<Finding>)> {
     let newest = Find::newest(TaskStatus::Pending, 1);
     let mut findings = Vec::new();

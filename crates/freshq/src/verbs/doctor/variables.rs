@@ -5,14 +5,14 @@ use serde_json::Value;
 use super::Finding;
 use crate::deployed::{Resource, Stack};
 
-/// Maximum number of different settings of a variable that a finding names.
+/// Maximum number of differing settings of a variable that a finding names.
 const NAMED: usize = 5;
 
-/// Beginning of a dynamic reference, which CloudFormation replaces by a secret or a parameter.
+/// Prefix of a dynamic reference, which CloudFormation replaces with a secret or parameter.
 const DYNAMIC: &str = "{{resolve:";
 
-/// Compares the variables of a function. Returns their number and a finding for each difference. A
-/// variable that only CloudFormation can evaluate, or that Lambda cannot decrypt, is not compared.
+/// Compares the environment variables of a function. Returns their number and one finding per
+/// difference. Skips variables that only CloudFormation can evaluate or that Lambda cannot decrypt.
 pub(super) fn check(stack: &Stack, resource: &Resource, now: &Value) -> (usize, Vec<Finding>) {
     let path = "/Environment/Variables";
     let variables = resource.wanted.pointer(path).and_then(Value::as_object);
@@ -42,8 +42,8 @@ fn compare(resource: &Resource, name: &str, wanted: &str, now: Option<&str>) -> 
     })
 }
 
-/// The settings that differ, if the variable holds JSON. Other values may be secrets, so they are
-/// not named.
+/// The settings that differ, if the variable contains JSON. Other values may be secrets, so they
+/// are not named.
 fn difference(wanted: &str, now: Option<&str>) -> String {
     let Some(now) = now else {
         return "is not set, but the template sets it".to_owned();

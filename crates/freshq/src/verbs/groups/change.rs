@@ -13,14 +13,14 @@ use crate::overrides::{self, limit_of, pause_of};
 use crate::queue::Queue;
 use crate::report::Report;
 
-/// Changes the limit or the pause of a group, and reports what is stored afterwards.
+/// Changes the limit or the pause of a group and reports the stored state afterwards.
 pub(in crate::verbs) async fn change(
     queue: &Queue,
     group: &GroupName,
     change: GroupChange,
 ) -> Result<Report> {
     let changed = queue.operator.change_group(group, &change).await?;
-    // Reports the stored state, because operators and processors act on it.
+    // Report the stored state, because operators and processors act on it.
     let states = queue.store.groups().await?;
     let changed = Changed {
         now: queue.clock.now(),

@@ -1,4 +1,4 @@
-//! Deletes a message, or sends it again to where it failed.
+//! Deletes a message, or sends it again to the place where it failed.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::report::Report;
 /// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/using-messagededuplicationid-property.html>).
 const DEDUPLICATION: Duration = Duration::from_secs(5 * 60);
 
-/// The attribute with which a function explains why it rejected a message.
+/// The attribute in which a function explains why it rejected a message.
 const REASON: &str = "reason";
 
-/// Where a message goes again.
+/// The destination to which a message is sent again.
 pub(super) enum Target<'a> {
     /// The function whose invocation failed, with its event.
     Function(String, Value),
@@ -26,17 +26,17 @@ pub(super) enum Target<'a> {
     Queue(&'a Resource),
 }
 
-/// What was done to a message.
+/// The change made to a message.
 #[derive(Debug)]
 pub(super) struct Changed {
     id: String,
-    /// The URL of the queue that held the message; `None` if none did.
+    /// The URL of the queue that contained the message; `None` if no queue did.
     queue: Option<String>,
     /// The function or the queue to which it was sent again.
     target: Option<String>,
 }
 
-/// Deletes the message with this id from the queue that holds it.
+/// Deletes the message with this id from the queue that contains it.
 pub(super) async fn delete(deployed: &dyn Deployed, id: &str) -> Result<Changed> {
     let stack = deployed.stack().await?;
     let found = find(deployed, &stack, id).await?;

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
-/// A stack with these messages in the queue `dead`, and one message in `tasks`. It records changes.
+/// A stack with these messages in the queue `dead` and one message in `tasks`. Records changes.
 #[derive(Default)]
 struct Fake(Vec<Message>, Mutex<Vec<String>>);
 

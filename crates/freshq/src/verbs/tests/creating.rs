@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Records the events, and responds as create-tasks does.
+/// Records the events and responds as create-tasks does.
 #[derive(Default)]
 struct Creates {
     events: Mutex<Vec<Value>>,
-    /// The first event, from 0, that fails; all later ones fail too.
+    /// Index of the first event that fails, starting at 0; all later events fail too.
     fails_at: Option<usize>,
 }
 

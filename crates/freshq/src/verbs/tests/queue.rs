@@ -28,7 +28,7 @@ async fn pause_can_be_extended_but_not_shortened() {
     world.done(&half, line).await;
     let control = world.store.control().await.unwrap();
     assert!(control.is_paused(NOW.plus(HOUR / 3)));
-    // The same pause again, as if the client repeats a pause whose response was lost. The store
+    // The same pause again, as if the client retried a pause whose response was lost. The store
     // rejects it, but the stored pause is the requested one.
     world.done(&half, line).await;
     let line = "paused until 2027-01-15T09:00:00.000Z, 1h left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";

@@ -1,4 +1,4 @@
-//! The lines of the view above the curves.
+//! The lines of the view above the charts.
 
 use lifo_queue::schema;
 use ratatui::style::Stylize;
@@ -13,7 +13,7 @@ use crate::verbs::{cause, longest_run, start_limits};
 /// Width of the names of the facts.
 const NAME: usize = 11;
 
-/// The lines above the curves, for a screen of this width.
+/// The lines above the charts, for a screen of this width.
 pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
     let (status, now) = (&sample.status, sample.status.now);
     let control = &status.control;
@@ -32,7 +32,7 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         Some(until) => {
             let left = rough(until.since(now));
             let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
-            // Of a pause by a processor, the last response is below.
+            // For a pause by a processor, the last response is shown below.
             let operator = control.paused_by.as_ref().filter(|by| !by.is_processor());
             let by = operator.map_or(String::new(), |by| format!(" (by {})", by.name));
             Line::from(format!("paused     {left} left: {reason}{by}")).yellow()
@@ -63,7 +63,7 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         rate(succeeded),
         rate(failed),
     );
-    // A pause and a breaker that an operator holds open have lines of their own.
+    // A pause, and a breaker that an operator holds open, have their own lines.
     let by_hand = control.is_paused(now) || control.held_breaker(now).is_some();
     let summary = cause::summary(status, &sample.tasks).filter(|_| !by_hand);
     let summary = summary.map(|it| wrapped("summary", &it.to_string(), width));
@@ -118,7 +118,7 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
     summary.chain(lines).collect()
 }
 
-/// A fact that takes several lines if the screen is narrow. Words that are longer than a line break.
+/// A fact, wrapped if the screen is narrow. Words that are longer than a line are broken.
 pub(super) fn wrapped(name: &str, text: &str, width: usize) -> Vec<Line<'static>> {
     let width = width.saturating_sub(NAME + 2).max(NAME);
     let mut rows = vec![String::new()];

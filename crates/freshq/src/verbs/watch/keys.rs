@@ -1,4 +1,4 @@
-//! The keys of the live view: what is shown besides the queue, and what a key does.
+//! The keys of the live view: what the view shows besides the queue, and what a key does.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::verbs::task_id;
 /// Duration of a pause that the view starts.
 pub(super) const PAUSE: Duration = Duration::from_secs(900);
 
-/// The keys, for the help and the last line.
+/// The keys, for the help and for the last line.
 pub(super) const HELP: [(&str, &str); 7] = [
     (
         "↑ ↓",
@@ -31,13 +31,13 @@ pub(super) enum Mode {
     Live,
     Help,
     Typing(Field, String),
-    /// The question before the queue is resumed.
+    /// The confirmation prompt before the queue is resumed.
     Resuming,
     /// The text of a task, or the outcome of a change.
     Text(String),
 }
 
-/// What a typed line is.
+/// The meaning of a typed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Task,
@@ -57,7 +57,7 @@ pub(super) enum Action {
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     pub(super) mode: Mode,
-    /// Place of the selected task in the list.
+    /// Index of the selected task in the list.
     pub(super) selected: usize,
 }
 
@@ -72,7 +72,7 @@ impl Keys {
             Mode::Typing(field, text) => self.typed(key.code, field, text),
             Mode::Resuming if key.code == KeyCode::Char('y') => Action::Resume,
             Mode::Live => self.live(key.code, tasks),
-            // Any key leaves the others.
+            // Any key closes the other modes.
             Mode::Help | Mode::Text(_) | Mode::Resuming => Action::Draw,
         }
     }

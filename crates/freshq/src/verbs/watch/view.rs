@@ -20,13 +20,13 @@ use crate::sample::{History, Sample, started};
 use crate::time_format::{age, exact, relative, rough, tenths};
 use crate::verbs::payload_preview;
 
-/// Minimum height of the curves.
+/// Minimum height of the charts.
 const CURVES: u16 = 4;
 
-/// Expiries that are later are not shown.
+/// Later expiries are not shown.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Height of the lists of pending tasks that failed tasks do not take.
+/// Height of the lists of pending tasks that is not available to failed tasks.
 const LISTS: u16 = 7;
 
 pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &Keys) {
@@ -51,7 +51,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &
             (curves, left.saturating_sub(curves))
         }
     };
-    // A curve of one row says nothing.
+    // A chart with one row shows nothing useful.
     let (curves, tasks) = match left < 2 * CURVES {
         true => (0, left),
         false => (curves, tasks),
@@ -105,7 +105,7 @@ fn foot(history: &History, keys: &Keys) -> Line<'static> {
     }
 }
 
-/// The curves, side by side.
+/// Draws the charts, side by side.
 fn draw_curves(frame: &mut Frame<'_>, area: Rect, history: &History, sample: &Sample) {
     let [depth, age] = halves(area);
     let oldest = sample.status.oldest_pending;
@@ -116,7 +116,7 @@ fn draw_curves(frame: &mut Frame<'_>, area: Rect, history: &History, sample: &Sa
     let depths = history.figures.iter().map(|look| Some(look.pending.into()));
     sparkline(frame, depth, title, depths.collect());
     let latest = sample.start_age.map_or("no task runs".to_owned(), tenths);
-    // Both curves have one column per sample, even if no task ran.
+    // Both charts have one column per sample, even if no task ran.
     let ages = history
         .figures
         .iter()
@@ -138,7 +138,7 @@ fn extra_height(tasks: usize, left: u16, listed: u16) -> u16 {
     }
 }
 
-/// The newest failed tasks with their errors.
+/// Draws the newest failed tasks with their errors.
 fn draw_failed(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
     let row = |task: &FoundTask| {
         let age = age(task.created, sample.status.now);
@@ -154,7 +154,7 @@ fn draw_failed(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
     );
 }
 
-/// The tasks that have been running longest, with their payloads.
+/// Draws the tasks that have been running longest, with their payloads.
 fn draw_running(frame: &mut Frame<'_>, area: Rect, sample: &Sample) {
     let mut tasks: Vec<_> = sample.tasks.running.iter().collect();
     tasks.sort_by_key(|task| started(task));
@@ -175,7 +175,7 @@ fn draw_found(frame: &mut Frame<'_>, area: Rect, title: &str, rows: impl Iterato
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-/// The lists of pending tasks; one line if there are none.
+/// Draws the lists of pending tasks; one line if there are none.
 fn draw_tasks(frame: &mut Frame<'_>, area: Rect, sample: &Sample, selected: usize) {
     if sample.newest.is_empty() {
         frame.render_widget(Line::from(" no task is pending").dim(), area);
@@ -238,13 +238,13 @@ fn list(
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-/// The age and the id of a task.
+/// The age and id of a task.
 fn row(task: &Candidate, now: Millis, width: usize) -> Line<'static> {
     let age = age(task.created, now);
     let line = format!("{age:>8}  {}", task.id);
     let later = task.not_before.filter(|at| *at > now);
     match later {
-        // A long id is cut off, not the time.
+        // Truncate a long id rather than the time.
         Some(at) => {
             let start = format!(", starts {}", relative(at, now));
             let left = width.saturating_sub(start.chars().count());
@@ -254,7 +254,7 @@ fn row(task: &Candidate, now: Millis, width: usize) -> Line<'static> {
     }
 }
 
-/// A row that is wider than its list ends with `…`.
+/// Truncates a row that is wider than its list and ends it with `…`.
 fn fitted(mut text: String, width: usize) -> String {
     if text.chars().count() > width {
         text = text.chars().take(width.saturating_sub(1)).collect();

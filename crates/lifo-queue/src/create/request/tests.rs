@@ -93,7 +93,7 @@ fn invalid_events_are_rejected_with_the_field() {
 }
 
 proptest! {
-    /// Arbitrary JSON is read as an array of tasks or as a valid count, or rejected with a message.
+    /// Arbitrary JSON is parsed as an array of tasks or a valid count, or rejected with a message.
     #[test]
     fn arbitrary_json_is_read_or_rejected(event in any_json(&["tasks", "simulate", "count"]), simulation in any::<bool>()) {
         match read(event.clone(), simulation) {

@@ -1,4 +1,4 @@
-//! The share of the tasks that is admitted.
+//! The share of tasks that is admitted.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
@@ -9,15 +9,15 @@ use crate::store::{Mark, Meter};
 use crate::task::NewTask;
 use crate::time::Millis;
 
-/// Time in which the number of held tasks approaches its limit. It is longer than the delay of the
-/// meter, so that the number does not oscillate.
+/// Time in which the number of held tasks approaches its limit. It exceeds the meter's delay, so
+/// that the number does not oscillate.
 const APPROACH: f64 = 2.0;
 
-/// The shortest time over which the arrivals are measured.
+/// Minimum time over which arrivals are measured.
 const SPAN: Duration = Duration::from_millis(500);
 
-/// Minimum share of the usual rate that is admitted while the queue holds too many tasks, for example
-/// because the capacity fell. So new tasks can still start.
+/// Minimum share of the usual rate that is admitted while the queue holds too many tasks, for
+/// example because the capacity fell. This way, new tasks can still start.
 const LEAST: f64 = 0.5;
 
 /// Which tasks are admitted in the next second.
@@ -32,7 +32,7 @@ pub(in crate::ingest) struct Quota {
     arrivals: f64,
 }
 
-/// The mark and the quota of now; no quota admits every task.
+/// The current mark and quota; without a quota, every task is admitted.
 pub(super) fn of(
     meter: &Meter,
     control: &Control,
@@ -74,8 +74,8 @@ pub(super) fn of(
 }
 
 impl Quota {
-    /// Whether this task is admitted. `sent` is the time of its message. The verdict depends on the
-    /// id and the minute, so that no producer's id is shed for a whole storm.
+    /// Whether this task is admitted. `sent` is the time at which its message was sent. The
+    /// decision depends on the id and the minute, so that no id is shed for an entire storm.
     pub(in crate::ingest) fn admits(&self, task: &NewTask, sent: Millis, now: Millis) -> bool {
         let share = self.share(task.expires_at.millis().since(now));
         let mut hasher = DefaultHasher::new();
@@ -85,7 +85,7 @@ impl Quota {
         number / f64::from(u32::MAX) < share
     }
 
-    /// The share of the tasks with this time to their expiry that is admitted; 1 or more for all.
+    /// The admitted share of tasks that expire after this time; 1 or more admits all of them.
     fn share(&self, left: Duration) -> f64 {
         let limit = (self.capacity * left.as_secs_f64()).min(self.most_held);
         let usual = self.factor * self.capacity;

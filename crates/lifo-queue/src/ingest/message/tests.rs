@@ -55,7 +55,7 @@ fn array_tasks_are_numbered_by_position_even_beside_invalid_ones() {
     assert_eq!(letter.message_id, "m1");
 }
 
-/// The dead-letter message of a body that is invalid as a whole.
+/// The dead-letter message for a body that is entirely invalid.
 fn rejected(body: &str) -> DeadLetter {
     let message = delivery(body);
     let contents = contents(&message);

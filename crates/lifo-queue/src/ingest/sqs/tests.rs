@@ -1,4 +1,4 @@
-//! Tests of the real client with prepared responses.
+//! Tests the real client with prepared responses.
 
 use aws::error_chain;
 use serde_json::Value;

@@ -20,8 +20,8 @@ pub(super) fn response(outcome: Option<&Outcome>) -> &'static str {
     }
 }
 
-/// Whether to log a run: of successful runs the share `logged_successes`, of others each. `draw`
-/// returns a random number from 0 to 1. It is called only if the number decides, so that the
+/// Whether to log a run: the share `logged_successes` of successful runs, and every other run.
+/// `draw` returns a random number from 0 to 1. It is called only if the number matters, so that the
 /// default does not change seeded schedules.
 pub(super) fn is_due(end: Option<&End>, logged_successes: f64, draw: impl FnOnce() -> f64) -> bool {
     !matches!(end, Some(End::Succeeded)) || logged_successes >= 1.0 || draw() < logged_successes
@@ -29,7 +29,7 @@ pub(super) fn is_due(end: Option<&End>, logged_successes: f64, draw: impl FnOnce
 
 /// Logs a run from `started` to `ended`. `end` is its result; `None` if the store did not respond.
 ///
-/// Without the reason: it quotes the downstream, which may quote the payload.
+/// Omits the reason: it quotes the downstream's response, which can quote the payload.
 pub(super) fn write(
     task: &Task,
     response: &'static str,
@@ -55,7 +55,7 @@ pub(super) fn write(
     );
 }
 
-/// The status code at the start of a reason, as `HTTP 503 …`. The rest may quote the payload.
+/// The status code at the start of a reason such as `HTTP 503 …`. The rest can quote the payload.
 fn http_status(reason: &str) -> Option<u16> {
     let code = reason.strip_prefix("HTTP ")?.get(..3)?;
     code.parse().ok()

@@ -8,7 +8,7 @@ use super::{Attempts, End, Why};
 use crate::store::{Candidate, StoreError, Written};
 use crate::task::{Lease, Return, Settlement};
 
-/// How an attempt ended, and whether the task is PENDING with a newer state of its key.
+/// How an attempt ended, and whether the task is now PENDING with a newer state of its key.
 pub(super) struct Ended {
     pub(super) end: End,
     pub(super) overtaken: bool,
@@ -21,7 +21,7 @@ impl From<End> for Ended {
     }
 }
 
-/// The end of an attempt, by the result of its last write.
+/// The end of an attempt, according to the result of its last write.
 pub(super) fn after(written: Written, end: End) -> Ended {
     match written {
         Written::Done => end.into(),
@@ -94,8 +94,8 @@ impl Attempts {
         Ok(after(done, End::Quarantined))
     }
 
-    /// Retries a write of the lease's holder until the lease or the turn ends. If it stopped
-    /// sooner, the sweep would return a task that has already run.
+    /// Retries the lease holder's write until the lease or the turn ends. If it stopped sooner, the
+    /// sweep would return a task that has already run.
     async fn while_leased<F>(
         &self,
         lease: &Lease,
@@ -104,7 +104,7 @@ impl Attempts {
     where
         F: Future<Output = Result<Written, StoreError>>,
     {
-        // The first try is never cancelled: the lease may have ended during a suspension.
+        // The first try is never canceled: the lease may have expired while the process was suspended.
         let mut last = match step().await {
             Err(error) if error.is_transient() => error,
             result => return result,
@@ -126,15 +126,15 @@ impl Attempts {
         }
     }
 
-    /// Waits until the lease ends, less a margin for clocks that differ. Returns earlier if the
-    /// function's deadline leaves only the time to end the turn.
+    /// Waits until the lease ends, minus a margin for clock skew. Returns earlier if the remaining
+    /// time until the function's deadline is needed to end the turn.
     async fn over(&self, lease: &Lease) {
         let left = lease.until.minus(self.settings.clock_skew);
         let left = left.since(self.clock.now());
         let mut cut_off = self.cut_off.clone();
         let end_of_turn = async {
             if cut_off.wait_for(|cut| *cut).await.is_err() {
-                // The turn was dropped, and this attempt with it.
+                // The turn was dropped, including this attempt.
                 std::future::pending::<()>().await;
             }
             tokio::time::sleep(self.settings.deadline_margin / 2).await;
@@ -146,7 +146,7 @@ impl Attempts {
     }
 }
 
-/// Retries of a step that got no usable response: at most 4, after 50 ms to 2 s and with jitter.
+/// Retries of a step without a usable response: up to 4, after 50 ms to 2 s with jitter.
 pub(super) fn patience() -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(50))

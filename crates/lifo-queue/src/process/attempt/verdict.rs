@@ -9,19 +9,19 @@ use crate::runner::{MAX_RETRY_AFTER, Outcome};
 use crate::task::{Return, Settlement, TakenTask};
 use crate::time::Millis;
 
-/// Minimum wait of a task after a busy response, whatever wait the downstream requested.
+/// Minimum wait of a task after a busy response, regardless of the wait that the downstream requested.
 const SHORTEST_BUSY_WAIT: Duration = Duration::from_millis(200);
 
-/// The random wait added to it. It grows with each busy response to the same task, so that another
-/// task probes the downstream next.
+/// Random wait added to the minimum. It grows with each busy response to the same task, so that
+/// another task probes the downstream next.
 const BUSY_WAIT: Backoff = Backoff {
     base: Duration::from_secs(2),
     max: Duration::from_secs(15),
 };
 
-/// How often a task may return after an internal error of the downstream without losing an attempt.
-/// Where other tasks get responses, a few attempts end it. Alone it looks like an outage for
-/// [`LONGEST_PROBE`] × this number × the number of such tasks.
+/// Maximum number of returns after an internal error of the downstream that cost a task no attempt.
+/// If other tasks get responses, a few attempts end the task. Without other tasks, it looks like an
+/// outage for [`LONGEST_PROBE`] × this number × the number of such tasks.
 const MAX_ERROR_RETURNS: u32 = 30;
 
 /// The next state of a task after an outcome.
@@ -67,7 +67,7 @@ impl Attempts {
         }
     }
 
-    /// Returns the task with backoff, or fails it with the last error after the last attempt.
+    /// Returns the task with backoff, or, after the last attempt, fails it with the last error.
     fn retry(&self, taken: &TakenTask, reason: String, why: Why) -> Verdict {
         let settings = &self.settings;
         if taken.task.attempt >= settings.max_attempts {
@@ -87,20 +87,20 @@ impl Attempts {
         }
         let jitter = SHORTEST_BUSY_WAIT + BUSY_WAIT.draw(returns.saturating_add(1));
         let jitter = jitter.min(self.settings.backoff.max);
-        // The downstream may request no wait, or name a past time. So `jitter` is the minimum wait.
+        // The downstream may request no wait or specify a past time, so `jitter` is the minimum wait.
         let wait = retry_after.map_or(jitter, |asked| asked.min(MAX_RETRY_AFTER).max(jitter));
         let not_before = self.clock.now().plus(wait);
         returned(not_before, false, reason, Why::Busy)
     }
 
-    /// Returns the task after it found the downstream unavailable. If the ruling spares it, restores
-    /// its attempt, at most `most` times.
+    /// Returns the task after it found the downstream unavailable. If the ruling spares the task,
+    /// restores its attempt, up to `most` times.
     fn spare(&self, taken: &TakenTask, reason: String, ruling: Ruling, most: u32) -> Verdict {
         let next_start = ruling.next_start;
         match ruling.spared {
             Some(Spared::UntilProbe(at)) => self.unavailable(taken, reason, at, most, next_start),
             Some(Spared::Backoff) => {
-                // At most the longest wait of a probe: the downstream may be available in each
+                // Limited to the longest wait of a probe: the downstream may be available in each
                 // run.
                 let wait = self.settings.backoff.draw(taken.task.total_attempts);
                 let at = self.clock.now().plus(wait.min(LONGEST_PROBE));
@@ -111,9 +111,9 @@ impl Attempts {
     }
 
     /// Returns the task until `not_before` and restores its attempt, a bounded number of times.
-    /// While the breaker is open, that is the next probe's time, so that one task is due for it.
-    /// A task that had all its starts, and may expire before the next one, ends as FAILURE instead:
-    /// its error would be lost. That start follows within `next_start`.
+    /// While the breaker is open, `not_before` is the time of the next probe, so that one task is
+    /// due for it. A task that used all its starts and may expire before the next one, within
+    /// `next_start`, ends as FAILURE instead. Otherwise, its error would be lost.
     fn unavailable(
         &self,
         taken: &TakenTask,

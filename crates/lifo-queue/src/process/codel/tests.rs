@@ -27,7 +27,7 @@ fn check_without_a_new_task_restarts_the_interval() {
     for old in [Some(Millis(11_999)), None] {
         let mut codel = codel(None);
         match old {
-            // The order is newest first: if the next task is old, no new task is due.
+            // The order is newest first, so if the next task is old, no new task is due.
             Some(created) => codel.found(created, Millis(14_000)),
             None => assert!(!codel.found_nothing(Millis(14_000))),
         }

@@ -3,10 +3,10 @@
 //!
 //! It opens when more distinct tasks than run concurrently find the downstream unavailable, with no
 //! result in between. A *result* is a success or a failure of a run, unless the run started before
-//! the first one that found the downstream unavailable. Any result closes the breaker. From
-//! then on, the tasks that had found the downstream unavailable are *discounted*. While the breaker
-//! is open, one probe runs at a time. The first starts [`FIRST_PROBE`] after the opening. The wait
-//! after each failed probe is twice as long as the last, up to [`LONGEST_PROBE`].
+//! the first one that found the downstream unavailable. Any result closes the breaker. From then
+//! on, the tasks that had found the downstream unavailable are *discounted*. While the breaker is
+//! open, one probe runs at a time. The first probe starts [`FIRST_PROBE`] after the breaker opens.
+//! Each failed probe doubles the wait, up to [`LONGEST_PROBE`].
 //!
 //! This module holds only the state. [`Breaker::choose`] chooses the task for a probe. The control
 //! item keeps the state across turns and processors as an [`OpenBreaker`].
@@ -23,44 +23,43 @@ use crate::control::OpenBreaker;
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// The wait from the opening of the breaker to the first probe. It doubles with each failed probe.
+/// The wait from the breaker's opening to the first probe. Doubles with each failed probe.
 pub const FIRST_PROBE: Duration = Duration::from_secs(1);
 
-/// The longest wait between two probes, counted from the end of the earlier one.
+/// Maximum wait between two probes, counted from the end of the earlier probe.
 pub const LONGEST_PROBE: Duration = Duration::from_secs(4);
 
-/// A factor of the threshold: that many runs without a result open the breaker, whatever their
-/// tasks. So discounted tasks open it too: the downstream may be available only for moments.
+/// Multiple of the threshold: that many runs without a result open the breaker, regardless of their
+/// tasks. This includes discounted tasks, because the downstream may be available only for moments.
 const RUNS_PER_TASK: usize = 4;
 
-/// A factor of the threshold: that many runs of [`FEWEST_TASKS`] tasks or more without a result
-/// open the breaker. Tasks that are newer than all others may run repeatedly, so that no other
-/// starts.
+/// Multiple of the threshold: that many runs without a result, of [`FEWEST_TASKS`] or more tasks,
+/// open the breaker. The newest tasks may run repeatedly, so that no others start.
 const REPEATED_RUNS: usize = 2;
 
 /// The threshold of a group's own breaker.
 const RUNS_OF_A_GROUP: usize = 2;
 
-/// From this number of distinct tasks without a result on, hardly all of them are the cause
-/// themselves. Further runs of these tasks cost no attempt, even before the breaker opens.
+/// From this number of distinct tasks without a result, it is unlikely that all of them are the
+/// cause. Further runs of these tasks cost no attempt, even before the breaker opens.
 const FEWEST_TO_SPARE: usize = 3;
 
-/// The wait after a probe without a result: its task no longer existed, or failed by itself.
+/// The wait after a probe without a result: its task no longer existed, or failed for another reason.
 const AFTER_NO_RESULT: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub(super) struct Breaker {
-    /// The threshold: the number of distinct tasks that opens it; `None` if there is no breaker.
+    /// The number of distinct tasks that opens the breaker; `None` if there is no breaker.
     threshold: Option<usize>,
-    /// Two runs in a row without a result open it: the breaker of a group with few tasks.
+    /// Whether two consecutive runs without a result open it: the breaker of a group with few tasks.
     opens_early: bool,
     /// Tasks that found the downstream unavailable since the last result.
     without_result: HashSet<TaskId>,
-    /// Tasks that found it unavailable before the last result. They may be the cause.
+    /// Tasks that found the downstream unavailable before the last result. They may be the cause.
     discounted: HashSet<TaskId>,
-    /// Runs that found it unavailable since the last result.
+    /// Number of runs that found the downstream unavailable since the last result.
     runs_without_result: usize,
-    /// The first run of these tasks. A result of an earlier run says nothing about the time since.
+    /// The first run of these tasks. The result of an earlier run says nothing about the time since.
     doubtful_since: Option<RunNumber>,
     runs: BTreeSet<RunNumber>,
     next_run: u64,
@@ -71,7 +70,7 @@ pub(super) struct Breaker {
 #[derive(Debug)]
 struct Open {
     since: Millis,
-    /// Failed probes since then, including those of other turns.
+    /// Number of failed probes since then, including those of other turns.
     probes: u32,
     next_probe: Millis,
     /// The task of the active probe.
@@ -106,21 +105,21 @@ impl Breaker {
         }
     }
 
-    /// Makes two runs in a row without a result open the breaker, unless their tasks are discounted.
-    /// A task of a group that starts one task in ten seconds would otherwise use up its attempts
-    /// alone.
+    /// Makes two consecutive runs without a result open the breaker, unless their tasks are
+    /// discounted. Otherwise, a single task could use up its attempts in a group that starts one
+    /// task per ten seconds.
     pub(super) fn opens_early(&mut self) {
         self.opens_early = true;
         self.threshold = self.threshold.map(|_| RUNS_OF_A_GROUP);
     }
 
-    /// Whether it knows of no run, and of no task without a result.
+    /// Whether the breaker is closed and tracks no runs and no tasks without a result.
     pub(super) fn is_at_rest(&self) -> bool {
         let tasks = self.without_result.len() + self.discounted.len();
         self.open.is_none() && self.runs_without_result + tasks + self.runs.len() == 0
     }
 
-    /// Changes the limits, on which the threshold depends.
+    /// Changes the limits that determine the threshold.
     pub(super) fn change_limits(&mut self, limits: Limits) {
         self.threshold = self.threshold.map(|_| limits.threshold());
     }
@@ -142,15 +141,15 @@ impl Breaker {
         self.open.as_ref().map(|open| open.next_probe)
     }
 
-    /// Time for which it has been open; `None` while it is closed.
+    /// Time for which the breaker has been open; `None` while it is closed.
     pub(super) fn open_for(&self, now: Millis) -> Option<Duration> {
         self.open.as_ref().map(|open| now.since(open.since))
     }
 
-    /// Whether one more task may start in addition to `running` others.
+    /// Whether another task may start in addition to `running` others.
     pub(super) fn start(&self, running: usize, now: Millis) -> Start {
         let Some(open) = &self.open else {
-            // Running tasks may open the breaker: start no more than the threshold needs.
+            // Running tasks may open the breaker, so start no more than the threshold requires.
             let doubtful = !self.without_result.is_empty()
                 && running > 0
                 && self
@@ -168,12 +167,12 @@ impl Breaker {
         }
     }
 
-    /// Chooses the next probe from the due tasks, which are in the order of the index, and returns
-    /// its position. Two tasks take turns: the one farthest from all that this turn tried since the
-    /// breaker opened, and the first one not tried. So neither poison tasks at the head nor old
-    /// ones delay the recovery. The task at `ending` is about to expire, and comes before the first
-    /// one not tried. Once all were tried, it is that task or the one tried longest ago, or `None`
-    /// unless `tried_too`.
+    /// Chooses the next probe from the due tasks, which are in index order, and returns its
+    /// position. Two choices alternate: the task farthest from all those tried in this turn since
+    /// the breaker opened, and the first untried task. So neither poison tasks at the head nor old
+    /// tasks delay the recovery. The task at `ending` is about to expire and precedes the first
+    /// untried task. Once all were tried, the choice is that task or the one tried longest ago, or
+    /// `None` unless `tried_too`.
     pub(super) fn choose(
         &self,
         due: &[&TaskId],
@@ -249,7 +248,7 @@ impl Breaker {
             Signal::Unavailable | Signal::InternalError | Signal::Busy { retry_after: None } => {
                 self.unavailable(run, task, now);
             }
-            // A busy response with a time, and a rejection, pause the queue instead of opening the
+            // A busy response with a time or a rejection pauses the queue instead of opening the
             // breaker.
             Signal::Busy { .. } | Signal::Rejecting | Signal::Nothing => {}
         }
@@ -261,8 +260,8 @@ impl Breaker {
         spared
     }
 
-    /// Records that the task's probe, if it is one, ended without a result. Another one follows soon
-    /// ([`AFTER_NO_RESULT`]).
+    /// Records that the task's probe, if it is one, ended without a result. The next probe follows
+    /// soon ([`AFTER_NO_RESULT`]).
     pub(super) fn probe_over(&mut self, task: &TaskId, now: Millis) {
         if let Some(open) = &mut self.open
             && open.probing.as_ref() == Some(task)
@@ -273,7 +272,7 @@ impl Breaker {
         }
     }
 
-    /// Opens the breaker if there is one, for example after the downstream was busy for a long time.
+    /// Opens the breaker, if there is one, for example after the downstream was busy for a long time.
     pub(super) fn open(&mut self, now: Millis) {
         if self.threshold.is_some() {
             self.open_at(now);

@@ -1,8 +1,8 @@
-//! The ledgers of single groups, in a queue whose groups have a circuit breaker each.
+//! The ledgers of individual groups, in a queue with one circuit breaker per group.
 //!
-//! A run changes only the ledger of its group. Where the ledger of a queue would pause the queue,
-//! the group is closed for that time. A ledger at rest is forgotten. So only groups that run, and
-//! groups in trouble, have one.
+//! A run changes only the ledger of its group. Where the queue's ledger would pause the queue, the
+//! group is closed for that time. A ledger at rest is removed, so only groups with running tasks or
+//! problems have one.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::process::settings::ProcessSettings;
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// The ledgers of a turn, by the name of the group.
+/// The ledgers of a turn, by group name.
 #[derive(Debug)]
 pub(super) struct GroupBreakers {
     settings: ProcessSettings,
@@ -60,11 +60,11 @@ impl GroupBreakers {
         self.get(name)?.open_breaker()
     }
 
-    /// Until when no further task of the group may start in addition to `running` others; `None` if one may.
+    /// Until when no task of the group may start in addition to `running` others; `None` if one may.
     pub(super) fn waits_until(&self, name: &str, running: usize, now: Millis) -> Option<Millis> {
         let ledger = self.get(name)?;
         let start = match ledger.start(running, now) {
-            // Due by the time alone: the next probe that fails closes the group.
+            // Due because of the time alone: the next failed probe closes the group.
             Start::Pause(_) => ledger.breaker.start(running, now),
             start => start,
         };
@@ -97,8 +97,8 @@ impl GroupBreakers {
         ruling
     }
 
-    /// Records that the last running task of the group ended. Returns the pause of the group that is
-    /// due, after which its ledger starts again with one task.
+    /// Records that the last running task of the group ended. Returns the group's pause, if one is
+    /// due. After the pause, the group's ledger starts with one task.
     pub(super) fn rest(&mut self, name: &str, now: Millis) -> Option<Pause> {
         let there = self.ledgers.get_mut(name)?;
         let Some(pause) = there.pause_due(now) else {
@@ -124,8 +124,8 @@ impl GroupBreakers {
     }
 }
 
-/// A ledger of a group that begins at `now`, with the open breaker and the number of pauses for a
-/// busy downstream that an earlier one left.
+/// A group's ledger that begins at `now`, with the open breaker and the number of pauses for a busy
+/// downstream left by an earlier ledger.
 fn ledger(
     settings: &ProcessSettings,
     breaker: Option<OpenBreaker>,

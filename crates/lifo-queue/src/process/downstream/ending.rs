@@ -11,7 +11,7 @@ use crate::time::Millis;
 pub(super) const NEXT_START: Duration = Duration::from_secs(120);
 
 /// Whether a start now may be the last of a task before it expires, if the next one follows within
-/// `next_start`. A short-lived task keeps most of its life, because the outage may end.
+/// `next_start`. A short-lived task keeps most of its lifetime, because the outage may end.
 pub(in crate::process) fn is_last_start(
     created: Millis,
     expires: Millis,
@@ -36,8 +36,8 @@ impl Ledger {
         }
     }
 
-    /// The task of these to probe with before it expires: of those that returned before and may
-    /// expire before their next start, the first to expire.
+    /// Index of the task to use as the probe: among the returned tasks that may expire before their
+    /// next start, the one that expires first.
     pub(super) fn ending(&self, due: &[&Candidate], now: Millis) -> Option<usize> {
         let next_start = self.next_start(now);
         let ending = due.iter().enumerate().filter_map(|(place, task)| {

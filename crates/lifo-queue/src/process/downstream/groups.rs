@@ -1,9 +1,9 @@
-//! The limits and the pauses of single groups: until when a group is closed.
+//! The limits and pauses of individual groups: until when a group is closed.
 //!
-//! A task of a closed group is not due. The rate of a group is a bucket as that of the queue (GCRA),
-//! of which only the time is kept at which it is full again. After a processor lease that was not
+//! A task of a closed group is not due. The rate of a group is a bucket like the queue's (GCRA),
+//! stored only as the time at which it is full again. After a processor lease that was not
 //! released, every bucket starts empty, and groups with a concurrency limit stay closed until the
-//! TAKEN tasks are counted. So a crash never exceeds a limit, and no start needs a write.
+//! TAKEN tasks are counted. So no limit is exceeded after a crash, and starts don't require writes.
 
 mod learning;
 
@@ -20,10 +20,10 @@ use crate::store::StandingLease;
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// Shortest time for which a group is closed after a busy response with a time.
+/// Minimum time for which a group is closed after a busy response with a time.
 const SHORTEST_CLOSED: Duration = Duration::from_secs(1);
 
-/// Time after which a group without a known end of its closure is checked again.
+/// Time after which a closed group is checked again if the end of its closure is unknown.
 const AGAIN: Duration = Duration::from_millis(250);
 
 /// The groups of a turn.
@@ -31,19 +31,19 @@ const AGAIN: Duration = Duration::from_millis(250);
 pub(in crate::process) struct GroupLimits {
     settings: GroupSettings,
     overrides: BTreeMap<String, GroupOverride>,
-    /// Number of changes of the overrides.
+    /// Number of changes to the overrides.
     changes: u64,
     groups: BTreeMap<String, Group>,
-    /// What the previous turn left in the table, and who wrote it.
+    /// The state that the previous turn left in the table, and its writer.
     left: LearnedGroups,
     left_by: Option<Uuid>,
     /// The buckets of unknown groups were empty at this time.
     empty_at: Option<Millis>,
-    /// Time at which TAKEN tasks are counted; `None` if that is not necessary, or done.
+    /// Time at which TAKEN tasks are counted; `None` if the count is unnecessary or done.
     count_at: Option<Millis>,
     /// Tasks that this turn started before the count.
     started: HashSet<TaskId>,
-    /// From this time on, a take may reach the table after the processor lease has expired.
+    /// From this time on, a take can reach the table after the processor lease has expired.
     last_take: Millis,
     task_lease: Duration,
     clock_skew: Duration,
@@ -52,24 +52,24 @@ pub(in crate::process) struct GroupLimits {
 #[derive(Debug, Default)]
 struct Group {
     running: BTreeSet<TaskId>,
-    /// Ends of leases that no run of this turn ends.
+    /// Expiry times of leases that no run of this turn ends.
     leases: Vec<Millis>,
     /// Time since the epoch at which the bucket is full again; `None` before the first start.
     full_at: Option<Duration>,
-    /// The downstream asked for no calls until this time, or the group is paused until then.
+    /// The downstream requested no calls until this time, or the group is paused until then.
     asked_until: Option<Millis>,
-    /// The reason of that pause.
+    /// The reason for that pause.
     reason: Option<String>,
 }
 
-/// The limits of one group that are in effect.
+/// The limits in effect for one group.
 struct Bounds {
     concurrency: Option<usize>,
     rate: Option<RateLimit>,
 }
 
 impl GroupLimits {
-    /// The groups of a turn that starts at `now`. `released` tells whether the processor before
+    /// The groups of a turn that starts at `now`. `released`: whether the previous processor
     /// released its lease.
     pub(in crate::process) fn new(
         settings: &ProcessSettings,
@@ -84,7 +84,7 @@ impl GroupLimits {
                 reason: one.reason.clone(),
                 ..Group::default()
             };
-            // Otherwise its starts are not known.
+            // Otherwise, its starts are unknown.
             if released {
                 group.leases.clone_from(&one.leases);
                 group.full_at = one.rate_full_at.map(since_epoch);
@@ -92,7 +92,7 @@ impl GroupLimits {
             (one.name.clone(), group)
         };
         let lag = settings.index_lag + settings.clock_skew;
-        // The turn before may have ended before its count. Later on, all those leases have expired.
+        // The previous turn may have ended before its count. Later, all those leases have expired.
         let uncounted = states.learned.count_at;
         let uncounted = uncounted.filter(|at| now < at.plus(settings.task_lease()));
         let count_at = match released {
@@ -123,7 +123,7 @@ impl GroupLimits {
         self.settings.breaker
     }
 
-    /// The open breakers that the turn before left.
+    /// The open breakers that the previous turn left.
     pub(super) fn left(&self) -> impl Iterator<Item = (&str, OpenBreaker)> {
         let groups = self.left.groups.iter();
         groups.filter_map(|group| Some((group.name.as_str(), group.breaker?)))
@@ -141,7 +141,7 @@ impl GroupLimits {
         group.reason = Some(pause.reason.clone());
     }
 
-    /// Replaces the operators' overrides by newer ones.
+    /// Replaces the operators' overrides with newer ones.
     pub(in crate::process) fn change(&mut self, states: &GroupStates) {
         if self.changes < states.changes {
             self.changes = states.changes;
@@ -149,13 +149,13 @@ impl GroupLimits {
         }
     }
 
-    /// Notes the last moment at which a task of a group with a concurrency limit may be taken.
+    /// Records the latest time at which a task of a group with a concurrency limit can be taken.
     pub(in crate::process) fn take_until(&mut self, last_take: Millis) {
         self.last_take = last_take;
     }
 
-    /// Until when no task of the group is due; `None` if it is open. [`Millis::MAX`] means until one
-    /// of its runs ends.
+    /// Until when no task of the group is due; `None` if it is open. [`Millis::MAX`] means until
+    /// one of the group's runs ends.
     pub(in crate::process) fn closed_until(&self, name: &str, now: Millis) -> Option<Millis> {
         let overridden = self.overrides.get(name);
         let pause = overridden.and_then(|one| one.pause.as_ref());
@@ -190,12 +190,12 @@ impl GroupLimits {
         }
     }
 
-    /// When the bucket of a group is full again, as time since the epoch.
+    /// When the group's bucket is full again, as time since the epoch.
     fn full_at(&self, name: &str, rate: RateLimit, now: Millis) -> Duration {
         let known = self.groups.get(name).and_then(|group| group.full_at);
         let emptied = self.empty_at.map(|at| since_epoch(at) + rate.refill());
         let full_at = known.or(emptied).unwrap_or_default();
-        // At most empty: a clock that was ahead must not stop the group.
+        // Limited to an empty bucket: a clock that was ahead must not stop the group.
         full_at.min(since_epoch(now) + rate.refill())
     }
 
@@ -246,8 +246,8 @@ impl GroupLimits {
         }
     }
 
-    /// Closes the group of a task for as long as the downstream asked. Returns whether that is how
-    /// the queue handles a busy response with a time.
+    /// Closes a task's group for the time that the downstream requested. Returns whether the queue
+    /// handles busy responses with a time in this way.
     pub(super) fn asked(&mut self, task: &TaskId, wait: Duration, now: Millis) -> bool {
         if !self.settings.close_by_themselves() {
             return false;
@@ -267,7 +267,7 @@ impl GroupLimits {
             && (limited || self.overrides.values().any(|one| limit(one).is_some()))
     }
 
-    /// Counts TAKEN tasks of former processors as running, until their leases expire.
+    /// Counts TAKEN tasks of earlier processors as running until their leases expire.
     pub(in crate::process) fn counted(&mut self, leases: &[StandingLease]) {
         let started = std::mem::take(&mut self.started);
         self.count_at = None;
@@ -279,7 +279,7 @@ impl GroupLimits {
         }
     }
 
-    /// Postpones the count, because the TAKEN tasks could not be read.
+    /// Postpones the count because the TAKEN tasks could not be read.
     pub(in crate::process) fn count_later(&mut self, now: Millis) {
         self.count_at = Some(now.plus(AGAIN));
     }

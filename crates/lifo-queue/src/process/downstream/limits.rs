@@ -4,10 +4,10 @@ use crate::control::OperatorLimit;
 use crate::process::rate::RateLimit;
 use crate::process::settings::ProcessSettings;
 
-/// Fewest distinct tasks that open the circuit breaker. Fewer tasks may be the cause themselves.
+/// Minimum number of distinct tasks that open the circuit breaker. Fewer may be the cause.
 pub(super) const FEWEST_TASKS: usize = 10;
 
-/// The limits on starts that are in effect. Everything that depends on them takes them from here.
+/// The limits on starts in effect. All code that depends on them takes them from here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) struct Limits {
     /// Maximum number of concurrent tasks.
@@ -17,7 +17,7 @@ pub(in crate::process) struct Limits {
 }
 
 impl Limits {
-    /// The limits under an operator's limit, which only lowers them.
+    /// These limits, lowered by an operator's limit if there is one.
     pub(in crate::process) fn under(self, limit: Option<&OperatorLimit>) -> Self {
         let concurrency = limit.and_then(|limit| limit.concurrency);
         let rate = limit.and_then(|limit| limit.rate);
@@ -29,15 +29,15 @@ impl Limits {
         }
     }
 
-    /// The number of distinct tasks without a result that opens the circuit breaker: more than run
-    /// concurrently.
+    /// The number of distinct tasks without a result that opens the circuit breaker. It exceeds the
+    /// number of concurrent tasks.
     pub(super) fn threshold(&self) -> usize {
         FEWEST_TASKS.max(usize::from(self.concurrency) + 2)
     }
 }
 
 impl ProcessSettings {
-    /// The limits of the settings.
+    /// The limits in the settings.
     pub(in crate::process) fn limits(&self) -> Limits {
         Limits {
             concurrency: self.slots,

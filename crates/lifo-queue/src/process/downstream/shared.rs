@@ -9,9 +9,9 @@ use crate::store::Candidate;
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// The ledgers of a turn. The loop starts tasks by them, the attempts record the ends of their runs,
-/// and the heartbeat writes their state. An attempt needs the ruling at the end of its run, while the
-/// loop may be waiting for a page of the index. So the ledgers do not belong to the loop alone.
+/// The ledgers of a turn. The loop uses them to start tasks, the attempts record the ends of their
+/// runs, and the heartbeat writes the ledgers' state. An attempt needs the ruling at the end of its
+/// run, while the loop may be waiting for an index page. So the loop does not own the ledgers alone.
 #[derive(Clone, Debug)]
 pub(in crate::process) struct SharedDownstream(Arc<Mutex<Downstream>>);
 
@@ -37,7 +37,7 @@ pub(in crate::process) struct Downstream {
     queue: Ledger,
     /// `None` in a queue without groups.
     groups: Option<GroupLimits>,
-    /// `None` if all groups have the breaker of the queue.
+    /// `None` if all groups share the queue's breaker.
     breakers: Option<GroupBreakers>,
 }
 
@@ -81,7 +81,7 @@ impl Downstream {
         run
     }
 
-    /// Records that an attempt ended, with a run if it `ran`. If the state of the task is unknown, its
+    /// Records that an attempt ended, with a run if `ran`. If the task's state is unknown, its
     /// lease counts as a run.
     pub(in crate::process) fn attempt_ended(
         &mut self,
@@ -126,13 +126,13 @@ impl Downstream {
         }
     }
 
-    /// What the next processor needs to know about groups; `None` if the table has it.
+    /// The group state that the next processor needs; `None` if the table has it.
     pub(in crate::process) fn learning(&self, now: Millis) -> Option<Learning> {
         let groups = self.groups.as_ref()?;
         groups.learning(self.breakers.as_ref(), now)
     }
 
-    /// Closes the breakers of an empty queue, unless an operator holds its breaker open.
+    /// Closes the breakers of an empty queue, unless an operator holds the queue's breaker open.
     pub(in crate::process) fn end_outage(&mut self, now: Millis) {
         self.queue.end_outage(now);
         if let Some(breakers) = &mut self.breakers {
@@ -140,8 +140,8 @@ impl Downstream {
         }
     }
 
-    /// Records that a run ended with this signal. `jitter` is a random number from 0 to 1. If groups
-    /// have limits, a busy response with a time is about the group.
+    /// Records that a run ended with this signal. `jitter` is a random number from 0 to 1. If
+    /// groups have limits, a busy response with a time applies to the group.
     pub(in crate::process) fn run_ended(
         &mut self,
         run: &Run,
@@ -162,7 +162,7 @@ impl Downstream {
         let Some(breakers) = &mut self.breakers else {
             return self.queue.run_ended(run, task, signal, jitter);
         };
-        // The queue's own breaker opens only by an operator's command.
+        // Only an operator's command opens the queue's own breaker.
         let is_open = self.queue.open_breaker().is_some();
         let of_queue = if is_open { signal } else { Signal::Nothing };
         let of_queue = self.queue.run_ended(run, task, of_queue, jitter);

@@ -1,4 +1,4 @@
-//! What a run says about the downstream, and the decisions of the ledger.
+//! What a run shows about the downstream, and the ledger's decisions.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use crate::control::Pause;
 use crate::runner::Outcome;
 use crate::time::Millis;
 
-/// State of the downstream according to a run, independent of the task's result.
+/// The downstream's state according to a run, independent of the task's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) enum Signal {
     /// A success or a failure.
     Result,
-    /// It was busy, and may have requested a wait. Without one, it may also be unavailable. While
-    /// the breaker is closed, this does not count if an earlier run is active: the downstream may be
-    /// working on that one.
+    /// Busy, possibly with a requested wait. Without a requested wait, the downstream may also be
+    /// unavailable. While the breaker is closed, this signal does not count if an earlier run is
+    /// active, because the downstream may be working on that run.
     Busy { retry_after: Option<Duration> },
-    /// It rejects the queue's calls.
+    /// The downstream rejects the queue's calls.
     Rejecting,
-    /// It is unavailable.
+    /// The downstream is unavailable.
     Unavailable,
-    /// It responded with an internal error: it is unavailable, or the task is the cause.
+    /// Internal error: the downstream is unavailable, or the task is the cause.
     InternalError,
     /// Unknown: a retry, or a run that was cut off.
     Nothing,
@@ -40,25 +40,25 @@ impl From<Option<&Outcome>> for Signal {
     }
 }
 
-/// Whether one more task may start.
+/// Whether another task may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::process) enum Start {
     /// Any task.
     Any,
     /// One task, as a probe.
     Probe,
-    /// No task until this time or the end of a run, whichever is first.
+    /// No task until this time or the end of a run, whichever comes first.
     Wait(Millis),
     /// No task: the queue must pause.
     Pause(Pause),
 }
 
-/// What the end of a run means for its task.
+/// Consequences of a run's end for its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) struct Ruling {
     /// Whether a run without a result costs no attempt, and when the task may start again.
     pub(in crate::process) spared: Option<Spared>,
-    /// Time within which the task starts again, if it returns without losing an attempt.
+    /// Time within which the task starts again if it returns without losing an attempt.
     pub(in crate::process) next_start: Duration,
     /// Whether an operator holds the breaker open.
     pub(in crate::process) held: bool,
@@ -69,13 +69,13 @@ pub(in crate::process) struct Ruling {
 /// When a task that found the downstream unavailable may start again without losing an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) enum Spared {
-    /// The breaker is open: at the next probe.
+    /// At the next probe: the breaker is open.
     UntilProbe(Millis),
-    /// The breaker is closed, but this task and others had no result before: after its backoff.
+    /// After its backoff: the breaker is closed, but this task and others had no result before.
     Backoff,
 }
 
-/// The number of a run, in the order of the starts.
+/// The number of a run, in start order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::process) struct RunNumber(pub(super) u64);
 

@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use crate::time::Millis;
 
-/// The wait after the first burst of busy responses, before jitter. It doubles with each further
-/// burst in a row.
+/// Backoff after the first burst of busy responses, before jitter. Doubles with each consecutive
+/// burst.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
-/// The longest wait before the next start while the downstream is busy.
+/// Maximum wait before the next start while the downstream is busy.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// Bursts of busy responses in a row after which the queue should pause.
+/// Number of consecutive bursts of busy responses after which the queue should pause.
 const PROBES_TO_PAUSE: u32 = 8;
 
-/// Bounds of the factor by which a slow run lowers the limit. The factor is the target latency
-/// divided by the run's duration.
+/// Minimum and maximum of the factor by which a slow run lowers the limit. The factor is the target
+/// latency divided by the run's duration.
 const AFTER_SLOW_RUN: (f64, f64) = (0.5, 0.9);
 
-/// Busy responses this soon after a decrease belong to the same burst, which counts once: their runs
-/// started before the decrease.
+/// Busy responses within this time after a decrease belong to the same burst, which counts once,
+/// because their runs started before the decrease.
 const ONE_BURST: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) struct Slots {
     /// When a slow run last lowered the limit.
     slowed: Option<Millis>,
     wait_until: Option<Millis>,
-    /// The latest time until which the downstream requested no calls, since its last result.
+    /// The latest time until which the downstream requested no calls since its last result.
     retry_after: Option<Millis>,
 }
 
@@ -59,7 +59,7 @@ impl Slots {
         }
     }
 
-    /// Changes the maximum. Slots that a busy or slow downstream closed stay closed.
+    /// Changes the maximum. Slots that were closed because of a busy or slow downstream stay closed.
     pub(super) fn change_max(&mut self, max: u16) {
         let all_open = self.limit >= self.max;
         self.max = f64::from(max.max(1));
@@ -77,25 +77,25 @@ impl Slots {
                 .is_some_and(|at| at.since(now) > LONGEST_WAIT)
     }
 
-    /// The time until which the downstream requested no calls, if it named one.
+    /// The time until which the downstream requested no calls, if it specified one.
     pub(super) fn retry_after(&self) -> Option<Millis> {
         self.retry_after
     }
 
-    /// When the wait that the downstream requested is over, [`LONGEST_WAIT`] after its response at
-    /// the latest; `None` if it requested none, or the wait is over.
+    /// When the wait requested by the downstream ends, no later than [`LONGEST_WAIT`] after its
+    /// response; `None` if it requested none or the wait is over.
     pub(super) fn asked_until(&self, now: Millis) -> Option<Millis> {
         self.retry_after
             .min(self.wait_until)
             .filter(|until| *until > now)
     }
 
-    /// Whether no earlier busy or slow run has an effect.
+    /// Whether no earlier busy or slow run still has an effect.
     pub(super) fn is_at_rest(&self) -> bool {
         self.limit >= self.max && self.busy_in_a_row == 0 && self.retry_after.is_none()
     }
 
-    /// Whether one more task may start in addition to `running` others.
+    /// Whether another task may start in addition to `running` others.
     pub(super) fn is_open(&self, running: usize, now: Millis) -> bool {
         running < self.limit() && self.wait_until.is_none_or(|until| until <= now)
     }
@@ -116,14 +116,14 @@ impl Slots {
         self.wait_until
     }
 
-    /// Records a result within the target latency: one slot more per round of results.
+    /// Records a result within the target latency: adds one slot per round of results.
     pub(super) fn succeeded(&mut self) {
         self.busy_in_a_row = 0;
         self.retry_after = None;
         self.limit = (self.limit + 1.0 / self.limit).min(self.max);
     }
 
-    /// Records a result that took longer than the target latency: fewer slots. `share` is the
+    /// Records a result that took longer than the target latency: reduces the slots. `share` is the
     /// target latency divided by the run's duration. A run that started before the last decrease
     /// does not count, because it shows nothing about the time since.
     pub(super) fn slow(&mut self, started: Millis, share: f64, now: Millis) {
@@ -140,8 +140,8 @@ impl Slots {
         }
     }
 
-    /// Records a busy response: half the slots, once per burst, and a wait. `jitter` is a random
-    /// number from 0 to 1.
+    /// Records a busy response: halves the slots, once per burst, and starts a wait. `jitter` is a
+    /// random number from 0 to 1.
     pub(super) fn busy(&mut self, retry_after: Option<Duration>, jitter: f64, now: Millis) {
         let same_burst = self.decreased.is_some_and(|at| now.since(at) < ONE_BURST);
         if !same_burst {
@@ -150,7 +150,7 @@ impl Slots {
             self.busy_in_a_row = self.busy_in_a_row.saturating_add(1);
         }
         let doubled = FIRST_WAIT * 2_u32.pow(self.busy_in_a_row.saturating_sub(1).min(10));
-        // A downstream may request no wait, or name a past time. So the backoff is the minimum wait.
+        // A downstream may request no wait or specify a past time, so the backoff is the minimum wait.
         let wait = doubled
             .mul_f64(0.5 + jitter / 2.0)
             .max(retry_after.unwrap_or_default());

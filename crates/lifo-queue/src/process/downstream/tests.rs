@@ -16,7 +16,7 @@ pub(super) fn settings() -> ProcessSettings {
     serde_json::from_value(settings).unwrap()
 }
 
-/// A ledger of the deployed settings. Its turn starts tasks until 100 s.
+/// A ledger with the deployed settings. Its turn starts tasks until 100 s.
 fn ledger(concurrency: u16) -> Ledger {
     let limits = Limits {
         concurrency,
@@ -49,7 +49,7 @@ fn run(ledger: &mut Ledger, task: usize, signal: Signal, now: i64) -> Ruling {
 
 #[test]
 fn every_slot_is_free_when_the_breaker_closes_within_the_limits_in_effect() {
-    // Fewer slots than the settings have.
+    // Fewer slots than in the settings.
     let mut ledger = ledger(3);
     let mut now = 0;
     while ledger.open_breaker().is_none() {

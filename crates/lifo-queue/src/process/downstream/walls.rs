@@ -1,5 +1,5 @@
-//! Automatic pauses: the downstream rejects several tasks in a row, is busy for them, or is
-//! unavailable for a long time. After rejections or busy responses the next turn starts with one slot.
+//! Automatic pauses: the downstream rejects several consecutive tasks, is busy for them, or is
+//! unavailable for a long time. After rejections or busy responses, the next turn starts with one slot.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,25 +10,25 @@ use crate::runner::MAX_RETRY_AFTER;
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// Number of distinct tasks in a row that the downstream must reject, or be busy for, before the
-/// queue pauses. One task alone may be the cause itself.
+/// Number of consecutive distinct tasks that the downstream must reject or be busy for before the
+/// queue pauses. A single task may itself be the cause.
 const TASKS_TO_PAUSE: usize = 3;
 
-/// Number of probes in a row of one turn that must fail before the queue pauses for a long outage.
-/// One failed run alone may be a coincidence, hours after the breaker opened.
+/// Number of consecutive probes of one turn that must fail before the queue pauses for a long
+/// outage. Hours after the breaker opened, a single failed run may be a coincidence.
 const PROBES_TO_PAUSE: u32 = 3;
 
-/// The first pause for a busy downstream; it doubles with each further one. The sweep, which runs
-/// every minute, wakes the queue after it.
+/// The first pause for a busy downstream. It doubles with each further pause. The sweep, which runs
+/// every minute, wakes the queue afterward.
 const FIRST_BUSY_PAUSE: Duration = Duration::from_secs(30);
 
-/// Distinct tasks that the downstream was busy for or rejected, and failed probes, since its last
+/// Distinct tasks that the downstream rejected or was busy for, and failed probes, since its last
 /// result in this turn. A run that started before that result does not count, even if it ends later.
 #[derive(Debug, Default)]
 pub(super) struct Walls {
     rejected: HashSet<TaskId>,
     busy: HashSet<TaskId>,
-    /// Probes in a row that found the downstream unavailable and ended no task.
+    /// Consecutive probes that found the downstream unavailable and ended no task.
     failed_probes: u32,
     /// The newest run at the time of the last result.
     at_result: Option<RunNumber>,
@@ -48,7 +48,7 @@ impl Walls {
         self.failed_probes += 1;
     }
 
-    /// Whether no run counts towards a pause.
+    /// Whether no run counts toward a pause.
     pub(super) fn is_at_rest(&self) -> bool {
         self.rejected.is_empty() && self.busy.is_empty() && self.failed_probes == 0
     }
@@ -102,8 +102,8 @@ impl Ledger {
     }
 
     /// The pause that is due after the circuit breaker has been open for `pause_after` and
-    /// [`PROBES_TO_PAUSE`] probes in a row of this turn have failed. At the end of a turn one is enough,
-    /// because long runs leave no time for more.
+    /// [`PROBES_TO_PAUSE`] consecutive probes of this turn have failed. At the end of a turn, one
+    /// is enough, because long runs leave no time for more.
     fn long_unavailable(&self, now: Millis) -> Option<Pause> {
         let open_for = self.breaker.open_for(now)?;
         let probes = if now < self.last_start {
@@ -123,8 +123,8 @@ impl Ledger {
         })
     }
 
-    /// The pause for a busy downstream. If it named no time and there is a breaker, probes find out
-    /// sooner than a pause that it takes tasks.
+    /// The pause for a busy downstream. If it specified no time and there is a breaker, probes
+    /// detect its recovery sooner than a pause would.
     fn long_busy(&self, now: Millis) -> Option<Pause> {
         let asked = self.slots.retry_after();
         let probed = asked.is_none() && self.settings.breaker.is_some();

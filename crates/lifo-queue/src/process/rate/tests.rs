@@ -46,7 +46,7 @@ fn bucket_grants_a_burst_and_then_the_rate() {
     let start = 1_800_000_000_000;
     let (granted, full_at) = turn(None, start, start + 10_000);
     assert!((54..=55).contains(&granted), "{granted}");
-    // The bucket is empty: it takes the whole refill time.
+    // The bucket is empty, so refilling takes the full time.
     let refill = full_at.unwrap().since(Millis(start + 10_000));
     assert!(
         refill > Duration::from_millis(700) && refill <= LIMIT.refill(),
@@ -70,7 +70,7 @@ fn fractional_millisecond_interval_is_kept_across_turns() {
             full_at = left;
         }
         let allowed = 60 * a_second + burst;
-        // Rounding up costs at most a millisecond per turn, and so does the clock.
+        // Rounding up and the clock each cost a maximum of one millisecond per turn.
         let lost = 20 * a_second.div_ceil(1_000);
         let range = allowed - lost..=allowed + 1;
         assert!(

@@ -100,7 +100,7 @@ fn least_served_group_is_first_and_its_newest_task() {
     let mut now = 1_000;
     let order: Vec<_> = (0..7).map(|_| world.run(&mut now, 400)).collect();
     let expected = [
-        // A tie: the newest.
+        // In a tie, the newest task.
         "noisy/199",
         "quiet/2",
         "noisy/198",
@@ -155,7 +155,7 @@ fn quiet_group_is_remembered_when_noisy_tasks_push_it_below_the_head() {
     let mut world = World::of([tasks("noisy", 1_000..1_050), vec![task("quiet", 999)]].concat());
     let mut now = 2_000;
     assert_eq!(world.run(&mut now, 50), "noisy/1049");
-    // More than a head holds, within one run.
+    // Within one run, more tasks than a head holds.
     world.arrive(tasks("noisy", 2_000..4_000));
     now += 200;
     assert_eq!(world.run(&mut now, 50), "quiet/999");
@@ -174,7 +174,7 @@ fn head_grows_with_the_arrivals_and_shrinks_again() {
     let heads = world.reads.iter().filter(|read| read.after.is_none());
     let limits: Vec<_> = heads.map(|read| read.limit).collect();
     // Two heads show the rate: 300 tasks in 200 ms, and one that moved up into the head. A head is
-    // twice as large as the arrivals.
+    // twice the size of the arrivals.
     assert_eq!(limits[..7], [DEEP_PAGE, DEEP_PAGE, 602, 602, 451, 338, 253]);
     assert_eq!(limits[19], MAX_HEAD);
 }
@@ -230,7 +230,7 @@ fn tasks_of_a_closed_group_are_not_due_until_it_opens() {
     let mut world = World::of([tasks("a", 100..1_400), tasks("b", 0..2)].concat());
     world.closed.insert("a".to_owned(), Millis(5_000));
     let mut now = 2_000;
-    // Below more than a page of tasks that are not due, although each head is too old immediately.
+    // Below more than a page of tasks that are not due, although each head is immediately too old.
     assert_eq!(world.run(&mut now, 150), "b/1");
     assert_eq!(world.run(&mut now, 150), "b/0");
     let Step::Exhausted(pass) = world.step(now) else {
@@ -242,7 +242,7 @@ fn tasks_of_a_closed_group_are_not_due_until_it_opens() {
     );
     world.closed.clear();
     assert_eq!(world.run(&mut now, 150), "a/1399");
-    // Until one of its runs ends, which is not known.
+    // Closed until one of its runs ends, at an unknown time.
     world.closed.insert("a".to_owned(), Millis::MAX);
     let Step::Exhausted(pass) = world.step(now) else {
         panic!("a task of a closed group starts");

@@ -17,7 +17,7 @@ fn any(_: &Candidate) -> bool {
     true
 }
 
-/// A page of `index`, which is a list of tasks, newest first.
+/// A page of `index`, a list of tasks, newest first.
 fn page(index: &[Candidate], wanted: &Wanted) -> Page {
     let below = wanted.after.as_ref().map_or(Millis::MAX, Cursor::created);
     let mut rest = index.iter().filter(|task| task.created < below).cloned();
@@ -207,7 +207,7 @@ fn pass_records_whether_a_task_was_taken() {
     assert_eq!(taken(&step), 9);
     selector.took();
     assert!(exhausted(next_step(&mut selector, &[], Millis(100))).took);
-    // The next pass begins again.
+    // The next pass starts at the head.
     assert!(!exhausted(next_step(&mut selector, &[], Millis(300))).took);
 }
 

@@ -1,10 +1,10 @@
 //! The start of tasks that must run alone (S4).
 //!
-//! If nothing else runs, such a task starts in its order. While other tasks run, it is passed over,
-//! so that it does not delay new tasks. Late in the turn, shortly before starts end, the turn keeps
-//! a *gap* for the tasks that were passed over. In the gap no other task starts. When the other
-//! runs have ended, the tasks that were passed over run one after another. So under steady load
-//! each turn runs at least one.
+//! If nothing else runs, such a task starts in its normal order. While other tasks run, it is
+//! passed over, so that it does not delay new tasks. Late in the turn, shortly before starts end,
+//! the turn reserves a *gap* for the tasks that were passed over, in which no other task starts.
+//! When the other runs have ended, these tasks run one after another. So under steady load, each
+//! turn runs at least one of them.
 
 use super::{Turn, TurnEnd};
 use crate::process::select::{DEEP_PAGE, MAX_HEAD, Wanted};
@@ -12,19 +12,19 @@ use crate::process::settings::ProcessSettings;
 use crate::store::{Candidate, Cursor};
 use crate::time::Millis;
 
-/// The gap that a turn keeps for tasks that must run alone.
+/// The gap that a turn reserves for tasks that must run alone.
 pub(super) struct Gap {
-    /// Start of the gap. If a task was passed over, no other task starts from then on.
+    /// Start of the gap. If a task was passed over, no other task starts after this time.
     from: Millis,
-    /// End of the gap. A task that must run alone starts before it, or in a later turn.
+    /// End of the gap. A task that must run alone starts before this time or in a later turn.
     until: Millis,
-    /// The gap starts with the turn: the function's timeout leaves no time at the turn's end.
+    /// Whether the gap starts with the turn, because the function's timeout leaves no time at its end.
     early: bool,
-    /// The gap is needed: a task was passed over, or the gap is early and has not ended.
+    /// Whether the gap is needed: a task was passed over, or the gap is early and has not ended.
     wanted: bool,
     /// Where the search for such a task continues; `None` at the head.
     after: Option<Cursor>,
-    /// Other due tasks that the search passed over.
+    /// Number of other due tasks that the search passed over.
     passed_over: usize,
 }
 
@@ -64,17 +64,17 @@ impl Gap {
     }
 
     /// The number of other due tasks after which the search ends, because they wait for it. While
-    /// nothing is due, an early gap delays no task either.
+    /// nothing is due, an early gap doesn't delay any task either.
     fn most_passed_over(&self) -> usize {
         if self.early { 1 } else { usize::from(MAX_HEAD) }
     }
 
-    /// Whether the search is over: at the end of the index, or past enough due tasks.
+    /// Whether the search is over: it reached the end of the index or passed enough due tasks.
     fn is_searched(&self) -> bool {
         self.after.is_none() || self.passed_over >= self.most_passed_over()
     }
 
-    /// Makes the next search begin at the head.
+    /// Makes the next search start at the head.
     fn search_again(&mut self) {
         self.after = None;
         self.passed_over = 0;
@@ -87,8 +87,8 @@ impl Gap {
 }
 
 impl Turn<'_> {
-    /// Starts the newest due task that must run alone, or reads one more page in search of it. Call
-    /// it in the gap while nothing runs. The search ends at the end of the index, or after
+    /// Starts the newest due task that must run alone, or reads another page to find one. Call this
+    /// function in the gap while nothing runs. The search ends at the end of the index, or after
     /// [`Gap::most_passed_over`] other due tasks.
     pub(super) async fn fill_gap(&mut self, now: Millis) -> Option<TurnEnd> {
         let after = self.gap.after.take();
@@ -122,7 +122,7 @@ impl Turn<'_> {
         match found.cloned() {
             Some(task) => {
                 self.gap.search_again();
-                // Time passes. The next pass starts with a new head.
+                // Time has passed, so the next pass starts with a new head.
                 self.selector.restart();
                 self.start_attempt(task, now);
             }

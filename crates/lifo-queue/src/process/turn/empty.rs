@@ -8,9 +8,8 @@ use crate::time::Millis;
 
 impl Turn<'_> {
     /// Rule 5: the pass found no task to take. While tasks run, or a task becomes due within the
-    /// turn, waits briefly for the next pass. Otherwise waits for as long as the index can lag,
-    /// reads the index again, and releases the lease. The condition is that no wake-up was
-    /// requested in the meantime.
+    /// turn, waits briefly for the next pass. Otherwise, waits for as long as the index can lag,
+    /// reads the index again, and releases the lease if no wake-up was requested in the meantime.
     pub(super) async fn nothing_to_take(&mut self, pass: Pass, now: Millis) -> Option<TurnEnd> {
         self.summary.empty_polls += u32::from(!pass.took);
         if self.codel.found_nothing(now) {
@@ -35,8 +34,8 @@ impl Turn<'_> {
             return None;
         }
         if pass.next_due.is_none() {
-            // No task is left that an outage could harm. Hours later, one failed run must not count
-            // as a part of this outage.
+            // No task is left that an outage could affect. Hours later, one failed run must not
+            // count as part of this outage.
             self.downstream.lock().end_outage(now);
         }
         self.release().await
@@ -65,7 +64,7 @@ impl Turn<'_> {
                 // An operator may have redriven a task that is older than the bound on reads. The
                 // item lowers the bound.
                 self.heartbeat.learn(control);
-                // Or opened a group.
+                // The operator may also have opened a group.
                 if let Err(error) = self.read_groups().await {
                     return Some(TurnEnd::Failed(error));
                 }

@@ -1,4 +1,4 @@
-//! Whether one more task may start.
+//! Whether another task may start.
 
 use super::{Turn, TurnEnd};
 use crate::control::Pause;
@@ -6,14 +6,14 @@ use crate::process::downstream::Start;
 use crate::process::heartbeat::LeaseState;
 use crate::time::Millis;
 
-/// Whether one more task may start.
+/// Whether another task may start.
 pub(super) enum Gate {
     Open,
     /// One task may start, as a probe of the downstream.
     Probe,
     /// Only a task that must run alone may start.
     Alone,
-    /// Wait until this time or the end of a run, whichever is first.
+    /// Wait until this time or the end of a run, whichever comes first.
     Wait(Millis),
     /// The loop must end.
     End(TurnEnd),
@@ -51,7 +51,7 @@ impl Turn<'_> {
             return Gate::Wait(Millis::MAX);
         }
         if is_open {
-            // An outage ends the overload, because it ages every task at any load.
+            // An outage ends the overload, because it ages every task regardless of the load.
             self.codel.lift(now);
         }
         let gate = match start {

@@ -1,4 +1,4 @@
-//! The limits of single groups during a turn.
+//! The limits of individual groups during a turn.
 
 use aws::error_chain;
 
@@ -77,12 +77,12 @@ impl Turn<'_> {
         Ok(leases)
     }
 
-    /// What the next processor needs to know about groups; `None` if the table has it.
+    /// The group state that the next processor needs; `None` if the table has it.
     pub(super) fn learning(&self, now: Millis) -> Option<Learning> {
         self.downstream.lock().learning(now)
     }
 
-    /// Writes what the next processor needs to know, before the lease is released.
+    /// Writes the group state that the next processor needs, before the lease is released.
     pub(super) async fn learn(&self) -> Result<(), StoreError> {
         let Some(learning) = self.learning(self.now()) else {
             return Ok(());

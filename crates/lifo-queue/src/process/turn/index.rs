@@ -1,4 +1,4 @@
-//! Reads of the index during a turn.
+//! Index reads during a turn.
 
 use aws::error_chain;
 
@@ -7,7 +7,7 @@ use crate::process::read::Read;
 use crate::process::select::{DEEP_PAGE_PAUSE, Wanted};
 use crate::time::Millis;
 
-/// Failed reads of the index in a row after which the turn fails.
+/// Number of consecutive failed index reads after which the turn fails.
 const MAX_FAILED_READS: u32 = 3;
 
 impl Turn<'_> {
@@ -18,7 +18,7 @@ impl Turn<'_> {
     }
 
     /// Reads a page that is needed now. Reads beyond the head are at least [`DEEP_PAGE_PAUSE`]
-    /// apart: `None` if this one waited for its time, and must be requested again.
+    /// apart: `None` if this read had to wait and must be requested again.
     pub(super) async fn fetch(&mut self, wanted: Wanted, now: Millis) -> Option<Read> {
         if wanted.after.is_some() {
             if now < self.next_deep {
@@ -32,15 +32,15 @@ impl Turn<'_> {
     }
 
     /// In a queue with groups, reads the heads that are due while no task may start, and returns
-    /// when to read again, at most `until`. It reads none while the circuit breaker is open, because
-    /// probes do not follow the groups.
+    /// when to read again, no later than `until`. Reads no head while the circuit breaker is open,
+    /// because probes ignore the groups.
     pub(super) fn keep_up(&mut self, until: Millis, now: Millis) -> Millis {
         let is_open = || self.downstream.lock().queue().open_breaker().is_some();
         let Some(next) = self.selector.next_head().filter(|_| !is_open()) else {
             return until;
         };
         if self.reads.is_reading() {
-            // Its arrival wakes the turn.
+            // The head's arrival wakes the turn.
             return until;
         }
         if next > now {
@@ -53,7 +53,7 @@ impl Turn<'_> {
     }
 
     /// Sets the lower bound on `taskCreated` for the next reads. Tasks older than `expiry_bound`
-    /// have expired. Under overload only new tasks are read. The bound never hides redriven tasks.
+    /// have expired. Under overload, only new tasks are read. The bound never hides redriven tasks.
     pub(super) fn bound_reads(&mut self, now: Millis) {
         let settings = &self.processor.settings;
         self.reads.created_from = self
@@ -61,7 +61,7 @@ impl Turn<'_> {
             .created_from(settings, self.codel.reach(), now);
     }
 
-    /// Handles a page of the index, or the error of its read.
+    /// Handles an index page, or the error from reading it.
     pub(super) async fn take_in(&mut self, read: Read) -> Option<TurnEnd> {
         match read.page {
             Ok(page) => {

@@ -1,11 +1,11 @@
-//! Publishes the capacity of the downstream, for the admission of the ingest.
+//! Publishes the downstream's capacity, for ingest admission.
 
 use super::Turn;
 use crate::process::capacity::Measured;
 use crate::process::downstream::Limits;
 use crate::time::Millis;
 
-/// The largest number of starts per second.
+/// Maximum number of starts per second.
 fn rate(limits: &Limits) -> Option<f64> {
     let limit = limits.rate?;
     Some(limit.interval.as_secs_f64().recip())

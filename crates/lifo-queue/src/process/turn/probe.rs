@@ -6,18 +6,18 @@ use crate::process::select::{DEEP_PAGE, Step, Wanted};
 use crate::store::Candidate;
 use crate::time::Millis;
 
-/// The search for a probe, its own pass. It ends at the first page with a task to choose.
+/// The search for a probe, which is a separate pass. It ends at the first page with a suitable task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Search {
     /// For a task that was not tried since the breaker opened.
     Untried,
-    /// For any due task, after a pass that found tried ones only.
+    /// For any due task, after a pass that found only tried tasks.
     Any,
 }
 
 impl Turn<'_> {
-    /// Starts the next probe, or reads one more page in search of it. A pass that finds no due task
-    /// ends like any other, so that an empty queue is detected.
+    /// Starts the next probe, or reads another page to find one. A pass that finds no due task ends
+    /// like any other pass, so that an empty queue is detected.
     pub(super) async fn probe(&mut self, now: Millis) -> Option<TurnEnd> {
         let step = match self.search {
             None => self.start_search(Search::Untried),

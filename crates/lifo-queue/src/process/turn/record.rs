@@ -1,5 +1,5 @@
-//! Effects of the end of an attempt on the summary and the selection. The end of its run has reached
-//! the [ledger](crate::process::downstream) before.
+//! Effects of an attempt's end on the summary and the selection. By then, the
+//! [ledger](crate::process::downstream) has recorded the end of its run.
 
 use aws::error_chain;
 
@@ -11,14 +11,14 @@ impl Turn<'_> {
         let attempted = match ended {
             Ok(attempted) => attempted,
             Err(error) => {
-                // The attempt catches panics of the runner, so this panic is a bug of the queue.
+                // The attempt catches the runner's panics, so this panic is a bug in the queue.
                 tracing::error!(error = error_chain::chain(&error), "an attempt panicked");
                 self.summary.store_errors += 1;
                 return;
             }
         };
         let now = self.now();
-        // The index may still show the task in its former state.
+        // The index may still show the task in its previous state.
         let mut leave_alone = now.plus(self.processor.settings.index_lag);
         if let Some(age) = attempted.start_age {
             self.summary.taken += 1;

@@ -13,10 +13,10 @@ use super::super::reason::cause;
 use super::Outcome;
 use super::secret::{Secret, SecretText};
 
-/// Time after which a secret is fetched again, unless a 401 or 403 comes first.
+/// Time after which a secret is fetched again, unless a 401 or 403 response comes first.
 pub const SECRET_TTL: Duration = Duration::from_secs(5 * 60);
 
-/// Headers that cannot carry a secret: the call's own, and those that frame a request.
+/// Headers that can't carry a secret: the call's own headers and those that frame a request.
 const RESERVED: [&str; 13] = [
     super::IDEMPOTENCY_KEY,
     super::ATTEMPT,
@@ -35,12 +35,12 @@ const RESERVED: [&str; 13] = [
 
 /// Authentication of calls.
 pub enum Auth {
-    /// No authentication, for an endpoint that identifies its callers by the network.
+    /// No authentication, for an endpoint that identifies its callers by network.
     None,
-    /// A header whose whole value is a secret in Secrets Manager (for `Authorization` that includes
+    /// A header whose entire value is a secret in Secrets Manager (for `Authorization`, including
     /// the scheme: `Bearer …`). The secret is fetched at the first call, and again every
-    /// [`SECRET_TTL`]. It is also fetched after a 401 or 403, at most twice a minute. If it was
-    /// rotated, the call is made once more.
+    /// [`SECRET_TTL`]. It is also fetched after a 401 or 403, up to twice per minute. If it was
+    /// rotated, the call is retried once.
     Header {
         /// The header's name.
         name: HeaderName,
@@ -60,7 +60,7 @@ pub enum Auth {
     },
 }
 
-/// A header that cannot carry a secret.
+/// A header that can't carry a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidHeaderName {
     /// Not a valid header name.
@@ -72,10 +72,10 @@ pub enum InvalidHeaderName {
 }
 
 impl Auth {
-    /// Authentication by a header with a secret.
+    /// Authentication by a header that contains a secret.
     ///
     /// # Errors
-    /// [`InvalidHeaderName`] if `name` is not a valid header name, or belongs to the call.
+    /// [`InvalidHeaderName`] if `name` is not a valid header name, or is one of the call's own headers.
     pub fn header(
         name: &str,
         client: aws_sdk_secretsmanager::Client,
@@ -92,11 +92,10 @@ impl Auth {
         })
     }
 
-    /// Adds authentication to a request. Returns the texts that must not be repeated from the
-    /// response.
+    /// Adds authentication to a request. Returns the texts that must be removed from the response.
     ///
     /// # Errors
-    /// The task's outcome, if there are no credentials or they cannot be used.
+    /// The task's outcome, if credentials are missing or unusable.
     pub(super) async fn apply(
         &self,
         request: &mut Request<SdkBody>,
@@ -177,7 +176,7 @@ impl SecretText {
     /// The secret as a header's value.
     ///
     /// # Errors
-    /// [`Outcome::Rejecting`] if the secret has characters that a header cannot hold.
+    /// [`Outcome::Rejecting`] if the secret contains characters that are invalid in a header.
     fn header_value(&self) -> Result<HeaderValue, Outcome> {
         let mut value = HeaderValue::from_str(self.as_str()).map_err(|_| Outcome::Rejecting {
             reason:
@@ -189,7 +188,7 @@ impl SecretText {
         Ok(value)
     }
 
-    /// The whole value, and the part after the scheme in `Bearer …`.
+    /// The entire value, and the part after the scheme in `Bearer …`.
     fn confidential(&self) -> Vec<String> {
         let credentials = self
             .as_str()

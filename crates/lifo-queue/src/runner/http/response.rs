@@ -1,4 +1,4 @@
-//! The response of an endpoint, and the task's outcome.
+//! An endpoint's response, and the task's outcome.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,14 +11,14 @@ use super::super::reason::{cause, excerpt};
 use super::super::retry_after;
 use super::Outcome;
 
-/// Maximum number of bytes that are read of a body. The rest is not read, and the connection is closed.
+/// Maximum number of bytes read from a body. The rest is not read, and the connection is closed.
 const MAX_BODY: usize = 64 * 1024;
-/// the longest time to read the body of a response other than 2xx. It only explains the status.
+/// Maximum time to read the body of a response other than 2xx. It only explains the status.
 const MAX_BODY_TIME: Duration = Duration::from_secs(2);
-/// Secrets with fewer bytes than this are not removed from bodies: they would be found in any text.
+/// Secrets with fewer bytes than this are not removed from bodies: they would match in any text.
 const MIN_SECRET: usize = 4;
 
-/// The outcome of a status code.
+/// The outcome for a status code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Means {
     Success,
@@ -29,8 +29,8 @@ enum Means {
     Unavailable,
 }
 
-/// The status codes of each outcome. An `x` is any digit, and the first match decides. Any other
-/// code means unavailable. `make docs` copies the codes into the documents.
+/// The status codes per outcome. An `x` is any digit, and the first match applies. Any other code
+/// means unavailable. `make docs` copies the codes into the documents.
 const STATUS_CODES: [(&[&str], Means); 5] = [
     (&["2xx"], Means::Success),
     (&["408", "425", "429", "503"], Means::Busy),
@@ -57,10 +57,10 @@ impl From<StatusCode> for Means {
 pub(super) struct Response {
     pub(super) status: StatusCode,
     retry_after: Option<Duration>,
-    /// The address of a redirect, without confidential texts. Its query and fragment may be credentials,
-    /// for example a signature, so they are not kept.
+    /// The address of a redirect, without confidential texts. Its query and fragment may contain
+    /// credentials, for example a signature, so they are not kept.
     location: Option<String>,
-    /// The start of its body in one line, without confidential texts.
+    /// The start of the body in one line, without confidential texts.
     excerpt: String,
 }
 
@@ -68,8 +68,8 @@ impl Response {
     /// Receives a response. Texts in `confidential` are removed from its body.
     ///
     /// # Errors
-    /// [`Outcome::Unavailable`] if the status is invalid, or a 2xx response ends early. In the second
-    /// case it is unknown whether the endpoint did its work, and tasks run at least once.
+    /// [`Outcome::Unavailable`] if the status is invalid or a 2xx response ends early. In the
+    /// latter case, it is unknown whether the endpoint did its work, and tasks run at least once.
     pub(super) async fn read(
         response: HttpResponse,
         confidential: &[String],
@@ -98,7 +98,7 @@ impl Response {
         } else {
             let reading = read_into(&mut body, response.into_body());
             if let Ok(Err(error)) = tokio::time::timeout(MAX_BODY_TIME, reading).await {
-                // The status decides the outcome. Only the excerpt is shorter.
+                // The status determines the outcome. Only the excerpt is shorter.
                 tracing::debug!(%status, error, "the body of a response ended early");
             }
         }
@@ -110,7 +110,7 @@ impl Response {
         })
     }
 
-    /// The outcome, by [`STATUS_CODES`].
+    /// The outcome, according to [`STATUS_CODES`].
     pub(super) fn into_outcome(self) -> Outcome {
         let status = self.status;
         let mut reason = format!("HTTP {status}");

@@ -13,12 +13,12 @@ use tokio::time::Instant;
 use super::super::reason::{aws_error, is_denied};
 use super::Outcome;
 
-/// Time for which the cached value is used after Secrets Manager could not be reached: an outage
-/// there must not slow down every task. Also the time for which a value is not fetched again that
-/// an endpoint rejected although it is current: the cause may be the task.
+/// Time for which the cached value is used after Secrets Manager could not be reached, because an
+/// outage there must not slow down every task. Also the time before a current value that an
+/// endpoint rejected is fetched again, because the task may be the cause.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// A secret. It is fetched at its first use, and again when it is old or was rejected.
+/// A secret that is fetched at its first use, and again when it is old or was rejected.
 pub struct Secret {
     client: Client,
     arn: String,
@@ -30,8 +30,8 @@ pub struct Secret {
 struct Cached {
     text: SecretText,
     fresh_until: Instant,
-    /// Set when a fetch after a rejection returned the same value. Until then, a rejection causes
-    /// no fetch.
+    /// Set when a fetch after a rejection returned the same value. Until this time, a rejection
+    /// doesn't cause a fetch.
     current_until: Option<Instant>,
 }
 
@@ -57,11 +57,11 @@ impl Secret {
         }
     }
 
-    /// The secret's text. While Secrets Manager cannot be reached, this is the last known value.
+    /// The secret's text. While Secrets Manager can't be reached, this is the last known value.
     ///
     /// # Errors
-    /// [`Outcome::Unavailable`] if it cannot be read now. [`Outcome::Rejecting`] if it cannot be read
-    /// until a policy, the address or the secret changes.
+    /// [`Outcome::Unavailable`] if it temporarily can't be read. [`Outcome::Rejecting`] if it can't
+    /// be read until a policy, the address or the secret changes.
     pub(super) async fn get(&self) -> Result<SecretText, Outcome> {
         let mut cached = self.cached.lock().await;
         if let Some(cached) = cached
@@ -87,8 +87,8 @@ impl Secret {
         }
     }
 
-    /// The secret's text after an endpoint rejected the value `rejected`. It is fetched, unless the
-    /// cached value is another one, or a fetch shortly before returned the same value.
+    /// The secret's text after an endpoint rejected the value `rejected`. It is fetched unless the
+    /// cached value is a different one or a recent fetch returned the same value.
     pub(super) async fn get_after_rejection_of(
         &self,
         rejected: &SecretText,
@@ -124,7 +124,7 @@ impl Secret {
             .send()
             .await
             .map_err(|error| self.unavailable(&error))?;
-        // A value from a file often ends in a line break, which a header cannot hold.
+        // A value from a file often ends in a line break, which is invalid in a header.
         match output
             .secret_string()
             .map(str::trim)

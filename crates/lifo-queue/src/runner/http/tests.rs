@@ -1,4 +1,4 @@
-//! Tests with real servers on this machine: requests, and the outcome of each response.
+//! Tests with real servers on this machine: the requests, and the outcome of each response.
 
 mod secret_header;
 mod server;

@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 use http::Uri;
 
-/// The address of an endpoint: `https`, or `http` to the local machine, without a network in
+/// The address of an endpoint: `https`, or `http` on the local machine, without a network in
 /// between.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TaskUrl(Uri);
 
-/// Why a text is not the address of an endpoint.
+/// Why a text is not a valid endpoint address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidUrl {
     /// Not a URL.
@@ -23,7 +23,7 @@ pub enum InvalidUrl {
     /// Neither `https` nor `http`.
     #[error("has the scheme {0:?}; give an https URL")]
     Scheme(String),
-    /// `http` to another machine: tasks and credentials could be read on the way.
+    /// `http` to another machine: tasks and credentials could be read in transit.
     #[error(
         "is http to {0:?}; give an https URL (http is for this machine only: localhost, 127.0.0.1, [::1])"
     )]
@@ -72,7 +72,7 @@ fn is_loopback(host: &str) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-/// Without the query, which may be secret.
+/// Omits the query, which may be secret.
 impl fmt::Debug for TaskUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let authority = self

@@ -25,7 +25,7 @@ enum Reply {
     Busy { retry_after_seconds: Option<f64> },
 }
 
-/// The error object of Lambda's runtimes
+/// The error object of Lambda runtimes
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html#runtimes-api-invokeerror>).
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -89,11 +89,11 @@ pub(super) fn returned(payload: &[u8]) -> Outcome {
     }
 }
 
-/// The reason of a busy function, whose reply has none.
+/// The reason for a busy function, whose reply has none.
 const BUSY: &str = "the function replied that it is busy";
 
 fn busy_for(seconds: Option<f64>) -> Outcome {
-    // `Duration::try_from_secs_f64` is not enough: it also rejects a wait that is too long for it.
+    // `Duration::try_from_secs_f64` is not enough, because it also rejects waits that exceed its range.
     if let Some(wrong) = seconds.filter(|asked| asked.is_sign_negative() || asked.is_nan()) {
         return Outcome::Failure {
             reason: format!(
@@ -108,7 +108,7 @@ fn busy_for(seconds: Option<f64>) -> Outcome {
     }
 }
 
-/// The mistake in a reply that cannot be read, in terms of the field `outcome`.
+/// The mistake in an unreadable reply, in terms of the field `outcome`.
 fn unreadable(payload: &[u8], error: &serde_json::Error) -> String {
     match serde_json::from_slice::<serde_json::Value>(payload) {
         Ok(serde_json::Value::Object(fields)) if !fields.contains_key("outcome") => {
@@ -121,7 +121,7 @@ fn unreadable(payload: &[u8], error: &serde_json::Error) -> String {
     }
 }
 
-/// The outcome after an error or a stop of the function. `kind` is Lambda's `FunctionError`.
+/// The outcome after the function failed or stopped. `kind` is Lambda's `FunctionError`.
 pub(super) fn threw(kind: &str, payload: &[u8]) -> Outcome {
     let thrown = serde_json::from_slice(payload);
     let not_its_code = thrown.as_ref().is_ok_and(Thrown::is_the_platforms);

@@ -115,7 +115,7 @@ async fn invoke_errors_mean_rejecting_failure_or_unavailable() {
     for (status, code, ends) in cases {
         let (outcome, aws) = run([error(status, code)]).await;
         assert_eq!(outcome, ends(format!("Invoke: {code}: because")));
-        // The client must not retry by itself.
+        // The client must not use its own retries.
         assert_eq!(aws.made().len(), 1, "{code}");
     }
 }

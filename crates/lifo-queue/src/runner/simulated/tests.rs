@@ -85,7 +85,7 @@ fn outcomes_are_distributed_by_their_rates() {
         };
         ends[end] += 1;
     }
-    // A share that is not exact in binary may gain or lose one draw by rounding.
+    // A share that has no exact binary representation may gain or lose one draw by rounding.
     for (counted, wanted) in ends.into_iter().zip([100, 200, 300, 400_i32]) {
         assert!((wanted - 1..=wanted + 1).contains(&counted), "{ends:?}");
     }
@@ -155,7 +155,7 @@ async fn an_invalid_instruction_fails_the_task_and_names_the_remedy() {
     }
 }
 
-/// Set in the child process, which runs the test below once more and exits.
+/// Set in the child process, which runs the test below again and exits.
 const EXITING: &str = "FRESHQ_TEST_EXITING";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Converts each shed task to a message, and groups messages into batches.
+//! Converts each shed task to a message and groups messages into batches.
 
 use aws::batch::{self, MAX_BYTES};
 use aws_sdk_sqs::error::BuildError;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::shed::{ShedReason, ShedTask};
 
 pub(super) struct Message<'a> {
-    /// The task's index in the list that is sent.
+    /// The task's index in the list to send.
     pub(super) index: usize,
     task: &'a ShedTask,
     body: String,
@@ -62,8 +62,8 @@ pub(super) fn batches(tasks: &[ShedTask]) -> impl Iterator<Item = Vec<Message<'_
 
 /// The document described at [`super`].
 ///
-/// SQS accepts only the characters of XML 1.0. Of the characters that JSON does not escape anyway,
-/// it rejects U+FFFE and U+FFFF. These occur in strings only, where JSON may escape them.
+/// SQS accepts only the characters of XML 1.0. Of the characters that JSON does not always escape,
+/// it rejects U+FFFE and U+FFFF. These occur only in strings, where JSON allows escaping them.
 fn body(task: &ShedTask, payload: bool) -> String {
     let mut document = json!({
         "taskId": task.task_id,

@@ -1,4 +1,4 @@
-//! Tests of the real client with prepared responses.
+//! Tests the real client with prepared responses.
 
 use serde_json::{Value, json};
 
@@ -242,8 +242,8 @@ async fn permanent_errors_of_a_call_are_not_retried() {
     }
 }
 
-/// A rejection of the whole request, with or without the header that has the older protocol's
-/// code. SQS sends the header.
+/// A rejection of the entire request, with or without the header for the older protocol's code. SQS
+/// sends the header.
 fn too_long(header: bool) -> Prepared {
     let mut rejection = sqs_error(400, "BatchRequestTooLong");
     if header {
@@ -258,7 +258,7 @@ async fn batch_above_the_queues_limit_is_sent_message_by_message() {
     for header in [true, false] {
         let prepared = [
             too_long(header),
-            // One by one: the second message alone is too long, and is sent without its payload.
+            // One by one: only the second message is too long and is sent without its payload.
             batch_response(&[0], &[]),
             too_long(header),
             batch_response(&[0], &[]),

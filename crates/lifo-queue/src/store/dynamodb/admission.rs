@@ -1,4 +1,4 @@
-//! The meter of admission on DynamoDB: the item `#ingest`.
+//! The admission meter on DynamoDB: the item `#ingest`.
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::ReturnValue;

@@ -23,8 +23,8 @@ impl DynamoStore {
     }
 }
 
-/// The state of the circuit breaker and of the overload, and what the processor observed. Each
-/// renewal and release writes it.
+/// The circuit breaker state, the overload state and the processor's observations. Each renewal and
+/// release writes them.
 struct Load<'a> {
     breaker: Option<OpenBreaker>,
     overloaded_since: Option<Millis>,
@@ -32,7 +32,7 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// The assignments, each with a comma before it, to append to others.
+    /// The assignments, each with a leading comma, to append to others.
     fn assignments(&self) -> String {
         let breaker = self
             .breaker
@@ -74,8 +74,8 @@ impl Load<'_> {
 #[async_trait]
 impl ControlStore for DynamoStore {
     async fn request(&self) -> Result<Control, StoreError> {
-        // Unconditional: a retry by the client after a lost acknowledgement counts twice. The
-        // only effect is that the processor reads the index once more.
+        // Unconditional: a client retry after a lost acknowledgement counts twice. The only effect
+        // is that the processor reads the index once more.
         let update = self
             .update_control()
             .update_expression("ADD requested :one")
@@ -144,7 +144,7 @@ impl ControlStore for DynamoStore {
             Updated::Done(item) => return Ok(Acquired::Ours(item::control(&item))),
             Updated::Rejected(item) => item::control(&item),
         };
-        // The owner's own live lease does not reject its claim; only a pause can.
+        // An owner's own live lease does not reject its claim. Only a pause can.
         let others = rejected
             .live_lease(now)
             .filter(|lease| lease.owner != claim.owner);

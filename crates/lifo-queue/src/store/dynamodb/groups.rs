@@ -20,8 +20,8 @@ impl GroupStore for DynamoStore {
         item::groups(&self.item(schema::GROUPS_ITEM).await?)
     }
 
-    /// Uses compare-and-set on the number of changes, because other operators may write at the same
-    /// time.
+    /// Uses compare-and-set on the number of changes, because other operators may write
+    /// concurrently.
     async fn change_group(
         &self,
         group: &GroupName,
@@ -33,7 +33,7 @@ impl GroupStore for DynamoStore {
             let Some(overrides) = there.changed(group, change, now) else {
                 return Ok(GroupChanged::TooMany);
             };
-            // Also after a lost acknowledgement of this very change.
+            // Also true after a lost acknowledgement of this change.
             if overrides == there.overrides {
                 return Ok(GroupChanged::Done);
             }

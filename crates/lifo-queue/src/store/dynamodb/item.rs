@@ -1,4 +1,4 @@
-//! Converts items to tasks and back. Reading is lenient, because a direct writer may have written
+//! Converts items to tasks and back. Parsing is lenient, because a direct writer may have written
 //! the item.
 
 mod special;
@@ -151,8 +151,8 @@ pub(super) fn candidate(item: &Item) -> Result<Candidate, StoreError> {
         ttl: ttl(item),
         not_before: integer(item, schema::NOT_BEFORE).map(Millis),
         attempts: count(item, schema::ATTEMPTS).unwrap_or(0),
-        // The sweep replaces the token by the mark. A later return adds the mark to the new
-        // token. Earlier releases deleted the token and wrote no mark.
+        // The sweep replaces the token with the mark. A later return adds the mark to the new
+        // token. Earlier versions deleted the token and wrote no mark.
         lease_expired: token_text(item).lease_expired
             || count(item, schema::ATTEMPTS).is_some_and(|attempts| attempts > 0)
                 && !item.contains_key(schema::LEASE_TOKEN),
@@ -218,7 +218,7 @@ pub(super) fn lease_until(item: &Item) -> Option<Millis> {
     integer(item, schema::LEASE_UNTIL).map(Millis)
 }
 
-/// Reads a task that was just taken. The error names the attribute that cannot be read.
+/// Reads a task that was just taken. The error names the unreadable attribute.
 pub(super) fn taken_task(item: &Item, lease: &Lease) -> Result<Task, String> {
     let unreadable = |attribute: &str| format!("{attribute} is missing or has the wrong type");
     let payload = match item.get(schema::PAYLOAD) {
@@ -243,13 +243,13 @@ pub(super) fn taken_task(item: &Item, lease: &Lease) -> Result<Task, String> {
     })
 }
 
-/// The trace of a task; `None` also for a text that is not a trace header.
+/// The trace of a task; `None` if it is missing or not a trace header.
 pub(super) fn trace(item: &Item) -> Option<TraceHeader> {
     text(item, schema::TRACE_HEADER)?.parse().ok()
 }
 
-/// All attributes as JSON. An attribute without a JSON form, such as binary, becomes a text with
-/// its type.
+/// All attributes as JSON. An attribute without a JSON representation, such as binary, becomes a
+/// text with its type.
 pub(super) fn attributes(item: Item) -> Map<String, Value> {
     let json = |value: AttributeValue| {
         let kind = format!("{value:?}");

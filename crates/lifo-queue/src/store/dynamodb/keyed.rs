@@ -1,5 +1,5 @@
-//! States of keys on DynamoDB. A newer state replaces an older one by one conditional update,
-//! which depends on the status of the older one.
+//! States of keys on DynamoDB. A newer state replaces an older one in a single conditional update,
+//! which depends on the older state's status.
 
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
@@ -25,12 +25,12 @@ enum Found {
     Settled,
     /// An older state that is running.
     Running,
-    /// A running state, and a state that waits for the end of the run. Both are older.
+    /// A running state and a state that is pending until the end of the run. Both are older.
     RunningOvertaken,
 }
 
 impl Found {
-    /// The condition that the item is this one and older than the put's state.
+    /// The condition that the item matches this case and is older than the put's state.
     fn condition(self) -> String {
         const OLDER: &str = "taskVersion < :version AND begins_with(taskVersion, :kind)";
         let found = match self {
@@ -48,12 +48,12 @@ impl Found {
         format!("{found} AND {OLDER}")
     }
 
-    /// Whether the replaced state was waiting for a run, so that it counts as superseded.
+    /// Whether the replaced state had not run yet, so that it counts as superseded.
     fn supersedes(self) -> bool {
         matches!(self, Self::NothingOrWaiting | Self::RunningOvertaken)
     }
 
-    /// Whether the key has a place in the queue that it can keep.
+    /// Whether the key has a position in the queue that it can keep.
     fn has_place(self) -> bool {
         !matches!(self, Self::Settled | Self::Running)
     }
@@ -68,7 +68,7 @@ impl Found {
         })
     }
 
-    /// Classifies the item. `Err` is the result of the put, if the item is not an older state.
+    /// Classifies the item. `Err` is the result of the put if the item is not an older state.
     fn sort(there: &Item, task: &NewTask, keyed: &Keyed) -> Result<Self, Inserted> {
         if there.is_empty() {
             return Ok(Self::NothingOrWaiting);
@@ -104,7 +104,7 @@ impl Found {
 
 impl DynamoStore {
     /// Puts the state of a key. The first attempt assumes the usual cases: no item, or an older
-    /// PENDING state. The next attempts depend on the item that failed the condition.
+    /// PENDING state. Further attempts depend on the item that failed the condition.
     pub(super) async fn insert_keyed(
         &self,
         task: &NewTask,
@@ -160,7 +160,7 @@ impl DynamoStore {
         });
         set.extend(task.not_before.map(|_| "notBefore = :notBefore"));
         if found.supersedes() {
-            // -1 + 1 = 0: the first state of a key replaces none.
+            // -1 + 1 = 0: the first state of a key doesn't replace any.
             set.push("superseded = if_not_exists(superseded, :none) + :one");
         }
         set.extend((found == Found::Expired).then_some("revived = :createToken"));
@@ -184,7 +184,7 @@ impl DynamoStore {
         with_used(update, &change, &found.condition(), values)
     }
 
-    /// The end of a run during which a newer state was written: TAKEN → PENDING, or FAILURE of a
+    /// The end of a run during which a newer state was written: TAKEN → PENDING, or FAILURE for a
     /// key that crashes its processes.
     pub(super) fn overtaken_update(
         &self,
@@ -210,7 +210,7 @@ impl DynamoStore {
             ],
         });
         if let Some(at) = end.not_before {
-            // A newer state with a delay keeps its own.
+            // A newer state with a delay keeps its own `notBefore`.
             set.push("notBefore = if_not_exists(notBefore, :notBefore)");
             values.push((":notBefore", number(at.0)));
         }
@@ -258,7 +258,7 @@ impl DynamoStore {
         let update = |reason: LastError<'_>| self.overtaken_update(lease, end, reason, now);
         Ok(match send_fitting(update, reason, &lease.task).await? {
             Updated::Done(_) => Written::Overtaken,
-            // An earlier attempt succeeded. The sweep removes the token, so it cannot know this.
+            // An earlier attempt succeeded. The sweep removes the token, so it can't detect this.
             Updated::Rejected(item)
                 if end.swept.is_none()
                     && item::is_ours(&item, TaskStatus::Pending, lease.token) =>
@@ -273,13 +273,13 @@ impl DynamoStore {
 /// The end of a run during which a newer state was written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OvertakenEnd<'a> {
-    /// Earliest start of the newer state, if it has no delay of its own.
+    /// Earliest start of the newer state, unless it has its own delay.
     pub(super) not_before: Option<Millis>,
-    /// The value of `leaseToken` afterwards, if it changes.
+    /// The new value of `leaseToken`, if it changes.
     pub(super) token: Option<TokenText>,
-    /// The run did not settle its state, so the state counts as superseded.
+    /// Whether the run did not settle its state, so that the state counts as superseded.
     pub(super) supersedes: bool,
-    /// The sweep's change, which requires that the lease has expired.
+    /// The sweep's change, which requires an expired lease.
     pub(super) swept: Option<&'a Reclaim>,
 }
 
@@ -298,8 +298,8 @@ const WAITING: [&str; 4] = [
     "totalAttempts = :zero",
 ];
 
-/// Adds the change, its condition, and the names and values that they use. DynamoDB rejects a
-/// request with unused ones.
+/// Adds the change, its condition, and the names and values that they use. DynamoDB rejects
+/// requests with unused names or values.
 fn with_used(
     update: UpdateItemFluentBuilder,
     change: &str,

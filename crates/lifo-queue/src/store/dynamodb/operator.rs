@@ -28,7 +28,7 @@ impl OperatorStore for DynamoStore {
             if status != TaskStatus::Failure {
                 return Ok(Redriven::Is(status));
             }
-            // A redrive keeps `taskCreated`. A newer state of a key changes it, so the bound is
+            // A redrive keeps `taskCreated`, but a newer state of a key changes it. So the bound is
             // widened again if such a state was written and failed in the meantime.
             let (created, stored) = item::created(&there)?;
             self.widen_bound(created, redrive.expires_at, now).await?;
@@ -64,8 +64,8 @@ impl OperatorStore for DynamoStore {
         send(update).await.map(drop)
     }
 
-    // If the client repeats this or `close_breaker`, it counts a second command. There is no
-    // other effect.
+    // If the client retries this or `close_breaker`, a second command is counted. There is no other
+    // effect.
     async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
         let update = self
             .command_breaker("SET breakerHeldUntil = :until, breakerReason = :reason")
@@ -91,7 +91,7 @@ impl OperatorStore for DynamoStore {
 }
 
 impl DynamoStore {
-    /// Reads an item, strongly consistent; empty if there is none.
+    /// Reads an item with strong consistency; empty if there is none.
     pub(super) async fn item(&self, id: &str) -> Result<Item, StoreError> {
         let output = self
             .client
@@ -137,7 +137,7 @@ impl DynamoStore {
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)))
-            // As it is stored: a direct writer may have written decimals.
+            // The stored value, because a direct writer may have written decimals.
             .expression_attribute_values(":created", created.clone())
             .expression_attribute_values(":now", number(now.0))
             .expression_attribute_values(":ttl", number(redrive.expires_at.0))
@@ -145,7 +145,7 @@ impl DynamoStore {
     }
 
     /// Stores in the control item that a task created at `created` may be PENDING until `until`.
-    /// Uses compare-and-set, because other redrives may write at the same time.
+    /// Uses compare-and-set, because other redrives may write concurrently.
     async fn widen_bound(
         &self,
         created: Millis,

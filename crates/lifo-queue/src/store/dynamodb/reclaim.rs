@@ -1,4 +1,4 @@
-//! The end of expired leases on DynamoDB.
+//! Ends expired leases on DynamoDB.
 
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 
@@ -95,8 +95,8 @@ impl DynamoStore {
         reason.fill(update)
     }
 
-    /// As [`reclaim_update`](Self::reclaim_update) to PENDING, for a task without an expiry to
-    /// restore. The next sweep sets one.
+    /// Like [`reclaim_update`](Self::reclaim_update) to PENDING, for a task without an expiry to
+    /// restore. The next sweep sets an expiry.
     fn bare_return_update(
         &self,
         lease: &Lease,

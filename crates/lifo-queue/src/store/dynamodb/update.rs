@@ -1,4 +1,4 @@
-//! The conditional updates of the transitions.
+//! Conditional updates for the transitions.
 
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
@@ -15,7 +15,7 @@ use crate::time::{EpochSeconds, Millis};
 
 pub(super) const CRASHED: &str = "crashes = if_not_exists(crashes, :zero) + :one";
 
-/// The condition of a sweep's change on the last start and on the number of earlier crashes, and
+/// The condition of the sweep's change, on the last start and the number of earlier crashes, and
 /// the value of `:crashes`.
 pub(super) fn crash_condition(reclaim: &Reclaim) -> (&'static str, Option<u32>) {
     match reclaim {
@@ -34,12 +34,12 @@ pub(super) fn crash_condition(reclaim: &Reclaim) -> (&'static str, Option<u32>) 
     }
 }
 
-/// The change of `lastError`.
+/// The change to `lastError`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LastError<'a> {
     Unchanged,
     Is(&'a str),
-    /// Removed, because the item has no space for it.
+    /// Removed because the item has no space for it.
     Dropped,
 }
 
@@ -66,8 +66,8 @@ impl LastError<'_> {
 impl DynamoStore {
     /// The update of a take; `None` if `ttl` is not a number.
     pub(super) fn take_update(&self, request: &TakeRequest) -> Option<UpdateItemFluentBuilder> {
-        // An expiry in seconds is copied from the item itself, so that a `ttl` that changed since
-        // the index was read takes effect.
+        // An expiry in seconds is copied from the item itself, so that a `ttl` that changed after
+        // the index read takes effect.
         let (deadline, in_time) = match request.candidate.ttl {
             Ttl::Missing => (":deadline", "attribute_not_exists(#ttl)"),
             Ttl::Seconds(_) => ("#ttl", "#ttl > :nowSeconds AND #ttl <= :maxSeconds"),
@@ -101,7 +101,7 @@ impl DynamoStore {
             .expression_attribute_values(":takenTtl", number(request.taken_ttl.0))
             .expression_attribute_values(":zero", number(0))
             .expression_attribute_values(":one", number(1));
-        // DynamoDB rejects values that no expression uses.
+        // DynamoDB rejects unused values.
         if request.alone {
             update = update.expression_attribute_values(":alone", AttributeValue::Bool(true));
         }
@@ -119,7 +119,7 @@ impl DynamoStore {
         Some(update)
     }
 
-    /// An update by the holder of a task's lease. Its condition fails if a newer state of the key
+    /// An update by the holder of a task's lease. The condition fails if a newer state of the key
     /// was written during the run.
     pub(super) fn held(&self, lease: &Lease) -> UpdateItemFluentBuilder {
         self.update(lease.task.as_str())
@@ -220,8 +220,8 @@ impl DynamoStore {
             .update_expression("SET taskStatus = :failure")
     }
 
-    /// An update of a PENDING task whose creation time and `ttl` are as `seen`. The numbers were
-    /// rounded down when they were read, because a direct writer may have written decimals.
+    /// An update of a PENDING task whose creation time and `ttl` match `seen`. These numbers were
+    /// rounded down when read, because a direct writer may have written decimals.
     fn pending_to_failure(&self, seen: &Candidate) -> UpdateItemFluentBuilder {
         let (ttl, number_seen) = match seen.ttl {
             Ttl::Missing => ("attribute_not_exists(#ttl)", None),

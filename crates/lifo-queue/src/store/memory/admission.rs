@@ -1,4 +1,4 @@
-//! The meter of admission in memory.
+//! The in-memory admission meter.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! The control item in memory.
+//! The in-memory control item.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! The item `#groups` in memory.
+//! The in-memory item `#groups`.
 
 use async_trait::async_trait;
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! The tasks in memory, with their index: the ids of each status, ordered by `taskCreated`.
+//! The in-memory tasks and their index: the ids per status, ordered by `taskCreated`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, Deref, DerefMut};
@@ -25,7 +25,7 @@ impl Tasks {
         self.by_id.get(id)
     }
 
-    /// A record to change. The index follows at the end of the change.
+    /// A record to change. The index is updated at the end of the change.
     pub(super) fn get_mut(&mut self, id: &TaskId) -> Option<Change<'_>> {
         let record = self.by_id.get_mut(id)?;
         Some(Change {
@@ -100,7 +100,7 @@ pub(super) struct Change<'a> {
     id: TaskId,
     record: &'a mut Record,
     index: &'a mut Index,
-    /// Its entry of the index.
+    /// Its index entry.
     before: (TaskStatus, Millis),
 }
 

@@ -1,4 +1,4 @@
-//! States of keys in memory.
+//! In-memory key states.
 
 use super::{MemoryStore, Record};
 use crate::store::{Conflict, Inserted, Replaced};

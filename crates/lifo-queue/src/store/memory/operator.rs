@@ -1,4 +1,4 @@
-//! The operators' transitions in memory.
+//! The operators' in-memory transitions.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};

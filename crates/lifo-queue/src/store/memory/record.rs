@@ -1,4 +1,4 @@
-//! A task in memory.
+//! An in-memory task.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -11,7 +11,7 @@ use crate::task::{Lease, LeaseToken, Reclaim, TaskId, TaskStatus, TokenText, Ttl
 use crate::time::{EpochSeconds, Millis};
 use crate::trace::TraceHeader;
 
-/// A task as it is stored. It serializes as its attributes, except those that
+/// A stored task. It serializes as its attributes, except those that
 /// [`attributes`](Self::attributes) adds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -26,10 +26,10 @@ pub struct Record {
     pub ttl: Ttl,
     /// The task's expiry while it is TAKEN.
     pub expires_at: Option<EpochSeconds>,
-    /// Attempts that count against the maximum.
+    /// Number of attempts that count against the maximum.
     #[serde(default)]
     pub attempts: u32,
-    /// All starts, busy returns included.
+    /// Number of starts, including those that ended in a busy return.
     #[serde(default)]
     pub total_attempts: u32,
     /// Token of the current or last lease.
@@ -39,10 +39,10 @@ pub struct Record {
     pub lease_until: Option<Millis>,
     /// Earliest start.
     pub not_before: Option<Millis>,
-    /// The last start ran alone in its process.
+    /// Whether the last start ran alone in its process.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
-    /// A lease of the task expired, and no run has settled the task since.
+    /// Whether a lease of the task expired and no run has settled the task since.
     #[serde(skip)]
     pub lease_expired: bool,
     /// Why the last attempt did not succeed.
@@ -54,18 +54,18 @@ pub struct Record {
     /// Version of the state, if the task has a key.
     #[serde(rename = "taskVersion")]
     pub version: Option<Version>,
-    /// When the state was created, if `created` is the place that its key keeps.
+    /// When the state was created, if `created` is the position that its key keeps.
     pub state_created: Option<Millis>,
-    /// Number of states of the key that were replaced before they ended.
+    /// Number of states of the key that were superseded before they ended.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub superseded: u32,
-    /// A newer state was written during the current run.
+    /// Whether a newer state was written during the current run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overtaken: bool,
-    /// Leases of the task that expired since a run last settled it.
+    /// Number of the task's leases that expired since a run last settled it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub crashes: u32,
-    /// Token of the put that replaced an expired state, until the next take.
+    /// Token of the put that replaced an expired state. Kept until the next take.
     pub revived: Option<Uuid>,
     /// Its trace, if it is sampled.
     #[serde(skip)]
@@ -73,7 +73,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A PENDING task with only the attributes that a direct writer gives.
+    /// A PENDING task with only the attributes that a direct writer sets.
     #[must_use]
     pub fn pending(created: Millis, ttl: Ttl) -> Self {
         Self {
@@ -105,7 +105,7 @@ impl Record {
         self.status == status && self.lease_token == Some(lease.token)
     }
 
-    /// Ends the run: PENDING if a newer state was written during it, else `target`.
+    /// Ends the run: PENDING if a newer state was written during the run, otherwise `target`.
     pub(super) fn leave(&mut self, target: TaskStatus) {
         self.status = target;
         self.lease_until = None;
@@ -152,7 +152,7 @@ impl Record {
         }
     }
 
-    /// Sets the earliest start. A newer state with a delay keeps its own.
+    /// Sets the earliest start. A newer state with a delay keeps its own earliest start.
     pub(super) fn wait_until(&mut self, at: Millis) {
         if !self.overtaken || self.not_before.is_none() {
             self.not_before = Some(at);
@@ -196,7 +196,7 @@ impl Record {
     /// Reads a task from its attributes.
     ///
     /// # Errors
-    /// An attribute is missing, has the wrong type, or is not one of a task.
+    /// An attribute is missing, has the wrong type, or is not a task attribute.
     pub fn from_attributes(mut all: Map<String, Value>) -> Result<Self, serde_json::Error> {
         let ttl = match all.remove(schema::TTL) {
             None => Ttl::Missing,

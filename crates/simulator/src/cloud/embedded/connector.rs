@@ -1,4 +1,4 @@
-//! The SDK's connector: sends each request over the simulated network to the database.
+//! The SDK's connector: sends each request to the database over the simulated network.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl Connector {
     }
 }
 
-/// Splits a batch into a request with its first half and the rest, in the format of
+/// Splits a batch into a request with its first half, and the rest in the format of
 /// `UnprocessedItems`.
 fn halve(body: &str) -> (String, Value) {
     let mut request: Value = serde_json::from_str(body).unwrap_or_default();

@@ -10,7 +10,7 @@ use super::trace::What;
 use super::{Ledger, Process, RunEnd};
 use crate::cloud::process::Life;
 
-/// Longest time from a busy run to the return of its task, when the processor counts the run. With
+/// Maximum time from a busy run to the return of its task, when the processor counts the run. With
 /// faults, another run may get a result in between.
 const LATE_RETURN: Duration = Duration::from_secs(5);
 
@@ -52,8 +52,8 @@ impl Ledger {
             self.violation(now, format!("S1: {id} runs without a lease"));
         }
         let limits = &self.settings.process;
-        // One start more than the attempts: after crashes, a task starts once more alone, so that
-        // it harms no other task.
+        // One start more than the attempts: after crashes, a task starts alone once more, so that
+        // it does not harm other tasks.
         let unavailable = limits.breaker.map_or(0, |breaker| breaker.max_returns);
         let most = limits.max_attempts + limits.max_busy_returns + unavailable + 1;
         let history = self.histories.entry(id.clone()).or_default();
@@ -88,7 +88,7 @@ impl Ledger {
 
     pub(crate) fn run_ended(&mut self, now: Millis, process: &Process, task: &TaskId, end: RunEnd) {
         if process.life() == Life::Died {
-            // Its runs ended with the process, in an arbitrary order.
+            // Its runs ended together with the process, in arbitrary order.
             return;
         }
         self.trace

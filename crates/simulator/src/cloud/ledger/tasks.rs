@@ -1,4 +1,4 @@
-//! Checks of tasks: the state machine allows each change, and the process may make it.
+//! Checks of tasks: the state machine allows each change, and the process is allowed to make it.
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{LeaseToken, TaskId, TaskStatus, Ttl, Version};
@@ -9,7 +9,7 @@ use super::{Ledger, Process};
 use crate::cloud::process::Function;
 use crate::cloud::settings::PATIENCE;
 
-/// Number of attempts at one call before a processor stops retrying it: the first and four more.
+/// Number of attempts per call before a processor stops retrying it: the first and four more.
 const TRIES: u32 = 5;
 
 #[derive(Clone, Debug, Default)]
@@ -22,11 +22,11 @@ pub(super) struct History {
     pub(super) changed: Millis,
     /// The newest state of its key that ran.
     pub(super) newest_run: Option<Version>,
-    /// The end of the task: `SUCCESS`, `FAILURE`, `shed` or `cancelled`.
+    /// The final state of the task: `SUCCESS`, `FAILURE`, `shed` or `cancelled`.
     end: Option<&'static str>,
 }
 
-/// Whether a change breaks the rules of keys, versions and creation times, and how.
+/// How a change breaks the rules of keys, versions and creation times, if it does.
 fn no_newer_state(before: &Record, after: &Record) -> Option<&'static str> {
     match (&before.version, &after.version) {
         (Some(old), Some(new)) if new < old => Some("a key got older"),
@@ -41,7 +41,7 @@ fn no_newer_state(before: &Record, after: &Record) -> Option<&'static str> {
 pub(super) struct Take {
     pub(super) process: u32,
     pub(super) task: TaskId,
-    /// It arrived after its sender had stopped waiting for it, perhaps without another try.
+    /// It arrived after its sender had stopped waiting for it, possibly without another attempt.
     pub(super) late: bool,
 }
 
@@ -98,7 +98,7 @@ impl Ledger {
             (Taken, Taken) | (Pending | Success | Failure, Pending) if newer => {
                 (process.function != Function::CreateTasks).then_some("only create-tasks replaces")
             }
-            // A key that crashes its processes fails with its newer state, which a redrive runs.
+            // A key that crashes its processes fails with its newer state; a redrive runs it.
             (Taken, Failure) if before.overtaken && process.function == Function::SweepTasks => {
                 self.set_end(id, after.status);
                 self.reclaimed(process, before, after.status)
@@ -227,7 +227,7 @@ impl Ledger {
             task: id.clone(),
             late: asked.is_none_or(|asked| now.since(*asked) > PATIENCE),
         };
-        // A repetition that arrives late may find the task PENDING again, because a redrive or a
+        // A retry that arrives late may find the task PENDING again, because a redrive or a
         // newer state of its key deleted the earlier lease. Its process no longer waits for a
         // response, so no second run follows. The task returns when the lease expires.
         let late = take.late;
@@ -248,7 +248,7 @@ impl Ledger {
         (!counted).then_some("S4: a take did not increase totalAttempts by 1")
     }
 
-    /// Whether more tasks of this task's group have a live lease than its limit allows.
+    /// Whether more tasks of this task's group have a live lease than the group's limit allows.
     fn is_over_the_limit(&self, now: Millis, id: &TaskId) -> bool {
         let limit = self
             .settings
@@ -261,7 +261,7 @@ impl Ledger {
         limit.is_some_and(|limit| live.count() > usize::from(limit.get()))
     }
 
-    /// Longest time from the request of a take to its execution.
+    /// Maximum time from the request of a take to its execution.
     fn slowest_take(&self) -> std::time::Duration {
         std::time::Duration::from_secs(13)
     }
@@ -295,18 +295,18 @@ impl Ledger {
             .lease_token
             .and_then(|token| self.takes.get(&token.0))
         {
-            // Its settlement has had no response for longer than its lease. Whatever the response
-            // will be, the task may run again.
+            // Its settlement has had no response for longer than its lease. Whatever the response,
+            // the task may run again.
             self.exhausted.insert((take.process, take.task.clone()));
         }
         let attempts = self.settings.process.max_attempts;
-        // The newer states of a key reset its attempts, but not its crashes.
+        // The newer states of a key reset the key's attempts but not its crashes.
         let used = before.attempts.max(before.crashes + 1);
         (target == TaskStatus::Failure && (used < attempts || !before.alone))
             .then_some("S4: failed before its attempts were used up, or its last run was not alone")
     }
 
-    /// Records the end of a call on a task.
+    /// Records the end of a call for a task.
     pub(crate) fn call_ended(
         &mut self,
         now: Millis,

@@ -55,9 +55,9 @@ impl Trace {
         self.entries.push((now, process, what));
     }
 
-    /// One line for each entry: seconds since the first entry, the process, and the event. Each
-    /// UUID is replaced by the order of its first appearance, so that two runs of one seed give
-    /// equal lines.
+    /// One line per entry: seconds since the first entry, the process, and the event. Each UUID is
+    /// replaced with the order of its first appearance, so that two runs with one seed give
+    /// identical lines.
     pub(super) fn render(&self) -> Vec<String> {
         let start = self.entries.first().map_or(Millis(0), |entry| entry.0);
         let mut names = HashMap::new();
@@ -138,7 +138,7 @@ impl fmt::Display for Told<'_> {
     }
 }
 
-/// Replaces every UUID by `u` and the order of its first appearance.
+/// Replaces every UUID with `u` and the order of its first appearance.
 fn name_uuids(line: &str, names: &mut HashMap<Uuid, usize>) -> String {
     const LENGTH: usize = 36;
     let mut named = String::with_capacity(line.len());

@@ -20,17 +20,17 @@ use crate::cloud::process::{Function, Life};
 /// failed.
 const LEFT_ALONE: Duration = Duration::from_secs(15);
 
-/// Fewest runs without a result before a circuit breaker may open. It opens after ten tasks that
-/// found the downstream unavailable, or eight bursts of busy responses.
+/// Minimum number of runs without a result before a circuit breaker may open. It opens after ten
+/// tasks that found the downstream unavailable, or after eight bursts of busy responses.
 const FEWEST_TO_OPEN: usize = 8;
 
 /// The facts that a processor knows.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// Owner and end of its lease, from the last response.
+    /// Owner and expiry of its lease, from the last response.
     lease: Option<(Uuid, Millis)>,
     pages: VecDeque<ReadPage>,
-    /// Tasks that it handled, each with the last time.
+    /// Tasks that it handled, each with the most recent time.
     touched: BTreeMap<TaskId, Millis>,
     /// Tokens of the takes that it requested, each with the time of the first request.
     pub(super) asked: BTreeMap<Uuid, Millis>,
@@ -97,7 +97,7 @@ impl Ledger {
     pub(crate) fn take_asked(&mut self, now: Millis, process: &Process, request: &TakeRequest) {
         let seen = self.seen.entry(process.id).or_default();
         if seen.asked.contains_key(&request.token.0) {
-            // A repetition with the same token, which is already checked.
+            // A retry with the same token, which is already checked.
             return;
         }
         seen.asked.insert(request.token.0, now);
@@ -113,7 +113,7 @@ impl Ledger {
         // A task that must run alone is skipped while others run, and starts when no other task
         // runs. S5 does not apply to it.
         let limits = &self.settings.process;
-        // With groups, S5 holds within a group, and a task of an earlier page may start.
+        // With groups, S5 applies within a group, and a task of an earlier page may start.
         let groups = limits.groups.is_some();
         let alone = |task: &Candidate| limits.must_run_alone(task);
         let newer = on_them.map(|(arrived, task)| (now.since(arrived), task));
@@ -164,10 +164,10 @@ impl Ledger {
     }
 
     /// Whether the processor's circuit breaker may be open: the control item says so, or enough
-    /// runs ended without a success or failure. Only then may a task other than the newest
-    /// be a probe, and start before a newer one. The ledger does not see the breaker itself, so
-    /// this allows a little more: with a breaker of each group, any order. `tests/conformance/tests/turns`
-    /// checks the order of probes.
+    /// runs ended without a success or failure. Only then may a task other than the newest be a
+    /// probe and start before a newer one. The ledger does not see the breaker itself, so this
+    /// check is slightly too permissive: with a breaker per group, it allows any order.
+    /// `tests/conformance/tests/turns` checks the order of probes.
     fn may_probe(&self, process: &Process) -> bool {
         if self.settings.process.groups.is_some_and(|of| of.breaker) {
             return true;
@@ -178,7 +178,7 @@ impl Ledger {
             && (self.breaker_open || without_result >= FEWEST_TO_OPEN)
     }
 
-    /// Records a change of the control item, and checks W2 and W3.
+    /// Records a change of the control item and checks W2 and W3.
     pub(crate) fn control_changed(
         &mut self,
         now: Millis,
@@ -234,7 +234,7 @@ impl Ledger {
         self.marks.granted += 1;
     }
 
-    /// Checks W3: a message to `process-tasks` needs a marker of its event.
+    /// Checks W3: a message to `process-tasks` requires a marker of its event.
     pub(crate) fn published(
         &mut self,
         now: Millis,
@@ -249,7 +249,7 @@ impl Ledger {
             process.id,
             format!("publishes {message}: {reason:?} of {event}"),
         );
-        // Rule 8: the sweep publishes whatever the marker says.
+        // Rule 8: the sweep publishes regardless of the marker.
         let insists = matches!(process.function, Function::Operator | Function::SweepTasks);
         if subscriber != Function::ProcessTasks || insists {
             return;

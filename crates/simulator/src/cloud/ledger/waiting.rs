@@ -12,17 +12,17 @@ use crate::cloud::process::Function;
 /// Allowance for clock differences, and for the durations of messages and sweeps.
 const SLACK: Duration = Duration::from_secs(45);
 
-/// Time after which a read of the index shows a task that became visible and due, despite all clock
-/// differences.
+/// Time after which a read of the index shows a task that became visible and due, regardless of
+/// clock differences.
 const SURELY_SEEN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     /// Last time at which a processor was active, or the queue was paused.
     awake: Millis,
-    /// Time of the last read of the index by a turn or sweep that succeeded.
+    /// Time of the last successful read of the index by a turn or sweep.
     last_look: Millis,
-    /// Losses since the last time at which all losses were repaired.
+    /// Losses since the last time when no loss was left to repair.
     setbacks: Vec<(Millis, String)>,
 }
 

@@ -82,7 +82,7 @@ impl<'a> Attributes<'a> {
         self.moment(schema::SEEN_AT)
     }
 
-    /// The joins that an agent's item has: the name of each queue, and its number.
+    /// The joins that an agent's item counts: the name of each queue and its number of joins.
     pub(in crate::store::dynamodb) fn joins(&self) -> impl Iterator<Item = (&'a str, u64)> {
         let number = |(name, value): (&'a String, &AttributeValue)| {
             let joins = value.as_n().ok()?.parse().ok()?;

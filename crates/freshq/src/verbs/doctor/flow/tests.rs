@@ -1,4 +1,4 @@
-//! Checks of the flow with a status of each kind.
+//! Checks of the flow, with each kind of status.
 
 use lifo_queue::observed::LastResponse;
 use lifo_queue::operate::Suspect;
@@ -50,8 +50,8 @@ fn more_created_than_ended_tasks_are_a_finding_unless_the_queue_is_stopped() {
     for _ in 0..60 {
         status.control.observed.ended.count(NOW, false);
     }
-    let what =
-        "300 were created and 60 ended in the last 60 s; runs take 2.5s at the median; running: 0";
+    let what = "tasks are created faster than they finish; 300 were created and 60 ended in the \
+                last 60 s; runs take 2.5s at the median; running: 0";
     assert_eq!(whats(&status, 300), [what]);
     assert!(whats(&status, 79).is_empty());
     let (_, found) = super::flow(&status, &many(300), true);
@@ -78,7 +78,7 @@ fn the_remedy_of_a_surplus_is_that_of_what_limits_the_starts() {
         (
             limited(10, None, [127, 25_000], None),
             slow,
-            "which kind of task takes the slots",
+            "the owner of what the slow tasks call",
         ),
         (
             limited(10, None, [127, 200], None),

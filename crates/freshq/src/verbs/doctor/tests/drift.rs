@@ -1,4 +1,4 @@
-//! Environment variables, inline policies, event buses and creation times that no template has.
+//! Environment variables, inline policies, event buses and creation times outside the template.
 
 use super::*;
 
@@ -37,7 +37,7 @@ async fn permissions_that_a_policy_lacks_are_found_with_the_command_that_restore
     let table = json!("arn:aws:dynamodb:y:1:table/the-table");
     let statement = |action: &str, resource: &Value| json!({ "Action": action, "Effect": "Allow", "Resource": resource });
     let publish = statement("sns:Publish", &json!("the-topic"));
-    // The same permissions in other statements are not a finding.
+    // The same permissions in separate statements are not a finding.
     let apart = ["dynamodb:GetItem", "dynamodb:UpdateItem"];
     let [read, write] = apart.map(|action| statement(action, &table));
     let place = "policy allow of role the-role (policy): ";

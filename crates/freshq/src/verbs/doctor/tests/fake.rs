@@ -66,12 +66,12 @@ fn template() -> Value {
     }})
 }
 
-/// A stack whose settings are those of its template, except those that a test breaks.
+/// A stack with the settings of its template, except those that a test breaks.
 #[derive(Clone)]
 pub(crate) struct Fake {
     pub(super) stack: Stack,
     pub(super) now: BTreeMap<String, Option<Value>>,
-    /// The messages of the failure queue; `None` if IAM denies to read them.
+    /// The messages of the failure queue; `None` if IAM denies reading them.
     pub(crate) messages: Option<Vec<Message>>,
 }
 

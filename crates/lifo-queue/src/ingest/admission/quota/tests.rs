@@ -15,14 +15,14 @@ fn before(seconds: u64) -> Millis {
     NOW.minus(Duration::from_secs(seconds))
 }
 
-/// The control item with a capacity of 100 runs per second, measured at this time.
+/// A control item with a capacity of 100 runs per second, measured at this time.
 fn full(at: Millis) -> Control {
     let mut control = Control::default();
     control.observed.capacity = Some(Capacity::new(100.0, at));
     control
 }
 
-/// The meter a second after a mark with this many held tasks, with 10,000 arrivals since.
+/// The meter one second after a mark with this many held tasks, and 10,000 arrivals since then.
 fn meter(held: u64, admitted: u64) -> Meter {
     Meter {
         received: 510_000,
@@ -47,7 +47,7 @@ fn every_task_is_admitted_without_a_recent_capacity() {
     assert_eq!(quota(&Control::default()), None);
     assert_eq!(quota(&full(before(30))), None);
     assert!(quota(&full(before(29))).is_some());
-    // A pause keeps the last capacity.
+    // During a pause, the last capacity stays valid.
     let mut paused = full(before(600));
     paused.paused_until = Some(NOW.plus(Duration::from_secs(1)));
     assert!(quota(&paused).is_some());
@@ -70,7 +70,7 @@ fn share_keeps_the_number_of_held_tasks_at_what_can_run_before_the_expiry() {
     assert!(share(90_000, hour) > 1.0);
     // At the limit, three tasks per run: 300 of 10,000 arrivals.
     assert!((share(120_000, hour) - 0.03).abs() < 1e-9);
-    // A task that expires in a minute: 6,000 can run before.
+    // A task that expires in a minute: 6,000 tasks can run before that.
     assert!((share(6_000, Duration::from_secs(60)) - 0.03).abs() < 1e-9);
     assert!(share(5_000, Duration::from_secs(60)) > 0.05);
     // Above the limit, for example after the capacity fell, new tasks still start.

@@ -1,4 +1,4 @@
-//! Operators' commands to the circuit breaker: hold it open temporarily, or close it.
+//! Operators' circuit breaker commands: hold it open temporarily, or close it.
 
 use super::Breaker;
 use crate::control::Control;
@@ -9,7 +9,7 @@ use crate::time::Millis;
 pub(super) struct Hand {
     /// Number of commands.
     commands: u64,
-    /// Time until which the last command holds the breaker open; `None` if it does not.
+    /// Time until which the last command holds the breaker open; `None` without a hold.
     until: Option<Millis>,
 }
 
@@ -24,7 +24,7 @@ impl Breaker {
         }
     }
 
-    /// Obeys the last command, if this turn has not read it yet.
+    /// Executes the last command, if this turn has not read it yet.
     pub(in crate::process) fn obey(&mut self, control: &Control, now: Millis) {
         if control.breaker_by_hand.commands == self.hand.commands {
             return;
@@ -42,8 +42,8 @@ impl Breaker {
         }
     }
 
-    /// Records a success or a failure: the breaker closes. While an operator holds it open, it
-    /// opens again immediately, and probes continue.
+    /// Records a success or a failure, which closes the breaker. While an operator holds it open,
+    /// it reopens immediately and probes continue.
     pub(super) fn got_result(&mut self, now: Millis) {
         self.close();
         if self.is_held(now) {
@@ -51,7 +51,7 @@ impl Breaker {
         }
     }
 
-    /// Whether an operator holds it open.
+    /// Whether an operator holds the breaker open.
     pub(in crate::process) fn is_held(&self, now: Millis) -> bool {
         self.hand.until.is_some_and(|until| until > now)
     }

@@ -83,7 +83,7 @@ fn tasks_without_a_result_and_running_ones_stay_within_the_breaker_threshold() {
     }
     assert_eq!(breaker.start(5, Millis(0)), Start::Any);
     assert_eq!(breaker.start(6, Millis(0)), Start::Wait(Millis::MAX));
-    // With no other run, a task may always start. Otherwise the turn would stop.
+    // Without other runs, a task may always start. Otherwise, the turn would stop.
     for task in 4..9 {
         run(&mut breaker, task, Signal::Unavailable, 0);
     }
@@ -126,7 +126,7 @@ fn any_result_closes_the_breaker() {
 fn discounted_tasks_open_the_breaker_only_after_four_times_the_runs() {
     let mut breaker = open();
     probe(&mut breaker, 10, Signal::Result, 1_000);
-    // The ten tasks that opened it may be the cause themselves.
+    // The ten tasks that opened the breaker may be the cause.
     for round in 0..3 {
         for task in 0..10 {
             run(&mut breaker, task, Signal::Unavailable, 2_000 + round);
@@ -134,7 +134,7 @@ fn discounted_tasks_open_the_breaker_only_after_four_times_the_runs() {
     }
     assert_eq!(breaker.state(), None);
     assert_eq!(breaker.start(8, Millis(3_000)), Start::Any);
-    // Without a result in between, the downstream is the cause after all.
+    // Without a result in between, the downstream is the cause.
     for task in 0..10 {
         run(&mut breaker, task, Signal::Unavailable, 3_000);
     }
@@ -176,7 +176,7 @@ fn probe_without_a_result_is_followed_by_another_soon() {
 #[test]
 fn probes_alternate_between_the_farthest_and_the_newest_untried_task() {
     let mut breaker = open();
-    // The ten tasks that opened it are the newest.
+    // The ten tasks that opened the breaker are the newest.
     let ids: Vec<TaskId> = (0..30).map(id).collect();
     let due: Vec<&TaskId> = ids.iter().collect();
     let mut probes = Vec::new();

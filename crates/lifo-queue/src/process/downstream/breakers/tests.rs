@@ -34,7 +34,7 @@ impl Runs {
         (spared, self.breakers.rest(task.group(), now))
     }
 
-    /// Until when the group, of which no task runs, may start none.
+    /// Until when the group, which has no running task, may not start any.
     fn waits_until(&self, group: &str, now: i64) -> Option<Millis> {
         self.breakers.waits_until(group, 0, Millis(now))
     }
@@ -73,7 +73,7 @@ fn rejections_and_a_long_outage_close_the_group_instead_of_the_queue() {
     assert_eq!(runs.end("a/2", Signal::Rejecting, 0).1, None);
     let (_, pause) = runs.end("a/3", Signal::Rejecting, 0);
     assert_eq!(pause.unwrap().until, Millis(300_000));
-    // Afterwards one task at a time starts.
+    // After the pause, tasks start one at a time.
     assert_eq!(runs.waits_until("a", 300_000), None);
     let busy = runs.breakers.waits_until("a", 1, Millis(300_000));
     assert_eq!(busy, Some(Millis::MAX));

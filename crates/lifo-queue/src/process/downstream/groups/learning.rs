@@ -1,4 +1,4 @@
-//! What a turn learned about groups, for the next one.
+//! Group state that a turn collects for the next turn.
 
 use uuid::Uuid;
 
@@ -8,19 +8,19 @@ use crate::process::downstream::breakers::GroupBreakers;
 use crate::process::rate::whole_millis;
 use crate::time::Millis;
 
-/// Maximum number of groups that a processor remembers for the next one.
+/// Maximum number of groups whose state a processor stores for the next processor.
 pub(super) const MAX_LEARNED: usize = 500;
 
-/// What a processor writes before it releases its lease.
+/// The group state that a processor writes before it releases its lease.
 #[derive(Debug)]
 pub(in crate::process) struct Learning {
     pub(in crate::process) learned: LearnedGroups,
-    /// The last writer when the turn began.
+    /// The last writer at the start of the turn.
     pub(in crate::process) seen: Option<Uuid>,
 }
 
 impl GroupLimits {
-    /// What the next processor needs to know at `now`; `None` if the table has it already.
+    /// The state that the next processor needs at `now`; `None` if the table already has it.
     pub(in crate::process::downstream) fn learning(
         &self,
         breakers: Option<&GroupBreakers>,
@@ -48,7 +48,7 @@ impl GroupLimits {
                 forgotten,
                 "too many limited groups to remember; the rates of the others start empty"
             );
-            // Those with leases first, then open breakers, then those that stay closed longest.
+            // Groups with leases first, then open breakers, then the groups that stay closed longest.
             groups.sort_by_key(|one| {
                 let is_open = one.breaker.is_some();
                 std::cmp::Reverse((one.leases.len(), is_open, one.rate_full_at))
@@ -87,7 +87,7 @@ impl GroupLimits {
             asked_until,
             reason: asked_until.and(group.reason.clone()),
             breaker: None,
-            // After a panic of an attempt, its task still counts as running.
+            // After an attempt panics, its task still counts as running.
             leases: group
                 .leases
                 .iter()

@@ -40,7 +40,7 @@ fn left(groups: &GroupLimits, now: Millis) -> GroupStates {
     }
 }
 
-/// The starts of a group in this many seconds that is asked every 100 ms.
+/// The number of starts of a group in this many seconds, checked every 100 ms.
 fn starts(groups: &mut GroupLimits, from: i64, seconds: i64) -> u32 {
     let mut count = 0;
     for now in (at(from).0..at(from + seconds).0).step_by(100).map(Millis) {
@@ -82,7 +82,7 @@ fn rate_of_a_group_holds_across_turns() {
         total += starts(&mut groups, from, 50);
         states = left(&groups, at(from + 50));
     }
-    // A start in ten seconds for 1,000 seconds, and one more at the beginning.
+    // One start per ten seconds for 1,000 seconds, and one more at the beginning.
     assert!((100..=102).contains(&total), "{total}");
 }
 
@@ -101,7 +101,7 @@ fn every_bucket_starts_empty_after_a_crash_even_a_turn_later() {
     starts(&mut crashed, 0, 5);
     let next = turn(limits(0, 10), GroupStates::default(), false, at(10));
     assert_eq!(next.closed_until("a", at(10)), Some(at(20)));
-    // It starts no task of the group. Yet the turn after it knows.
+    // The turn starts no task of the group, but the turn after it still knows the state.
     let mut after = turn(limits(0, 10), left(&next, at(11)), true, at(11));
     assert_eq!(after.closed_until("a", at(11)), Some(at(20)));
     assert_eq!(starts(&mut after, 11, 20), 2);

@@ -1,4 +1,4 @@
-//! Authentication by a header with a secret.
+//! Authentication by a header that contains a secret.
 
 use aws_sdk_secretsmanager::Client;
 use futures::future::join_all;
@@ -27,8 +27,8 @@ async fn server_that_accepts(value: &'static str) -> Server {
     server_that_returns(401, value).await
 }
 
-/// A server that accepts one value of `Authorization`. It returns the status `rejection`, or 401,
-/// for any other, and repeats it.
+/// A server that accepts one value of `Authorization`. For any other value, it returns the status
+/// `rejection` or 401 and echoes the value.
 async fn server_that_returns(rejection: u16, value: &'static str) -> Server {
     Server::start(move |call, _| {
         let given = call.header("authorization").unwrap_or("nothing").to_owned();
@@ -179,11 +179,11 @@ async fn stale_secret_is_refetched_and_still_used_during_an_outage() {
     assert_eq!(value().await.unwrap(), "two");
     tokio::time::advance(ttl).await;
     assert_eq!(value().await.unwrap(), "two", "the network is down");
-    // It is not asked for every task.
+    // Secrets Manager is not called for every task.
     assert_eq!(value().await.unwrap(), "two");
     assert_eq!(aws.made().len(), 3);
     tokio::time::advance(Duration::from_secs(30)).await;
-    // It is no longer allowed.
+    // Access is no longer allowed.
     reason(&value().await.unwrap_err(), REJECTING);
 }
 

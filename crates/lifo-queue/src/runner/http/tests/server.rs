@@ -25,7 +25,7 @@ impl Call {
     }
 }
 
-/// An HTTP server that remembers its calls.
+/// An HTTP server that records its calls.
 pub(super) struct Server {
     address: SocketAddr,
     calls: Arc<Mutex<Vec<Call>>>,
@@ -81,12 +81,12 @@ impl Drop for Server {
     }
 }
 
-/// The behaviour of a [`raw`] server after its response.
+/// The behavior of a [`raw`] server after its response.
 #[derive(Clone, Copy)]
 pub(super) enum After {
     /// Closes the connection.
     Close,
-    /// Keeps it open and sends no more.
+    /// Keeps the connection open without sending more.
     Hang,
 }
 

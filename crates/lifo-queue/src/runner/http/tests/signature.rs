@@ -17,7 +17,7 @@ fn signing(url: &str, aws: &FakeAws) -> HttpRunner {
     HttpRunner::new(url.parse().unwrap(), auth, PATIENT)
 }
 
-/// The `Authorization` that a verifier computes from the call that it received.
+/// The `Authorization` header that a verifier computes from the received request.
 fn signature_of(call: &Call, host: &str) -> String {
     use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
     let stamp = call.header("x-amz-date").unwrap();

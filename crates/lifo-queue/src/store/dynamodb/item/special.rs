@@ -14,7 +14,7 @@ use crate::schema;
 use crate::store::{Meter, StoreError};
 use crate::time::{EpochSeconds, Millis};
 
-/// Reads the control item. A missing count is 0, any other missing attribute `None`.
+/// Reads the control item. A missing count is 0, and any other missing attribute is `None`.
 pub fn control(item: &Item) -> Control {
     Control {
         requested: counter(item, schema::REQUESTED),
@@ -36,7 +36,7 @@ pub fn control(item: &Item) -> Control {
     }
 }
 
-/// The meter of admission. A missing total is 0.
+/// Reads the admission meter. A missing total is 0.
 pub(in super::super) fn meter(item: &Item) -> Meter {
     Meter {
         received: counter(item, schema::RECEIVED),
@@ -45,10 +45,10 @@ pub(in super::super) fn meter(item: &Item) -> Meter {
     }
 }
 
-/// Reads the item of groups.
+/// Reads the groups item.
 ///
 /// # Errors
-/// Overrides that cannot be read, because a change of one would delete the others.
+/// If the overrides can't be read, because changing one would delete the others.
 pub fn groups(item: &Item) -> Result<GroupStates, StoreError> {
     let overrides = match item.get(schema::OVERRIDES) {
         None => Ok(BTreeMap::new()),
@@ -71,7 +71,7 @@ fn author(item: &Item) -> Option<Author> {
     })
 }
 
-/// The content of a map; empty if another version wrote it in a form that is not known.
+/// The content of a map; empty if another version wrote it in an unknown format.
 fn map_of<T: Default + DeserializeOwned>(item: &Item, attribute: &str) -> T {
     let map = item.get(attribute).cloned();
     map.and_then(|map| serde_dynamo::from_attribute_value(map).ok())
@@ -86,7 +86,7 @@ fn breaker(item: &Item) -> Option<OpenBreaker> {
     })
 }
 
-/// What operators commanded the circuit breaker to do.
+/// The operators' circuit breaker commands.
 fn breaker_by_hand(item: &Item) -> BreakerByHand {
     let until = integer(item, schema::BREAKER_HELD_UNTIL).map(Millis);
     BreakerByHand {
