@@ -12,7 +12,7 @@
 //! | `fail` | fails permanently |
 //! | `retry` | fails, and may be retried |
 //! | `hang` | does not end before the task timeout |
-//! | `exit` | ends the process, like a crash or running out of memory |
+//! | `exit` | ends the process, like a crash or exhausted memory |
 //!
 //! `attempts` limits the outcome to that number of first attempts (default: all). Later attempts
 //! succeed. Rates do not apply to a task whose payload sets an outcome.

@@ -8,7 +8,7 @@ use simulator::texts::has;
 use super::*;
 use crate::verbs::cause::tests::{NOW, idle, limited};
 
-/// So many tasks were created in the last minute.
+/// Tasks of which this number was created in the last minute.
 fn many(count: u32) -> Tasks {
     let mut tasks = Tasks::default();
     tasks.created.count = count;
