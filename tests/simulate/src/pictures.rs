@@ -85,7 +85,7 @@ fn overload(loads: &Loads) -> Markup {
     };
     card(
         BOTTOM + 60.0,
-        "Fresh under overload: new tasks still start immediately",
+        "Fresh under overload: the capacity goes to new tasks",
         "Share of all tasks that start within 2 s of their creation",
         &body,
     )
