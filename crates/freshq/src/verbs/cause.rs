@@ -98,6 +98,25 @@ impl<'a> Limit<'a> {
             _ => Self::Unknown,
         }
     }
+
+    /// The limit in one sentence, with the fields that the tasks share.
+    pub(crate) fn text(&self, tasks: &Tasks) -> String {
+        let created = "tasks are created faster than";
+        let recent = || shared_fields(&tasks.recent, "new");
+        match self {
+            Self::Response(last) => described(Some(last), "the downstream is busy"),
+            Self::Rate(rate) => {
+                format!("{created} ratePerSecond {rate} lets them start{}", recent())
+            }
+            Self::Unknown => format!("{created} they finish{}", recent()),
+            Self::Slots(slots) => format!("{created} concurrency {slots} can run them{}", recent()),
+            Self::Slow(slots, longest) => {
+                let shared = shared_fields(&tasks.running, "running");
+                let longest = tenths(*longest);
+                format!("slow tasks take most of the {slots} slots, up to {longest} each{shared}")
+            }
+        }
+    }
 }
 
 /// What stops or limits the tasks.
@@ -120,18 +139,12 @@ const NAMED: (usize, usize) = (3, 60);
 
 /// The fields that at least two and more than half of the tasks share, as text. Empty if there are
 /// none.
-fn shared_fields<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>, name: &str) -> String {
-    let tasks = tasks.into_iter();
-    let payloads: Vec<_> = tasks
-        .map(|task| task.attributes.get(schema::PAYLOAD))
-        .collect();
-    let all = payloads.len();
+fn shared_fields<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>, which: &str) -> String {
+    let mut all = 0;
+    let payloads = tasks.into_iter().inspect(|_| all += 1);
+    let payloads = payloads.filter_map(|task| task.attributes.get(schema::PAYLOAD)?.as_object());
     let mut counts = BTreeMap::<String, usize>::new();
-    for (name, value) in payloads
-        .into_iter()
-        .filter_map(|it| it?.as_object())
-        .flatten()
-    {
+    for (name, value) in payloads.flatten() {
         let field = format!("{}:{value}", Value::from(name.as_str()));
         if field.chars().count() <= NAMED.1 {
             *counts.entry(field).or_default() += 1;
@@ -146,7 +159,7 @@ fn shared_fields<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>, name: &str)
         .collect();
     match counts.is_empty() {
         true => String::new(),
-        false => format!("; of {all} {name}: {}", counts.join(", ")),
+        false => format!("; of {all} {which}: {}", counts.join(", ")),
     }
 }
 
@@ -206,23 +219,7 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
         ));
     }
     let is_growing = tasks.created.exceeds_ended(status);
-    is_growing.then(|| format!("{}; the oldest expire", limit(status, tasks)))
-}
-
-/// What limits the starts, in one sentence, with what the tasks share.
-pub(crate) fn limit(status: &Status, tasks: &Tasks) -> String {
-    let created = "tasks are created faster than";
-    let recent = || shared_fields(&tasks.recent, "new");
-    match Limit::of(status) {
-        Limit::Response(last) => described(Some(last), "the downstream is busy"),
-        Limit::Rate(rate) => format!("{created} ratePerSecond {rate} lets them start{}", recent()),
-        Limit::Unknown => format!("{created} they finish{}", recent()),
-        Limit::Slots(slots) => format!("{created} concurrency {slots} can run them{}", recent()),
-        Limit::Slow(slots, longest) => {
-            let (longest, shared) = (tenths(longest), shared_fields(&tasks.running, "running"));
-            format!("slow tasks take most of the {slots} slots, up to {longest} each{shared}")
-        }
-    }
+    is_growing.then(|| format!("{}; the oldest expire", Limit::of(status).text(tasks)))
 }
 
 #[cfg(test)]

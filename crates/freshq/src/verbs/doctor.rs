@@ -78,11 +78,7 @@ impl VerbOnQueue for Doctor {
 }
 
 /// Checks the state of the queue, and the numbers of tasks created and ended in the last minute.
-/// Also returns the tasks that start late.
-async fn state(
-    queue: &Queue,
-    stack: &Stack,
-) -> Result<((usize, Vec<Finding>), Option<String>), Failure> {
+async fn state(queue: &Queue, stack: &Stack, checkup: &mut Checkup) -> Result<(), Failure> {
     let concurrency = stack.concurrency();
     let status = queue.operator.status().await?;
     let tasks = Tasks::read(queue, status.now).await?;
@@ -106,20 +102,18 @@ async fn state(
         flow::flow(&status, &tasks, is_limited),
         (1, surplus.into_iter().collect()),
     ];
-    let checked = checks.iter().map(|(checked, _)| checked).sum();
-    let found = checks.into_iter().flat_map(|(_, found)| found);
     let runner = stack.runner_function();
-    let found = found.map(|found| Finding {
-        remedy: match &runner {
-            Some(name) => found.remedy.replace("<runner>", name),
-            None => found.remedy,
-        },
-        ..found
-    });
+    let runner = runner.as_deref().unwrap_or("<name>");
+    for (checked, mut findings) in checks {
+        for finding in &mut findings {
+            finding.remedy = finding.remedy.replace("<runner>", runner);
+        }
+        checkup.note((checked, findings));
+    }
     let late = cause::late(status.now, &tasks);
-    let late =
+    checkup.late =
         late.map(|late| format!("{late}; if this is not intended, ask the owner of the producer"));
-    Ok(((checked, found.collect()), late))
+    Ok(())
 }
 
 /// Checks the stack of an agents' queue.
@@ -131,7 +125,8 @@ pub(crate) async fn check_agents(
     aws: &AwsArguments,
 ) -> Result<Report, Failure> {
     let (name, stack) = queue.deployed(aws, agents::stack_of).await?;
-    let mut checkup = examine(name.clone(), &stack, &stack.stack().await?).await;
+    let mut checkup = Checkup::new(name.clone());
+    checkup.examine(&stack, &stack.stack().await?).await;
     let desk = agents::desk(&name, &aws::sdk_config(aws).await?).await?;
     match calls(&desk).await {
         Ok(calls) => checkup.note(calls),
@@ -164,34 +159,6 @@ async fn calls(desk: &dyn Function) -> Result<(usize, Vec<Finding>), Failure> {
     Ok((1, unmatched.collect()))
 }
 
-/// Checks every resource of a stack.
-async fn examine(queue: String, deployed: &dyn Deployed, stack: &Stack) -> Checkup {
-    let mut checkup = Checkup {
-        queue,
-        ..Checkup::default()
-    };
-    checkup.note(state::complete(stack));
-    let resources = stack.resources.iter();
-    let reads: Vec<_> = resources
-        .map(|resource| read(deployed, stack, resource))
-        .collect();
-    let mut reads = stream::iter(reads).buffered(READS_AT_ONCE);
-    while let Some((resource, read)) = reads.next().await {
-        match read {
-            Ok((now, messages)) => {
-                let messages = messages.unwrap_or_else(|failure| {
-                    let place = format!("the messages of {}", resource.place());
-                    checkup.unchecked.push((place, failure));
-                    Vec::new()
-                });
-                checkup.note(settings::check(stack, resource, now.as_ref(), &messages));
-            }
-            Err(failure) => checkup.unchecked.push((resource.place(), failure)),
-        }
-    }
-    checkup
-}
-
 /// The settings of a resource, and some messages if it is a non-empty failure queue.
 type Read = (Option<Value>, Result<Vec<Message>, Failure>);
 
@@ -220,20 +187,44 @@ impl Checkup {
     pub(crate) async fn of(queue: &Queue) -> Result<Self, Failure> {
         let deployed = queue.deployed.as_deref().ok_or(Failure::NoTemplate)?;
         let stack = deployed.stack().await?;
-        let mut checkup = examine(queue.name.clone(), deployed, &stack).await;
-        match state(queue, &stack).await {
-            Ok(((checked, mut findings), late)) => {
-                // The state comes before the settings: it is what the operator sees.
-                findings.append(&mut checkup.findings);
-                checkup.late = late;
-                checkup.note((checked, findings));
-            }
-            Err(failure) => {
-                let place = "the state of the queue".to_owned();
-                checkup.unchecked.push((place, failure));
+        let mut checkup = Self::new(queue.name.clone());
+        // The state comes before the settings: it is what the operator sees.
+        if let Err(failure) = state(queue, &stack, &mut checkup).await {
+            let place = "the state of the queue".to_owned();
+            checkup.unchecked.push((place, failure));
+        }
+        checkup.examine(deployed, &stack).await;
+        Ok(checkup)
+    }
+
+    fn new(queue: String) -> Self {
+        Self {
+            queue,
+            ..Self::default()
+        }
+    }
+
+    /// Checks every resource of a stack.
+    async fn examine(&mut self, deployed: &dyn Deployed, stack: &Stack) {
+        self.note(state::complete(stack));
+        let resources = stack.resources.iter();
+        let reads: Vec<_> = resources
+            .map(|resource| read(deployed, stack, resource))
+            .collect();
+        let mut reads = stream::iter(reads).buffered(READS_AT_ONCE);
+        while let Some((resource, read)) = reads.next().await {
+            match read {
+                Ok((now, messages)) => {
+                    let messages = messages.unwrap_or_else(|failure| {
+                        let place = format!("the messages of {}", resource.place());
+                        self.unchecked.push((place, failure));
+                        Vec::new()
+                    });
+                    self.note(settings::check(stack, resource, now.as_ref(), &messages));
+                }
+                Err(failure) => self.unchecked.push((resource.place(), failure)),
             }
         }
-        Ok(checkup)
     }
 
     fn note(&mut self, (checked, findings): (usize, Vec<Finding>)) {

@@ -107,9 +107,10 @@ fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
     let created = tasks.created;
     let observed = &status.control.observed;
     let (succeeded, failed) = observed.ended.within(status.now);
+    let limit = Limit::of(status);
     let mut what = format!(
         "{}; {} were created and {} ended in the last {} s",
-        cause::limit(status, tasks),
+        limit.text(tasks),
         created.count,
         succeeded + failed,
         WINDOW.as_secs()
@@ -122,7 +123,7 @@ fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
     if let Some(limits) = observed.limits {
         what += &format!(" with {}", start_limits(limits));
     }
-    let remedy = match Limit::of(status) {
+    let remedy = match limit {
         Limit::Response(last) => {
             what += &format!("; {}", pause::response(last));
             cause::remedy(last).unwrap_or("the downstream accepts fewer tasks than the queue could start: act on its last response, which freshq errors counts; a higher processing.concurrency does not help")
