@@ -108,7 +108,7 @@ pub(crate) struct Late {
 }
 
 /// Tasks are late if at least this time passes between their creation and their start.
-const LATE: Duration = Duration::from_secs(60 * 60);
+pub(crate) const LATE: Duration = Duration::from_secs(60 * 60);
 
 /// Minimum surplus of created over ended tasks in the last minute.
 const SURPLUS: u32 = 20;

@@ -170,14 +170,24 @@ const LATE: u32 = 5;
 pub(crate) fn summary(status: &Status, tasks: &Tasks) -> Option<Summary> {
     let finding = finding(status, tasks);
     let is_finding = finding.is_some();
-    let text = finding.or_else(|| late(status.now, tasks));
+    let text = finding.or_else(|| late(status.now, tasks, Duration::ZERO));
     text.map(|text| Summary { text, is_finding })
 }
 
-/// Tasks that can start only long after their creation.
-pub(crate) fn late(now: Millis, tasks: &Tasks) -> Option<String> {
+/// Late tasks, for a reader who may know whether they are intended. A retry after its backoff is not
+/// late.
+pub(crate) fn notice(now: Millis, tasks: &Tasks) -> Option<String> {
+    let late = late(now, tasks, sample::LATE)?;
+    Some(format!(
+        "{late}; if this is not intended, ask the owner of the producer"
+    ))
+}
+
+/// Tasks that can start only long after their creation, or no earlier than `soonest` from now.
+fn late(now: Millis, tasks: &Tasks, soonest: Duration) -> Option<String> {
     let Late { count, delay } = tasks.created.late;
-    match (delay.filter(|_| count >= LATE), tasks.next_start) {
+    let start = tasks.next_start.filter(|at| at.since(now) >= soonest);
+    match (delay.filter(|_| count >= LATE), start) {
         (Some(delay), _) => {
             let late = tasks.recent.iter().filter(|it| sample::delay(it).is_some());
             Some(format!(

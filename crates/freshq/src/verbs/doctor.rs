@@ -110,9 +110,7 @@ async fn state(queue: &Queue, stack: &Stack, checkup: &mut Checkup) -> Result<()
         }
         checkup.note((checked, findings));
     }
-    let late = cause::late(status.now, &tasks);
-    checkup.late =
-        late.map(|late| format!("{late}; if this is not intended, ask the owner of the producer"));
+    checkup.late = cause::notice(status.now, &tasks);
     Ok(())
 }
 

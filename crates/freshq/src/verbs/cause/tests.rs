@@ -155,6 +155,16 @@ fn the_summary_names_a_pause_failed_tasks_and_late_starts() {
     let late =
         "no pending task may start before 2027-01-15T16:20:00.000Z, in 8h 20m; next: freshq list";
     assert_eq!(start.as_deref(), Some(late));
+    let notice = |seconds| {
+        let next_start = Some(NOW.plus(Duration::from_secs(seconds)));
+        let tasks = Tasks {
+            next_start,
+            ..Tasks::default()
+        };
+        super::notice(NOW, &tasks)
+    };
+    assert_eq!(notice(5), None, "a retry after its backoff");
+    assert!(notice(30_000).unwrap().ends_with("owner of the producer"));
     status.control.observed.ended.count(NOW, true);
     let failed = "1 of 1 tasks that ended in the last minute failed; next: freshq doctor";
     assert_eq!(summary(&status, None).as_deref(), Some(failed));
