@@ -240,7 +240,7 @@ test('screenshots for the documentation', { skip: !SCREENSHOTS }, async () => {
 });
 
 test('the page Doctor shows a message in a dead-letter queue, with its remedy', async () => {
-  await page.getByRole('link', { name: 'Doctor' }).click();
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Doctor' }).click();
   await shows(/Settings checked: \d+, findings: \d+/);
   await page
     .locator('section.failure', { hasText: 'it contains 1 message' })
