@@ -20,7 +20,7 @@ use crate::time_format::{exact, rate};
 const REMEMBERED: usize = 200;
 
 /// Maximum number of tasks in each of the lists of the newest and the oldest pending tasks.
-const LISTED: u16 = 8;
+const LISTED: usize = 8;
 
 /// Maximum number of running tasks to read, and of the newest pending tasks.
 const READ: usize = 16;
@@ -38,8 +38,7 @@ pub(crate) const WINDOW: Duration = observed::WINDOW;
 pub(crate) struct Sample {
     pub(crate) status: Status,
     pub(crate) tasks: Tasks,
-    pub(crate) newest: Vec<Candidate>,
-    pub(crate) oldest: Vec<Candidate>,
+    pub(crate) oldest: Vec<FoundTask>,
     /// The newest failed tasks.
     pub(crate) failed: Vec<FoundTask>,
     /// Median age of the running tasks when they started; `None` if no task runs.
@@ -76,7 +75,8 @@ impl Tasks {
     }
 }
 
-fn not_before(task: &FoundTask) -> Option<Millis> {
+/// The earliest time at which a pending task may start; `None` for any time.
+pub(crate) fn not_before(task: &FoundTask) -> Option<Millis> {
     task.number(schema::NOT_BEFORE).map(Millis)
 }
 
@@ -135,6 +135,12 @@ impl Created {
 }
 
 impl Sample {
+    /// The newest pending tasks.
+    pub(crate) fn newest(&self) -> &[FoundTask] {
+        let recent = &self.tasks.recent;
+        &recent[..recent.len().min(LISTED)]
+    }
+
     /// Tasks that succeeded, and tasks that failed, per second in the last minute.
     pub(crate) fn ended_per_second(&self) -> (f64, f64) {
         let Status { control, now, .. } = &self.status;
@@ -152,7 +158,7 @@ impl Sample {
         let Status { control, now, .. } = &self.status;
         let [pending, taken, success, failure] = self.tasks.created.by_status;
         let (succeeded, failed) = control.observed.ended.within(*now);
-        let ids = |tasks: &[Candidate]| {
+        let ids = |tasks: &[FoundTask]| {
             let ids = tasks.iter().map(|task| task.id.to_string());
             ids.collect::<Vec<_>>()
         };
@@ -178,9 +184,9 @@ impl Sample {
             "longestRunMs": control.observed.longest_run.map(|run| run.ms),
             "nextStart": self.tasks.next_start.map(exact),
             "startAgeMs": self.start_age.map(|age| age.as_millis()),
-            "newestPending": ids(&self.newest),
+            "newestPending": ids(self.newest()),
             "oldestPending": ids(&self.oldest),
-            "newestFailed": self.failed.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(),
+            "newestFailed": ids(&self.failed),
         })
     }
 }
@@ -242,19 +248,19 @@ impl History {
 pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
     let status = queue.operator.glance().await?;
     let now = status.now;
-    let pending = TaskStatus::Pending;
-    let (newest, _) = page(queue, pending, Order::NewestFirst, None, LISTED, now).await?;
-    // Skip expired tasks: DynamoDB deletes them late, and they would fill the page.
-    let from = status.oldest_pending;
-    let (oldest, _) = page(queue, pending, Order::OldestFirst, from, LISTED, now).await?;
     let tasks = Tasks::read(queue, now).await?;
+    let oldest = Find {
+        order: Order::OldestFirst,
+        // Skip expired tasks: DynamoDB deletes them late, and they would fill the page.
+        created_from: status.oldest_pending,
+        ..Find::newest(TaskStatus::Pending, LISTED)
+    };
     Ok(Sample {
         start_age: start_age(&tasks.running),
         groups: Unusual::of(&queue.store.groups().await?, now),
         status,
         tasks,
-        newest,
-        oldest,
+        oldest: queue.operator.find(&oldest).await?.tasks,
         failed: found(queue, TaskStatus::Failure, FAILED).await?,
     })
 }

@@ -30,6 +30,7 @@ fn shown(checkup: &Checkup) -> Markup {
             "Settings checked: " (checkup.checked) ", findings: " strong { (checkup.findings.len()) }
             ", not checked: " (checkup.unchecked.len()) ". " a href="doctor" { "Check again" }
         }
+        @if let Some(downstream) = &checkup.downstream { p { "Downstream: " (downstream) } }
         @if let Some(late) = &checkup.late { p.warning { (late) } }
         @for finding in &checkup.findings {
             section.failure {
@@ -37,7 +38,7 @@ fn shown(checkup: &Checkup) -> Markup {
                 p { strong { (finding.what) } }
                 p { "Why it matters: " (finding.why) "." }
                 h3 { "Remedy" }
-                pre tabindex="0" { (finding.remedy) }
+                p { (finding.remedy) "." }
             }
         }
         @for (place, failure) in failures { (problem(&format!("Not checked: {place}: {}", failure.line()))) }

@@ -6,7 +6,6 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use lifo_queue::operate::FoundTask;
 use lifo_queue::schema;
-use lifo_queue::store::Candidate;
 use lifo_queue::time::Millis;
 use maud::{Markup, html};
 
@@ -15,9 +14,9 @@ use super::page::{Asked, age, change, page, problem, table, task_link};
 use super::site::Site;
 use super::tasks;
 use crate::overrides;
-use crate::sample::{Figures, History, Sample, WINDOW, started};
+use crate::sample::{Figures, History, Sample, WINDOW, not_before, started};
 use crate::time_format::{exact, rate, relative, rough, tenths};
-use crate::verbs::{StatusReport, pause, payload_preview};
+use crate::verbs::{StatusReport, cause, pause, payload_preview};
 
 /// Facts of `freshq status` that the page does not show.
 const HIDDEN: [&str; 10] = [
@@ -52,6 +51,7 @@ pub(super) async fn overview(State(site): State<Arc<Site>>, Query(fields): Asked
 fn warnings(looks: &History) -> Markup {
     let sample = looks.last.as_ref();
     let control = sample.map(|sample| (&sample.status.control, sample.status.now));
+    let summary = sample.and_then(|sample| cause::summary(&sample.status, &sample.tasks));
     html! {
         @if let Some(why) = &looks.failure { (problem(&format!("The last sample failed: {why}"))) }
         @if let Some((control, now)) = control {
@@ -68,10 +68,12 @@ fn warnings(looks: &History) -> Markup {
             }
             @if control.is_breaker_open(now) {
                 p.warning {
-                    "The circuit breaker is open: only probes start"
+                    "The circuit breaker is open: "
+                    @if let Some(summary) = summary.filter(|_| !control.is_paused(now)) { (summary.text) } @else { "only probes start" }
                     @if let Some(last) = &control.observed.last_response {
                         "; " (pause::response(last))
                     }
+                    ". Next: " a href="doctor" { "Doctor" }
                 }
             }
         }
@@ -90,9 +92,8 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     let (control, now) = (&status.control, status.now);
     let paused = control.is_paused(now);
     let open = control.is_breaker_open(now);
-    // The warnings already show a pause and a breaker that an operator holds open.
-    let by_hand = paused || control.held_breaker(now).is_some();
-    let summary = report.cause().filter(|_| !by_hand);
+    // The warnings already show a pause and an open breaker, with the cause.
+    let summary = report.cause().filter(|_| !paused && !open);
     let facts = report.rows().into_iter();
     let facts = facts.filter(|(name, _)| !HIDDEN.contains(name));
     let facts = facts.map(|(name, value)| match (name, control.paused_until) {
@@ -219,13 +220,13 @@ fn pending(sample: &Sample) -> Markup {
     html! {
         h2 #pending-title { "Pending tasks: " (sample.status.pending) }
         div.columns {
-            (candidates("The newest pending tasks", &sample.newest, sample))
+            (candidates("The newest pending tasks", sample.newest(), sample))
             (candidates("The oldest pending tasks", &sample.oldest, sample))
         }
     }
 }
 
-fn candidates(caption: &str, tasks: &[Candidate], sample: &Sample) -> Markup {
+fn candidates(caption: &str, tasks: &[FoundTask], sample: &Sample) -> Markup {
     let now = sample.status.now;
     let control = &sample.status.control;
     let open = control.is_breaker_open(now);
@@ -240,14 +241,15 @@ fn candidates(caption: &str, tasks: &[Candidate], sample: &Sample) -> Markup {
         (false, false) if is_full => "when a slot is free",
         (false, false) => "now",
     };
-    let row = |task: &Candidate| {
-        let not_before = task.not_before.filter(|at| *at > now);
+    let row = |task: &FoundTask| {
+        let not_before = not_before(task).filter(|at| *at > now);
         [
             task_link(&task.id),
             age(task.created, now),
             html! { @if let Some(at) = not_before { (relative(at, now)) } @else { (soonest) } },
+            html! { code { (payload_preview(task, tasks::PAYLOAD_WIDTH)) } },
         ]
     };
     let rows = tasks.iter().map(row).collect();
-    html! { div { (table(caption, ["Task", "Age", "May start"], rows, "No task is pending.")) } }
+    html! { div { (table(caption, ["Task", "Age", "May start", "Payload"], rows, "No task is pending.")) } }
 }

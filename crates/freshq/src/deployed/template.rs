@@ -193,10 +193,13 @@ impl Stack {
         Some(self.runner()?["auth"]["secretArn"].as_str()?.to_owned())
     }
 
-    /// The name of the function that the runner invokes.
-    pub(crate) fn runner_function(&self) -> Option<String> {
+    /// What runs the tasks: the name of a function, or a URL without its query.
+    pub(crate) fn downstream(&self) -> Option<String> {
         let runner = self.runner()?;
-        let name = runner["functionArn"].as_str()?.split(':').nth(6)?;
+        let name = match runner["url"].as_str() {
+            Some(url) => url.split('?').next()?,
+            None => runner["functionArn"].as_str()?.split(':').nth(6)?,
+        };
         Some(name.to_owned())
     }
 
@@ -310,15 +313,22 @@ mod tests {
     }
 
     #[test]
-    fn concurrency_and_runner_are_read_from_the_settings_of_process_tasks() {
-        let runner = "{\"kind\":\"lambda\",\"functionArn\":\"arn:aws:lambda:eu-west-1:111122223333:function:work:live\"}";
-        let variables =
-            json!({ "SETTINGS_PROCESS_TASKS": "{\"concurrency\":12}", "TASK_RUNNER": runner });
-        let function = json!({ "Type": "AWS::Lambda::Function", "Properties": { "Environment": { "Variables": variables } } });
-        let template = json!({ "Resources": { "process": function } });
-        let queue = Stack::new(String::new(), &template, BTreeMap::new());
-        assert_eq!(queue.concurrency(), Some(12));
-        assert_eq!(queue.runner_function().as_deref(), Some("work"));
+    fn concurrency_and_downstream_are_read_from_the_settings_of_process_tasks() {
+        let arn = "arn:aws:lambda:eu-west-1:111122223333:function:work:live";
+        for (runner, downstream) in [
+            (json!({ "kind": "lambda", "functionArn": arn }), "work"),
+            (
+                json!({ "kind": "http", "url": "https://a.example/b?c=d" }),
+                "https://a.example/b",
+            ),
+        ] {
+            let variables = json!({ "SETTINGS_PROCESS_TASKS": "{\"concurrency\":12}", "TASK_RUNNER": runner.to_string() });
+            let function = json!({ "Type": "AWS::Lambda::Function", "Properties": { "Environment": { "Variables": variables } } });
+            let template = json!({ "Resources": { "process": function } });
+            let queue = Stack::new(String::new(), &template, BTreeMap::new());
+            assert_eq!(queue.concurrency(), Some(12));
+            assert_eq!(queue.downstream().as_deref(), Some(downstream));
+        }
         assert_eq!(stack().concurrency(), None, "no task queue");
     }
 }

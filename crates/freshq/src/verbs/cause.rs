@@ -7,18 +7,18 @@ use std::time::Duration;
 use lifo_queue::observed::LastResponse;
 use lifo_queue::operate::{FoundTask, Status};
 use lifo_queue::schema;
-use lifo_queue::time::Millis;
+use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::Value;
 
 use crate::sample::{self, Late, Tasks, WINDOW};
-use crate::time_format::{moment, rough, tenths};
+use crate::time_format::{exact, moment, rate, rough, tenths};
 
 /// Responses with a known cause: a part of the response, the cause, and the fix.
 const KNOWN: [[&str; 3]; 4] = [
     [
         "ReservedFunctionConcurrentInvocationLimitExceeded",
         "AWS throttles the runner's function at its reserved concurrency",
-        "aws lambda get-function-concurrency --function-name <runner> shows the reserved concurrency of the runner's function; its owner deletes it, or raises it to at least processing.concurrency",
+        "aws lambda get-function-concurrency --function-name <downstream> shows the reserved concurrency of the runner's function; its owner deletes it, or raises it to at least processing.concurrency",
     ],
     [
         "TooManyRequestsException",
@@ -28,12 +28,12 @@ const KNOWN: [[&str; 3]; 4] = [
     [
         "certificate expired",
         "the certificate of the endpoint expired",
-        "the owner of the endpoint renews its certificate, often that of the load balancer",
+        "the owner of <downstream> renews its certificate, often that of the load balancer",
     ],
     [
         "invalid peer certificate",
         "the queue does not trust the certificate of the endpoint",
-        "the owner of the endpoint corrects its certificate; docs/how-to/http-endpoint.md explains a private CA",
+        "the owner of <downstream> corrects its certificate; docs/how-to/http-endpoint.md explains a private CA",
     ],
 ];
 
@@ -41,15 +41,26 @@ fn known(last: &LastResponse) -> Option<&'static [&'static str; 3]> {
     KNOWN.iter().find(|[part, ..]| last.text.contains(part))
 }
 
-/// The fix for the cause of a response, if it is known. `<runner>` stands for the name of the runner's
-/// function.
+/// The fix for the cause of a response, if it is known. `<downstream>` stands for the runner's function
+/// or URL.
 pub(crate) fn remedy(last: &LastResponse) -> Option<&'static str> {
     known(last).map(|[.., remedy]| *remedy)
 }
 
 fn described(last: Option<&LastResponse>, otherwise: &str) -> String {
-    let cause = last.and_then(known).map(|[_, cause, _]| *cause);
-    cause.unwrap_or(otherwise).to_owned()
+    let cause = last.and_then(|last| {
+        let [_, cause, _] = known(last)?;
+        let at = expiry(&last.text).map(|at| format!(" at {}", exact(at)));
+        Some(format!("{cause}{}", at.unwrap_or_default()))
+    });
+    cause.unwrap_or_else(|| otherwise.to_owned())
+}
+
+/// The expiry of a certificate, from the error of the TLS library.
+fn expiry(text: &str) -> Option<Millis> {
+    let (_, rest) = text.split_once("not valid after ")?;
+    let seconds = rest.split(' ').next()?.parse().ok()?;
+    Some(EpochSeconds(seconds).millis())
 }
 
 /// What limits the starts if more tasks are created than end.
@@ -229,7 +240,12 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
         ));
     }
     let is_growing = tasks.created.exceeds_ended(status);
-    is_growing.then(|| format!("{}; the oldest expire", Limit::of(status).text(tasks)))
+    is_growing.then(|| {
+        let surplus = tasks.created.count.saturating_sub(succeeded + failed);
+        let surplus = rate(f64::from(surplus) / WINDOW.as_secs_f64());
+        let limit = Limit::of(status).text(tasks);
+        format!("{limit}; the oldest expire (surplus: {surplus}/s)")
+    })
 }
 
 #[cfg(test)]

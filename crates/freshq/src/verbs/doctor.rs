@@ -62,6 +62,8 @@ pub(crate) struct Finding {
 #[derive(Debug, Default)]
 pub(crate) struct Checkup {
     queue: String,
+    /// The function or the URL that runs the tasks; `None` for an agents' queue.
+    pub(crate) downstream: Option<String>,
     pub(crate) checked: usize,
     pub(crate) findings: Vec<Finding>,
     /// Tasks that start late. A producer may intend it.
@@ -102,14 +104,16 @@ async fn state(queue: &Queue, stack: &Stack, checkup: &mut Checkup) -> Result<()
         flow::flow(&status, &tasks, is_limited),
         (1, surplus.into_iter().collect()),
     ];
-    let runner = stack.runner_function();
-    let runner = runner.as_deref().unwrap_or("<name>");
+    let downstream = stack.downstream();
     for (checked, mut findings) in checks {
         for finding in &mut findings {
-            finding.remedy = finding.remedy.replace("<runner>", runner);
+            finding.remedy = finding
+                .remedy
+                .replace("<downstream>", downstream.as_deref().unwrap_or("<name>"));
         }
         checkup.note((checked, findings));
     }
+    checkup.downstream = downstream;
     checkup.late = cause::notice(status.now, &tasks);
     Ok(())
 }
@@ -269,6 +273,9 @@ impl Checkup {
         if !local.is_empty() {
             lines.push(format!("not checked: {} resources that a local AWS does not support; --output json names them", local.len()));
         }
+        if let Some(downstream) = &self.downstream {
+            lines.push(format!("downstream: {downstream}"));
+        }
         lines.push(format!(
             "{}: settings checked: {}, findings: {}, not checked: {}",
             self.queue,
@@ -285,6 +292,7 @@ impl Checkup {
             unchecked.map(|(place, failure)| json!({ "place": place, "error": failure.line() }));
         json!({
             "queue": self.queue,
+            "downstream": self.downstream,
             "checked": self.checked,
             "findings": self.findings,
             "late": self.late,

@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 use lifo_queue::control::{Control, GroupStates};
 use lifo_queue::operate::{Find, Found, FoundTask};
 use lifo_queue::schema;
-use lifo_queue::store::Cursor;
+use lifo_queue::store::{Cursor, Order};
 use lifo_queue::task::{GroupName, TaskId, TaskStatus};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
@@ -107,6 +107,7 @@ impl Filter {
             group: self.group.clone(),
             payload: self.payload.clone(),
             status,
+            order: Order::NewestFirst,
             created_from: self.newer_than.map(|time| now.minus(time)),
             after: after.or(self.older_than.map(oldest)),
             error: self.error.clone(),
@@ -219,6 +220,9 @@ impl Listed {
         match (paused, self.groups.closed_until(group, self.now)) {
             (Some(at), _) => format!("queue resumes {}", relative(at, self.now)),
             (None, Some(at)) => format!("group opens {}", relative(at, self.now)),
+            (None, None) if self.control.is_breaker_open(self.now) => {
+                "may start as a probe".to_owned()
+            }
             (None, None) => "due".to_owned(),
         }
     }

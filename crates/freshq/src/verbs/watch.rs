@@ -82,7 +82,7 @@ impl Watch {
                 let Some(key) = key_until(next).await? else {
                     break;
                 };
-                let newest = history.last.as_ref().map(|sample| &sample.newest[..]);
+                let newest = history.last.as_ref().map(Sample::newest);
                 let newest = newest.unwrap_or_default().iter();
                 let newest: Vec<_> = newest.map(|task| task.id.clone()).collect();
                 match keys.press(key, &newest) {

@@ -26,9 +26,10 @@ const MAX_PAGES: u32 = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Find {
     pub status: TaskStatus,
+    pub order: Order,
     /// Minimum `taskCreated`; `None` for no limit.
     pub created_from: Option<Millis>,
-    /// Index position to start after; `None` starts with the newest task.
+    /// Index position to start after; `None` starts with the first task.
     pub after: Option<Cursor>,
     /// Group of the tasks, as the index shows it; `None` for all groups.
     pub group: Option<GroupName>,
@@ -46,6 +47,7 @@ impl Find {
     pub fn newest(status: TaskStatus, limit: usize) -> Self {
         Self {
             status,
+            order: Order::NewestFirst,
             created_from: None,
             after: None,
             group: None,
@@ -127,7 +129,7 @@ impl Operator {
             };
             let query = PageQuery {
                 status: find.status.into(),
-                order: Order::NewestFirst,
+                order: find.order,
                 created_from: find.created_from,
                 after: found.next.take(),
                 limit: u16::try_from(limit).unwrap_or(u16::MAX),

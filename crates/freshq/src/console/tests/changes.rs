@@ -70,7 +70,11 @@ async fn the_circuit_breaker_is_opened_and_closed_with_buttons() {
     let form = "for=30m&reason=new+release";
     world.done("open", form).await;
     let title = "<title>breaker open – Queue";
-    let shows = ["only probes start", "Close the circuit breaker…", title];
+    let shows = [
+        "is open: an operator holds the circuit breaker open, so only probes start",
+        "Close the circuit breaker…",
+        title,
+    ];
     world.page("?outcome=0", &shows).await;
     world.done("close", "").await;
     let shows = ["the circuit breaker is closed", "Open the circuit breaker…"];

@@ -17,7 +17,7 @@ async fn the_first_page_shows_state_charts_running_and_pending_tasks() {
         "<title>Queue – LifoQueue-dev – freshq</title>",
         "<span>LifoQueue-dev in account 111122223333, eu-central-1</span>",
         "<dt>PENDING</dt><dd>24</dd>",
-        "tasks are created faster than they finish; the oldest expire. Next: <a href=\"doctor\">Doctor</a>",
+        "tasks are created faster than they finish; the oldest expire (surplus: 0.4/s). Next: <a href=\"doctor\">Doctor</a>",
         "<dt>circuit breaker</dt><dd>closed</dd>",
         "<dt>oldest PENDING</dt><dd>1m 9s, created 2027-01-15T07:58:51.000Z</dd>",
         "<a href=\"task?id=runs\">runs</a>",
@@ -88,7 +88,7 @@ async fn the_doctor_page_shows_the_findings_of_the_command() {
     let shows = [
         "findings: <strong>1</strong>, not checked: 1.",
         "<h2>queue the-failures (failures)</h2><p><strong>it contains 3 messages</strong></p>",
-        "<h3>Remedy</h3><pre tabindex=\"0\">freshq messages",
+        "<h3>Remedy</h3><p>freshq messages",
         "Not checked: the messages of queue the-failures (failures): ",
     ];
     world.page("doctor", &shows).await;

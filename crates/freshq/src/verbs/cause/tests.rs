@@ -115,7 +115,10 @@ fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
         ),
     ];
     for (status, cause) in cases {
-        let expected = format!("{cause}; the oldest expire; next: freshq doctor");
+        let (ended, _) = status.control.observed.ended.within(NOW);
+        let surplus = (300 - ended) / 60;
+        let expected =
+            format!("{cause}; the oldest expire (surplus: {surplus}.0/s); next: freshq doctor");
         assert_eq!(text(&status, &many()), Some(expected));
     }
 }
@@ -133,9 +136,10 @@ fn the_summary_of_slow_tasks_names_the_fields_that_most_of_them_share() {
     tasks.push(task(json!({ "check": "address", "v": 1, "order": 9 })));
     tasks.push(task(json!("a text")));
     let shared = "slow tasks take most of the 10 slots, up to 25s each; \
-                  of 6 running: 5 with \"v\":1, 4 with \"check\":\"credit\"; the oldest expire";
+                  of 6 running: 5 with \"v\":1, 4 with \"check\":\"credit\"; the oldest expire (surplus: 5.0/s)";
     assert_eq!(text(&tasks), shared);
-    let none = "slow tasks take most of the 10 slots, up to 25s each; the oldest expire";
+    let none =
+        "slow tasks take most of the 10 slots, up to 25s each; the oldest expire (surplus: 5.0/s)";
     assert_eq!(text(&tasks[..1]), none, "too few tasks");
     assert_eq!(text(&[]), none);
 }
@@ -203,9 +207,12 @@ fn the_summary_of_an_open_breaker_names_a_known_cause() {
         });
         text(&status, &Tasks::default()).unwrap()
     };
-    let expired = "no response: TLS handshake failed: invalid peer certificate: certificate expired: verification time 1";
+    let expired = "no response: TLS handshake failed: invalid peer certificate: certificate expired: verification time 1800000000 (UNIX), but certificate is not valid after 1799996400 (3600 seconds ago)";
     let cases = [
-        (expired, "the certificate of the endpoint expired"),
+        (
+            expired,
+            "the certificate of the endpoint expired at 2027-01-15T07:00:00.000Z",
+        ),
         ("HTTP 502 Bad Gateway", "the downstream is unavailable"),
     ];
     for (response, cause) in cases {

@@ -48,8 +48,9 @@ async fn findings(fake: &Fake, store: &Arc<MemoryStore>) -> Vec<String> {
 async fn a_healthy_stack_has_no_finding() {
     let report = report_of(Fake::healthy(), Arc::default()).await;
     assert_eq!(report.exit, Exit::Done, "{}", report.text);
-    let line = "LifoQueue-dev: settings checked: 64, findings: 0, not checked: 0";
-    assert_eq!(report.text, line);
+    let lines = "downstream: https://orders.example/run\n\
+                 LifoQueue-dev: settings checked: 64, findings: 0, not checked: 0";
+    assert_eq!(report.text, lines);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU16;
 
-use lifo_queue::control::{LearnedGroup, LearnedGroups, MAX_OVERRIDES, OpenBreaker};
-use lifo_queue::store::{ControlStore, GroupStore};
+use lifo_queue::control::{BreakerHold, LearnedGroup, LearnedGroups, MAX_OVERRIDES, OpenBreaker};
+use lifo_queue::store::{ControlStore, GroupStore, OperatorStore};
 use lifo_queue::task::GroupName;
 use serde_json::json;
 use uuid::Uuid;
@@ -96,6 +96,13 @@ entries of the index read: 6, all pending and running tasks"
     let listed = world.run(&list).await.unwrap().text;
     assert_eq!(next(&listed, "globex/1").unwrap(), "group opens in 30m");
     assert_eq!(next(&listed, "acme/1").unwrap(), "due");
+    let hold = BreakerHold {
+        until: NOW.plus(HOUR),
+        reason: "a new release".to_owned(),
+    };
+    world.store.hold_breaker(&hold).await.unwrap();
+    let listed = world.run(&list).await.unwrap().text;
+    assert_eq!(next(&listed, "acme/1").unwrap(), "may start as a probe");
     world.run(&pause(HOUR / 2)).await.unwrap();
     let listed = world.run(&list).await.unwrap().text;
     assert_eq!(next(&listed, "acme/1").unwrap(), "queue resumes in 30m");

@@ -28,6 +28,7 @@ fn put(store: &MemoryStore, id: &str, status: TaskStatus, age: i64) {
     let failed = status == TaskStatus::Failure;
     let record = Record {
         status,
+        payload: Some(json!({ "order": id })),
         last_error: failed.then(|| format!("HTTP 500: no such order\nat {}", "far ".repeat(20))),
         ..Record::pending(
             Millis(NOW.0 - age * 1_000),

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use lifo_queue::operate::FoundTask;
 use lifo_queue::schema;
-use lifo_queue::store::Candidate;
-use lifo_queue::task::Ttl;
-use lifo_queue::time::Millis;
+use lifo_queue::time::{EpochSeconds, Millis};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Style, Stylize};
@@ -16,7 +14,7 @@ use ratatui::widgets::{Block, Clear, Paragraph, Sparkline, Wrap};
 use super::facts::facts;
 use super::keys::{Field, HELP, Keys, Mode, PAUSE};
 use crate::report::on_one_line;
-use crate::sample::{History, Sample, started};
+use crate::sample::{History, Sample, not_before, started};
 use crate::time_format::{age, exact, relative, rough, tenths};
 use crate::verbs::payload_preview;
 
@@ -37,7 +35,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &
     };
     let facts = facts(sample, usize::from(area.width));
     let head = u16::try_from(facts.len()).unwrap_or(0) + 2;
-    let listed = sample.newest.len().max(sample.oldest.len());
+    let listed = sample.newest().len().max(sample.oldest.len());
     let listed = u16::try_from(listed).unwrap_or(0);
     let left = area.height.saturating_sub(head + 1);
     let failed = extra_height(sample.failed.len(), left, listed);
@@ -177,7 +175,7 @@ fn draw_found(frame: &mut Frame<'_>, area: Rect, title: &str, rows: impl Iterato
 
 /// Draws the lists of pending tasks; one line if there are none.
 fn draw_tasks(frame: &mut Frame<'_>, area: Rect, sample: &Sample, selected: usize) {
-    if sample.newest.is_empty() {
+    if sample.newest().is_empty() {
         frame.render_widget(Line::from(" no task is pending").dim(), area);
         return;
     }
@@ -187,15 +185,15 @@ fn draw_tasks(frame: &mut Frame<'_>, area: Rect, sample: &Sample, selected: usiz
         frame,
         newest,
         " newest pending ".to_owned(),
-        &sample.newest,
+        sample.newest(),
         Some(selected),
         now,
     );
-    let expiry = match sample.oldest.first().map(|task| task.ttl) {
-        Some(Ttl::Seconds(at)) if at.millis().since(now) < DAY => {
-            format!(", expires {}", relative(at.millis(), now))
-        }
-        _ => String::new(),
+    let expiry = sample.oldest.first();
+    let expiry = expiry.and_then(|task| Some(EpochSeconds(task.number(schema::TTL)?).millis()));
+    let expiry = match expiry.filter(|at| at.since(now) < DAY) {
+        Some(at) => format!(", expires {}", relative(at, now)),
+        None => String::new(),
     };
     let title = format!(" oldest pending{expiry} ");
     list(frame, oldest, title, &sample.oldest, None, now);
@@ -224,7 +222,7 @@ fn list(
     frame: &mut Frame<'_>,
     area: Rect,
     title: String,
-    tasks: &[Candidate],
+    tasks: &[FoundTask],
     selected: Option<usize>,
     now: Millis,
 ) {
@@ -238,13 +236,13 @@ fn list(
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-/// The age and id of a task.
-fn row(task: &Candidate, now: Millis, width: usize) -> Line<'static> {
+/// The age, id and payload of a task.
+fn row(task: &FoundTask, now: Millis, width: usize) -> Line<'static> {
     let age = age(task.created, now);
-    let line = format!("{age:>8}  {}", task.id);
-    let later = task.not_before.filter(|at| *at > now);
-    match later {
-        // Truncate a long id rather than the time.
+    let payload = payload_preview(task, width);
+    let line = on_one_line(format!("{age:>8}  {}  {payload}", task.id));
+    match not_before(task).filter(|at| *at > now) {
+        // Truncate a long id or payload rather than the time.
         Some(at) => {
             let start = format!(", starts {}", relative(at, now));
             let left = width.saturating_sub(start.chars().count());

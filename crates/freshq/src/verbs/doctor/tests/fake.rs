@@ -6,7 +6,7 @@ use super::*;
 
 const SETTINGS: &str = r#"{"concurrency":10}"#;
 const BUS: &str = "arn:aws:events:y:1:event-bus/orders";
-const RUNNER: &str = r#"{"kind":"http","auth":{"kind":"header","secretArn":"the-secret"}}"#;
+const RUNNER: &str = r#"{"kind":"http","url":"https://orders.example/run","auth":{"kind":"header","secretArn":"the-secret"}}"#;
 
 /// At least one resource of each kind, with the settings of a queue.
 fn template() -> Value {
