@@ -43,16 +43,15 @@ export function builtFolder(binary: string): string | undefined {
 }
 
 /**
- * Code of one of this package's functions: `<FRESHQ_ARTIFACTS>/<binary>/bootstrap`, otherwise the zip file of the
- * published package, otherwise the binary of `make build`. With `FRESHQ_SKIP_BUILD=1`, it is the placeholder, which
- * fails on startup.
+ * Code of one of this package's functions: the zip file of the published package, which can also be the installed
+ * package that `FRESHQ_ARTIFACTS` names, otherwise `<FRESHQ_ARTIFACTS>/<binary>/bootstrap`, otherwise the binary of
+ * `make build`. With `FRESHQ_SKIP_BUILD=1`, it is the placeholder, which fails on startup.
  *
  * Throws if there is no such binary.
  */
 export function builtCode(binary: string): Code {
   if (skipsBuild()) return Code.fromAsset(PLACEHOLDER);
-  const built = process.env.FRESHQ_ARTIFACTS ? undefined : packagedZip(PACKAGE_ROOT, binary);
-  const code = built ?? builtFolder(binary);
+  const code = packagedZip(process.env.FRESHQ_ARTIFACTS || PACKAGE_ROOT, binary) ?? builtFolder(binary);
   if (code === undefined) {
     throw new Error(
       `${binary} has not been built: there is no ${join(artifactsRoot(), binary, 'bootstrap')}. ` +
