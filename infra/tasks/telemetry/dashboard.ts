@@ -45,7 +45,7 @@ export function taskSections(
       graphs: [
         graph(
           'Arrived and ended',
-          counts('TasksCreated', 'Succeeded', 'Failed', 'LeasesFailed', 'ShedTasks'),
+          counts('TasksCreated', 'TasksSuperseded', 'Succeeded', 'Failed', 'LeasesFailed', 'ShedTasks'),
         ),
         graph('Tasks in the queue', counts('PendingTasks', 'TakenTasks')),
         ...(notAdmitted.length > 0 ? [alarmGraph('Not admitted', notAdmitted)] : []),
