@@ -70,7 +70,7 @@ def _deploy(given: argparse.Namespace) -> int:
 
 def _verify_arm64(given: argparse.Namespace) -> int:
     verified = verify.verify(given.functions, given.built, given.placeholders, lambda line: print(line, flush=True))
-    emulated = "; under qemu, a start takes many times longer" if starting.emulator() else ""
+    emulated = "; startup takes many times longer under qemu" if starting.emulator() else ""
     print(f"{len(verified)} functions are arm64, start and respond correctly{emulated}")
     return 0
 
@@ -120,7 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     guard.set_defaults(run=_protection)
     first = verbs.add_parser("bootstrap", help="bootstrap the CDK in the account and region in use")
     first.set_defaults(run=_bootstrap)
-    out = verbs.add_parser("deploy", help="show what changes, ask, deploy")
+    out = verbs.add_parser("deploy", help="show the changes, prompt for confirmation, deploy")
     out.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")
     out.add_argument("--environment", required=True)
     out.add_argument("--yes", action="store_true", help="skip the prompt for confirmation")

@@ -29,7 +29,7 @@ def reject_uncommitted(project: Path) -> None:
         shown = "\n".join(f"  {line}" for line in changed[:10])
         rest = f"\n  and {len(changed) - 10} more" if len(changed) > 10 else ""
         raise NotDeployable(
-            "prod is deployed from a commit, but these files differ from it. Commit them, or put them away "
+            "prod is deployed from a commit, but these files differ from it. Commit them, or stash them "
             f"(`git stash -u`):\n{shown}{rest}"
         )
 
@@ -49,7 +49,7 @@ def reject_placeholders(stack: Stack) -> None:
         bootstrap = folder / "bootstrap"
         if bootstrap.exists() and bootstrap.read_bytes() == placeholder:
             raise NotDeployable(
-                f"{stack.name} was synthesized with FRESHQ_SKIP_BUILD=1 and carries placeholders instead of code. "
+                f"{stack.name} was synthesized with FRESHQ_SKIP_BUILD=1 and contains placeholders instead of code. "
                 "Unset FRESHQ_SKIP_BUILD and deploy again"
             )
 

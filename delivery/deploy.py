@@ -109,7 +109,7 @@ def _agreed(request: Request, question: str, ask: Callable[[str], str]) -> bool:
     try:
         return ask(f"{question} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
-        raise Failed("there is no terminal for the question: check `make diff`, then run again with YES=1") from None
+        raise Failed("no terminal for the confirmation prompt: check `make diff`, then run again with YES=1") from None
 
 
 def _cdk(arguments: list[str], directory: Path = PROJECT) -> None:

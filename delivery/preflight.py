@@ -200,7 +200,7 @@ def _ingest_queue(stack: Stack, sqs: Any, cloudformation: Any) -> Finding:
     found = wedged.state(cloudformation, stack.name)
     deployed = _deployed_template(cloudformation, stack.name)
     gap = existing.leftover_queue(stack, deployed, found["StackId"], sqs) if found and deployed else None
-    return Finding("ingest queue", gap.found, gap.remedy) if gap else Finding("ingest queue", "no queue is in the way")
+    return Finding("ingest queue", gap.found, gap.remedy) if gap else Finding("ingest queue", "no leftover ingest queue")
 
 
 def _concurrency(stack: Stack, functions: Any, cloudformation: Any) -> Finding:
@@ -250,7 +250,7 @@ def _looked(check: str, look: Callable[[], Finding]) -> Finding:
     except ClientError as error:
         if error.response["Error"]["Code"] in _DENIED:
             return Finding(check, _first_line(error), looked=False)
-        return Finding(check, _first_line(error), "run this again; if it fails again, check your rights and the region")
+        return Finding(check, _first_line(error), "run this again; if it fails again, check your permissions and the region")
     except BotoCoreError as error:
         return Finding(check, _first_line(error), "check your connection to AWS, then run this again")
 

@@ -55,13 +55,13 @@ def check(repository: str, branch: str, environments: Iterable[str], say: Callab
 def _problem(path: str, branch: str) -> str | None:
     policy = _get(path).get("deployment_branch_policy")
     if policy is None:
-        return "may be used by every branch"
+        return "can be used from every branch"
     if not policy["custom_branch_policies"]:
         return None  # Protected branches only.
     # GitHub returns up to 30 rules per page. The first page is enough, because more than one rule is already a problem.
     rules = _get(f"{path}/deployment-branch-policies")["branch_policies"]
     others = sorted({rule["name"] for rule in rules} - {branch})
-    return f"may be used by {', '.join(others)} too" if others else None
+    return f"can be used from {', '.join(others)} too" if others else None
 
 
 def _get(path: str) -> Any:

@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
         identity = f"{package['name']}@{package['version']}"
         # A rerun after a failure publishes the remaining packages.
         if subprocess.run(["npm", "view", identity, "version"], capture_output=True, check=False).stdout.strip():
-            print(f"{identity} is published already", flush=True)
+            print(f"{identity} is already published", flush=True)
             continue
         print(f"publishing {identity}", flush=True)
         subprocess.run(["npm", "publish", "--access", "public", "--provenance", str(archive)], check=True)

@@ -63,7 +63,7 @@ def watch(stack: Stack, client_of: Clients) -> Watch:
     return Watch(
         [alarm["AlarmArn"] for alarm in alarms if alarm["StateValue"] != "ALARM"],
         wanted["minutes"],
-        [f"{name} is in ALARM already, so it is not watched" for name in ringing],
+        [f"{name} is in ALARM already, so it is not monitored" for name in ringing],
     )
 
 

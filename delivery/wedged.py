@@ -51,7 +51,7 @@ def problem(name: str, status: str) -> tuple[str, str] | None:
     if status.endswith("_IN_PROGRESS") and status != _NOT_BEGUN:
         return f"{name} is {status}", "wait until the running operation has ended, then run this again"
     if was_never_created(status):
-        return f"the creation of {name} failed ({status})", "make deploy deletes what is left of it if you agree"
+        return f"the creation of {name} failed ({status})", "make deploy deletes the failed stack after confirmation"
     if status.endswith("_FAILED"):
         generic = "aws cloudformation describe-stack-events --stack-name {name} names the resource that failed"
         return f"{name} is {status}", _REMEDIES.get(status, generic).format(name=name)
@@ -87,7 +87,7 @@ def make_way(client: Any, name: str, agreed: Callable[[str], bool], say: Callabl
             ) from error
     except (BotoCoreError, ClientError) as error:
         raise Wedged(
-            f"{name}: {error}. Remedy: signed in with more rights, run aws cloudformation"
+            f"{name}: {error}. Remedy: signed in with broader permissions, run aws cloudformation"
             f" update-termination-protection --no-enable-termination-protection --stack-name {name}"
             f" && aws cloudformation delete-stack --stack-name {name}, then run this again"
         ) from error
@@ -100,7 +100,7 @@ def _delete(client: Any, name: str, found: dict[str, Any], say: Callable[[str], 
     client.delete_stack(StackName=name)
     # A deleted stack can be found by its id, but not by its name.
     client.get_waiter("stack_delete_complete").wait(StackName=found["StackId"], WaiterConfig=_DELETION)
-    say(f"{name}: deleted what was left of it")
+    say(f"{name}: deleted the failed stack")
 
 
 def _retained(client: Any, stack_id: str) -> list[str]:

@@ -21,7 +21,7 @@ def up(queue: Assembly, agents: Assembly, say: Callable[[str], None]) -> list[De
     running = _running()
     if running is not None:
         raise EmulatorError(
-            f"a local AWS is running already at {running.endpoint}: `make local-down` stops it"
+            f"a local AWS is already running at {running.endpoint}: `make local-down` stops it"
         )
     local_aws = emulator.start(STATE / "up")
     try:

@@ -129,7 +129,7 @@ class SettingChecks:
         )
         found = {alarm["AlarmName"]: alarm for page in pages for alarm in page["MetricAlarms"]}
         missing = sorted(set(names) - found.keys())
-        expect(not missing, f"alarms that were removed by hand: {', '.join(missing)}")
+        expect(not missing, f"alarms that were removed manually: {', '.join(missing)}")
         off = sorted(name for name, alarm in found.items() if not alarm["ActionsEnabled"])
         expect(not off, f"alarms whose actions were disabled: {', '.join(off)}")
         fires = {name: alarm for name, alarm in sorted(found.items()) if alarm["StateValue"] == "ALARM"}
@@ -148,7 +148,7 @@ def same(what: str, found: Any, wanted: Any) -> None:
     """Raises `CheckFailed` unless the setting has the value from the template."""
     expect(
         found == wanted,
-        f"{what} is {found}, and {wanted} in the template: changed by hand? Deploy to set it again",
+        f"{what} is {found}, and {wanted} in the template: changed manually? Deploy to restore it",
     )
 
 

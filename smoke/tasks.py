@@ -90,10 +90,10 @@ class TaskChecks:
         worst = displacement(ids[::-1], ended)
         expect(
             worst < 2 * slots,
-            f"a task ended {worst} places from its place by age. {slots} tasks run concurrently, which explains fewer than"
-            f" {2 * slots} places",
+            f"a task ended {worst} positions from its position by age. {slots} tasks run concurrently, which explains fewer than"
+            f" {2 * slots} positions",
         )
-        return f"{BURST} tasks in {drained / 1000:.1f} s, each at most {worst} places from its place by age"
+        return f"{BURST} tasks in {drained / 1000:.1f} s, each at most {worst} positions from its position by age"
 
     def wake_up(self) -> str:
         slowest = 0
@@ -116,7 +116,7 @@ class TaskChecks:
         self.expect_attempts(healthy, 1)
         for task, (outcome, attempts) in zip(poison, wrong.items(), strict=True):
             self.expect_attempts([task], attempts)
-            expect("lastError" in self.item(task), f"{task}, which was to {outcome}, has no lastError")
+            expect("lastError" in self.item(task), f"{task}, which was meant to {outcome}, has no lastError")
         return f"{len(poison)} tasks FAILURE, {len(healthy)} others SUCCESS within {served / 1000:.1f} s"
 
     def metric(self) -> str:
@@ -197,7 +197,7 @@ class TaskChecks:
             time.sleep(1)
         seconds = time.monotonic() - began
         expect(done > 0, f"no task ended within {seconds:.0f} s")
-        note = "; locally this says nothing about AWS" if self.freshq.place.is_local else ""
+        note = "; a local result says nothing about AWS" if self.freshq.place.is_local else ""
         return f"{done / seconds:.0f} tasks/s: {done} of {created} in {seconds:.0f} s, {RATE_SLOTS} concurrently{note}"
 
     def create(self, *payloads: dict[str, Any]) -> list[str]:

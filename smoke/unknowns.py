@@ -53,7 +53,7 @@ UNKNOWNS = (
         "aws: an update without a condition may set ReturnValuesOnConditionCheckFailure",
     ),
     Unknown(
-        "DynamoDB: the repetition of a cancelled transaction with its token",
+        "DynamoDB: a retry of a cancelled transaction with the same token",
         "it accepts this",
         "aws: a cancelled transaction may be repeated with its token",
     ),
@@ -72,7 +72,7 @@ UNKNOWNS = (
     Unknown("IoT Core: the sequence of the rule is an integer, so 4711 and not 4711.0", "local/iot_presence.py writes an integer"),
     Unknown(
         "CloudWatch: metrics from log lines, which arrive late",
-        "the log lines exist, but not the metrics",
+        "the log lines appear, but the metrics do not",
         "tasks: the metric of failed tasks appears",
     ),
     Unknown("CloudWatch: alarms; missing data; metric math", "alarms are stored, but have no data", _ALARMS),

@@ -137,7 +137,7 @@ export class AgentQueue extends Construct {
     const outputs: Outputs<AgentOutputName> = {
       AgentTableName: [this.table.tableName, 'Agents, their queues and their calls'],
       CallQueueUrl: [this.intake.queue.queueUrl, 'Send calls to this queue'],
-      AssignmentTopicArn: [this.assignmentTopic.topicArn, 'Assignments are published here'],
+      AssignmentTopicArn: [this.assignmentTopic.topicArn, 'Topic to which assignments are published'],
       AgentDeskFunctionName: [
         this.agentDesk.function.functionName,
         'Executes commands about agents and calls',

@@ -119,7 +119,7 @@ function overview(diffs: readonly StackDiff[]): string {
   const says = {
     changed: ({ diff }: StackDiff) => `${diff.differenceCount} differences`,
     new: ({ diff }: StackDiff) => `new, with ${diff.resources.differenceCount} resources`,
-    gone: () => 'no longer in the app; it stays until you destroy it',
+    gone: () => 'no longer in the app; it is retained until you destroy it',
     unchanged: () => 'no difference',
   };
   if (diffs.length === 0) return 'There are no stacks.';

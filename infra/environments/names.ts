@@ -30,7 +30,7 @@ export function ownNameProblems({ name }: Environment, environments: readonly En
     ...problemIf(
       !ENVIRONMENT_NAME.test(name),
       'name',
-      `"${name}" is not a valid name of an environment`,
+      `"${name}" is not a valid environment name`,
       'use 1 to 20 lowercase letters and digits, a letter first; a dash would begin the name of a personal stack',
     ),
     ...problemIf(
@@ -58,7 +58,7 @@ export function personalProblems(
     return [
       {
         setting,
-        rule: `"${String(personal)}" is not a valid name of a personal stack`,
+        rule: `"${String(personal)}" is not a valid personal stack name`,
         remedy: 'use 1 to 20 lowercase letters, digits and dashes, a letter first, for example -c name=alice',
       },
     ];

@@ -69,7 +69,7 @@ function placeProblems({ account, region }: Environment): Problem[] {
     ...problemIf(
       account !== undefined && !/^\d{12}$/.test(account),
       'account',
-      `"${account}" is not the id of an AWS account`,
+      `"${account}" is not an AWS account ID`,
       'give the twelve digits of the id as a string, or omit it',
     ),
     ...problemIf(
@@ -93,7 +93,7 @@ function protectionProblems(environment: Environment): Problem[] {
     ...problemIf(
       deletionProtection && removalPolicy === RemovalPolicy.DESTROY,
       'removalPolicy',
-      'DESTROY with deletionProtection cannot work: deleting the stack would fail at the table',
+      'DESTROY conflicts with deletionProtection: stack deletion would fail at the table',
       'use RETAIN, or disable deletionProtection',
     ),
     ...problemIf(

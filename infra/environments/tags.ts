@@ -49,6 +49,6 @@ function rejection(key: string): Problem {
     setting: 'tags',
     rule: `AWS does not accept the tag "${key}"`,
     remedy:
-      'use keys of 1 to 128 characters that do not begin with aws:, values of at most 256, and in both only letters, numbers, spaces and _.:/=+-@',
+      'use keys of 1 to 128 characters that do not start with aws:, values of at most 256, and in both only letters, numbers, spaces and _.:/=+-@',
   };
 }

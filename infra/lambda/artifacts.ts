@@ -24,7 +24,7 @@ export function warnOfPlaceholders(scope: IConstruct): void {
   if (!skipsBuild()) return;
   Annotations.of(Stack.of(scope)).addWarningV2(
     PLACEHOLDER_WARNING,
-    'FRESHQ_SKIP_BUILD=1 is set, so every function contains a placeholder that fails at its start. Before you deploy, unset it and synthesize again; in a clone of freshq, first run `make build`',
+    'FRESHQ_SKIP_BUILD=1 is set, so every function contains a placeholder that fails at startup. Before you deploy, unset it and synthesize again; in a clone of freshq, first run `make build`',
   );
 }
 

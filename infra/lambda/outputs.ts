@@ -10,7 +10,7 @@ export function addOutputs(queue: IConstruct, outputs: Outputs<string>): void {
   for (const [name, [value, description]] of Object.entries(outputs)) {
     if (stack.node.tryFindChild(name) !== undefined) {
       throw new Error(
-        `${queue.node.path} cannot export its outputs: the stack ${stack.stackName} already has ${name}, by which freshq finds a queue. ` +
+        `${queue.node.path} cannot export its outputs: the stack ${stack.stackName} already has ${name}, which freshq uses to find a queue. ` +
           'Remedy: export the outputs once, and of one queue of each kind per stack.',
       );
     }

@@ -25,7 +25,7 @@ export function groupWarnings({ processing, ingest }: QueueSettings): LoadWarnin
   if (ingest?.iotPresence && isLimited) {
     warnings.push({
       id: 'freshq:group-of-devices',
-      text: 'processing.groups limits each group, and ingest.iotPresence puts all devices into the one group iot-presence, so the limit is for all devices together. If they need more, omit the limits and limit single groups with freshq limit --group, or give the devices their own queue.',
+      text: 'processing.groups limits each group, and ingest.iotPresence puts all devices into the one group iot-presence, so the limit is for all devices together. If they need more, omit the limits and limit individual groups with freshq limit --group, or give the devices their own queue.',
     });
   }
   if (order === 'oldest-key-first') {

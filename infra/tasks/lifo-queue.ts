@@ -240,8 +240,11 @@ export class LifoQueue extends Construct {
   exportOutputs(): void {
     const outputs: Outputs<OutputName> = {
       QueueTableName: [this.table.tableName, 'The task table'],
-      TriggerTopicArn: [this.triggerTopic.topicArn, 'A notification here wakes the queue'],
-      ProcessTasksTopicArn: [this.processTasksTopic.topicArn, 'Notifications that start process-tasks'],
+      TriggerTopicArn: [this.triggerTopic.topicArn, 'Topic whose notifications wake the queue'],
+      ProcessTasksTopicArn: [
+        this.processTasksTopic.topicArn,
+        'Topic whose notifications start process-tasks',
+      ],
       CreateTasksFunctionName: [this.createTasks.function.functionName, 'Creates tasks'],
       TriggerFunctionName: [this.trigger.function.functionName, 'Requests wake-ups'],
       ProcessTasksFunctionName: [this.processTasks.function.functionName, 'Processes the newest tasks first'],

@@ -32,13 +32,13 @@ export function loadWarnings(
   if (tasksPerSecond > least) {
     warnings.push({
       id: 'freshq:sustained-load',
-      text: `expectedTasksPerSecond = ${tasksPerSecond} is more than one queue sustains in every case: ${least} to ${most} tasks per second. A partition of the index takes 1,000 writes per second, and each task costs five. DynamoDB decides whether the keys of PENDING, TAKEN and SUCCESS share a partition. Split the load over several LifoQueue constructs, or expect DynamoDB to throttle sustained peaks.`,
+      text: `expectedTasksPerSecond = ${tasksPerSecond} is more than one queue can always sustain: ${least} to ${most} tasks per second. A partition of the index takes 1,000 writes per second, and each task costs five. DynamoDB decides whether the keys of PENDING, TAKEN and SUCCESS share a partition. Split the load over several LifoQueue constructs, or expect DynamoDB to throttle sustained peaks.`,
     });
   }
   if (ratePerSecond !== undefined && tasksPerSecond > ratePerSecond) {
     warnings.push({
       id: 'freshq:rate-limit',
-      text: `expectedTasksPerSecond = ${tasksPerSecond} is more than processing.ratePerSecond = ${ratePerSecond}: more tasks arrive than may start, so some expire. Raise ratePerSecond if these should run, too.`,
+      text: `expectedTasksPerSecond = ${tasksPerSecond} is more than processing.ratePerSecond = ${ratePerSecond}: more tasks arrive than may start, so some expire. Raise ratePerSecond if all of them should run.`,
     });
   }
   return warnings;

@@ -108,13 +108,13 @@ function taskProblems({ tasks }: QueueSettings): Problem[] {
     ...problemIf(
       ms(tasks.retryBase) > ms(tasks.retryMax),
       'tasks.retryMax',
-      `the longest backoff (${text(tasks.retryMax)}) is shorter than the first (${text(tasks.retryBase)})`,
+      `the maximum backoff (${text(tasks.retryMax)}) is shorter than the first (${text(tasks.retryBase)})`,
       'raise retryMax or lower retryBase',
     ),
     ...problemIf(
       tasks.maxTtl !== undefined && ms(tasks.maxTtl) < ms(tasks.defaultTtl),
       'tasks.maxTtl',
-      `the longest expiry of a task (${tasks.maxTtl && text(tasks.maxTtl)}) is shorter than the default (${text(tasks.defaultTtl)})`,
+      `the maximum expiry of a task (${tasks.maxTtl && text(tasks.maxTtl)}) is shorter than the default (${text(tasks.defaultTtl)})`,
       'raise maxTtl or lower defaultTtl',
     ),
     ...problemIf(

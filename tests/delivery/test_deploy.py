@@ -174,7 +174,7 @@ class TestRejections:
         placeholder = (PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap").read_bytes()
         stack = assembly_with(tmp_path, placeholder)
         for local in (True, False):
-            with pytest.raises(checkout.NotDeployable, match="carries placeholders instead of code"):
+            with pytest.raises(checkout.NotDeployable, match="contains placeholders instead of code"):
                 deploy.run(Request(stack, "dev", yes=True, local=local))
 
     def test_unbuilt_code_is_deployed_only_to_the_local_aws(

@@ -175,7 +175,7 @@ class TestStack:
         assert aws.create("LifoQueue-failed", {"Resources": never(1)}, protected=True) == "ROLLBACK_COMPLETE"
         finding = by_check(preflight.of_stack(stack_in(tmp_path, "LifoQueue-failed"), aws.client))["stack"]
         assert finding.remedy is None
-        assert "make deploy deletes what is left of it" in finding.found
+        assert "make deploy deletes the failed stack" in finding.found
 
     def test_a_check_without_read_permission_is_skipped(self, aws: Aws, tmp_path: Path) -> None:
         class Denied:

@@ -71,8 +71,8 @@ def test_every_unprotected_environment_is_named_with_the_remedy(github: GitHub) 
     with pytest.raises(Unprotected) as rejected:
         check("staging", "prod", "third")
     text = str(rejected.value)
-    assert "the GitHub environment staging may be used by every branch" in text
-    assert "the GitHub environment prod may be used by release/* too" in text
+    assert "the GitHub environment staging can be used from every branch" in text
+    assert "the GitHub environment prod can be used from release/* too" in text
     assert "the GitHub environment third was not found" in text
     assert "Remedy: in Settings > Environments" in text
 
@@ -92,4 +92,4 @@ def test_without_gh_the_missing_check_is_named(monkeypatch: pytest.MonkeyPatch) 
 def test_the_command_fails_if_an_environment_is_unprotected(github: GitHub, capsys: pytest.CaptureFixture[str]) -> None:
     github["environments/prod"] = OPEN
     assert main(["protection", "--repository", "octo/freshq", "--environments", "prod"]) == 1
-    assert "may be used by every branch" in capsys.readouterr().err
+    assert "can be used from every branch" in capsys.readouterr().err

@@ -84,7 +84,7 @@ def test_an_alarm_already_in_alarm_state_is_not_watched(tmp_path: Path) -> None:
         stack(tmp_path, "stalled", "failures"), CloudFormation(), CloudWatch(alarm_1="ALARM")
     )
     assert found.arns == ["arn:alarm-2"]
-    assert found.notes == ["alarm-1 is in ALARM already, so it is not watched"]
+    assert found.notes == ["alarm-1 is in ALARM already, so it is not monitored"]
 
 
 @pytest.mark.parametrize(

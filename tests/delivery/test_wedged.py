@@ -94,7 +94,7 @@ def test_a_deployment_succeeds_after_a_failed_first_one(
     found = wedged.state(aws.client("cloudformation"), "LifoQueue-x")
     assert found is not None
     assert (found["StackStatus"], found["EnableTerminationProtection"]) == ("CREATE_COMPLETE", True)
-    assert "LifoQueue-x: deleted what was left of it" in capfd.readouterr().out
+    assert "LifoQueue-x: deleted the failed stack" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(

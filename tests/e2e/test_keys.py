@@ -99,6 +99,6 @@ def test_a_key_and_a_task_without_one_cannot_share_an_id(queue: DeployedQueue) -
     errors = {failure["index"]: failure["error"] for failure in failed}
     assert "task without a key" in errors[0]
     assert "is a key" in errors[1]
-    assert "always or never" in errors[2]
+    assert "give every task of the key a sequence, or none" in errors[2]
     assert not any(failure["retryable"] for failure in failed)
     wait_for(queue, [plain, key])

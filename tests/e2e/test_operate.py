@@ -175,5 +175,5 @@ def test_tasks_of_a_file_are_created_once_and_listed_shown_exported_and_purged(
 def test_an_error_is_one_line(freshq: Run) -> None:
     missing = freshq("status", "--env", "nowhere")
     assert (missing.returncode, missing.stdout) == (3, "")
-    assert "there is no stack LifoQueue-nowhere in account 000000000000, us-east-1 (is it deployed" in missing.stderr
+    assert "stack LifoQueue-nowhere does not exist in account 000000000000, us-east-1 (is it deployed" in missing.stderr
     assert len(missing.stderr.splitlines()) == 1

@@ -77,7 +77,7 @@ def test_the_downstream_rejects_the_credentials(queue: DeployedQueue, tasks: Any
 
         statuses[0] = 200
         ended = on_call.do("freshq resume")
-        assert "resumed" in ended and "the ended pause: " in ended, ended
+        assert "resumed" in ended and "previous pause: " in ended, ended
         wait_for(queue, ids)
         assert re.search(r"paused +no\b", on_call.first())
 

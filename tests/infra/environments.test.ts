@@ -155,9 +155,7 @@ test('every problem of every environment is named', () => {
   }));
   const choose = () => chooseEnvironments('dev', broken);
   for (const name of ENVIRONMENT_NAMES) {
-    expect(choose).toThrow(
-      new RegExp(`${name}\\.account: "mine" is not the id of an AWS account\\. Remedy: `),
-    );
+    expect(choose).toThrow(new RegExp(`${name}\\.account: "mine" is not an AWS account ID\\. Remedy: `));
     expect(choose).toThrow(new RegExp(`${name}\\.stream\\.batchSize: 0 is not a whole number`));
   }
   expect(choose).toThrow(/prod\.deletionProtection: prod lacks removalPolicy RETAIN/);

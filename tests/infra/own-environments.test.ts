@@ -33,7 +33,7 @@ describe('your own environment', () => {
   test.each(['Load', 'load-test', '1st', '', 'x'.repeat(21)])('cannot be named "%s"', (name) => {
     const own = { ...LOADTEST, name, tags: { ...LOADTEST.tags, environment: name } };
     expect(rejections(undefined, undefined, [...ENVIRONMENTS, own])).toContain(
-      'is not a valid name of an environment',
+      'is not a valid environment name',
     );
   });
 
@@ -64,7 +64,7 @@ describe('a personal stack', () => {
   });
 
   test.each(['Alice', 'alice-', '-alice', 'a b', '', 'x'.repeat(21), 7])('cannot be named "%s"', (name) => {
-    expect(rejections('dev', name)).toContain('is not a valid name of a personal stack');
+    expect(rejections('dev', name)).toContain('is not a valid personal stack name');
   });
 
   test.each(['staging', 'prod'])('is rejected in %s, where tables are retained', (name) => {

@@ -224,7 +224,7 @@ describe('the expected load', () => {
     const [warning, ...others] = Synthesized.queue({ expectedTasksPerSecond: 201 }).warnings();
     expect(others).toEqual([]);
     expect(warning).toMatch(
-      /expectedTasksPerSecond = 201 is more than one queue sustains in every case: 200 to 500/,
+      /expectedTasksPerSecond = 201 is more than one queue can always sustain: 200 to 500/,
     );
     expect(warning).toMatch(/Split the load over several LifoQueue constructs/);
   });

@@ -211,7 +211,7 @@ def test_the_exit_code_says_whether_a_check_failed(
 def test_an_alarm_in_alarm_state_or_with_disabled_actions_is_found() -> None:
     both = alarm_checks(alarm("a", "OK"), alarm("b", "ALARM"))
     assert both.firing(["a", "b"]) == (["b"], [])
-    with pytest.raises(CheckFailed, match="removed by hand: c"):
+    with pytest.raises(CheckFailed, match="removed manually: c"):
         both.firing(["a", "b", "c"])
     with pytest.raises(CheckFailed, match="disabled: a"):
         alarm_checks(alarm("a", "OK") | {"ActionsEnabled": False}).firing(["a"])

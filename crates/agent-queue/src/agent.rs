@@ -82,7 +82,7 @@ pub enum InvalidTransition {
         remedy: &'static str,
     },
     #[error(
-        "the agent is no longer in this call with this ticket; give the callId and the ticket of the assignment"
+        "the agent is no longer in this call with this ticket; send the callId and ticket of the assignment"
     )]
     OtherCall,
 }
@@ -108,7 +108,9 @@ impl Agent {
     pub fn with_profile(&self, name: String, profile: Profile) -> Transition {
         let fresh_ticket = match self.state {
             AgentState::Queued { .. } => {
-                return Err(self.not_possible("let it leave the queues before its profile changes"));
+                return Err(
+                    self.not_possible("remove it from the queues before you change its profile")
+                );
             }
             AgentState::AttendingCall { .. } => None,
             AgentState::Offline | AgentState::Available { .. } => Some(Ticket::fresh()),
@@ -127,7 +129,7 @@ impl Agent {
         match self.state {
             AgentState::Offline => Ok(self.to(AgentState::Available { since: at })),
             AgentState::AttendingCall { .. } => Err(self.not_possible("finish the call first")),
-            _ => Err(self.not_possible("only an offline agent becomes available")),
+            _ => Err(self.not_possible("only an offline agent can become available")),
         }
     }
 

@@ -67,7 +67,7 @@ pub enum AttributeError {
         name: String,
         known: String,
     },
-    #[error("field {path}.{name} is missing; an agent has a value in every dimension")]
+    #[error("field {path}.{name} is missing; every dimension requires a value")]
     Missing {
         /// `attributes` or `criteria`.
         path: &'static str,
@@ -225,7 +225,7 @@ fn value(path: &'static str, name: &str, given: &Json) -> Result<Value, Attribut
     };
     let text = given
         .as_str()
-        .ok_or_else(|| wrong(format!("is {given}; give one text")))?;
+        .ok_or_else(|| wrong(format!("is {given}; give one string")))?;
     Value::new(text).map_err(|fault| wrong(fault.to_string()))
 }
 
@@ -234,7 +234,7 @@ fn values(path: &'static str, name: &str, given: &Json) -> Result<BTreeSet<Value
     let list = list.ok_or_else(|| AttributeError::Wrong {
         path,
         name: name.to_owned(),
-        fault: format!("is {given}; give a list of at least one text"),
+        fault: format!("is {given}; give a list of one or more strings"),
     })?;
     list.iter().map(|given| value(path, name, given)).collect()
 }

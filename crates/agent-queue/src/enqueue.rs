@@ -155,7 +155,7 @@ impl AgentQueue {
             Some(error) => {
                 tracing::warn!(
                     %error,
-                    "not all agents queued or not all pending calls assigned; repeat the command"
+                    "not all agents queued or not all pending calls assigned; retry the command"
                 );
                 all.cut_short = true;
                 Ok(all)

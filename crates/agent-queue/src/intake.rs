@@ -27,7 +27,7 @@ pub enum IntakeError {
     Id(InvalidName),
     /// The message group differs from the criteria: calls with the same criteria could overtake
     /// each other.
-    #[error("MessageGroupId is {group:?} and should be the criteria's {canonical:?}")]
+    #[error("MessageGroupId is {group:?}, but the criteria require {canonical:?}")]
     Group {
         group: String,
         /// The group that the criteria require.
@@ -108,7 +108,7 @@ mod tests {
         let body = r#"{"criteria": {"language": "Spanish", "gender": "M"}}"#;
         assert_eq!(
             rejected(body, "Spanish"),
-            "MessageGroupId is \"Spanish\" and should be the criteria's \"Spanish#M\""
+            "MessageGroupId is \"Spanish\", but the criteria require \"Spanish#M\""
         );
         let text = rejected(r#"{"callId": "a b", "criteria": {}}"#, "*#*");
         assert!(

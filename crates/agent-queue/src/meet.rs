@@ -55,7 +55,7 @@ impl AgentQueue {
                 .partition(|entry| outdated.contains(entry));
             for entry in &outlived {
                 let (queue, agent) = (&entry.queue, &entry.agent);
-                tracing::error!(%queue, %agent, "obsolete queue entry of an agent; it is deleted");
+                tracing::error!(%queue, %agent, "deleting an obsolete queue entry of an agent");
                 self.commit("discard", &Change::discard(entry)).await?;
             }
             let tried = self.try_each(call, before, &entries).await?;

@@ -86,7 +86,7 @@ pub enum QueueError {
          check the values that callers send, or wait until the sweep closes lines that were empty for an hour"
     )]
     TooManyLines { criteria: Criteria },
-    #[error("{operation}: the invocation's time is used up; repeat it")]
+    #[error("{operation}: the invocation has no time left; retry it")]
     OutOfTime { operation: &'static str },
 }
 

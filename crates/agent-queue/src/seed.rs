@@ -29,7 +29,7 @@ pub const MAX_SEED: u32 = 500;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeedError {
     #[error(
-        "command seed: sample agents are disabled; register real agents, or set the prop `seed` of the queue, except in production"
+        "command seed: sample agents are disabled; register real agents, or, outside production, set the queue's `seed` prop"
     )]
     Off,
     #[error(

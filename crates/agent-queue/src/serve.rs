@@ -107,7 +107,7 @@ impl AgentQueue {
     /// because the table was edited or restored, and is deleted.
     pub(crate) async fn pass_over(&self, call: &Call, ended: &mut Option<CallId>) -> Result<()> {
         if ended.as_ref() == Some(&call.id) {
-            tracing::error!(call = %call.id, "obsolete place of a call in a line; it is deleted");
+            tracing::error!(call = %call.id, "deleting the obsolete position of a call in its line");
             self.commit("forget", &Change::forget(call)).await?;
         }
         *ended = Some(call.id.clone());
@@ -117,7 +117,7 @@ impl AgentQueue {
     /// Writes the missing item of a call that has a position in a line: the table was edited or
     /// restored.
     pub(crate) async fn restore(&self, call: &Call) -> Result<()> {
-        tracing::error!(call = %call.id, "a pending call has no item; it is written again");
+        tracing::error!(call = %call.id, "the item of a pending call is missing; restoring it");
         self.commit("restore", &Change::restore(call)).await?;
         Ok(())
     }

@@ -46,7 +46,7 @@ pub struct SweepReport {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("{failures} steps of the sweep failed; the next sweep repeats them. The first failure")]
+#[error("{failures} steps of the sweep failed; the next sweep retries them. The first failure")]
 pub struct SweepError {
     pub report: SweepReport,
     pub failures: usize,

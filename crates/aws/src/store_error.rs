@@ -24,12 +24,14 @@ pub enum StoreError {
         source: Source,
     },
     /// No usable response: a timeout, a network failure or a fault in DynamoDB.
-    #[error("{operation}: no response from DynamoDB, so it may or may not have taken effect")]
+    #[error(
+        "{operation}: no response from DynamoDB, so the request may or may not have taken effect"
+    )]
     Unanswered {
         operation: &'static str,
         source: Source,
     },
-    #[error("{operation}: other requests changed the item {key} before each attempt; repeat it")]
+    #[error("{operation}: other requests modified item {key} during every attempt; retry it")]
     Contended {
         operation: &'static str,
         key: String,

@@ -131,7 +131,7 @@ fn summary(tally: &Tally, freshness: &Freshness) -> Option<String> {
     }
     let mut lines = vec![format!(
         "created {created}, started {started}, succeeded {succeeded}, failed {failed}, expired {expired}, \
-         returned for another try {returned}"
+         returned for retry {returned}"
     )];
     let ages = freshness.observed().zip(freshness.in_arrival_order());
     if let Some((observed, arrival)) = ages {
@@ -220,7 +220,7 @@ mod tests {
 08:00:00.007  failed     a  attempts: 5; HTTP 422
 08:00:00.007  expired    c
 
-created 2, started 1, succeeded 1, failed 1, expired 1, returned for another try 1
+created 2, started 1, succeeded 1, failed 1, expired 1, returned for retry 1
   newest first (freshq)          100 % started within 1s, median age at start   10ms
   the same starts, oldest first    0 % started within 1s, median age at start     2s
 ";

@@ -62,11 +62,11 @@ pub struct DevQueue {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    #[error("the endpoint failed")]
+    #[error("the HTTP endpoint failed")]
     Endpoint(#[source] io::Error),
-    #[error("the output could not be written")]
+    #[error("could not write the output")]
     Output(#[source] io::Error),
-    #[error("the running tasks could not be returned to PENDING")]
+    #[error("could not return the running tasks to PENDING")]
     Return(#[source] StoreError),
 }
 

@@ -57,7 +57,7 @@ async fn dynamodb(State(endpoint): State<Endpoint>, headers: HeaderMap, body: St
             respond(status, "application/x-amz-json-1.0", body)
         }
         None => {
-            let error = "this path is for DynamoDB's SDKs; POST tasks to /tasks";
+            let error = "this path is for DynamoDB SDKs; POST tasks to /tasks";
             respond_json(400, &json!({ "error": error }))
         }
     }

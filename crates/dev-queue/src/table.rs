@@ -35,14 +35,14 @@ pub struct Table {
 pub enum OpenError {
     #[error("the folder {0} is in use by another freshq dev: stop it, or name another folder")]
     InUse(PathBuf),
-    #[error("the folder {folder} could not be read or written")]
+    #[error("could not read or write the folder {folder}")]
     Folder { folder: PathBuf, source: io::Error },
     #[error("the folder or the database in it cannot be used; delete the folder to start empty")]
     Database(#[from] NotStarted),
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the table could not be read: {0}")]
+#[error("could not read the table: {0}")]
 pub struct ScanFailed(String);
 
 impl Table {

@@ -42,27 +42,27 @@ pub(crate) enum Verb {
     Console(On<Console>),
     /// Run a task queue on this machine, for development
     Dev(Dev),
-    /// Estimate what a load costs, at AWS's list prices
+    /// Estimate the cost of a workload at AWS list prices
     Cost(Cost),
     /// Check the settings and the state of a deployed queue
     Doctor(On<Doctor>),
     /// Show the messages in the failure and dead-letter queues
     Messages(On<Messages>),
-    /// Show the log of a function, with the AWS CLI
+    /// Show a function's log with the AWS CLI
     Logs(On<Logs>),
-    /// List tasks of a status, newest first
+    /// List tasks by status, newest first
     List(On<List>),
     /// Group tasks by their last error
     Errors(On<Errors>),
-    /// Show the groups of a queue, for example its tenants: tasks, ages, limits, pauses
+    /// Show a queue's groups (for example, tenants): tasks, ages, limits, pauses
     Groups(On<Groups>),
     /// Show a task: attributes, payload, last error, timeline
     Show(On<Show>),
-    /// Create tasks from arguments, from a file of JSON lines, or simulated ones
+    /// Create tasks from arguments or a JSON Lines file, or create simulated tasks
     Create(On<Create>),
-    /// Pause the queue, or one group; running tasks finish
+    /// Pause the queue or one group; running tasks finish
     Pause(On<Pause>),
-    /// End a pause of the queue, or of one group, and wake the queue
+    /// Resume the queue or one group, and wake the queue
     Resume(On<Resume>),
     /// Limit the rate and the concurrency of starts temporarily
     Limit(On<Limit>),
@@ -71,13 +71,13 @@ pub(crate) enum Verb {
     Breaker(BreakerVerb),
     /// Retry failed tasks: attempts from 0, a new expiry, the original age
     Redrive(On<Redrive>),
-    /// Delete pending tasks, by id, group, age, error or payload
+    /// Delete pending tasks by id, group, age, error or payload
     Cancel(On<Cancel>),
     /// Wake a processor, unless one is active or the queue is paused
     Wake(On<Wake>),
     /// Print tasks as JSON lines
     Export(On<Export>),
-    /// Delete all pending and settled tasks, after a pause
+    /// Pause the queue, then delete all pending and settled tasks
     Purge(On<Purge>),
     /// List the agents of the agents' queue
     Agents(AtDesk<agents::Agents>),
@@ -101,9 +101,9 @@ pub(crate) enum Verb {
 /// A command for the circuit breaker.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BreakerVerb {
-    /// Open it temporarily: only probes start
+    /// Open the circuit breaker temporarily: only probes start
     Open(On<Open>),
-    /// Close it, and wake the queue
+    /// Close the circuit breaker and wake the queue
     Close(On<Close>),
 }
 

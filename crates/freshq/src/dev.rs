@@ -58,7 +58,7 @@ pub(crate) struct Dev {
         conflicts_with_all = ["runner", "template", "data"]
     )]
     simulate: Option<Downstream>,
-    /// Keeps the tasks in this folder; without it they are in memory
+    /// Stores the tasks in this folder; without it, tasks are kept in memory
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
     /// The port on 127.0.0.1; 0 means a free one
@@ -70,7 +70,7 @@ pub(crate) struct Dev {
     /// Maximum number of starts per second (processing.ratePerSecond)
     #[arg(long, value_name = "COUNT")]
     rate: Option<NonZeroU32>,
-    /// The longest time of one run (processing.taskTimeout)
+    /// Maximum duration of one run (processing.taskTimeout)
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     timeout: Option<Duration>,
     /// Attempts before a task is FAILURE (tasks.maxAttempts)

@@ -22,25 +22,25 @@ pub(crate) enum Failure {
     )]
     NoRegion,
     #[error(
-        "there is no profile {0} in the AWS configuration: aws configure list-profiles lists the profiles"
+        "profile {0} does not exist in the AWS configuration: aws configure list-profiles lists the profiles"
     )]
     NoProfile(String),
-    #[error("the files of the AWS configuration could not be read")]
+    #[error("could not read the AWS configuration files")]
     Profiles(#[source] ProfileFileLoadError),
     #[error(
-        "no queue is named: use --env or --stack, set FRESHQ_ENV or FRESHQ_STACK, or use --dev for the queue of freshq dev"
+        "no queue is specified: use --env or --stack, set FRESHQ_ENV or FRESHQ_STACK, or use --dev for the queue of freshq dev"
     )]
     NoQueue,
-    #[error("there is no stack {stack} in {account}")]
+    #[error("stack {stack} does not exist in {account}")]
     NoStack { stack: String, account: Account },
-    #[error("the outputs of stack {stack} in {region} could not be read")]
+    #[error("could not read the outputs of stack {stack} in {region}")]
     Stack {
         stack: String,
         region: String,
         source: Source,
     },
     #[error(
-        "stack {stack} has no output {output}: is it a completely deployed stack of this project?"
+        "stack {stack} has no output {output}: check that it is a completely deployed freshq stack"
     )]
     NoOutput { stack: String, output: &'static str },
     #[error("DynamoDB request failed")]
@@ -58,11 +58,11 @@ pub(crate) enum Failure {
     #[error("a local AWS does not support this resource")]
     NotLocal,
     #[error(
-        "the stack of the queue is unknown: use --env or --stack instead of --table; a queue of freshq dev has no stack"
+        "the queue's stack is unknown: use --env or --stack instead of --table; a queue of freshq dev has no stack"
     )]
     NoTemplate,
     /// The invocation of a function failed. The event may have been partly carried out.
-    #[error("the invocation of {function} failed, and its event may be partly processed")]
+    #[error("the invocation of {function} failed; its event may have been partly processed")]
     Function { function: String, source: Source },
     #[error(
         "the function create-tasks is unknown: use --env or --stack instead of --table, with a stack that has the \
@@ -71,20 +71,20 @@ pub(crate) enum Failure {
     NoCreateTasks,
     #[error("{place}: {fault}")]
     Input { place: String, fault: String },
-    #[error("{path} could not be read or written")]
+    #[error("could not read or write {path}")]
     File { path: String, source: io::Error },
-    #[error("port {port} of 127.0.0.1 could not be served; --port 0 chooses a free port")]
+    #[error("could not listen on port {port} of 127.0.0.1; --port 0 selects a free port")]
     Server { port: u16, source: io::Error },
-    #[error("freshq dev could not continue")]
+    #[error("freshq dev failed")]
     Dev(#[source] Source),
     #[error("the AWS CLI could not be started; install it, or run elsewhere: {command}")]
     NoAwsCli { command: String, source: io::Error },
-    #[error("the live view needs a terminal, and standard output is not one: use --once")]
+    #[error("the live view requires a terminal as standard output; use --once instead")]
     NoScreen,
     /// A confirmation requires a terminal as standard input. Contains the option that replaces it.
-    #[error("the confirmation needs a terminal, and standard input is not one: use {0}")]
+    #[error("the confirmation requires a terminal as standard input; use {0} instead")]
     NoTerminal(&'static str),
-    #[error("the terminal could not be read or written")]
+    #[error("could not read from or write to the terminal")]
     Terminal(#[source] io::Error),
 }
 
@@ -99,7 +99,7 @@ const SIGN_IN: &str = "sign in (aws sso login), set AWS_PROFILE, set AWS_ACCESS_
 const REMEDIES: [(&str, &str); 8] = [
     (
         "Connection refused",
-        "no process listens at this address: is freshq dev, or the local AWS, running?",
+        "no process listens on this address; check that freshq dev or the local AWS is running",
     ),
     ("ExpiredToken", SIGN_IN),
     ("UnrecognizedClientException", SIGN_IN),

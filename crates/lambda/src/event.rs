@@ -68,7 +68,7 @@ pub fn sns_message_id(event: Value) -> Result<String, EventError> {
     if event.records.len() > 1 {
         tracing::warn!(
             records = event.records.len(),
-            "several notifications in one event"
+            "multiple notifications in one event"
         );
     }
     let first = event

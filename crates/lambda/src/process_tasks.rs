@@ -165,7 +165,7 @@ fn invocation(event: Value, context: &Context, now: Millis) -> Result<Invocation
         other => {
             return Err(EventError::unexpected(
                 &other,
-                "a notification of ProcessTasksTopic, or {} for a turn by hand",
+                "a notification of ProcessTasksTopic, or {} for a manual turn",
             ));
         }
     };

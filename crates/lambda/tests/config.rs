@@ -65,9 +65,9 @@ fn every_wrong_variable_is_reported_at_once_with_its_remedy() {
     let text = error.to_string();
     for part in [
         "TASK_TABLE_NAME is missing (The name of the task table",
-        "TRIGGER_TOPIC_ARN is \"topic\" and should be an ARN",
-        "SETTINGS_PROCESS_TASKS is wrong at turnMs: invalid type: string \"60s\", expected u64",
-        "TASK_RUNNER is wrong at .: unknown field `duration`",
+        "TRIGGER_TOPIC_ARN is \"topic\"; expected an ARN",
+        "SETTINGS_PROCESS_TASKS is invalid at turnMs: invalid type: string \"60s\", expected u64",
+        "TASK_RUNNER is invalid at .: unknown field `duration`",
     ] {
         assert!(text.contains(part), "{part:?} is not in {text:?}");
     }

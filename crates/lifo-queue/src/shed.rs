@@ -78,11 +78,11 @@ pub struct NotHandedOver {
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum HandOverError {
-    #[error("not tried, because an earlier task was not accepted")]
+    #[error("not attempted, because an earlier task was not accepted")]
     NotTried,
     #[error("rejected: {0}")]
     Rejected(Rejected),
-    #[error("the call to SQS failed")]
+    #[error("the SQS request failed")]
     Failed(#[source] Arc<Source>),
 }
 
@@ -181,7 +181,7 @@ fn log_shed(tasks: &[ShedTask]) {
 fn log_problems(tasks: &[ShedTask], report: &ShedReport) {
     for task in tasks.iter().filter(|task| !task.unreadable.is_empty()) {
         let task_id = task.task_id.as_ref().map(TaskId::as_str);
-        tracing::warn!(task_id, unreadable = ?task.unreadable, "shed task read in part");
+        tracing::warn!(task_id, unreadable = ?task.unreadable, "shed task only partly readable");
     }
     if let Some(first) = report.not_handed_over.first() {
         let task_id = tasks

@@ -188,11 +188,11 @@ pub enum Conflict {
     #[error("is the taskId of a task without a key; choose another key")]
     NotAKey,
     /// The new task has no key, but its id is a key.
-    #[error("is a key; choose another taskId, or give it as key")]
+    #[error("is a key; choose another taskId, or pass it as key")]
     IsAKey,
     /// One of the two states has a sequence and the other has none.
     #[error(
-        "is ordered by sequence in one task and not in another; give a sequence always or never"
+        "has a sequence in one task but not in another; give every task of the key a sequence, or none"
     )]
     OtherOrder,
 }

@@ -175,7 +175,7 @@ impl Sweeper {
         for other in errors {
             tracing::error!(
                 error = error_chain::chain(&other),
-                "a step of the sweep failed too"
+                "another step of the sweep failed"
             );
         }
         Err(FailedSweep { report, error })
@@ -211,7 +211,7 @@ impl Sweeper {
                     report.errors += 1;
                     report.transient_errors += u32::from(error.is_transient());
                     let error = error_chain::chain(&error);
-                    tracing::error!(%task_id, error, "task not changed; the next sweep tries again");
+                    tracing::error!(%task_id, error, "task not changed; the next sweep retries");
                 }
             }
         }

@@ -83,7 +83,7 @@ impl Tracer {
     fn send(&self, document: &Value) {
         let datagram = format!("{{\"format\":\"json\",\"version\":1}}\n{document}");
         if let Err(error) = self.socket.send(datagram.as_bytes()) {
-            tracing::debug!(%error, bytes = datagram.len(), "a segment was not sent");
+            tracing::debug!(%error, bytes = datagram.len(), "an X-Ray segment was not sent");
         }
     }
 }

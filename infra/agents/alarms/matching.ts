@@ -24,7 +24,7 @@ export function callAlarms(
         period,
       }),
       fires: { above: alarms.deadCalls },
-      says: `Calls are in the dead-letter queue: no matching agent was queued in time, or the message was rejected. First run ${freshq(scope, 'messages')}: the attribute reason of a message has the cause. SQS moved messages without a reason after their last attempt.`,
+      says: `Calls are in the dead-letter queue: no matching agent was queued in time, or the message was rejected. First run ${freshq(scope, 'messages')}: the message attribute reason contains the cause. SQS moved messages without a reason after their last attempt.`,
       section: 'deadCalls',
     }),
     oldestPending: new QueueAlarm(scope, 'oldest-pending', {
@@ -57,14 +57,14 @@ export function agentSweepAlarms(
       periods: SWEEPS,
       // A sweep that doesn't run doesn't publish the metric.
       missing: TreatMissingData.BREACHING,
-      says: `No sweep of the agents was complete for at least ${period.toMinutes()} minutes: expired call leases, expired calls and unpublished assignments stay as they are. First run ${freshq(scope, 'doctor --agents')}, which names a disabled schedule and messages in the failure queues; then read the log of sweep-agents.`,
+      says: `No agent sweep completed for at least ${period.toMinutes()} minutes: expired call leases, expired calls and unpublished assignments remain unprocessed. First run ${freshq(scope, 'doctor --agents')}, which names a disabled schedule and messages in the failure queues; then read the log of sweep-agents.`,
       section: 'agentSweepMissed',
     }),
     unpublished: new QueueAlarm(scope, 'unpublished', {
       // The minimum of five sweeps, because each sweep retries the assignments that the previous one failed to publish.
       metric: emitted(table, 'UnpublishedAssignments', { statistic: Stats.MINIMUM, period }),
       fires: { above: 0 },
-      says: `For ${period.toMinutes()} minutes no sweep could publish every assignment and send every expired call to the dead-letter queue, so subscribers do not know of them. First run ${freshq(scope, 'doctor --agents')}, which names changed settings; then check the log of sweep-agents for the response of SNS or SQS.`,
+      says: `For ${period.toMinutes()} minutes no sweep could publish every assignment and send every expired call to the dead-letter queue, so subscribers are not notified. First run ${freshq(scope, 'doctor --agents')}, which names changed settings; then check the log of sweep-agents for the response of SNS or SQS.`,
       section: 'unpublished',
     }),
   };

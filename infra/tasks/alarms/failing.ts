@@ -35,7 +35,7 @@ export function failingAlarm(
   return new QueueAlarm(scope, 'failing', {
     metric,
     fires: { above: 0 },
-    says: `In five minutes at least ${failedTasks} tasks ended as FAILURE, more than ${percent(failedShare)} of all that ended. First run ${freshq(scope, 'errors')}, which groups the last errors. freshq pause keeps further tasks from failing while you fix the cause; freshq redrive then retries the failed ones.`,
+    says: `In five minutes at least ${failedTasks} tasks ended as FAILURE, more than ${percent(failedShare)} of all finished tasks. First run ${freshq(scope, 'errors')}, which groups tasks by their last error. To prevent further failures while you fix the cause, run freshq pause; then run freshq redrive to retry the failed tasks.`,
     section: 'failing',
   });
 }

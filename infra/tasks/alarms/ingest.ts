@@ -35,13 +35,13 @@ export function ingestAlarms(
     new QueueAlarm(scope, 'ingest-dead-letters', {
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, period }),
       fires: { above: ingestDeadLetters },
-      says: `Messages are in the ingest dead-letter queue: they are invalid, or could not be written. First run ${freshq(scope, 'messages')}: the attribute reason of a message has the cause. A message without a reason was moved by SQS after its last attempt.`,
+      says: `Messages are in the ingest dead-letter queue: they are invalid, or could not be written. First run ${freshq(scope, 'messages')}: the message attribute reason contains the cause. A message without a reason was moved by SQS after its last attempt.`,
       section: 'ingestDeadLetters',
     }),
     new QueueAlarm(scope, 'ingest-delay', {
       metric: queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period }),
       fires: { above: ingestDelay.toSeconds() },
-      says: `A message has waited in the ingest queue for more than ${ingestDelay.toSeconds()} s. First run ${freshq(scope, 'doctor')}, which names a disabled event source mapping. Then check the errors and throttles of ingest-tasks, and the metric IngestReturned.`,
+      says: `A message has been in the ingest queue for more than ${ingestDelay.toSeconds()} s. First run ${freshq(scope, 'doctor')}, which names a disabled event source mapping. Then check the errors and throttles of ingest-tasks, and the metric IngestReturned.`,
       section: 'ingestDelay',
     }),
     stuckAlarm(scope, queue, ingestDelay),

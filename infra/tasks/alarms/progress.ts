@@ -26,19 +26,19 @@ export function progressAlarms(scope: Construct, table: Table, { oldestPending }
     paused: new QueueAlarm(scope, 'paused', {
       metric: emitted(table, 'QueuePaused'),
       fires: { above: 0 },
-      says: `The queue is paused and starts no tasks. Either the downstream rejected several distinct tasks (401, 403, 404 or a redirect), or it was busy or unavailable for a long time, or an operator paused the queue. First run ${freshq(scope, 'status')} for the reason, then check the downstream: its credentials, its address, its load. The queue continues by itself after the pause.`,
+      says: `The queue is paused and starts no tasks. Either the downstream rejected several distinct tasks (401, 403, 404 or a redirect), or it was busy or unavailable for a long time, or an operator paused the queue. First run ${freshq(scope, 'status')} for the reason, then check the downstream: its credentials, address and load. The queue resumes automatically after the pause.`,
       section: 'paused',
     }),
     breakerOpen: new QueueAlarm(scope, 'breaker-open', {
       metric: emitted(table, 'BreakerOpen', { period: BREAKER_PERIOD }),
       fires: { above: 1 },
-      says: `The circuit breaker is open: the downstream is unavailable (5xx, no connection, no response in time), so only probes start. No task loses an attempt. First run ${freshq(scope, 'status')}, then check the downstream and the network to it. The queue continues within seconds after the downstream responds again.`,
+      says: `The circuit breaker is open: the downstream is unavailable (5xx, no connection, no response in time), so only probes start. No task loses an attempt. First run ${freshq(scope, 'status')}, then check the downstream and the network to it. The queue resumes within seconds after the downstream responds again.`,
       section: 'breakerOpen',
     }),
     stalled: new QueueAlarm(scope, 'stalled', {
       metric: emitted(table, 'IdleBoundReached'),
       fires: { above: 0 },
-      says: `Many turns in a row settled no task, so the queue publishes no more tail calls. First run ${freshq(scope, 'errors')}, which groups the errors of the returned tasks. The sweep wakes the queue every minute.`,
+      says: `Many consecutive turns settled no task, so the queue stopped publishing tail calls. First run ${freshq(scope, 'errors')}, which groups the errors of the returned tasks. The sweep wakes the queue every minute.`,
       section: 'stalled',
     }),
     oldestPending: new QueueAlarm(scope, 'oldest-pending', {

@@ -55,7 +55,7 @@ export function eventBusProblems(bus: IEventBus | undefined, region: string): Pr
     return [
       {
         setting,
-        rule: `the bus of the partner ${bus.eventSourceName} accepts events of this partner only`,
+        rule: `the bus of the partner ${bus.eventSourceName} accepts only this partner's events`,
         remedy: 'use the default bus or your own bus',
       },
     ];

@@ -87,7 +87,7 @@ function batchProblems(ingest: ResolvedIngestSettings): Problem[] {
     problemIf(
       batchSize > writable,
       'batchSize',
-      `${batchSize} messages are too many for one invocation: in ${seconds(working)} (functionTimeout - deadlineMargin) it writes ${writable} at expectedWritesPerSecond = ${expectedWritesPerSecond}, and SQS would redeliver the rest each time`,
+      `${batchSize} messages are too many for one invocation: in ${seconds(working)} (functionTimeout - deadlineMargin) it writes ${writable} at expectedWritesPerSecond = ${expectedWritesPerSecond}, and SQS would redeliver the rest on every invocation`,
       `lower batchSize to at most ${writable}, or raise functionTimeout, or expectedWritesPerSecond if you have measured more`,
     ),
   ].filter(({ length }) => length > 0);

@@ -150,7 +150,7 @@ class SigV4Auth implements IHttpAuth {
       ...problemIf(
         actions.length === 0 || resources.length === 0,
         'runner.auth.actions',
-        'without actions and resources the role may call nothing, and every call would be rejected',
+        'without actions and resources the role has no permission to call the endpoint, and every request would be rejected',
         "name both, for example actions ['execute-api:Invoke'] and the ARN of the API's method",
       ),
     ];

@@ -287,6 +287,6 @@ function rateProblems(setting: string, rate: number): Problem[] {
     !(rate >= LOWEST_RATE && rate <= HIGHEST_RATE),
     setting,
     `${rate} is not a rate from ${LOWEST_RATE} to ${HIGHEST_RATE} tasks per second`,
-    `choose from ${LOWEST_RATE} to ${HIGHEST_RATE} (0.5: one task in two seconds), or omit it for no limit`,
+    `choose from ${LOWEST_RATE} to ${HIGHEST_RATE} (0.5: one task every two seconds), or omit it for no limit`,
   );
 }

@@ -19,7 +19,7 @@ pub(crate) struct HttpResponse {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EventError {
-    #[error("isBase64Encoded is true, and the body is not in base64: {0}")]
+    #[error("isBase64Encoded is true, but the body is not valid Base64: {0}")]
     Base64(#[from] base64::DecodeError),
     #[error(transparent)]
     Http(#[from] HttpError),

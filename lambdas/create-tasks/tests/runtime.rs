@@ -35,7 +35,7 @@ async fn caller_receives_every_configuration_error() {
     let message = error["errorMessage"].as_str().unwrap();
     for name in [
         "TASK_TABLE_NAME is missing",
-        "SETTINGS_CREATE_TASKS is wrong at create.defaultTtlMs: invalid type: string \"1h\"",
+        "SETTINGS_CREATE_TASKS is invalid at create.defaultTtlMs: invalid type: string \"1h\"",
     ] {
         assert!(message.contains(name), "{message}");
     }

@@ -185,7 +185,7 @@ async fn desk_executes_call_commands() {
         again["rejected"]
             .as_str()
             .unwrap()
-            .contains("callId and the ticket")
+            .contains("callId and ticket")
     );
     let fresh = json!({"command": "match", "criteria": man});
     let fresh = asked.ask(fresh).await["callId"].clone();

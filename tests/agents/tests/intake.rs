@@ -141,7 +141,7 @@ async fn invalid_call_goes_to_dead_letter_queue_and_blocks_no_other_call() {
     assert_eq!(letters[0].0, "message-x");
     assert!(letters[0].1.contains("the body must be"), "{letters:?}");
     assert!(
-        letters[1].1.contains("should be the criteria's \"B#F\""),
+        letters[1].1.contains("the criteria require \"B#F\""),
         "{letters:?}"
     );
 }

@@ -15,11 +15,11 @@ fn profile_error(attributes: Json) -> String {
 fn invalid_profile_error_names_field_and_remedy() {
     assert_eq!(
         profile_error(json!({"language": ["Spanish"]})),
-        "field attributes.gender is missing; an agent has a value in every dimension"
+        "field attributes.gender is missing; every dimension requires a value"
     );
     assert_eq!(
         profile_error(json!({"language": [], "gender": "F"})),
-        "field attributes.language is []; give a list of at least one text"
+        "field attributes.language is []; give a list of one or more strings"
     );
     assert_eq!(
         profile_error(json!({"language": ["a b"], "gender": "F"})),
@@ -27,7 +27,7 @@ fn invalid_profile_error_names_field_and_remedy() {
     );
     assert_eq!(
         profile_error(json!({"language": ["a"], "gender": ["F"]})),
-        "field attributes.gender is [\"F\"]; give one text"
+        "field attributes.gender is [\"F\"]; give one string"
     );
     assert_eq!(
         profile_error(json!({"language": ["a"], "gender": "F", "team": "x"})),

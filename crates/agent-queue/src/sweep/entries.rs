@@ -37,7 +37,11 @@ impl AgentQueue {
                 };
                 let id = &agent.id;
                 if let Outcome::Done = self.commit("rejoin", &Change::rejoin(agent, entry)).await? {
-                    tracing::error!(%queue, agent = %id, "a queued agent had no entry; it is written again");
+                    tracing::error!(
+                        %queue,
+                        agent = %id,
+                        "the queue entry of a queued agent was missing; restored it"
+                    );
                     restored += 1;
                 }
             }

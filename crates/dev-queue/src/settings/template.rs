@@ -68,7 +68,7 @@ fn runner(variables: &[&Value]) -> Result<RunnerConfig, TemplateError> {
         RunnerConfig::Lambda { .. } => Err(TemplateError::NeedsAws("is a Lambda function")),
         RunnerConfig::Custom {} => Err(TemplateError::NeedsAws("is a Rust binary")),
         RunnerConfig::Http { auth: Some(_), .. } => Err(TemplateError::NeedsAws(
-            "signs its calls, or sends a secret, with credentials of AWS",
+            "signs its requests, or sends a secret, with AWS credentials",
         )),
         RunnerConfig::Http { .. } | RunnerConfig::Simulated { .. } => Ok(runner),
     }

@@ -41,7 +41,8 @@ pub(crate) struct Match {
     #[arg(long = "call")]
     #[serde(skip_serializing_if = "Option::is_none")]
     call_id: Option<String>,
-    /// A required attribute of the agent, as dimension=value; repeat it for several dimensions
+    /// A required attribute of the agent, as dimension=value; repeat the option for multiple
+    /// dimensions
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     #[serde(serialize_with = "object")]
     criteria: Vec<(String, String)>,
@@ -66,15 +67,15 @@ pub(crate) enum AgentVerb {
     Seed(AtDesk<Seed>),
     /// Start the agent's work
     Available(AtDesk<OfAgent>),
-    /// Let the agent join its queues
+    /// Add the agent to its queues
     Enqueue(AtDesk<OfAgent>),
-    /// Let every available agent join its queues
+    /// Add every available agent to its queues
     QueueAllAvailable(AtDesk<QueueAllAvailable>),
-    /// Let the agent leave its queues, or end its work
+    /// Remove the agent from its queues, or end its work
     Leave(AtDesk<Leave>),
     /// End the agent's call
     Finish(AtDesk<OfCall>),
-    /// Answer an assignment, or continue a call
+    /// Answer an assignment, or extend a call
     Extend(AtDesk<OfCall>),
 }
 
@@ -87,10 +88,11 @@ pub(crate) struct Register {
     /// The name of the agent
     #[arg(long)]
     name: String,
-    /// An attribute with one value, as dimension=value; repeat it for several dimensions
+    /// An attribute with one value, as dimension=value; repeat the option for multiple dimensions
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     attribute: Vec<(String, String)>,
-    /// An attribute with several values, as dimension=value,value; repeat it for several dimensions
+    /// An attribute with several values, as dimension=value,value; repeat the option for multiple
+    /// dimensions
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = pair)]
     attributes: Vec<(String, String)>,
 }

@@ -46,7 +46,7 @@ pub(super) struct Access {
 /// The reason for rejecting a request.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Rejected {
-    #[error("the header Host is not 127.0.0.1 or localhost: open the address that freshq printed")]
+    #[error("the Host header is not 127.0.0.1 or localhost: open the address that freshq printed")]
     Host,
     #[error("the address has no valid token: open the address that freshq printed last")]
     Token,

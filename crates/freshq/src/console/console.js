@@ -21,7 +21,7 @@ async function look() {
   try {
     const answer = await fetch(location.href, { cache: 'no-store' });
     const text = await answer.text();
-    if (!answer.ok) throw new Error(`freshq answered ${answer.status}`);
+    if (!answer.ok) throw new Error(`freshq responded with status ${answer.status}`);
     const page = new DOMParser().parseFromString(text, 'text/html');
     document.title = page.title;
     for (const part of live()) replace(part, page.getElementById(part.id));

@@ -29,7 +29,7 @@ async fn groups(site: &Site) -> Result<Markup> {
     let has_failed = |group: &Group| group.of(TaskStatus::Failure) > 0;
     Ok(html! {
         p {
-            "Failed, pending and running tasks read: " (errors.read) ", different last errors: "
+            "Failed, pending and running tasks read: " (errors.read) ", distinct last errors: "
             (errors.groups.len()) ". Numbers and ids in errors are replaced. "
             @if !errors.is_complete { "Older ones exist, but were not read. " }
             a href="failures" { "Reload" }

@@ -45,22 +45,22 @@ pub(super) struct Load {
     /// Number of tasks that producers send
     #[arg(long, value_name = "COUNT", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) tasks: u64,
-    /// The time in which producers send them, evenly
+    /// Time over which producers send the tasks, at a constant rate
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_duration)]
     pub(super) over: Duration,
     /// Size of a payload in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=390_000))]
     pub(super) payload: u32,
-    /// Messages in a request to the ingest queue; 0: the tasks do not come through SQS
+    /// Messages per request to the ingest queue; 0 if tasks are not sent through SQS
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=10))]
     pub(super) batch: u32,
-    /// The time of one run
+    /// Duration of one run
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     pub(super) run_time: Duration,
     /// Maximum number of concurrent tasks (processing.concurrency)
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=900))]
     pub(super) concurrency: u32,
-    /// Attempts of each task that runs, on average
+    /// Average number of attempts per task that runs
     #[arg(long, value_name = "COUNT", default_value_t = 1.0, value_parser = at_least_one)]
     pub(super) attempts: f64,
     /// Maximum runs per second that the downstream takes; the other tasks are shed

@@ -51,7 +51,7 @@ impl VerbOnQueue for Open {
         Ok(match held(&control, now) {
             Some(held) => Report::done(
                 format!(
-                    "the circuit breaker is {held}\nonly probes start, one at a time; freshq breaker close ends it"
+                    "the circuit breaker is {held}\nonly probes start, one at a time; freshq breaker close closes it"
                 ),
                 json,
             ),

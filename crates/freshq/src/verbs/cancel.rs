@@ -130,7 +130,7 @@ async fn cancel_all(queue: &Queue, tasks: Vec<TaskId>) -> Result<Report> {
     };
     let mut text = format!("cancelled: {cancelled}");
     if started > 0 {
-        text += &format!("; started meanwhile, not cancelled: {started}");
+        text += &format!("; started in the meantime, not cancelled: {started}");
     }
     if gone > 0 {
         text += &format!("; already deleted: {gone}");

@@ -42,7 +42,7 @@ pub(crate) struct Create {
     /// The id of the task; a new one by default
     #[arg(long, value_name = "TASK_ID", conflicts_with_all = ["file", "simulate", "key"])]
     pub(crate) id: Option<String>,
-    /// The group of the task, in a queue with groups
+    /// The task's group; only for a queue with groups
     #[arg(long, value_parser = group_name, conflicts_with_all = ["file", "simulate"])]
     pub(crate) group: Option<GroupName>,
     /// The key of the task, which supersedes an older state of the key
@@ -51,7 +51,7 @@ pub(crate) struct Create {
     /// The sequence number of this state of the key
     #[arg(long, requires = "key")]
     pub(crate) sequence: Option<u64>,
-    /// How long until the task expires, in whole seconds, for example 2h
+    /// Time until the task expires, in whole seconds, for example 2h
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["file", "simulate"])]
     pub(crate) ttl: Option<Duration>,
     /// The time until the earliest start, for example 10s
@@ -227,7 +227,7 @@ impl Created {
         }
         if let Some(why) = &self.stopped {
             lines.push(format!("stopped: {why}"));
-            lines.push("repeat the command: it continues where it stopped".to_owned());
+            lines.push("run the command again: it continues where it stopped".to_owned());
         }
         lines.join("\n")
     }

@@ -152,8 +152,8 @@ async fn calls(desk: &dyn Function) -> Result<(usize, Vec<Finding>), Failure> {
             place: format!("the calls for {criteria}"),
             what: match oldest.as_str() {
                 // An earlier release of the desk does not return the oldest call.
-                "" => format!("{calls} pending calls; agents queued that match: {queued}"),
-                _ => format!("{calls} pending calls, the oldest {oldest} for {pending}; agents queued that match: {queued}"),
+                "" => format!("{calls} pending calls; matching queued agents: {queued}"),
+                _ => format!("{calls} pending calls, the oldest {oldest} for {pending}; matching queued agents: {queued}"),
             },
             why: "these calls stay pending until a matching agent joins its queues, or they expire".to_owned(),
             remedy: "freshq agents lists the agents with their attributes and status; freshq agent enqueue <id> lets one join its queues, and freshq agent register adds attributes".to_owned(),

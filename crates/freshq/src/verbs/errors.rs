@@ -160,7 +160,7 @@ impl Grouped {
         };
         text += &format!("\n{}", read_cost(self.read, self.pages));
         if !self.is_complete {
-            text += "; not all were read: raise --max-reads for older ones";
+            text += "; older tasks were not read: raise --max-reads";
         }
         text
     }

@@ -127,7 +127,7 @@ impl GroupsReport {
             true => "all pending and running tasks",
             false => "the newest tasks; older ones are not counted",
         };
-        format!("entries of the index read: {}, {all}", self.depths.read)
+        format!("index entries read: {}, {all}", self.depths.read)
     }
 }
 

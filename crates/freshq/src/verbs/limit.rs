@@ -99,7 +99,7 @@ impl VerbOnQueue for Limit {
         queue.operator.limit(limit).await?;
         if is_off {
             return Ok(Report::done(
-                "the limit is ended; an active processor applies the deployed settings with its next heartbeat",
+                "the limit has ended; an active processor applies the deployed settings with its next heartbeat",
                 json!({ "limit": null }),
             ));
         }

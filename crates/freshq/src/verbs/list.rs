@@ -61,10 +61,10 @@ pub(crate) struct Filter {
     /// Only tasks of this group, in a queue with groups
     #[arg(long, value_parser = group_name)]
     pub(crate) group: Option<GroupName>,
-    /// Only tasks with this text, or a pattern of freshq errors, in their last error
+    /// Only tasks whose last error contains this text or matches a pattern from freshq errors
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) error: Option<String>,
-    /// Only tasks with this text in their payload as JSON
+    /// Only tasks whose payload, as JSON, contains this text
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) payload: Option<String>,
     /// Only tasks older than this, for example 1h

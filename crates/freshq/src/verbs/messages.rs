@@ -31,10 +31,10 @@ pub(crate) struct Messages {
     /// Shows those of the agents' queue of the environment instead, or of the one in --stack
     #[arg(long)]
     pub(crate) agents: bool,
-    /// Deletes this message from its queue, and shows none
+    /// Deletes this message from its queue instead of showing messages
     #[arg(long, value_name = "MESSAGE_ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) delete: Option<String>,
-    /// Sends this message again to the function or the queue where it failed, then deletes it
+    /// Resends this message to the function or queue where it failed, then deletes it
     #[arg(long, value_name = "MESSAGE_ID", conflicts_with = "delete", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) retry: Option<String>,
 }
@@ -111,7 +111,7 @@ impl Received {
         rows.extend(message.causes());
         let mut shown: String = message.body.chars().take(BODY).collect();
         if shown.len() < message.body.len() {
-            shown += "… (--output json prints all of it)";
+            shown += "… (--output json prints the full body)";
         }
         rows.push(row("body", shown));
         rows

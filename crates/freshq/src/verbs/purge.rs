@@ -40,7 +40,7 @@ impl VerbOnQueue for Purge {
         };
         if name.trim() != queue.table {
             let text = format!(
-                "nothing was deleted: that is not the name of the table, {}",
+                "nothing was deleted: the given name does not match the table name, {}",
                 queue.table
             );
             let json = json!({ "deleted": 0, "declined": true });

@@ -31,8 +31,8 @@ pub(crate) struct Redrive {
     /// Every task that is FAILURE
     #[arg(long)]
     pub(crate) all: bool,
-    /// Every task that is FAILURE and has this text, or a pattern of freshq errors, in its last
-    /// error; reads each failed task
+    /// Every FAILURE task whose last error contains this text or matches a pattern from freshq
+    /// errors; reads each failed task
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) error: Option<String>,
     /// Only lists the tasks that --all or --error would redrive
@@ -128,7 +128,7 @@ fn of_all(report: &RedriveReport) -> Report {
     };
     let mut text = format!("redriven: {redriven}");
     if *lost > 0 {
-        text += &format!("; changed or deleted meanwhile: {lost}");
+        text += &format!("; changed or deleted in the meantime: {lost}");
     }
     if let Some(wake) = wake {
         text += &format!("; {}", wake::text(*wake));

@@ -30,7 +30,7 @@ impl VerbOnQueue for Resume {
         let ended = pause::stands(&control, queue.clock.now());
         let wake = queue.operator.resume().await?;
         let ended = ended.filter(|_| control.is_paused(queue.clock.now()));
-        let ended = ended.map(|pause| format!("\nthe ended pause: {pause}"));
+        let ended = ended.map(|pause| format!("\nprevious pause: {pause}"));
         let ended = ended.unwrap_or_default();
         Ok(Report::new(
             wake::exit(wake),

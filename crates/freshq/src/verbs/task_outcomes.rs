@@ -68,8 +68,8 @@ impl Outcome {
             Self::Is(status) => format!("not {done}: it is {status}"),
             Self::NotFound => "not found".to_owned(),
             Self::NotWoken(why) => format!("{done}, but {why}"),
-            Self::Unknown(why) => format!("perhaps not {done}: {why}"),
-            Self::NotTried => format!("not {done}: not tried after the failure above"),
+            Self::Unknown(why) => format!("possibly not {done}: {why}"),
+            Self::NotTried => format!("not {done}: not attempted after the failure above"),
         }
     }
 
@@ -136,8 +136,8 @@ a          redriven
 longer-id  not redriven: it is SUCCESS
 c          not found
 d          redriven, but no processor was woken
-e          perhaps not redriven: no response
-f          not redriven: not tried after the failure above";
+e          possibly not redriven: no response
+f          not redriven: not attempted after the failure above";
         assert_eq!(all().text(), expected);
     }
 

@@ -39,7 +39,7 @@ async fn a_profile_of_the_command_line_takes_precedence_over_keys_in_the_environ
         "no request has the keys of the environment"
     );
     let line = failed(&run.freshq("status --env dev --profile pord"), 2);
-    assert!(line.contains("there is no profile pord"), "{line}");
+    assert!(line.contains("profile pord does not exist"), "{line}");
     assert!(aws.actions_of("local").is_empty());
     // Use the profile's region if the environment does not set one.
     run.environment.push(("AWS_REGION", ""));
@@ -124,5 +124,8 @@ async fn environment_variables_name_the_queue_unless_the_command_line_does() {
     }
     run.environment = vec![("FRESHQ_ENV", "dev")];
     let line = failed(&run.freshq("agents"), 3);
-    assert!(line.contains("there is no stack AgentQueue-dev"), "{line}");
+    assert!(
+        line.contains("stack AgentQueue-dev does not exist"),
+        "{line}"
+    );
 }

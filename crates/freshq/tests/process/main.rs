@@ -120,7 +120,7 @@ async fn errors_are_one_line_with_a_remedy_and_an_exit_code() {
     let mut run = Run::new(&dynamodb, &aws);
     let line = failed(&run.freshq("status --env staging"), 3);
     let text =
-        "there is no stack LifoQueue-staging in account 111111111111, us-east-1 (is it deployed";
+        "stack LifoQueue-staging does not exist in account 111111111111, us-east-1 (is it deployed";
     has(&line, text);
     aws.deploy("LifoQueue-dev", "no-such-table");
     let line = failed(&run.freshq("status --env dev"), 3);
@@ -143,7 +143,7 @@ async fn region_of_the_command_line_takes_precedence() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
     let mut run = Run::new(&dynamodb, &aws);
     let elsewhere = run.freshq("status --region eu-west-1 --stack Missing");
-    let text = "there is no stack Missing in account 111111111111, eu-west-1";
+    let text = "stack Missing does not exist in account 111111111111, eu-west-1";
     has(&failed(&elsewhere, 3), text);
     run.credentials = false;
     let completions = run.freshq("completions bash");

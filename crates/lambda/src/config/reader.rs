@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         if text.starts_with("arn:") {
             return Some(text);
         }
-        self.note(variable, format!("is {text:?} and should be an ARN, arn:…"));
+        self.note(variable, format!("is {text:?}; expected an ARN, arn:…"));
         None
     }
 
@@ -123,6 +123,6 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<(T, Vec<String>), String
     let parsed = serde_ignored::deserialize(tracked, |path| unknown.push(path.to_string()));
     match parsed.and_then(|value| json.end().map(|()| value)) {
         Ok(value) => Ok((value, unknown)),
-        Err(error) => Err(format!("is wrong at {}: {error}", track.path())),
+        Err(error) => Err(format!("is invalid at {}: {error}", track.path())),
     }
 }

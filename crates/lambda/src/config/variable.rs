@@ -17,7 +17,7 @@ macro_rules! variables {
 }
 
 variables! {
-    TASK_TABLE_NAME: "The name of the task table (the stack's output QueueTableName)",
+    TASK_TABLE_NAME: "The name of the task table (stack output QueueTableName)",
     PROCESS_TASKS_TOPIC_ARN: "The ARN of the topic that wakes process-tasks (output ProcessTasksTopicArn)",
     TRIGGER_TOPIC_ARN: "The ARN of the topic that tail calls go to (output TriggerTopicArn)",
     TASK_RUNNER: "The task runner, as JSON",
@@ -25,7 +25,7 @@ variables! {
     EVENT_BUS_ARN: "The ARN of the EventBridge bus that events of ended tasks go to; if absent, there are no events",
     INGEST_QUEUE_URL: "The URL of the SQS standard queue that tasks come from (output IngestQueueUrl)",
     INGEST_DEAD_LETTER_QUEUE_URL: "The URL of the SQS standard queue for invalid messages (output IngestDeadLetterQueueUrl)",
-    AGENT_TABLE_NAME: "The name of the agents' table (the stack's output AgentTableName)",
+    AGENT_TABLE_NAME: "The name of the agents' table (stack output AgentTableName)",
     ASSIGNMENT_TOPIC_ARN: "The ARN of the topic that assignments go to (output AssignmentTopicArn)",
     CALL_QUEUE_URL: "The URL of the SQS FIFO queue that calls come from (output CallQueueUrl)",
     CALL_DEAD_LETTER_QUEUE_URL: "The URL of the SQS FIFO queue for expired calls and invalid messages (output CallDeadLetterQueueUrl)",

@@ -20,11 +20,11 @@ pub const MAX_DEPTH: usize = 31;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InvalidPayload {
     #[error(
-        "payload has {0} bytes of JSON; the maximum is {MAX_PAYLOAD_BYTES}: put it into S3 and pass its key"
+        "payload has {0} bytes of JSON; the maximum is {MAX_PAYLOAD_BYTES}: store it in S3 and pass the object key"
     )]
     TooLarge(usize),
     #[error(
-        "payload takes {0} bytes as DynamoDB counts them; the maximum is {MAX_ITEM_BYTES}: pass its many small values as one string, or put it into S3 and pass its key"
+        "payload takes {0} bytes as DynamoDB counts them; the maximum is {MAX_ITEM_BYTES}: pass its many small values as one string, or store it in S3 and pass the object key"
     )]
     TooManyValues(usize),
     #[error("{0} is nested deeper than {MAX_DEPTH} levels; flatten it or pass it as a string")]

@@ -54,7 +54,7 @@ pub enum InvalidTask {
     Key(#[source] InvalidTaskId),
     #[error("sequence is {given}; give a whole number that is not negative")]
     Sequence { given: String },
-    #[error("the task has a sequence and no key; a sequence orders the states of a key")]
+    #[error("sequence requires a key, because it orders the states of a key")]
     SequenceWithoutKey,
     /// The task has a key, and its expiry exceeds the retention of settled tasks, which remember
     /// the order of the key's states.
@@ -92,7 +92,7 @@ pub enum InvalidTask {
         expiry: u64,
     },
     #[error(
-        "the task expired at {} (epoch seconds), which is past: raise ttlSeconds, or omit taskCreated", .0.0
+        "the task expired at {} (epoch seconds), which is in the past: raise ttlSeconds, or omit taskCreated", .0.0
     )]
     Expired(EpochSeconds),
     /// The payload does not round-trip.

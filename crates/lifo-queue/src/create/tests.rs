@@ -51,7 +51,7 @@ async fn invalid_task_fails_alone_and_its_error_names_the_field() {
         "payload.n",
         "taskCreated is 1800000000; give milliseconds",
         "taskCreated",
-        "expired at 1800000000 (epoch seconds), which is past: raise ttlSeconds",
+        "expired at 1800000000 (epoch seconds), which is in the past: raise ttlSeconds",
     ];
     assert_eq!(report.failed.len(), named.len());
     for (failed, field) in report.failed.iter().zip(named) {
@@ -162,12 +162,12 @@ async fn last_state_of_a_key_wins_and_invalid_keys_are_rejected() {
     assert!(newer.created[0].supersedes);
     let named = [
         "n is a key; choose another taskId",
-        "give a sequence always or never",
+        "give every task of the key a sequence, or none",
         "both taskId and key",
-        "a sequence and no key",
+        "sequence requires a key",
         "sequence is -1",
         "key is a number",
-        "key begins with '#'",
+        "key starts with '#'",
         "at most after 4000 s",
     ];
     assert_eq!(report.failed.len(), named.len(), "{:?}", report.failed);
@@ -209,9 +209,9 @@ async fn group_becomes_a_part_of_the_id_and_composes_with_a_key() {
     let named = [
         "group has 0 bytes; give 1 to 128, or omit it for no group",
         "group has 129 bytes; give 1 to 128",
-        "group contains '/', which ends the group in a task id; choose another name",
+        "group contains '/', which separates the group from the rest of a task id; choose another name",
         "group is a number, not a string; quote it",
-        "group begins with '#', which is reserved",
+        "group starts with '#', which is reserved",
         "taskId has 2053 bytes; a DynamoDB key has at most 2048",
     ];
     assert_eq!(errors.len(), named.len(), "{errors:?}");

@@ -89,11 +89,11 @@ impl Admission {
             Ok(Ok(metered)) => Some(metered),
             Ok(Err(error)) => {
                 let error = error_chain::chain(&error);
-                tracing::warn!(error, "item #ingest not updated; every task is admitted");
+                tracing::warn!(error, "item #ingest not updated; admitting all tasks");
                 None
             }
             Err(_) => {
-                tracing::warn!("item #ingest not updated in time; every task is admitted");
+                tracing::warn!("item #ingest not updated in time; admitting all tasks");
                 None
             }
         };

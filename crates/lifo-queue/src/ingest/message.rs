@@ -39,7 +39,7 @@ enum NoTask {
     #[error("the array has {0} tasks; send at most {MAX_TASKS} in one message")]
     TooMany(usize),
     #[error(
-        "this is a notification of Amazon SNS with its envelope; enable raw message delivery for the subscription"
+        "the body is an Amazon SNS notification envelope; enable raw message delivery for the subscription"
     )]
     Envelope,
     #[error(transparent)]

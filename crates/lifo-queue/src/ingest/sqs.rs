@@ -43,7 +43,7 @@ pub struct SqsIngestQueue {
 enum NotDone {
     #[error("SQS rejected the request for this message: {0}")]
     Rejected(Rejected),
-    #[error("the call to SQS failed")]
+    #[error("the SQS request failed")]
     Failed(#[source] Arc<Source>),
 }
 

@@ -217,7 +217,11 @@ impl Attempts {
                         // Omits the reason: it quotes the downstream's response, which can quote
                         // the payload.
                         let (task_id, attempt) = (&taken.task.task_id, taken.task.attempt);
-                        tracing::warn!(%task_id, attempt, "task failed; its lastError says why");
+                        tracing::warn!(
+                            %task_id,
+                            attempt,
+                            "task failed; see lastError for the cause"
+                        );
                         End::Failed
                     }
                 };
@@ -253,7 +257,7 @@ impl Attempts {
                 Ok(Ok(outcome)) => outcome,
                 Ok(Err(panic)) => Outcome::Retry { reason: panic_text(panic.as_ref()) },
                 Err(_) => Outcome::Unavailable {
-                    reason: format!("did not end within the task timeout of {limit:?}"),
+                    reason: format!("did not finish within the task timeout of {limit:?}"),
                 },
             }),
             Ok(_) = cut_off.wait_for(|cut| *cut) => None,

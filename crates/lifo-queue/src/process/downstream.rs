@@ -163,7 +163,7 @@ impl Ledger {
                 // Omits the response: it quotes the downstream, which can quote the payload.
                 tracing::error!(
                     task_id = %task,
-                    "the downstream rejects the queue's calls; see the task's lastError"
+                    "the downstream rejects the queue's requests; see the task's lastError"
                 );
                 self.walls.rejected(task, run.number);
             }

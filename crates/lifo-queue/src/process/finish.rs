@@ -157,7 +157,7 @@ impl Processor {
             summary.exit = Exit::NoProgress;
             tracing::error!(
                 idle_turns = summary.idle_turns,
-                "too many turns in a row settled nothing: no tail call, the sweep wakes the queue"
+                "too many consecutive turns settled no task: no tail call, the sweep wakes the queue"
             );
             return Ok(());
         }

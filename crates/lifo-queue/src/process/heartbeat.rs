@@ -195,9 +195,9 @@ impl Beat {
             }
             Ok(Err(error)) => {
                 let error = error_chain::chain(&error);
-                tracing::warn!(error, "overrides of groups not read, will try again");
+                tracing::warn!(error, "group overrides not read; retrying");
             }
-            Err(_) => tracing::warn!("overrides of groups not read in time, will try again"),
+            Err(_) => tracing::warn!("group overrides not read in time; retrying"),
         }
     }
 

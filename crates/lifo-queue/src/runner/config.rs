@@ -120,7 +120,7 @@ pub enum RunnerConfigError {
     },
     /// The runner is custom, but the binary doesn't contain one.
     #[error(
-        "the task runner is \"custom\", and this binary contains no custom runner: build your \
+        "the task runner is \"custom\", but this binary contains no custom runner: build your \
          own process-tasks binary with your TaskRunner (examples/custom-runner shows how) \
          and name it by TaskRunner.rust({{ manifestPath, binary }})"
     )]
@@ -206,19 +206,19 @@ impl AuthConfig {
                 if service.is_empty() {
                     return Err(field(
                         "auth.service",
-                        "is empty; give a signing name like execute-api",
+                        "is empty; give a signing name such as execute-api",
                     ));
                 }
                 if region.is_empty() {
                     return Err(field(
                         "auth.region",
-                        "is empty; give a region like eu-west-1",
+                        "is empty; give a region such as eu-west-1",
                     ));
                 }
                 let credentials = aws.credentials_provider().ok_or_else(|| {
                     field(
                         "auth",
-                        "is sigv4, and there are no AWS credentials to sign with",
+                        "is sigv4, but there are no AWS credentials to sign with",
                     )
                 })?;
                 Ok(Auth::SigV4 {

@@ -60,7 +60,7 @@ impl Rates {
 
     /// The outcome of a run for `drawn`, a random number from 0 to 1; `None` for success.
     fn at(&self, drawn: f64) -> Option<Outcome> {
-        let reason = || "failed by chance, as the rates of the simulated runner say".to_owned();
+        let reason = || "failed at random, at the simulated runner's configured rate".to_owned();
         if drawn < self.busy {
             Some(busy())
         } else if drawn < self.busy + self.failure {

@@ -167,7 +167,7 @@ async fn send_fitting(
             tracing::warn!(
                 task_id = %task,
                 error,
-                "DynamoDB rejected the update of the task; repeating it without lastError"
+                "DynamoDB rejected the update of the task; retrying without lastError"
             );
             send(update(LastError::Dropped)).await
         }

@@ -18,7 +18,9 @@ pub enum InvalidGroupName {
     #[error("has {0} bytes; give 1 to {MAX_GROUP_BYTES}, or omit it for no group")]
     Length(usize),
     /// Contains the character that separates the group from the rest of a task id.
-    #[error("contains '{GROUP_END}', which ends the group in a task id; choose another name")]
+    #[error(
+        "contains '{GROUP_END}', which separates the group from the rest of a task id; choose another name"
+    )]
     Slash,
     /// A task id can't start with it.
     #[error(transparent)]

@@ -29,7 +29,7 @@ pub enum InvalidTaskId {
     #[error("has {0} bytes; a DynamoDB key has at most {MAX_TASK_ID_BYTES}")]
     TooLong(usize),
     /// Starts with `#`.
-    #[error("begins with '#', which is reserved for the queue's own items; choose another prefix")]
+    #[error("starts with '#', which is reserved for the queue's own items; choose another prefix")]
     Reserved,
     /// Contains a control character, which HTTP headers and log lines can't carry.
     #[error("contains a control character; use printable characters")]

@@ -77,7 +77,7 @@ impl fmt::Display for StatusKey {
 /// The text is not a value of `taskStatus`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a task status; PENDING, TAKEN, SUCCESS and FAILURE are, each with an optional '#shard'"
+    "{0:?} is not a task status; use PENDING, TAKEN, SUCCESS or FAILURE, optionally followed by '#shard'"
 )]
 pub struct UnknownStatus(pub String);
 

@@ -64,7 +64,7 @@ fn an_encoded_body_is_decoded() {
     assert_eq!(tasks, [json!({"taskId": "ü"})]);
     event["body"] = "%".into();
     let rejected = read(&event, false).unwrap_err().to_string();
-    assert!(rejected.contains("not in base64"), "{rejected}");
+    assert!(rejected.contains("not valid Base64"), "{rejected}");
 }
 
 #[test]

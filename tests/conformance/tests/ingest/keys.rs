@@ -87,7 +87,7 @@ async fn rejected_state_does_not_supersede_a_valid_older_one() {
     assert!(
         letters["m2"][0]
             .reason
-            .contains("give a sequence always or never")
+            .contains("give every task of the key a sequence, or none")
     );
     assert!(letters["m4"][0].reason.contains("ttlSeconds"));
     assert!(letters["m5"][0].reason.contains("both taskId and key"));

@@ -81,7 +81,7 @@ async fn a_task_that_changes_before_each_attempt_stays_failed() {
     assert!(error.is_transient());
     assert_eq!(
         error.to_string(),
-        "UpdateItem: other requests changed the item k before each attempt; repeat it"
+        "UpdateItem: other requests modified item k during every attempt; retry it"
     );
     assert_eq!(redrive(&dynamo, 0).await.unwrap(), Redriven::Done);
 }

@@ -32,7 +32,7 @@ fn invalid_command_error_names_field_and_remedy() {
     );
     assert_eq!(
         rejected(json!({"command": "match", "criteria": {"gender": 1}})),
-        "command match: field criteria.gender is 1; give one text"
+        "command match: field criteria.gender is 1; give one string"
     );
     let text = rejected(json!({"command": "queues", "verbose": true}));
     assert!(text.contains("unknown field `verbose`"), "{text}");

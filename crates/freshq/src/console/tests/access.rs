@@ -47,7 +47,7 @@ async fn a_foreign_host_is_rejected_and_a_forwarded_port_is_not() {
     ] {
         let head = get(path.clone(), &format!("\r\nhost: {foreign}"));
         let answer = world.send(&head, "").await;
-        answer.expect(403, &["403: the header Host is not"]);
+        answer.expect(403, &["403: the Host header is not"]);
     }
     let own = format!("127.0.0.1:{port}");
     let twice = get(path.clone(), &format!("\r\nhost: {own}\r\nhost: {own}"));

@@ -93,7 +93,7 @@ async fn starts_are_limited_with_a_form_and_the_limit_is_ended() {
     world.page("?outcome=0", &shows).await;
     world.page("unlimit", &["End the limit of", text]).await;
     world.done("unlimit", "").await;
-    let shows = ["the limit is ended", "<title>Queue"];
+    let shows = ["the limit has ended", "<title>Queue"];
     world.page("?outcome=1", &shows).await;
     let wrong = [
         ("rate=&concurrency=&for=1h&reason=x", "rate: give it"),
@@ -115,7 +115,7 @@ async fn groups_are_shown_and_changed_one_by_one() {
     let shows = [
         "<a href=\"tasks?group=acme\">acme</a>",
         "<a class=\"button\" href=\"pause?group=acme\">Pause…</a>",
-        "entries of the index read: 1, all pending and running tasks.",
+        "index entries read: 1, all pending and running tasks.",
     ];
     let page = world.page("groups", &shows).await;
     assert!(!page.text.contains("globex"), "it has failed tasks only");

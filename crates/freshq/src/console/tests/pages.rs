@@ -93,7 +93,7 @@ async fn the_doctor_page_shows_the_findings_of_the_command() {
     ];
     world.page("doctor", &shows).await;
     let without = World::start(false).await;
-    let says = "the stack of the queue is unknown";
+    let says = "the queue's stack is unknown";
     without.rejects("doctor", 400, says).await;
 }
 
@@ -109,7 +109,7 @@ async fn failures_are_grouped_and_redriven_after_confirmation() {
         world.put(id, TaskStatus::Failure, age, Some(error));
     }
     let shows = [
-        "running tasks read: 4, different last errors: 3.",
+        "running tasks read: 4, distinct last errors: 3.",
         "<h2>No error was recorded</h2>",
         "Tasks: <strong>2</strong>",
         "&quot;order&quot;: &quot;a&quot;",
@@ -224,9 +224,9 @@ async fn the_agents_page_shows_queues_pending_calls_and_agents() {
     world.page("agents", &shows).await;
     let store = Arc::<MemoryStore>::default();
     let mut without = site(store.clone(), false);
-    without.desk = Err("there is no stack AgentQueue-dev".to_owned());
+    without.desk = Err("stack AgentQueue-dev does not exist".to_owned());
     let world = World::serve(store, without).await;
-    let shows = ["there is no stack AgentQueue-dev"];
+    let shows = ["stack AgentQueue-dev does not exist"];
     world.page("agents", &shows).await;
 }
 

@@ -132,10 +132,10 @@ fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
             "processing.ratePerSecond limits the starts: freshq list shows which producer sends the tasks, by their payloads; ask its owner to send fewer. If the downstream accepts more, raise processing.ratePerSecond and deploy. Otherwise, the oldest tasks expire without running"
         }
         Limit::Slow(..) => {
-            "contact the owner of what the slow tasks call; freshq list --status taken shows their payloads. A queue or a group of their own, or a shorter processing.taskTimeout, keeps the slots for other tasks"
+            "contact the owner of the service that the slow tasks call; freshq list --status taken shows their payloads. A queue or a group of their own, or a shorter processing.taskTimeout, keeps the slots for other tasks"
         }
         Limit::Slots(_) | Limit::Unknown => {
-            "freshq list --status taken shows the running tasks: if they are of one kind, or run much longer than the median, contact the owner of what they call. Otherwise raise processing.concurrency and deploy, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit"
+            "freshq list --status taken shows the running tasks: if they are of one kind, or run much longer than the median, contact the owner of the service that they call. Otherwise raise processing.concurrency and deploy, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit"
         }
     };
     created.exceeds_ended(status).then(|| Finding {

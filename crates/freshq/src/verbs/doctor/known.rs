@@ -28,7 +28,7 @@ const TABLE: [Setting; 8] = [
     ),
     Setting(
         "/TimeToLiveSpecification/Enabled",
-        "expired and settled tasks stay in the table and cost reads",
+        "expired and settled tasks remain in the table and increase read costs",
         "aws dynamodb update-time-to-live --table-name {id} --time-to-live-specification Enabled=true,AttributeName=ttl",
     ),
     Setting(
@@ -241,7 +241,7 @@ const ALARM: [Setting; 5] = [
     ),
     Setting(
         "/MetricName",
-        "the alarm watches another metric, so it misses the problem that it is for",
+        "the alarm monitors a different metric, so it misses the intended problem",
         "aws cloudwatch put-metric-alarm for {id} with --metric-name {wanted}",
     ),
     Setting(

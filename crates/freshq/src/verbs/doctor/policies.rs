@@ -30,7 +30,7 @@ pub(super) fn check(stack: &Stack, resource: &Resource, now: Option<&Value>) -> 
     };
     let why = match lacking.is_empty() {
         false => "AWS denies these requests of the function, so its invocations fail",
-        true => "the function may do more than the template allows",
+        true => "the function has more permissions than the template allows",
     };
     Some(Finding {
         place: resource.place(),

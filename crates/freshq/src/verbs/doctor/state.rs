@@ -218,7 +218,7 @@ pub(super) fn control(status: &Status, secret: Option<&str>) -> (usize, Vec<Find
         && status.pending.count > 0
         && !control.is_paused(now)
     {
-        let what = format!("{} turns in a row settled nothing", control.idle_turns);
+        let what = format!("{} consecutive turns settled no task", control.idle_turns);
         find(
             "the processor",
             what,

@@ -202,8 +202,8 @@ async fn pending_calls_without_a_queued_agent_are_a_finding() {
     assert_eq!(
         whats.collect::<Vec<_>>(),
         [
-            "the calls for Basque, F: 3 pending calls, the oldest c1 for 1m 1s; agents queued that match: 0",
-            "the calls for Latin, F: 1 pending calls; agents queued that match: no agent with these attributes was ever queued",
+            "the calls for Basque, F: 3 pending calls, the oldest c1 for 1m 1s; matching queued agents: 0",
+            "the calls for Latin, F: 1 pending calls; matching queued agents: no agent with these attributes was ever queued",
         ]
     );
 }

@@ -81,13 +81,13 @@ impl Changed<'_> {
                 overrides::limit(limit, *now)
             ),
             (GroupChange::Limit(_), (None, _)) => format!(
-                "the limit of group {group} is ended; an active processor applies the limits of the settings with its next heartbeat"
+                "the limit of group {group} has ended; an active processor applies the limits of the settings with its next heartbeat"
             ),
             (GroupChange::Pause(_), (_, Some(pause))) => format!(
                 "group {group} is {}\nrunning tasks finish; {without}; freshq resume --group {group} ends the pause",
                 overrides::pause(pause, *now)
             ),
-            (GroupChange::Pause(_), (_, None)) => format!("the pause of group {group} is ended"),
+            (GroupChange::Pause(_), (_, None)) => format!("the pause of group {group} has ended"),
         }
     }
 

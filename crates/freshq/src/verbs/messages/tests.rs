@@ -128,7 +128,7 @@ async fn text_output_truncates_long_bodies_and_json_does_not() {
     let report = report(messages).await;
     let text = report.text;
     assert!(text.starts_with("https://sqs/1/the-dead\nmessages: 10 or more\n"));
-    let cut = format!("{}… (--output json prints all of it)", "ä".repeat(BODY));
+    let cut = format!("{}… (--output json prints the full body)", "ä".repeat(BODY));
     assert!(text.ends_with(&cut), "{text}");
     assert_eq!(report.json["queues"][0]["messages"][9]["body"], body);
 }

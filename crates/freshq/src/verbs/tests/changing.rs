@@ -51,7 +51,7 @@ async fn purge_requires_table_name_pauses_and_keeps_running_tasks() {
     let purge = |confirm: Option<&str>| Purge {
         confirm: confirm.map(str::to_owned),
     };
-    let wrong = "nothing was deleted: that is not the name of the table, LifoQueue-dev";
+    let wrong = "nothing was deleted: the given name does not match the table name, LifoQueue-dev";
     world
         .expect(&purge(Some("tasks")), wrong, Exit::Declined)
         .await;

@@ -82,7 +82,7 @@ initech     0        0        -       -       limited to 2 concurrent tasks unti
 umbrella    0        0        -       -       closed until 2027-01-15T09:00:00.000Z: the downstream has been unavailable for 480 s; circuit breaker open for 0s, failed probes: 12
 acme        3        1        5s      5m      not paused or limited
 (no group)  1        0        20s     20s     not paused or limited
-entries of the index read: 6, all pending and running tasks"
+index entries read: 6, all pending and running tasks"
     );
     let list = list(StatusName::Pending);
     let next = |text: &str, task| {
@@ -134,12 +134,12 @@ async fn group_is_limited_and_paused_until_an_operator_ends_it() {
         off: true,
         ..limit("acme")
     };
-    let line = "the limit of group acme is ended; an active processor applies the limits of the settings with its next heartbeat";
+    let line = "the limit of group acme has ended; an active processor applies the limits of the settings with its next heartbeat";
     world.done(&off, line).await;
     let states = world.store.groups().await.unwrap();
     let acme = &states.overrides["acme"];
     assert!(acme.limit.is_none() && acme.pause.is_some(), "{acme:?}");
-    let line = "the pause of group acme is ended";
+    let line = "the pause of group acme has ended";
     let resume = Resume { group: of("acme") };
     world.done(&resume, line).await;
     assert!(world.store.groups().await.unwrap().overrides.is_empty());

@@ -141,7 +141,7 @@ async fn a_long_pause_needs_a_confirmation_that_names_the_pending_tasks() {
     let line = "paused until 2027-01-15T10:00:00.000Z, 2h left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
     world.done(&yes, line).await;
     let ended = world.run(&Resume::default()).await.unwrap().text;
-    has(&ended, "the ended pause: until 2027-01-15T10");
+    has(&ended, "previous pause: until 2027-01-15T10");
 }
 
 #[tokio::test(start_paused = true)]

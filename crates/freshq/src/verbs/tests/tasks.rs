@@ -69,7 +69,7 @@ async fn table_error_stops_redrive_and_every_task_has_an_outcome() {
         .unwrap();
     assert_eq!(outcomes(&report), ["redriven", "unknown", "notTried"]);
     assert_eq!(report.exit, Exit::Failed);
-    let line = "b  perhaps not redriven: DynamoDB request failed: redrive: no response";
+    let line = "b  possibly not redriven: DynamoDB request failed: redrive: no response";
     has(&report.text, line);
     assert_eq!(world.status("c"), Some(TaskStatus::Failure));
 }

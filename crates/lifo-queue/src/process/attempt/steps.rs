@@ -66,7 +66,7 @@ impl Attempts {
             not_before: self.clock.now(),
             attempt_counts: false,
             lease_expired: suspect,
-            reason: "not started: too little of its lease was left".to_owned(),
+            reason: "not started: too little of its lease remained".to_owned(),
         };
         let end = End::Returned {
             not_before: back.not_before,

@@ -50,7 +50,7 @@ impl Turn<'_> {
             Err(error) => {
                 self.summary.store_errors += 1;
                 let error = error_chain::chain(&error);
-                tracing::warn!(error, "TAKEN tasks not counted, will try again");
+                tracing::warn!(error, "TAKEN tasks not counted; retrying");
                 groups.count_later(self.processor.clock.now());
             }
         }

@@ -80,7 +80,7 @@ impl Turn<'_> {
                     return Some(TurnEnd::Failed(error));
                 }
                 let error = error_chain::chain(&error);
-                tracing::warn!(error, "index not read, will try again");
+                tracing::warn!(error, "index not read; retrying");
                 self.wait(self.now().plus(POLL)).await;
                 None
             }

@@ -87,7 +87,7 @@ fn configuration_errors_name_the_field_and_the_remedy() {
         ),
         (
             r#"{"kind":"http","url":"https://a.example.com/","auth":{"kind":"header","name":"Host","secretArn":"arn:aws:secretsmanager:eu-west-1:1:secret:x"}}"#,
-            "auth.name \"Host\" is set by the call itself",
+            "auth.name \"Host\" is set by the request itself",
         ),
         (
             r#"{"kind":"http","url":"https://a.example.com/","auth":{"kind":"sigv4","service":"","region":"eu-west-1"}}"#,

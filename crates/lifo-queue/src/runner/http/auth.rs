@@ -64,10 +64,10 @@ pub enum Auth {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidHeaderName {
     /// Not a valid header name.
-    #[error("{0:?} is not a header's name; give one like Authorization or X-Api-Key")]
+    #[error("{0:?} is not a valid header name; use a name such as Authorization or X-Api-Key")]
     Syntax(String),
     /// A header that the call sets itself, or that frames a request.
-    #[error("{0:?} is set by the call itself; give one like Authorization or X-Api-Key")]
+    #[error("{0:?} is set by the request itself; use a name such as Authorization or X-Api-Key")]
     Reserved(String),
 }
 

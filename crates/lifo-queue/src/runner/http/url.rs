@@ -15,10 +15,10 @@ pub struct TaskUrl(Uri);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidUrl {
     /// Not a URL.
-    #[error("is not a URL ({0}); give one like https://api.example.com/tasks, percent-encoded")]
+    #[error("is not a URL ({0}); use a URL such as https://api.example.com/tasks, percent-encoded")]
     Syntax(String),
     /// No scheme or host.
-    #[error("is not absolute; give one like https://api.example.com/tasks")]
+    #[error("is not absolute; use a URL such as https://api.example.com/tasks")]
     Relative,
     /// Neither `https` nor `http`.
     #[error("has the scheme {0:?}; give an https URL")]

@@ -78,7 +78,7 @@ fn the_remedy_of_a_surplus_is_that_of_what_limits_the_starts() {
         (
             limited(10, None, [127, 25_000], None),
             slow,
-            "the owner of what the slow tasks call",
+            "the owner of the service that the slow tasks call",
         ),
         (
             limited(10, None, [127, 200], None),
