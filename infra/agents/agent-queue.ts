@@ -130,7 +130,7 @@ export class AgentQueue extends Construct {
   }
 
   /**
-   * Adds the stack outputs that the `freshq` command uses to find this queue: `freshq agent list --stack <name>`. A
+   * Adds the stack outputs that the `freshq` command uses to find this queue: `freshq agents --stack <name>`. A
    * stack can have the outputs of only one agents' queue.
    */
   exportOutputs(): void {

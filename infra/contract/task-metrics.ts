@@ -31,7 +31,7 @@ export const TASK_METRICS = {
   QueuePaused: counter([...PROCESS, ...SWEEP], 'turns and sweeps that ended while the queue was paused'),
   IdleBoundReached: counter(
     PROCESS,
-    'turns that made no tail call because too many turns in a row settled nothing',
+    'turns that made no tail call because too many consecutive turns settled nothing',
   ),
   TasksCreated: counter(CREATE, 'tasks created'),
   TasksDuplicate: counter(CREATE, 'tasks that existed already'),

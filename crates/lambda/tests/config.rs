@@ -79,52 +79,52 @@ fn a_wrong_setting_is_reported_by_its_path() {
         (
             "turnMs",
             json!(0),
-            "wrong at turnMs: 0 is too little: give at least 1",
+            "invalid at turnMs: 0 is too little: give at least 1",
         ),
         (
             "concurrency",
             json!(0),
-            "wrong at concurrency: 0 is too little",
+            "invalid at concurrency: 0 is too little",
         ),
         (
             "concurrency",
             json!(70_000),
-            "wrong at concurrency: invalid value: integer `70000`, expected u16",
+            "invalid at concurrency: invalid value: integer `70000`, expected u16",
         ),
         (
             "maxBusyReturns",
             json!(-1),
-            "wrong at maxBusyReturns: invalid value: integer `-1`",
+            "invalid at maxBusyReturns: invalid value: integer `-1`",
         ),
         (
             "pauseMs",
             json!(u64::MAX),
-            "wrong at pauseMs: 18446744073709551615 is too long",
+            "invalid at pauseMs: 18446744073709551615 is too long",
         ),
         (
             "retry",
             json!({"baseMs": 1, "maxMs": 0.5}),
-            "wrong at retry.maxMs: invalid type",
+            "invalid at retry.maxMs: invalid type",
         ),
         (
             "codel",
             json!({"targetMs": 1}),
-            "wrong at codel: missing field `intervalMs`",
+            "invalid at codel: missing field `intervalMs`",
         ),
         (
             "rate",
             json!({"perSecond": 0, "burst": 1}),
-            "wrong at rate.perSecond: 0 is not a rate",
+            "invalid at rate.perSecond: 0 is not a rate",
         ),
         (
             "rate",
             json!({"perSecond": 1, "burst": 0}),
-            "wrong at rate.burst",
+            "invalid at rate.burst",
         ),
         (
             "order",
             json!("fifo"),
-            "wrong at order: unknown variant `fifo`, expected `newest-first` or `oldest-key-first`",
+            "invalid at order: unknown variant `fifo`, expected `newest-first` or `oldest-key-first`",
         ),
     ] {
         let text = rejection(&[(setting, value)]);
@@ -132,7 +132,7 @@ fn a_wrong_setting_is_reported_by_its_path() {
     }
     let text = rejection(&[("turnMs", Value::Null)]);
     assert!(
-        text.contains("wrong at turnMs: invalid type: null"),
+        text.contains("invalid at turnMs: invalid type: null"),
         "{text}"
     );
     let lookup = |name: &str| match name {

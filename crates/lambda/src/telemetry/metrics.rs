@@ -51,7 +51,7 @@ counters! {
     EMPTY_POLLS = "EmptyPolls": "Passes over the index that found nothing to take: spare capacity.",
     TAIL_CALLS = "TailCalls": "Turns that ended with a tail call.",
     QUEUE_PAUSED = "QueuePaused": "Turns that ended and sweeps that ran while the queue was paused; has an alarm.",
-    IDLE_BOUND_REACHED = "IdleBoundReached": "Turns that ended without a tail call because too many in a row settled nothing; has an alarm.",
+    IDLE_BOUND_REACHED = "IdleBoundReached": "Turns that ended without a tail call because too many consecutive turns settled nothing; has an alarm.",
     TASKS_CREATED = "TasksCreated": "Tasks created.",
     TASKS_DUPLICATE = "TasksDuplicate": "Tasks that existed already.",
     TASKS_SUPERSEDED = "TasksSuperseded": "States of keys that a newer one replaced before a run settled them.",

@@ -130,7 +130,7 @@ async fn a_long_pause_needs_a_confirmation_that_names_the_pending_tasks() {
     world.put("a", TaskStatus::Pending, 60);
     let long = pause(2 * HOUR);
     let failure = world.run(&long).await.unwrap_err();
-    has(&failure.line(), ": use --yes");
+    has(&failure.line(), "; use --yes");
     let asked = &world.prompt.asked[0];
     has(asked, "pause of 2h");
     has(asked, "1 are pending");

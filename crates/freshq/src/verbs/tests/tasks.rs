@@ -99,7 +99,7 @@ async fn redrive_all_asks_for_confirmation() {
         world.put(id, TaskStatus::Failure, 60);
     }
     let failure = world.run(&redrive(&[])).await.unwrap_err();
-    has(&failure.line(), ": use --yes");
+    has(&failure.line(), "; use --yes");
     world.prompt.answer = Some("no".to_owned());
     world
         .expect(&redrive(&[]), "nothing was redriven", Exit::Declined)
