@@ -1,5 +1,5 @@
-//! Matches agents and calls with multiple concurrent processes, with DynamoDB's latency and
-//! conflicts.
+//! Measures matches of agents and calls in multiple concurrent processes, with DynamoDB's latency
+//! and conflicts.
 //!
 //! Tokio's clock is paused, so the figures do not depend on the machine. The rates are measured on
 //! the in-memory store, and the units on the embedded DynamoDB. Every call goes through the
@@ -31,7 +31,7 @@ const LATENCY: Latency = Latency {
     transaction: Duration::from_millis(8),
 };
 
-/// Write units per second of a DynamoDB partition
+/// Maximum write units per second of a DynamoDB partition
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html>).
 /// The model never splits a partition.
 const WRITE_LIMIT: f64 = 1_000.0;
@@ -39,7 +39,7 @@ const WRITE_LIMIT: f64 = 1_000.0;
 /// Numbers of concurrent processes.
 const MATCHERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// Calls in a batch of `match-calls`.
+/// Maximum number of calls in a batch of `match-calls`.
 const BATCH: usize = 10;
 
 /// Number of runs of a small mode per run of a large one.
@@ -76,7 +76,7 @@ fn measure_all(arguments: &Arguments) -> Result<Report, Error> {
 }
 
 fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure, Error> {
-    // Chance has more influence on a run with few matches.
+    // Small modes run more often, because chance has more influence with few matches.
     let runs = match mode.is_large() {
         true => arguments.agent_runs,
         false => SMALL_RUNS * arguments.agent_runs,

@@ -1,5 +1,5 @@
-//! Measures the time from exec to the first `next` request: the function's own part of a cold
-//! start.
+//! Measures the time from exec to the first `next` request, which is the function's own share of a
+//! cold start.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;

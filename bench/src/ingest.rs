@@ -28,7 +28,7 @@ struct Measured {
     messages: u32,
     ours: Vec<Figures>,
     limit: Vec<Figures>,
-    /// Size of one batch as Lambda delivers it.
+    /// Size of the largest batch event, in bytes.
     event_bytes: usize,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn measure(arguments: &Arguments, bootstrap: &Path) -> Result<(), Err
         let (mut ours, mut limit) = (vec![], vec![]);
         let mut event_bytes = 0;
         for _ in 0..RUNS {
-            // Each run has a new server, and the two measurements alternate, because this machine
+            // Start a new server per run and alternate the two measurements, because this machine
             // may be busy with other work.
             let server = Server::start()?;
             let through = function::measure(bootstrap, &server.address, batch, messages)?;

@@ -14,8 +14,8 @@
 //! matchers, whose transactions conflict as on DynamoDB, and the calls and units per enqueue and
 //! per match.
 //!
-//! Server and turn run in separate processes, so the measured memory is only that of the turn. No
-//! run fails for being slow.
+//! The server and the turn run in separate processes, so the measured memory is only that of the
+//! turn. A slow run does not fail.
 
 mod agents;
 mod cold_start;

@@ -1,4 +1,4 @@
-//! The processes of the measurements: their start and their output.
+//! Starts the processes of the measurements and reads their output.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -10,7 +10,7 @@ use simulator::deployed::settings;
 
 use crate::{Arguments, Error};
 
-/// The figures of a turn.
+/// Figures of one measurement.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Figures {
     /// Time from the first request to the last response, in seconds.
@@ -46,7 +46,7 @@ pub(crate) fn run<T: DeserializeOwned>(
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// A command that starts a function's binary with these variables and its default settings.
+/// Creates a command that starts a function's binary with these variables and its settings.
 pub(crate) fn function(bootstrap: &Path, name: &str, environment: &str) -> Command {
     let variables = environment.lines().filter_map(|line| line.split_once('='));
     let settings_of = format!("SETTINGS_{}", name.replace('-', "_").to_uppercase());
@@ -60,7 +60,7 @@ pub(crate) fn function(bootstrap: &Path, name: &str, environment: &str) -> Comma
     command
 }
 
-/// A server in a separate process, which ends when this is dropped.
+/// A server in a separate process, which ends when this value is dropped.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
@@ -88,18 +88,18 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The server ends when its standard input closes. The kill is for a server that hangs.
+        // Closing standard input ends the server. The kill is for a server that hangs.
         drop(self.child.stdin.take());
         let _ended = self.child.kill().and_then(|()| self.child.wait().map(drop));
     }
 }
 
-/// Peak RSS of this process, in KiB.
+/// Returns the peak RSS of this process, in KiB.
 pub(crate) fn peak_memory_kib() -> u64 {
     peak_memory_kib_of("self")
 }
 
-/// Peak RSS of a process, in KiB; 0 if the system does not report it.
+/// Returns the peak RSS of a process, in KiB, or 0 if the system does not report it.
 pub(crate) fn peak_memory_kib_of(process: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -14,7 +14,7 @@ const COLD_STARTS: usize = 21;
 
 pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Error> {
     let turns = (0..arguments.runs.max(1)).map(|_| {
-        // Each run has a new server.
+        // Start a new server per run.
         run::<Figures>(arguments, "turn", &Server::start()?.address)
     });
     print_turn(arguments, &turns.collect::<Result<Vec<_>, Error>>()?);
@@ -56,7 +56,7 @@ fn print_turn(arguments: &Arguments, turns: &[Figures]) {
     println!("{table}");
 }
 
-/// The write units of a task's transitions, by payload size.
+/// Prints the write units of a task's transitions, by payload size.
 fn print_units() -> Result<(), Error> {
     let mut table = table("write units of a task: create, take, return, settle");
     for payload in [100, 4_000, 50_000, 300_000] {

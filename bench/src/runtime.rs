@@ -9,7 +9,7 @@ pub(crate) fn in_virtual_time<T>(
     seed: u64,
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Error> {
-    // The seed of the jitter.
+    // This seed determines the jitter of retries.
     fastrand::seed(seed);
     let mut runtime = Builder::new_current_thread();
     runtime

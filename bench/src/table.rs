@@ -1,4 +1,4 @@
-//! Tables of figures with their aims.
+//! Builds tables of measured figures and their aims.
 
 use comfy_table::{Table, presets};
 

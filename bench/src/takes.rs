@@ -1,6 +1,6 @@
-//! Counts the takes of a task until it is done: with poison tasks among the other tasks, and with a
-//! downstream that is busy half of the time. The count uses a virtual clock and the in-memory
-//! store, turn after turn, so the figures do not depend on the machine.
+//! Counts how often a task is taken until it is done, either with poison tasks among the other
+//! tasks or with a downstream that is busy half of the time. The turns use a virtual clock and the
+//! in-memory store, so the figures do not depend on the machine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::{Arguments, Error, turn};
 
 const RUN: Duration = Duration::from_millis(100);
 
-/// Duration of each phase: the downstream is busy, and then available.
+/// Duration of each phase. The downstream is busy in one phase and available in the next.
 const PHASE: Duration = Duration::from_secs(1);
 
 /// The sweep interval. The sweep wakes a processor for tasks that became due after a turn.
@@ -33,7 +33,7 @@ pub(crate) enum Downstream {
     BusyHalfOfTheTime,
 }
 
-/// The outcome of a backlog.
+/// Counts of a drained backlog.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Takes {
     pub(crate) taken: u32,

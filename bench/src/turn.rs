@@ -30,7 +30,7 @@ impl TaskRunner for Costless {
     }
 }
 
-/// Calls by kind, and the time of the last settlement.
+/// Number of store calls by kind, and the time of the last settlement.
 #[derive(Default)]
 struct Counted {
     calls: BTreeMap<String, u32>,
@@ -94,7 +94,7 @@ pub(crate) async fn insert_all(store: &Arc<dyn QueueStore>, tasks: u32) -> Resul
     Ok(())
 }
 
-/// The id of the backlog's n-th task.
+/// Returns the id of the backlog's n-th task.
 pub(crate) fn task_id(n: u32) -> String {
     format!("task-{n:06}")
 }
@@ -115,8 +115,8 @@ async fn insert(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// The defaults of `infra/`, except for a longer turn and a shorter wait on an empty queue, which
-/// is not timed.
+/// Returns the defaults of `infra/`, except for a longer turn and a shorter wait on an empty queue,
+/// which is not timed.
 pub(crate) fn settings(slots: u16) -> ProcessSettings {
     ProcessSettings {
         turn: Duration::from_secs(600),

@@ -1,5 +1,5 @@
-//! Simulates transaction conflicts on any store, as DynamoDB handles them. A seed determines the
-//! order. Every commit is checked against the guarantees.
+//! Simulates DynamoDB's transaction conflicts on any store, in an order determined by a seed, and
+//! checks every commit against the guarantees.
 //!
 //! A transaction is in progress from before its conditions are checked until after its commit.
 //! In the meantime, a second transaction on any of its items is rejected
@@ -24,7 +24,7 @@ use crate::rows;
 use crate::tally;
 use crate::watched::{Outcome, Read, Watch};
 
-/// Simulates the conflicts, and checks the commits.
+/// Simulates conflicts and checks the commits.
 pub struct Contended {
     state: Mutex<State>,
     rng: Mutex<Rng>,
@@ -35,7 +35,7 @@ pub struct Contended {
     passes: usize,
 }
 
-/// Counts and findings of a run.
+/// Counts and violations of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     pub commits: u64,
@@ -46,9 +46,9 @@ pub struct Seen {
 }
 
 impl Contended {
-    /// A watch that draws its random decisions from this seed. `both_rejected`: half of the
-    /// conflicts reject both transactions. A call may pass over `passes` agents, not counting those
-    /// in another transaction.
+    /// Creates a watch that draws its random decisions from this seed. With `both_rejected`, half
+    /// of the conflicts reject both transactions. A call may pass over `passes` agents, not
+    /// counting those in another transaction.
     pub fn new(seed: u64, order: Order, both_rejected: bool, passes: usize) -> Self {
         Self {
             state: Mutex::default(),
@@ -73,7 +73,7 @@ impl Contended {
         Ok(())
     }
 
-    /// Lets other tasks run.
+    /// Pauses for a random time so that other tasks run.
     async fn wait(&self) {
         let pause = {
             let mut rng = lock(&self.rng);
@@ -127,7 +127,7 @@ impl Watch for Contended {
         let committed = store.commit(change).await;
         if let Ok(Committed::Done) = &committed {
             lock(&self.state).happened(change, self.order, self.passes);
-            // Check after one in eight changes.
+            // Check the invariants after about one in eight changes.
             let look = lock(&self.rng).u8(0..8) == 0;
             if look {
                 self.check(store).await?;

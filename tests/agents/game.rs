@@ -1,4 +1,4 @@
-//! One run of processes with conflicting transactions, the checks at its end, and a batch of such runs.
+//! Runs processes with conflicting transactions, and checks the final state of each run.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -37,7 +37,7 @@ impl Game {
         }
     }
 
-    /// The queue in its own process. Its transactions conflict with other processes' transactions.
+    /// Creates a process's queue. Its transactions conflict with those of other processes.
     pub fn process(&self) -> AgentQueue {
         self.process_on(Arc::new(watched(self.store.clone(), self.watch.clone())))
     }
@@ -56,8 +56,8 @@ impl Game {
         let tickets = seen.assignments.iter().map(|made| made.ticket.to_string());
         let tickets: BTreeSet<_> = tickets.collect();
         assert_eq!(tickets.len(), seen.assignments.len(), "one stay, one call");
-        // Agents and calls are written before the read, so no pending call has a matching queued
-        // agent.
+        // Each process writes its agent or call before it reads, so no pending call has a matching
+        // queued agent.
         for line in self.store.pending().await.expect("a result") {
             for queue in self.store.queues().await.expect("a result") {
                 let pair = line.depth > 0 && queue.depth > 0 && line.criteria.fits(&queue.queue);

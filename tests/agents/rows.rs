@@ -16,18 +16,18 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use simulator::dynamodb::AGENT_TABLE;
 
-/// An item without its key: the text of each attribute, or the sorted texts for a set.
+/// An item without its key. Each attribute has one text, or the sorted texts of a set.
 pub type Row = BTreeMap<String, Vec<String>>;
 
 pub type Rows = BTreeMap<Key, Row>;
 
-/// More items of one kind than any suite has.
+/// Limit that is larger than the number of items of one kind in any suite.
 const ALL: u16 = 1_000;
 
-/// Later than any time in a suite.
+/// Time later than any in a suite.
 const END_OF_TIME: Micros = Micros(u64::MAX);
 
-/// The entire content of a store, read with its own methods. Only the given calls are read.
+/// Reads the entire content of a store with its own methods. Reads only the given calls.
 pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, StoreError> {
     let mut rows = Rows::new();
     for one in store.agents(None, ALL).await?.agents {
@@ -60,7 +60,7 @@ pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, St
     Ok(rows)
 }
 
-/// The entire content of the agents' table, read with a scan: every attribute of every writer.
+/// Scans the entire content of the agents' table: every attribute of every writer.
 pub async fn scanned(client: &Client) -> Result<Rows, Box<dyn std::error::Error + Send + Sync>> {
     let (mut rows, mut start) = (Rows::new(), None);
     loop {
@@ -92,9 +92,9 @@ pub async fn scanned(client: &Client) -> Result<Rows, Box<dyn std::error::Error 
     }
 }
 
-/// Computes each queue's version and depth, as the store does. The joins are those of the agents; the
-/// depth is the number of entries. In each line's row, the number of pending calls replaces the time at which the line
-/// was opened.
+/// Computes each queue's version and depth, as the store does, from the agents' joins and the
+/// number of entries. In each line's row, the number of pending calls replaces the time at which
+/// the line was opened.
 fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + Sync>> {
     let mut joins: BTreeMap<String, u64> = BTreeMap::new();
     for ((pk, _), row) in &mut rows {

@@ -56,40 +56,40 @@ pub fn memory() -> Arc<dyn AgentStore> {
     Arc::new(MemoryStore::new())
 }
 
-/// A fresh DynamoDB store on an embedded DynamoDB.
+/// Creates a fresh DynamoDB store on an embedded DynamoDB.
 pub fn dynamodb() -> Arc<dyn AgentStore> {
     Arc::new(store_of(embedded()))
 }
 
-/// The DynamoDB store on a client's agents' table.
+/// Creates the DynamoDB store on a client's agents' table.
 pub fn store_of(client: Client) -> DynamoStore {
     DynamoStore::new(client, AGENT_TABLE, Dimensions::default())
 }
 
-/// A client for a fresh embedded DynamoDB that contains the agents' table.
+/// Creates a client for a fresh embedded DynamoDB that contains the agents' table.
 pub fn embedded() -> Client {
     let embedded = Embedded::start();
     embedded.expect("the embedded DynamoDB starts").client()
 }
 
-/// An agent id.
+/// Creates an agent id.
 pub fn agent_id(id: &str) -> AgentId {
     AgentId::new(id).expect("an agent's id")
 }
 
-/// A call id.
+/// Creates a call id.
 pub fn call_id(id: &str) -> CallId {
     CallId::new(id).expect("a call's id")
 }
 
-/// A profile in the default dimensions.
+/// Creates a profile in the default dimensions.
 pub fn profile(languages: &[&str], gender: &str) -> Profile {
     let attributes = json!({"language": languages, "gender": gender});
     let profile = Dimensions::default().profile(&fields(attributes));
     profile.expect("a profile")
 }
 
-/// Criteria in the default dimensions, from their canonical text, such as `Spanish#*`.
+/// Creates criteria in the default dimensions from their canonical text, such as `Spanish#*`.
 pub fn criteria(text: &str) -> Criteria {
     let values = std::iter::zip(["language", "gender"], text.split('#'));
     let given = values.filter(|(_, value)| *value != "*");
@@ -101,7 +101,7 @@ pub fn criteria(text: &str) -> Criteria {
     criteria
 }
 
-/// A queue, from its values, such as `Spanish#M`.
+/// Creates a queue name from its values, such as `Spanish#M`.
 pub fn queue(text: &str) -> QueueName {
     criteria(text).exact().expect("a value in each dimension")
 }
@@ -110,17 +110,17 @@ fn fields(json: Json) -> BTreeMap<String, Json> {
     serde_json::from_value(json).expect("an object")
 }
 
-/// An offline agent. Its name is the id in capitals.
+/// Creates an offline agent. Its name is the id in capitals.
 pub fn agent(id: &str, languages: &[&str], gender: &str) -> Agent {
     Agent::new(agent_id(id), id.to_uppercase(), profile(languages, gender))
 }
 
-/// A call that arrived this number of microseconds after [`NOW`].
+/// Creates a call that arrived this number of microseconds after [`NOW`].
 pub fn call(id: &str, wanted: &str, arrived: u64) -> Call {
     Call::new(call_id(id), criteria(wanted), at(arrived))
 }
 
-/// The first assignment of a call to ana, this number of microseconds after [`NOW`].
+/// Creates the first assignment of a call to ana, this number of microseconds after [`NOW`].
 pub fn assignment(call: &str, wanted: &str, made: u64, until: Option<u64>) -> Assignment {
     Assignment {
         call_id: call_id(call),
@@ -134,7 +134,7 @@ pub fn assignment(call: &str, wanted: &str, made: u64, until: Option<u64>) -> As
     }
 }
 
-/// An expired call that arrived this number of microseconds after [`NOW`].
+/// Creates an expired call that arrived this number of microseconds after [`NOW`].
 pub fn expired(call: &str, wanted: &str, arrived: u64) -> ExpiredCall {
     ExpiredCall {
         call_id: call_id(call),
@@ -185,7 +185,7 @@ pub async fn queued(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent {
     enqueue(store, agent, since).await
 }
 
-/// The queue entries of a queued agent, ordered by queue name.
+/// Returns the queue entries of a queued agent, ordered by queue name.
 pub fn entries(agent: &Agent) -> Vec<QueueEntry> {
     let entries = QueueEntry::all_of(agent);
     assert!(!entries.is_empty(), "{} is not queued", agent.id);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rows::{Row, Rows};
 
-/// Checks a table.
+/// Checks the invariants of a table.
 pub fn check(rows: &Rows) -> Result<(), String> {
     let depths = queues(rows)?;
     counters(rows, "AllQueues", "QueueDepth", &depths)?;
@@ -33,8 +33,8 @@ fn part<'a>(rows: &'a Rows, partition: &str) -> impl Iterator<Item = (&'a str, &
     keys.into_iter().map(|key| (key.1.as_str(), &rows[key]))
 }
 
-/// Each entry belongs to an agent that is queued there, with the agent's ticket and position. Each
-/// queued agent has one entry in each of its queues. Returns the depth of each queue.
+/// Checks that each entry belongs to an agent queued there, with the agent's ticket and position,
+/// and that each queued agent has one entry in each of its queues. Returns each queue's depth.
 fn queues(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
     let queued: BTreeMap<_, _> = agents(rows)
         .filter(|(_, row)| text(row, "AgentStatus") == "queued")
@@ -74,8 +74,8 @@ pub fn place(row: &Row) -> String {
     format!("{arrived}#{:0>39}#{call}", text(row, "Sequence"))
 }
 
-/// Each line entry belongs to a pending call, and each pending call has an entry. Returns the
-/// number of entries per line.
+/// Checks that each line entry belongs to a pending call, and that each pending call has an entry.
+/// Returns the number of entries per line.
 fn calls(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
     let mut pending = BTreeMap::new();
     let (mut found, mut expected) = (BTreeSet::new(), BTreeSet::new());
@@ -114,8 +114,8 @@ fn counters(
     }
 }
 
-/// No agent is in two calls: an attending agent and its call refer to each other with the same
-/// ticket. No two calls are assigned with the same ticket.
+/// Checks that no agent is in two calls: an attending agent and its call must reference each other
+/// with the same ticket. No two assigned calls may share a ticket.
 fn attending(rows: &Rows) -> Result<(), String> {
     let mut tickets = BTreeSet::new();
     for ((pk, _), record) in rows.iter().filter(|((pk, _), _)| pk.starts_with("Call#")) {
@@ -143,7 +143,7 @@ fn attending(rows: &Rows) -> Result<(), String> {
     Ok(())
 }
 
-/// Each lease belongs to an attending agent, and each call with a lease expiry has a lease.
+/// Checks that each lease has an attending agent, and each call with a lease expiry has a lease.
 fn leases(rows: &Rows) -> Result<(), String> {
     let lease = |row: &Row| {
         ["LeaseUntil", "AnswerBy", "AgentID", "Ticket", "CallID"]

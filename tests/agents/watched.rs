@@ -33,13 +33,13 @@ pub trait Watch: Send + Sync {
     /// Called after a read, before the response is returned.
     async fn after(&self, _read: &Read) {}
 
-    /// Called instead of a commit. May commit the change to the store.
+    /// Called instead of a commit. Can commit the change to the store.
     async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
         store.commit(change).await
     }
 }
 
-/// The error of a commit without permission.
+/// Returns the error of a commit without permission.
 pub fn denied() -> Outcome {
     Err(StoreError::Rejected {
         operation: "commit",
@@ -81,7 +81,7 @@ impl Watch for Partly {
     }
 }
 
-/// A store behind a watch.
+/// A store whose reads and commits pass through a watch.
 pub struct Watching<W> {
     store: Arc<dyn AgentStore>,
     watch: Arc<W>,

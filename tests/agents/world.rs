@@ -38,7 +38,7 @@ impl Recorder {
         *lock(&self.deaf_to) = Some(calls.iter().map(|id| call_id(id)).collect());
     }
 
-    /// The events published since the last call.
+    /// Returns the events published since this method was last called.
     pub fn heard(&self) -> Vec<OutboxEvent> {
         std::mem::take(&mut *lock(&self.events))
     }
@@ -81,7 +81,7 @@ pub struct World {
 }
 
 impl World {
-    /// A world on a store. Requires tokio's paused clock.
+    /// Creates a world on a store. Requires tokio's paused clock.
     pub fn on(store: Arc<dyn AgentStore>) -> Self {
         let clock = Arc::new(TokioClock::starting_at(NOW));
         let publisher = Arc::new(Recorder::default());
@@ -184,7 +184,7 @@ impl World {
         published.await.expect("a result")
     }
 
-    /// The agent.
+    /// Returns the stored agent.
     pub async fn agent(&self, id: &str) -> Agent {
         let agent = self.store.agent(&agent_id(id)).await.expect("a result");
         agent.expect("the agent is there")
@@ -201,13 +201,13 @@ impl World {
         }
     }
 
-    /// The outcome of a call.
+    /// Returns the state of a call.
     pub async fn state_of(&self, call: &str) -> CallState {
         let record = self.queue.call(&call_id(call)).await.expect("a result");
         record.expect("the call is there").state
     }
 
-    /// The depth of each queue, by the queue's values.
+    /// Returns the depth of each queue, labeled with the queue's values.
     pub async fn depths(&self) -> Vec<(String, u64)> {
         let queues = self.queue.queues().await.expect("a result").into_iter();
         let plain = queues.map(|is| (is.queue.to_string().replacen("Q#", "", 1), is.depth));
@@ -219,14 +219,14 @@ impl World {
         self.queue.sweep(&*self.publisher).await.expect("a result")
     }
 
-    /// The entire content of the store, except that only the given calls are read.
+    /// Returns the entire content of the store, except that only the given calls are read.
     pub async fn rows(&self, calls: &[&str]) -> rows::Rows {
         let calls: Vec<_> = calls.iter().map(|id| call_id(id)).collect();
         rows::stored(&*self.store, &calls).await.expect("a result")
     }
 }
 
-/// The assigned calls with their agents, such as `c1→ana c2→bob`.
+/// Formats the assigned calls with their agents, such as `c1→ana c2→bob`.
 pub fn pairs(assignments: &[Assignment]) -> String {
     let pair = |made: &Assignment| format!("{}→{}", made.call_id, made.agent_id);
     let pairs: Vec<_> = assignments.iter().map(pair).collect();

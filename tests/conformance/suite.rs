@@ -142,7 +142,7 @@ pub fn inserted(id: &str, created: i64) -> Candidate {
     }
 }
 
-/// A sweep's return of a task that is due now and can crash many times.
+/// A sweep's return that makes the task due now and tolerates many crashes.
 pub fn swept_back() -> Reclaim {
     Reclaim::Return {
         not_before: NOW,

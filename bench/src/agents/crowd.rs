@@ -14,7 +14,7 @@ pub(super) struct Crowd {
 #[derive(Clone, Debug)]
 pub(super) struct Person {
     pub(super) name: String,
-    /// At least one.
+    /// The agent's languages, at least one.
     pub(super) languages: Vec<&'static str>,
     pub(super) gender: &'static str,
 }
@@ -27,7 +27,7 @@ pub(super) struct Wish {
 }
 
 impl Crowd {
-    /// Agents that speak some of three languages, and calls that want one language and gender.
+    /// Draws agents that speak one to three languages, and calls that want one language and gender.
     pub(super) fn draw(mode: Mode, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         let person = |number: usize, random: &mut fastrand::Rng| {
@@ -54,7 +54,7 @@ impl Crowd {
 }
 
 impl Wish {
-    /// The canonical criteria, which form the message group of a call.
+    /// Returns the canonical criteria, which form the message group of a call.
     pub(super) fn group(self) -> String {
         format!("{}#{}", self.language, self.gender)
     }

@@ -5,13 +5,13 @@
 pub(super) enum Mode {
     /// 200 agents are queued, and 150 calls arrive. A batch can have calls with any criteria.
     Unchanged,
-    /// The same with 2,000 agents and 1,500 calls.
+    /// Like `Unchanged`, but with 2,000 agents and 1,500 calls.
     Large,
     /// Calls arrive indefinitely, and each agent is queued again 50 ms after its assignment.
     Steady,
-    /// As SQS delivers the call queue: only one batch at a time has calls with the same criteria.
+    /// As in SQS delivery, only one batch at a time has calls with the same criteria.
     Routed,
-    /// Calls are pending, and agents are queued.
+    /// Calls are already pending when the agents are queued.
     CallsWait,
     /// Like `Unchanged`, but half of the conflicts reject both transactions.
     BothRejected,
@@ -67,7 +67,7 @@ impl Mode {
         }
     }
 
-    /// Whether runs are long enough for few repetitions.
+    /// Whether runs are so long that few repetitions are enough.
     pub(super) fn is_large(self) -> bool {
         !matches!(self, Self::Unchanged | Self::BothRejected)
     }

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::crowd::{Person, Wish};
 use crate::Error;
 
-/// Longer than any batch takes.
+/// Time limit of a batch, longer than any batch takes.
 const DEADLINE: Duration = Duration::from_secs(3_600);
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Per assignment: the time of its publication and the time since its batch arrived.
+    /// Returns the time of each publication, with the time since the arrival of the call's batch.
     pub(super) fn made(&self) -> Vec<(Instant, Duration)> {
         lock(&self.made).clone()
     }
@@ -47,7 +47,7 @@ impl Publisher for Published {
                 let took = begun.map_or(Duration::ZERO, |begun| now - begun);
                 lock(&self.made).push((now, took));
                 if let Some(onward) = &self.onward {
-                    // The receiver may have ended together with the run.
+                    // Ignore an error: the receiver may have ended together with the run.
                     let _ = onward.send(assignment.clone());
                 }
             }

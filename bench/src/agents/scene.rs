@@ -1,4 +1,4 @@
-//! The runs of the modes.
+//! Runs the modes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ use super::source::{Next, Source};
 use super::stage::{Conditions, Stage, Truth};
 use crate::Error;
 
-/// Duration of a steady run, and of the part at its start that is not measured.
+/// Duration of a steady run, and of the warm-up at its start, which is not measured.
 const STEADY: Duration = Duration::from_millis(1_500);
 const WARM_UP: Duration = Duration::from_millis(500);
 
@@ -124,7 +124,7 @@ async fn steady(stage: &Stage, matchers: usize, crowd: &Crowd) -> Result<Figure,
             tokio::spawn(async move {
                 tokio::time::sleep(TALK).await;
                 let (id, call) = (&made.agent_id, &made.call_id);
-                // An agent that is not queued again can only lower the rate.
+                // Ignore errors: an agent that is not queued again can only lower the rate.
                 if desk.finish(id, call, made.ticket).await.is_ok()
                     && let Ok(enqueued) = desk.enqueue(&made.agent_id).await
                 {

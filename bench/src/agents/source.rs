@@ -18,7 +18,7 @@ pub(super) enum Source {
 
 pub(super) enum Next {
     Batch(Vec<Delivery>),
-    /// Other matchers have all groups that contain messages.
+    /// Other matchers currently have batches of all groups that contain messages.
     Later,
     End,
 }
@@ -60,7 +60,7 @@ impl Source {
         }
     }
 
-    /// Ends a batch. The messages in `left` failed.
+    /// Ends a batch and returns its failed messages, `left`, to the source.
     pub(super) fn return_messages(&mut self, batch: &[Delivery], left: Vec<Delivery>) {
         match self {
             Self::Any(messages) => messages.extend(left),

@@ -44,9 +44,9 @@ pub(super) struct Conditions {
 pub(super) struct Stage {
     table: Table,
     clock: Arc<TokioClock>,
-    /// The latency and conflicts of the measured processes.
+    /// Latency and conflicts of the measured processes.
     pub(super) conflicts: Conflicts,
-    /// The same for the setup, without latency.
+    /// Conflicts of the setup, which has no latency.
     pub(super) preparing: Conflicts,
 }
 

@@ -1,11 +1,11 @@
-//! The tables.
+//! Prints the tables.
 
 use super::figures::{Figure, Report};
 use super::mode::Mode;
 use super::{LATENCY, MATCHERS, WRITE_LIMIT};
 use crate::table::{Lines as _, table, wide};
 
-/// A decrease in the rate of up to this share counts as chance, because conflicts are random.
+/// Maximum relative decrease in the rate that counts as chance, because conflicts are random.
 const NOISE: f64 = 0.03;
 
 pub(super) fn print(report: &Report, enqueue: &Figure) {
@@ -84,7 +84,7 @@ fn print_aims(report: &Report) {
     println!("{table}");
 }
 
-/// The modes in which more processes make fewer matches.
+/// Lists the modes in which more processes make fewer matches per second.
 fn fewer(report: &Report) -> String {
     let falls = |mode: &Mode| {
         let rates = MATCHERS.map(|matchers| report[&(*mode, matchers)].rate);

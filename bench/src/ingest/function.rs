@@ -1,4 +1,4 @@
-//! Processes of the release binary that process batches.
+//! Runs processes of the release binary, which process batches.
 
 use std::path::Path;
 use std::process::Child;
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::Error;
 use crate::process::{Figures, function, peak_memory_kib_of};
 
-/// Number of concurrent writes per invocation, by the default settings.
+/// Number of concurrent writes per invocation, from the default settings.
 pub(crate) const PARALLEL: u16 = 32;
 
 const ENVIRONMENT: &str = include_str!("../../ingest-tasks.env");
@@ -24,7 +24,7 @@ pub(crate) struct Through {
     pub(crate) event_bytes: usize,
 }
 
-/// Number of parallel invocations that together can make [`PARALLEL`] concurrent writes.
+/// Returns the number of parallel invocations that together make [`PARALLEL`] concurrent writes.
 pub(crate) fn invocations(batch: u32) -> u32 {
     u32::from(PARALLEL).div_ceil(batch)
 }
@@ -69,7 +69,7 @@ pub(crate) fn measure(
     })
 }
 
-/// A process of the function with its Runtime API. The process ends when this is dropped.
+/// A process of the function with its Runtime API. The process ends when this value is dropped.
 struct Function {
     process: Child,
     api: RuntimeApi,

@@ -1,4 +1,4 @@
-//! The database's own limit: conditional puts of items of a task's size, and nothing else.
+//! Measures the database's own limit: conditional puts of items of a task's size, nothing else.
 
 use std::time::Instant;
 

@@ -18,8 +18,8 @@
 //!
 //! No other transition exists. A *ticket* identifies one stay in the queues and the call that ended
 //! it. A new profile also changes the ticket, so an enqueue that read the old profile fails. During
-//! a call the ticket does not change, because `finish` names it. Correctness depends on these
-//! conditions, not on the queues' versions: a match with an outdated entry fails on its ticket.
+//! a call the ticket does not change, because `finish` requires it. These conditions, not the
+//! queues' versions, ensure correctness: a match with an outdated entry fails on its ticket.
 
 mod change;
 mod status;
@@ -59,7 +59,7 @@ pub struct Agent {
     pub name: String,
     pub profile: Profile,
     pub ticket: Ticket,
-    /// The status, with its data.
+    /// The agent's status and the data of that status.
     pub state: AgentState,
 }
 
@@ -73,7 +73,7 @@ pub enum IdleStatus {
     Offline,
 }
 
-/// A transition that the table above does not contain. The message says what to do first.
+/// Error for a transition that is not in the table above. The message says what to do first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTransition {
     #[error("the agent is {status}; {remedy}")]
@@ -87,7 +87,7 @@ pub enum InvalidTransition {
     OtherCall,
 }
 
-/// The change that a transition makes, or the reason why there is no such transition.
+/// The change that a transition makes, or the reason why the transition is invalid.
 pub type Transition = Result<AgentChange, InvalidTransition>;
 
 impl Agent {
@@ -104,7 +104,7 @@ impl Agent {
     /// Changes the name and the profile.
     ///
     /// # Errors
-    /// [`InvalidTransition`] while queued: the queue entries would have the old name and queues.
+    /// [`InvalidTransition`] if queued, because the entries would keep the old name and queues.
     pub fn with_profile(&self, name: String, profile: Profile) -> Transition {
         let fresh_ticket = match self.state {
             AgentState::Queued { .. } => {
@@ -121,7 +121,7 @@ impl Agent {
         Ok(change)
     }
 
-    /// offline → available.
+    /// Makes an offline agent available (offline → available).
     ///
     /// # Errors
     /// [`InvalidTransition`] in any other state.
@@ -133,7 +133,7 @@ impl Agent {
         }
     }
 
-    /// available → queued, in every queue of the agent's profile.
+    /// Adds the agent to every queue of its profile (available → queued).
     ///
     /// # Errors
     /// [`InvalidTransition`] in any other state.
@@ -152,7 +152,7 @@ impl Agent {
         Ok(change)
     }
 
-    /// queued → available or offline, or available → offline.
+    /// Ends the agent's wait (queued → available or offline) or its work (available → offline).
     ///
     /// # Errors
     /// [`InvalidTransition`] for any other transition.
@@ -171,7 +171,7 @@ impl Agent {
         }
     }
 
-    /// attendingCall → available.
+    /// Ends the agent's call (attendingCall → available).
     ///
     /// # Errors
     /// [`InvalidTransition`] if the agent does not attend this call with this ticket, so that a
@@ -187,9 +187,9 @@ impl Agent {
         }
     }
 
-    /// attendingCall → queued, at position `at` in every queue of the agent's profile, because the
-    /// assignment with this ticket was not published. `None` if the agent does not attend a call
-    /// with this ticket.
+    /// Returns the agent to position `at` in every queue of its profile (attendingCall → queued),
+    /// because the assignment with this ticket was not published. Returns `None` if the agent does
+    /// not attend a call with this ticket.
     pub fn requeue(
         &self,
         ticket: Ticket,
@@ -206,7 +206,7 @@ impl Agent {
         })
     }
 
-    /// attendingCall → attendingCall, with a call lease until `until`: the agent's answer.
+    /// Records the agent's answer and sets the end of the call lease to `until`.
     ///
     /// # Errors
     /// [`InvalidTransition`] if the agent does not attend this call with this ticket.
@@ -225,7 +225,7 @@ impl Agent {
         }
     }
 
-    /// A change without effect. It only checks that the agent has not changed since the read.
+    /// Returns a change that only checks that the agent has not changed since the read.
     pub(crate) fn stay(&self) -> AgentChange {
         self.to(self.state.clone())
     }

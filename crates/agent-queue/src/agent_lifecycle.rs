@@ -18,7 +18,7 @@ pub enum Changed {
     Done(Agent),
     /// The agent's state does not allow the operation; the agent is unchanged.
     Rejected {
-        /// The reason, and what to do first.
+        /// Reason for the rejection, and what to do first.
         why: InvalidTransition,
         agent: Agent,
     },
@@ -28,8 +28,7 @@ pub enum Changed {
 pub(crate) type Plan = (AgentChange, Change);
 
 impl AgentQueue {
-    /// Registers a new agent as offline, or updates the name and the profile of a known agent. Also
-    /// opens the agent's queues.
+    /// Registers an agent as offline, or updates its name and profile. Opens the profile's queues.
     pub async fn register(&self, id: &AgentId, name: &str, profile: &Profile) -> Result<Changed> {
         let queues = || self.settings.dimensions.queues(profile);
         for _ in 0..ROUNDS {
@@ -51,7 +50,7 @@ impl AgentQueue {
         Err(contended("register"))
     }
 
-    /// offline → available.
+    /// Makes an offline agent available (offline → available).
     pub async fn become_available(&self, id: &AgentId) -> Result<Changed> {
         let now = self.clock.now();
         self.change(id, "available", |agent| {
@@ -61,7 +60,8 @@ impl AgentQueue {
         .await
     }
 
-    /// queued → available or offline, or available → offline. Leaves all queues immediately.
+    /// Removes a queued agent from all its queues immediately (queued → available or offline), or
+    /// ends an available agent's work (available → offline).
     pub async fn leave(&self, id: &AgentId, rest: IdleStatus) -> Result<Changed> {
         self.change(id, "leave", |agent| {
             let change = agent.leave(rest)?;
@@ -70,7 +70,7 @@ impl AgentQueue {
         .await
     }
 
-    /// attendingCall → available, with the assignment's call and ticket. The agent is not queued.
+    /// Ends the call with this ticket (attendingCall → available). The agent is not queued again.
     pub async fn finish(&self, id: &AgentId, call: &CallId, ticket: Ticket) -> Result<Changed> {
         let now = self.clock.now();
         self.change(id, "finish", |agent| {
@@ -80,8 +80,8 @@ impl AgentQueue {
         .await
     }
 
-    /// attendingCall → attendingCall, with the assignment's call and ticket. The new call lease
-    /// lasts for the setting `call_lease` from now. The first extension answers the assignment.
+    /// Renews the call lease of the call with this ticket. The new lease starts now and lasts for
+    /// the setting `call_lease`. The first extension answers the assignment.
     pub async fn extend(&self, id: &AgentId, call: &CallId, ticket: Ticket) -> Result<Changed> {
         let now = self.clock.now();
         let until = self.settings.call_lease.map(|lease| now.plus(lease));
@@ -92,23 +92,23 @@ impl AgentQueue {
         .await
     }
 
-    /// Up to `limit` agents with ids after `after`, ordered by id.
+    /// Returns up to `limit` agents with ids after `after`, ordered by id.
     pub async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage> {
         Ok(self.store.agents(after, limit).await?)
     }
 
-    /// Every queue's depth and version.
+    /// Returns the depth and version of every queue.
     pub async fn queues(&self) -> Result<Vec<QueueCounters>> {
         Ok(self.store.queues().await?)
     }
 
-    /// The number of pending calls in each open line.
+    /// Returns the number of pending calls in each open line.
     pub async fn pending(&self) -> Result<Vec<LineDepth>> {
         Ok(self.store.pending().await?)
     }
 
-    /// Reads the agent, plans the change, and commits it on condition that the agent is unchanged
-    /// since the read. Otherwise, repeats all three steps.
+    /// Reads the agent, plans a change, and commits it only if the agent has not changed since the
+    /// read. Otherwise, repeats all three steps.
     pub(crate) async fn change(
         &self,
         id: &AgentId,
@@ -143,14 +143,14 @@ impl AgentQueue {
         Err(contended(operation))
     }
 
-    /// The number of queued agents, each counted once.
+    /// Returns the number of queued agents, counting each agent once.
     pub(crate) async fn queued_agents(&self) -> Result<u64> {
         let all = self.store.all_agents().await?;
         let queued = |agent: &&Agent| matches!(agent.state, AgentState::Queued { .. });
         Ok(all.iter().filter(queued).count() as u64)
     }
 
-    /// All available agents, longest available first.
+    /// Returns all available agents, longest available first.
     pub(crate) async fn all_available(&self) -> Result<Vec<AgentId>> {
         let available = |agent: Agent| match agent.state {
             AgentState::Available { since } => Some((since, agent.id)),

@@ -16,12 +16,12 @@ use crate::publish::{PublishError, Publisher};
 
 const PARALLEL: usize = 8;
 
-/// Message attribute with the call's id. Subscribers deduplicate by it and [`ASSIGNMENT`].
+/// Message attribute for the call's id. Subscribers deduplicate by the id and [`ASSIGNMENT`].
 pub const CALL_ID: &str = "callId";
-/// Message attribute with the number of the call's assignment.
+/// Message attribute for the number of the call's assignment.
 pub const ASSIGNMENT: &str = "assignment";
 
-/// Message attribute with the reason why a message is in the dead-letter queue.
+/// Message attribute for the reason why a message is in the dead-letter queue.
 pub const REASON: &str = "reason";
 
 /// Prefixes of the SQS error codes for a message that is too large with its attributes or contains
@@ -45,7 +45,7 @@ pub struct AwsPublisher {
 }
 
 impl AwsPublisher {
-    /// Publishes to the topic with this ARN and sends to the queue with this URL.
+    /// Creates a publisher for the topic with this ARN and the dead-letter queue with this URL.
     pub fn new(
         sns: aws_sdk_sns::Client,
         sqs: aws_sdk_sqs::Client,
@@ -120,7 +120,7 @@ impl DeadLetters for AwsPublisher {
             .queue_url(&self.dead_letters)
             .message_body(&letter.body)
             .message_group_id(&letter.group)
-            // Use the message's own id: another message may have the same deduplication id.
+            // Use the message id, because another message may have the same deduplication id.
             .message_deduplication_id(&letter.id);
         let failed = |reason| PublishError {
             call: letter.deduplication.clone(),
@@ -178,10 +178,10 @@ fn attribute(kind: &str, value: impl Into<String>) -> Result<sns::MessageAttribu
     attribute.map_err(|e| e.to_string())
 }
 
-/// The result per message, with the message's index in the batch.
+/// Results per message, each with the message's index in the batch.
 type Results = Vec<(usize, Result<(), PublishError>)>;
 
-/// The result per message in a batch. If the request failed, every message gets its error.
+/// Returns the result per message. If the request failed, every message gets the request's error.
 fn results<T>(
     messages: &[(usize, &T)],
     call: impl Fn(&T) -> &str,

@@ -43,7 +43,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call without a sequence and without earlier assignments.
+    /// Creates a call without a sequence number and without earlier assignments.
     pub fn new(id: CallId, criteria: Criteria, arrived: Micros) -> Self {
         Self {
             id,
@@ -54,7 +54,7 @@ impl Call {
         }
     }
 
-    /// The sort key of a pending call: time, sequence and id. Time and sequence have a fixed width.
+    /// Returns a pending call's sort key: the time and the sequence with fixed widths, and the id.
     pub fn sort_key(&self) -> String {
         format!("{}#{:039}#{}", self.arrived, self.sequence, self.id)
     }
@@ -63,13 +63,13 @@ impl Call {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Assignment {
-    /// The call's id. Subscribers deduplicate by this id and the number.
+    /// The call's id. Subscribers deduplicate by this id and the assignment number.
     pub call_id: CallId,
     /// Number of this assignment of the call, starting at 1. It supersedes assignments with lower
     /// numbers.
     #[serde(rename = "assignment")]
     pub number: u32,
-    /// The call's criteria in canonical form: `Spanish#M`.
+    /// The call's criteria in canonical form, for example `Spanish#M`.
     #[serde(serialize_with = "as_text")]
     pub criteria: Criteria,
     pub agent_id: AgentId,
@@ -77,7 +77,7 @@ pub struct Assignment {
     pub agent_name: String,
     pub ticket: Ticket,
     pub assigned_at: Micros,
-    /// Time at which the first call lease expires; absent: never.
+    /// Time at which the first call lease expires. Absent if it never expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_until: Option<Micros>,
 }
@@ -109,7 +109,7 @@ impl CallState {
         }
     }
 
-    /// The status as stored in the table.
+    /// Returns the status as stored in the table.
     pub fn stored(&self) -> &'static str {
         match self {
             Self::Pending => schema::PENDING,
@@ -136,7 +136,7 @@ impl CallRecord {
         }
     }
 
-    /// A call whose wait ended at `at`; it is kept for [`RETENTION`].
+    /// Creates the record of a call whose wait ended at `at`. The record is kept for [`RETENTION`].
     pub fn ended(call: Call, state: CallState, at: Micros) -> Self {
         Self {
             call,
@@ -153,7 +153,7 @@ pub struct ExpiredCall {
     /// The call's criteria in canonical form.
     #[serde(serialize_with = "as_text")]
     pub criteria: Criteria,
-    /// Start of the wait.
+    /// Time at which the call's wait started.
     pub arrived_at: Micros,
 }
 

@@ -5,31 +5,31 @@ use std::fmt;
 use crate::name::Value;
 use crate::profile::Profile;
 
-/// Separates values in keys; no value contains it.
+/// Separator between values in keys. No value contains it.
 const SEPARATOR: char = '#';
 
-/// Stands for a dimension that the criteria omit; no value contains it.
+/// Placeholder for a dimension that the criteria omit. No value contains it.
 const ANY: &str = "*";
 
-/// The agents that a call requests: one value per dimension, or any value. The canonical text lists
-/// the values in the order of the dimensions, joined by `#`, with `*` for any value.
+/// The values that a call requests, one per dimension, or any value. The canonical text lists the
+/// values in the order of the dimensions, separated by `#`, with `*` for any value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Criteria(Vec<Option<Value>>);
 
 impl Criteria {
-    /// Criteria from validated values
+    /// Creates criteria from validated values
     /// ([`Dimensions::criteria`](crate::dimension::Dimensions::criteria)).
     pub(crate) fn new(wanted: Vec<Option<Value>>) -> Self {
         Self(wanted)
     }
 
-    /// Reads the canonical text as stored in the table.
+    /// Parses the canonical text as stored in the table.
     pub(crate) fn from_stored(text: &str) -> Self {
         let wanted = |part| (part != ANY).then(|| Value::from_stored(part));
         Self(text.split(SEPARATOR).map(wanted).collect())
     }
 
-    /// The only matching queue; `None` if a dimension was omitted.
+    /// Returns the only matching queue, or `None` if a dimension was omitted.
     pub fn exact(&self) -> Option<QueueName> {
         let values: Option<Vec<_>> = self.0.iter().map(Option::as_ref).collect();
         values.map(QueueName::new)
@@ -72,7 +72,7 @@ pub struct QueueName(String);
 impl QueueName {
     pub(crate) const PREFIX: &str = "Q#";
 
-    /// The queue of agents with these values, one per dimension.
+    /// Creates the name of the queue for agents with these values, one per dimension.
     pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a Value>) -> Self {
         let values: Vec<_> = values.into_iter().map(Value::as_str).collect();
         Self(format!("{}{}", Self::PREFIX, values.join("#")))
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn profile_matches_criteria_like_its_queues() {
+    fn profile_matches_the_same_criteria_as_its_queues() {
         let several = BTreeSet::from([value("Spanish"), value("English")]);
         let profile = Profile::new(vec![several, BTreeSet::from([value("M")])]);
         let fits = |text| Criteria::from_stored(text).fits_profile(&profile);

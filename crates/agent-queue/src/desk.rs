@@ -1,4 +1,4 @@
-//! The commands of `agent-desk`, and their responses: JSON in, JSON out.
+//! Executes the commands of `agent-desk`. Commands and responses are JSON.
 
 mod command;
 mod response;
@@ -33,7 +33,7 @@ pub struct DeskReport {
     pub calls_queued: u32,
     pub cancelled: u32,
     pub expired: u32,
-    /// Number of agents that were queued or that `enqueue` assigned a pending call.
+    /// Number of agents that were queued, or to which `enqueue` assigned a pending call.
     pub agents_queued: u32,
     pub published: Published,
 }
@@ -47,7 +47,7 @@ pub enum DeskError {
 }
 
 impl Desk {
-    /// A desk for a queue. It publishes assignments immediately.
+    /// Creates a desk for a queue. The desk publishes assignments immediately.
     pub fn new(
         queue: Arc<AgentQueue>,
         publisher: Arc<dyn Publisher>,
@@ -62,7 +62,7 @@ impl Desk {
         }
     }
 
-    /// The same desk for one invocation. It starts nothing after `deadline`.
+    /// Returns the same desk for one invocation. It starts no attempt after `deadline`.
     pub fn until(&self, deadline: Instant) -> Self {
         Self {
             queue: Arc::new(self.queue.until(deadline)),
@@ -191,7 +191,7 @@ impl Desk {
             .await;
         match published {
             Ok(published) => report.published = published,
-            // The assignments are valid, and the caller needs their tickets.
+            // Only a warning: the assignments are valid, and the caller needs their tickets.
             Err(error) => tracing::warn!(
                 %error,
                 "outbox entries not deleted; the sweep publishes the assignments again"

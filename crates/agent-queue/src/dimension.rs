@@ -62,20 +62,20 @@ pub enum InvalidDimensions {
 pub enum AttributeError {
     #[error("field {path}.{name} is not a dimension; the dimensions are {known}")]
     Unknown {
-        /// `attributes` or `criteria`.
+        /// Invalid field: `attributes` or `criteria`.
         path: &'static str,
         name: String,
         known: String,
     },
     #[error("field {path}.{name} is missing; every dimension requires a value")]
     Missing {
-        /// `attributes` or `criteria`.
+        /// Invalid field: `attributes` or `criteria`.
         path: &'static str,
         name: String,
     },
     #[error("field {path}.{name} {fault}")]
     Wrong {
-        /// `attributes` or `criteria`.
+        /// Invalid field: `attributes` or `criteria`.
         path: &'static str,
         name: String,
         fault: String,
@@ -121,7 +121,7 @@ impl TryFrom<Vec<Dimension>> for Dimensions {
 }
 
 impl Default for Dimensions {
-    /// The dimensions of the published algorithm: multiple languages, one gender.
+    /// Returns the dimensions of the published algorithm: multiple languages and one gender.
     fn default() -> Self {
         let dimension = |name: &str, attribute: &str, multi_valued| Dimension {
             name: name.to_owned(),
@@ -159,7 +159,7 @@ impl Dimensions {
             }
         };
         let profile: Vec<_> = self.0.iter().map(read).collect::<Result<_, _>>()?;
-        // Count the queues before their names are built.
+        // Check the number of queues before building their names.
         let queues = profile.iter().fold(1_usize, |queues, values| {
             queues.saturating_mul(values.len())
         });
@@ -188,12 +188,12 @@ impl Dimensions {
         Ok(Criteria::new(wanted.collect::<Result<_, _>>()?))
     }
 
-    /// Criteria that match every agent.
+    /// Returns criteria that match every agent.
     pub(crate) fn any(&self) -> Criteria {
         Criteria::new(vec![None; self.0.len()])
     }
 
-    /// The queues of an agent: one per combination of its values.
+    /// Returns the queues of an agent, one per combination of its values.
     pub fn queues(&self, profile: &Profile) -> Vec<QueueName> {
         let combinations = profile.combinations().into_iter();
         combinations.map(QueueName::new).collect()

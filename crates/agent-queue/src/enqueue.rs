@@ -1,11 +1,11 @@
 //! Enqueues an agent: assigns it the oldest matching pending call, or adds it to all its queues.
 //!
 //! The process that enqueues an agent first reads the pending calls and assigns one in a single
-//! transaction. Only an agent without a call joins the queues; its process then reads the calls
+//! transaction. If no call matches, the agent joins the queues and the process reads the calls
 //! again. Both sides write first and then read with strong consistency. An agent joins its queues
 //! before its process reads the calls, and a call joins its line before its process reads the
 //! agents ([`matcher`](crate::matcher)). If an agent and a call cross, the later writer sees the
-//! other. If a process crashes between its write and its read, the sweep repeats the read.
+//! earlier write. If a process crashes between its write and its read, the sweep repeats the read.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use crate::transaction::Change;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enqueued {
     pub changed: Changed,
-    /// New assignments to publish: for this agent, and for other agents that came first.
+    /// New assignments to publish, for this agent and for other agents that were queued earlier.
     pub assignments: Vec<Assignment>,
     pub expired: u32,
 }
@@ -44,8 +44,8 @@ pub struct AllEnqueued {
 const PARALLEL_JOINS: usize = 4;
 
 impl AgentQueue {
-    /// available → attendingCall, if a matching call is pending; otherwise available → queued, in
-    /// every queue of the agent.
+    /// Assigns a matching pending call to an available agent. If no such call is pending, queues
+    /// the agent in every queue of its profile.
     pub async fn enqueue(&self, id: &AgentId) -> Result<Enqueued> {
         let mut served = Served::default();
         let changed = match self.take_pending(id, &mut served).await? {
@@ -68,16 +68,16 @@ impl AgentQueue {
         let changed = self.join(id, || self.clock.now()).await?;
         let served = match &changed {
             Changed::Done(agent) => self.serve_agent(agent).await?,
-            // Queued earlier, perhaps by a process that crashed before it read the calls again.
+            // Queued earlier, perhaps by a process that crashed before reading the calls again.
             Changed::Rejected { agent, .. } if is_queued(agent) => self.serve_agent(agent).await?,
             _ => Served::default(),
         };
         Ok((changed, served))
     }
 
-    /// Assigns the oldest matching pending call to an available agent, in one transaction. `None`:
-    /// no matching call is pending, the agent is not available, a matching agent is already queued,
-    /// or too many attempts failed.
+    /// Assigns the oldest matching pending call to an available agent, in one transaction. Returns
+    /// `None` if no matching call is pending, the agent is not available, another matching agent is
+    /// queued, or too many attempts failed.
     async fn take_pending(&self, id: &AgentId, served: &mut Served) -> Result<Option<Agent>> {
         let mut pauses = self.pauses().build();
         let mut ended = None;
@@ -109,7 +109,7 @@ impl AgentQueue {
                     MatchOutcome::NoRecord => self.restore(&call).await?,
                     MatchOutcome::NoAgent => return Ok(None),
                 },
-                // The agent was changed, or another process is serving this call.
+                // The agent has changed, or another process is serving this call.
                 TryOutcome::Gone | TryOutcome::Conflict => match pauses.next() {
                     Some(pause) => tokio::time::sleep(pause).await,
                     None => return Ok(None),
@@ -122,11 +122,11 @@ impl AgentQueue {
     /// Queues all available agents, longest available first.
     ///
     /// # Errors
-    /// [`QueueError`](crate::queue::QueueError): some agents may be queued; repeat the operation.
+    /// [`QueueError`](crate::queue::QueueError). Some agents may be queued; repeat the operation.
     pub async fn enqueue_all_available(&self) -> Result<AllEnqueued> {
         let now = self.clock.now();
         let mut all = AllEnqueued::default();
-        // Each agent gets its own position in this order, whichever transaction commits first.
+        // Choose the positions in advance, because the transactions can commit in any order.
         let places = (0..).map(|number| now.plus(Duration::from_micros(number)));
         let joins: Vec<_> = std::iter::zip(self.all_available().await?, places).collect();
         let joins = joins.into_iter().map(|(id, place)| async move {
@@ -187,7 +187,7 @@ impl AgentQueue {
         self.longest_pending(agent, &lines).await
     }
 
-    /// The oldest pending call that the agent matches, as read.
+    /// Returns the oldest pending call in these lines that the agent matches.
     async fn longest_pending(&self, agent: &Agent, lines: &[Line]) -> Result<Option<Call>> {
         let fit = lines.iter().map(|line| &line.criteria);
         let fit = fit.filter(|criteria| criteria.fits_profile(&agent.profile));

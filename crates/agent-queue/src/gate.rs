@@ -1,16 +1,16 @@
-//! Limits the number of calls of a process that claim agents concurrently.
+//! Limits how many calls of a process can claim agents concurrently.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// Number of consecutive lost agents that limits the calls to one at a time. With 2 or 4, the match
-/// rate drops between 8 and 64 processes if DynamoDB rejects both sides of a conflict.
+/// Number of consecutive lost agents after which calls claim agents one at a time. With 2 or 4, the
+/// match rate drops from 8 to 64 processes if DynamoDB rejects both transactions of a conflict.
 const MOST_LOSSES: u32 = 3;
 
 /// Lets all calls claim agents until the process has lost [`MOST_LOSSES`] consecutive agents. Then
-/// the limit is one call, and each match raises it by one. The process thus leaves agents to the
-/// competing processes.
+/// the limit is one call, and each match raises it by one. This leaves agents to the competing
+/// processes.
 #[derive(Debug)]
 pub(crate) struct Gate {
     state: Mutex<State>,
@@ -49,7 +49,7 @@ impl Gate {
             if let Some(place) = self.try_enter() {
                 return place;
             }
-            // A place that ends now stores a permit for a call that is not waiting yet.
+            // If a place ends before this call waits, `Notify` stores a permit for the call.
             self.freed.notified().await;
         }
     }
@@ -68,14 +68,14 @@ impl Gate {
 }
 
 impl Place<'_> {
-    /// Ends the place: the call is assigned or does not need an agent.
+    /// Ends the place of a call that is assigned or does not need an agent.
     pub(crate) fn settled(self) {
         let mut state = self.gate.lock();
         state.most = state.most.saturating_add(1);
         state.losses = 0;
     }
 
-    /// Ends the place: another transaction took the agent, or the call found none to claim.
+    /// Ends the place of a call that lost its agent to another transaction or found none to claim.
     pub(crate) fn lost(self) {
         let mut state = self.gate.lock();
         state.losses = state.losses.saturating_add(1);
@@ -89,7 +89,7 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         let mut state = self.gate.lock();
         state.inside = state.inside.saturating_sub(1);
-        // A match frees two places: its own and a new one.
+        // A match frees its own place and raises the limit by one, so up to two calls can enter.
         let free = state.most.saturating_sub(state.inside).min(2);
         drop(state);
         for _ in 0..free {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn gate_admits_the_next_call_when_a_place_ends_in_any_way() {
+    async fn gate_admits_the_next_call_however_a_place_ends() {
         let gate = Gate::default();
         lose(&gate, MOST_LOSSES);
         for end in ["lost", "dropped", "settled"] {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn cancelled_call_passes_its_turn_to_the_next_one() {
+    async fn cancelled_call_passes_its_turn_to_the_next_call() {
         let gate = Gate::default();
         lose(&gate, MOST_LOSSES);
         let place = gate.enter().await;

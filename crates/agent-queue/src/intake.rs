@@ -16,7 +16,7 @@ use crate::call::Call;
 use crate::dimension::{AttributeError, Dimensions};
 use crate::name::{CallId, InvalidName};
 
-/// A message that is not a valid call. Every delivery would fail, so it must not be redelivered.
+/// Error for an invalid message, which must not be redelivered, because every delivery would fail.
 #[derive(Debug, thiserror::Error)]
 pub enum IntakeError {
     #[error("the body must be {{\"callId\"?: \"…\", \"criteria\": {{…}}}}: field {field}: {fault}")]
@@ -25,12 +25,12 @@ pub enum IntakeError {
     Criteria(#[from] AttributeError),
     #[error("the body has no callId, and MessageDeduplicationId, used instead, {0}")]
     Id(InvalidName),
-    /// The message group differs from the criteria: calls with the same criteria could overtake
+    /// The message group differs from the criteria, so calls with the same criteria could overtake
     /// each other.
     #[error("MessageGroupId is {group:?}, but the criteria require {canonical:?}")]
     Group {
         group: String,
-        /// The group that the criteria require.
+        /// Message group that the criteria require.
         canonical: String,
     },
 }
@@ -42,7 +42,7 @@ struct Body {
     criteria: BTreeMap<String, Json>,
 }
 
-/// Parses a message.
+/// Parses a message into a call.
 pub fn read(message: &Delivery, dimensions: &Dimensions) -> Result<Call, IntakeError> {
     let json = &mut serde_json::Deserializer::from_str(&message.body);
     let body: Body =

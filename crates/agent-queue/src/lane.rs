@@ -1,9 +1,9 @@
-//! Concurrently assigns the new calls with the same criteria in one batch.
+//! Concurrently assigns the new calls in one batch that have the same criteria.
 //!
 //! The call queue delivers the calls of one criteria to one process at a time, in order. One read
-//! therefore serves all of them: the first agents of the queue, and the oldest pending call. With
-//! enough agents, each call claims a different agent, all concurrently. If a call is pending or
-//! agents are few, the calls are matched one by one, so that none overtakes another.
+//! of the queue's first agents and of the oldest pending call therefore serves all of these calls.
+//! With enough agents, each call claims a different agent, all concurrently. If a call is pending
+//! or agents are few, the calls are matched one by one, so that none overtakes another.
 //!
 //! Lanes of other criteria and other processes claim the same agents. If two transactions on one
 //! agent conflict, the call that loses claims another agent. During contention, each call chooses
@@ -29,22 +29,22 @@ use crate::meet::{MatchOutcome, PARALLEL_READS, TryOutcome};
 use crate::queue::{AgentQueue, Result};
 use crate::transaction::Before;
 
-/// Number of agents to read beyond one per call. With fewer, calls are matched one by one.
+/// Number of agents to read in addition to one per call. With fewer, calls run one by one.
 pub(crate) const SPARE: usize = 10;
 
 /// Maximum pause after a call has lost its second agent.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Upper limit of all pauses. The pause doubles with each further loss up to this duration.
+/// Upper limit of the pause, which doubles with each further loss.
 const LONGEST_PAUSE: Duration = Duration::from_millis(16);
 
 /// After losing more agents than this, a call leaves the lane and continues in strict order with
 /// longer pauses.
 const MAX_LOSSES: u32 = 60;
 
-/// Time for which a call that claims an agent counts for the [gate](crate::gate): ten times the
-/// duration of a transaction. A call that takes longer, for example because DynamoDB throttles it,
-/// no longer keeps others from claiming agents.
+/// Time for which a call that claims an agent counts toward the limit of the [gate](crate::gate):
+/// ten times the duration of a transaction. A call that takes longer, for example because DynamoDB
+/// throttles it, no longer keeps others from claiming agents.
 const COUNTED: Duration = Duration::from_millis(100);
 
 struct Lane<'a> {
@@ -58,7 +58,7 @@ struct Lane<'a> {
 enum Claimed {
     Ended(Box<MatchOutcome>),
     Few,
-    /// Another transaction took the agent, after this number of reads. A conflict counts as a loss.
+    /// Another transaction took the agent from read `looks`. Only a conflict counts as a loss.
     Lost {
         looks: u32,
         counts: bool,
@@ -121,7 +121,7 @@ impl AgentQueue {
                 Some(met) => met,
             };
             let result = match met {
-                // The claim has already passed on the assignment.
+                // The claim has already sent the assignment to be published.
                 Ok(Some(MatchOutcome::Assigned(assignment))) => Ok(assigned(assignment)),
                 Ok(Some(MatchOutcome::Known(record))) => batch.passed_on(self.known(record).await),
                 Ok(_) => batch.passed_on(self.wait(call).await),
@@ -136,8 +136,8 @@ impl AgentQueue {
         results
     }
 
-    /// The lane's known calls, if there may be any. A known call would claim an agent only to find
-    /// its own state, and later calls would skip that agent.
+    /// Returns the lane's known calls, which only a redelivered batch can contain. A known call
+    /// would claim an agent only to find its own state, and later calls would skip that agent.
     async fn known_of(&self, calls: &[Call], batch: &Batch) -> Result<Vec<Option<CallRecord>>> {
         if !batch.redelivered || calls.len() < 2 {
             return Ok(vec![None; calls.len()]);
@@ -188,13 +188,13 @@ impl AgentQueue {
     }
 }
 
-/// Number of queue entries to read for this number of calls.
+/// Returns the number of queue entries to read for this number of calls.
 fn page(calls: usize) -> u16 {
     u16::try_from(calls + SPARE).unwrap_or(u16::MAX)
 }
 
 impl Lane<'_> {
-    /// Claims agents for one call until it is assigned or its state is known. `None`: fewer than
+    /// Claims agents until the call is assigned or its state is known. Returns `None` if fewer than
     /// `few` agents are left, more than [`MAX_LOSSES`] were lost, or the deadline has passed.
     async fn claim(&self, call: &Call, few: usize) -> Result<Option<MatchOutcome>> {
         let (mut losses, mut stale) = (0, None);
@@ -230,7 +230,7 @@ impl Lane<'_> {
         }
     }
 
-    /// Claims one agent. `stale`: the number of earlier reads, if the agents must be read again.
+    /// Claims one agent. `stale` is the number of earlier reads, if a new read is necessary.
     async fn attempt(
         &self,
         call: &Call,
@@ -299,7 +299,7 @@ impl Lane<'_> {
     }
 }
 
-/// Pauses from the second loss on. After the first loss, another agent is probably free.
+/// Pauses after each loss except the first, after which another agent is probably free.
 pub async fn pause(losses: u32) {
     if let Some(further) = losses.checked_sub(2) {
         let longest = PAUSE.saturating_mul(2_u32.saturating_pow(further));

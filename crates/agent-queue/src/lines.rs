@@ -1,5 +1,5 @@
-//! The lines of pending calls, one per criteria: opens them, closes them, and serves all of them,
-//! oldest call first.
+//! Opens, closes and serves the lines of pending calls, one line per criteria. Among all lines, the
+//! oldest call is served first.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl AgentQueue {
     }
 
     /// Closes the empty lines that no process has opened for an hour, so that the registry contains
-    /// only the criteria of about one hour.
+    /// only recently used criteria.
     pub(crate) async fn close_lines(&self) -> Result<()> {
         let now = self.clock.now();
         for line in self.store.lines().await? {
@@ -115,7 +115,7 @@ impl AgentQueue {
         self.first_of(criteria, 1).await
     }
 
-    /// The oldest pending calls of all lines, up to `limit`.
+    /// Returns the oldest pending calls of all lines, up to `limit`.
     pub(crate) async fn pending_calls(&self, limit: u16) -> Result<Vec<Call>> {
         let lines = self.store.lines().await?;
         let criteria = lines.iter().map(|line| &line.criteria);
@@ -125,7 +125,7 @@ impl AgentQueue {
         Ok(calls)
     }
 
-    /// The first calls of each of these lines, up to `limit` per line.
+    /// Returns the first calls of each of these lines, up to `limit` per line.
     pub(crate) async fn first_of(
         &self,
         lines: impl Iterator<Item = &Criteria>,

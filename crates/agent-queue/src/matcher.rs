@@ -1,8 +1,8 @@
 //! Assigns a call to an agent, sets it to pending, or expires it.
 //!
 //! A call joins the line of its criteria, and then the line is served. If a call and an agent
-//! cross, the later writer sees the other. The call queue delivers calls with the same criteria to
-//! one process at a time, so they are matched before they join a line ([`lane`](crate::lane)).
+//! cross, the later writer sees both. The call queue delivers calls with the same criteria to one
+//! process at a time, so they are matched before they join a line ([`lane`](crate::lane)).
 
 use crate::call::{Assignment, Call, CallRecord, CallState, OutboxEntry};
 use crate::meet::call_there;
@@ -18,14 +18,14 @@ pub struct Matched {
     pub assignments: Vec<Assignment>,
     pub queued: bool,
     pub expired: u32,
-    /// Whether an error or the queue's deadline ended the operation early: repeat it for this call.
+    /// Whether an error or the queue's deadline ended the match early. If so, repeat the match.
     pub cut_short: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancel {
     Done,
-    /// The call has an agent or has ended; this is its unchanged state.
+    /// The call was not cancelled, because it has an agent or has ended in this state.
     Is(CallState),
 }
 
@@ -51,10 +51,10 @@ impl Matched {
 }
 
 impl AgentQueue {
-    /// Assigns a call, sets it to pending, or expires it. A known call gets its current state.
+    /// Assigns a new call, sets it to pending, or expires it. Returns a known call's current state.
     ///
     /// # Errors
-    /// [`QueueError`](crate::queue::QueueError); retry with the same id.
+    /// [`QueueError`](crate::queue::QueueError). Retry with the same id.
     pub async fn match_call(&self, call: &Call) -> Result<Matched> {
         if self.is_too_old(call) {
             return self.expire_call(call).await;
@@ -77,12 +77,12 @@ impl AgentQueue {
         }
     }
 
-    /// The call and its state; `None` if no call has this id.
+    /// Returns the call and its state, or `None` if no call has this id.
     pub async fn call(&self, id: &CallId) -> Result<Option<CallRecord>> {
         Ok(self.store.call(id).await?)
     }
 
-    /// The same, but `None` if the call cannot be read, because it must not block other calls.
+    /// Like `call`, but returns `None` for an unreadable call, which must not block other calls.
     pub(crate) async fn readable_call(&self, id: &CallId) -> Result<Option<CallRecord>> {
         match self.store.call(id).await {
             Err(error @ StoreError::Undecodable { .. }) => {
@@ -115,7 +115,7 @@ impl AgentQueue {
                 }
                 Some((_, state)) => return Ok(Cancel::Is(state)),
             };
-            // Otherwise the call or its agent changed after the read.
+            // A rejection means that the call or its agent has changed since the read.
             if let Outcome::Done = self.commit("cancel", &change).await? {
                 self.store.delete_published(unanswered.as_slice()).await?;
                 return Ok(Cancel::Done);
@@ -146,7 +146,7 @@ impl AgentQueue {
             .find(|made| made.call_id == call.id);
         let state = match ours {
             Some(assignment) => CallState::Assigned(assignment.clone()),
-            // Another process may have served it in the meantime.
+            // Another process may have served the call in the meantime.
             None => match self.store.call(&call.id).await? {
                 Some(record) => record.state,
                 None => CallState::Pending,

@@ -1,7 +1,7 @@
 //! Matches one call with the first matching agent.
 //!
-//! The agent's own item decides: the agent must be queued with the ticket of the entry. An outdated
-//! entry has another ticket, so the next agent is tried.
+//! The agent's item decides: the agent must be queued with the ticket of its queue entry. An
+//! outdated entry has another ticket, so the match tries the next agent.
 
 use backon::BackoffBuilder;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -30,13 +30,13 @@ pub(crate) enum TryOutcome {
     Conflict,
 }
 
-/// Number of queues or lines that are read concurrently.
+/// Maximum number of queues or lines that are read concurrently.
 pub(crate) const PARALLEL_READS: usize = 16;
 
 impl AgentQueue {
-    /// Assigns a call to the first matching agent, as read. After a conflict, reads again: the
-    /// other transaction has probably taken that agent, and another attempt on it would cause more
-    /// conflicts.
+    /// Assigns a call to the first matching agent of a read. After a conflict, reads again, because
+    /// the other transaction has probably taken that agent, and another attempt on the agent would
+    /// cause more conflicts.
     ///
     /// If the agent is not queued with the ticket of its entry, the entry was outdated when it was
     /// read. If the next read returns it again, the entry is obsolete (the table was edited or
@@ -71,7 +71,7 @@ impl AgentQueue {
         }
     }
 
-    /// Tries the entries in order, up to the first one whose agent still exists.
+    /// Tries the entries in order until the result is not [`TryOutcome::Gone`].
     async fn try_each(
         &self,
         call: &Call,
@@ -113,7 +113,7 @@ impl AgentQueue {
         };
         if let Some(record) = call_there(&rejections) {
             return Ok(TryOutcome::Ended(Box::new(match record.state {
-                // This change made it, but no response arrived before its token expired.
+                // This change made the assignment, but its token expired before a response arrived.
                 CallState::Assigned(made) if made == assignment => {
                     MatchOutcome::Assigned(assignment)
                 }
@@ -131,8 +131,8 @@ impl AgentQueue {
         })
     }
 
-    /// The first entries of the matching queues, ordered by position. Reads up to `page` entries
-    /// per queue and returns up to `page`.
+    /// Returns the first entries of the matching queues, ordered by position. Reads up to `page`
+    /// entries per queue and returns up to `page`.
     pub(crate) async fn first_entries(
         &self,
         criteria: &Criteria,
@@ -149,7 +149,7 @@ impl AgentQueue {
         let mut entries: Vec<QueueEntry> = peeks.try_concat().await?;
         let place = |entry: &QueueEntry| (entry.at, entry.agent.clone());
         entries.sort_by_key(place);
-        // An agent may be in several of the queues.
+        // An agent can be in multiple matching queues.
         entries.dedup_by_key(|entry| place(entry));
         if order == Order::Lifo {
             entries.reverse();
@@ -164,7 +164,7 @@ impl AgentQueue {
         Ok(queues)
     }
 
-    /// The current time, and the term of an assignment made now.
+    /// Returns the current time, and the term of an assignment made now.
     pub(crate) fn term(&self) -> (Micros, Term) {
         let now = self.clock.now();
         let Settings {

@@ -58,14 +58,14 @@ macro_rules! name {
         pub struct $name(String);
 
         impl $name {
-            /// Checks a text.
+            /// Validates a text.
             pub fn new(text: impl Into<String>) -> Result<Self, InvalidName> {
                 let text = text.into();
                 check(&text, $max)?;
                 Ok(Self(text))
             }
 
-            /// A text as stored in the table, where it was checked before the write.
+            /// Creates a name from a stored text, which was validated before it was written.
             pub(crate) fn from_stored(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
@@ -98,12 +98,12 @@ name!(
     MAX_ID
 );
 name!(
-    /// A call's unique id, and its permanent deduplication key.
+    /// A call's unique id, which is also its permanent deduplication key.
     CallId,
     MAX_ID
 );
 name!(
-    /// A value of a dimension: a language, a gender.
+    /// A value of a dimension, such as a language or a gender.
     Value,
     MAX_VALUE
 );

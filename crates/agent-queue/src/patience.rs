@@ -1,4 +1,4 @@
-//! How often and when a change is retried.
+//! Limits and pauses of retries.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ pub struct Patience {
     pub shortest: Duration,
     /// Maximum pause after a conflict.
     pub longest: Duration,
-    /// Maximum number of retries after throttling or without a response.
+    /// Maximum number of retries after throttling or a missing response.
     pub failures: usize,
-    /// Maximum pause after throttling or without a response, before jitter.
+    /// Maximum pause after throttling or a missing response, before jitter.
     pub slowest: Duration,
 }
 
 impl Default for Patience {
-    /// After conflicts, about three seconds in total. A transaction takes about ten milliseconds,
-    /// and other transactions change the items during much longer pauses. DynamoDB throttles a
-    /// partition until its load is lower, so the pauses after throttling grow to seconds: about 25
-    /// in total.
+    /// After conflicts, the pauses total about three seconds. A transaction takes about ten
+    /// milliseconds, and other transactions change the items during much longer pauses. DynamoDB
+    /// throttles a partition until its load decreases, so the pauses after throttling grow to
+    /// seconds and total about 25 seconds.
     fn default() -> Self {
         Self {
             repeats: 60,
@@ -39,7 +39,7 @@ impl Patience {
         self.growing(self.longest, self.repeats)
     }
 
-    /// The pauses after throttling or without a response.
+    /// Returns the pauses after throttling or a missing response.
     pub(crate) fn after_failures(&self) -> ExponentialBuilder {
         self.growing(self.slowest, self.failures)
     }

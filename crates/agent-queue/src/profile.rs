@@ -10,7 +10,7 @@ use crate::name::Value;
 pub struct Profile(Vec<BTreeSet<Value>>);
 
 impl Profile {
-    /// A profile of valid values ([`Dimensions::profile`](crate::dimension::Dimensions::profile)).
+    /// Creates a profile of valid values ([`profile`](crate::dimension::Dimensions::profile)).
     pub(crate) fn new(values: Vec<BTreeSet<Value>>) -> Self {
         Self(values)
     }

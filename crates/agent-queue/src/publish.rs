@@ -12,12 +12,12 @@ use crate::queue::{AgentQueue, Result};
 
 #[async_trait]
 pub trait Publisher: Send + Sync {
-    /// Publishes each event. The results are in the same order.
+    /// Publishes the events. Returns one result per event, in the same order.
     async fn publish(&self, events: &[OutboxEvent]) -> Vec<Result<(), PublishError>>;
 }
 
-/// An event was not published. Assignments and expired calls stay in the outbox, and the sweep
-/// publishes them. SQS redelivers an invalid message.
+/// Error for an event that was not published. Assignments and expired calls stay in the outbox, and
+/// the sweep publishes them. SQS redelivers an invalid message.
 #[derive(Debug, thiserror::Error)]
 #[error("call {call}: not published ({reason}); it is retried")]
 pub struct PublishError {
@@ -26,7 +26,7 @@ pub struct PublishError {
     pub reason: String,
 }
 
-/// Counts of events.
+/// Numbers of published and unpublished events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Published {
     pub published: u32,
@@ -45,11 +45,11 @@ impl std::ops::AddAssign for Published {
 }
 
 impl AgentQueue {
-    /// Publishes new assignments and deletes them from the outbox. If publishing fails, the sweep
-    /// retries it; the assignments are valid in any case.
+    /// Publishes new assignments and deletes them from the outbox. If publishing fails, the
+    /// assignments remain valid and the sweep publishes them.
     ///
     /// # Errors
-    /// [`QueueError`](crate::queue::QueueError) if a published event remains: it is republished.
+    /// [`QueueError`](crate::queue::QueueError) if a published event remains and is republished.
     pub async fn publish_assignments(
         &self,
         publisher: &dyn Publisher,

@@ -1,4 +1,4 @@
-//! The queue: its settings, and the commit of a change, with retries.
+//! The queue with its settings, and the commit of a change with retries.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -38,17 +38,17 @@ pub struct Settings {
     /// Maximum wait of a call, from the time at which it was sent.
     pub max_wait: Duration,
     /// Time for which an agent can attend a call, from the assignment or the last extension. After
-    /// it, the sweep makes the agent available. `None`: no limit.
+    /// this time, the sweep makes the agent available. `None` means no limit.
     pub call_lease: Option<Duration>,
-    /// Time within which an agent must answer an assignment, by an extension. Otherwise, the call
-    /// returns to its line. `None`: an assignment needs no answer.
+    /// Time within which an agent must answer an assignment with an extension. Otherwise, the call
+    /// returns to its line. `None` means that assignments need no answer.
     pub answer_within: Option<Duration>,
     /// Number of queue entries that a match reads in one query.
     pub page: u16,
-    /// Maximum number of first agents in its queue among which a call of a lane chooses during
-    /// contention. 1 means strict order at all times.
+    /// Maximum number of agents at the start of the queue among which a lane's call chooses during
+    /// contention. With 1, the order is always strict.
     pub contention_window: u16,
-    /// How often and when a change is retried.
+    /// Limits and pauses of retries.
     pub patience: Patience,
 }
 
@@ -69,7 +69,7 @@ impl Default for Settings {
 
 pub type Result<T, E = QueueError> = std::result::Result<T, E>;
 
-/// An operation that did not finish. Its changes may or may not have taken effect; retry it.
+/// Error of an unfinished operation. Its changes may or may not have taken effect; retry it.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     #[error(transparent)]
@@ -119,7 +119,7 @@ impl Again {
     }
 }
 
-/// The counters since [`AgentQueue::counted`] last read them.
+/// Counters since the last call of [`AgentQueue::counted`].
 #[derive(Debug, Default)]
 struct Tally {
     conflicts: AtomicU64,
@@ -147,8 +147,8 @@ impl AgentQueue {
         }
     }
 
-    /// The same queue for one invocation. It starts no attempt after `deadline` and waits for the
-    /// response to a change only until then. Both queues share their counters.
+    /// Returns the same queue for one invocation. It starts no attempt after `deadline` and waits
+    /// for the response to a change only until then. Both queues share their counters.
     pub fn until(&self, deadline: Instant) -> Self {
         Self {
             deadline: Some(deadline),
@@ -190,9 +190,9 @@ impl AgentQueue {
         })
     }
 
-    /// The same, but returns `None` immediately after a conflict, because the caller may need a
-    /// different change by then. An attempt without a response is still retried, because the change
-    /// may have taken effect.
+    /// Commits a change, but returns `None` immediately after a conflict, because the caller may
+    /// need a different change by then. An attempt without a response is still retried, because the
+    /// change may have taken effect.
     pub(crate) async fn commit_unless_conflict(&self, change: &Change) -> Result<Option<Outcome>> {
         let no_response = AtomicBool::new(false);
         let worth_it = |again: &Again| match again {
@@ -254,7 +254,7 @@ impl AgentQueue {
         self.settings.patience.after_conflicts()
     }
 
-    /// The pauses after throttling or without a response, which all end before the deadline.
+    /// Returns the pauses after throttling or a missing response, up to the deadline.
     pub(crate) fn slow_pauses(&self) -> impl Iterator<Item = Duration> {
         let pauses = self.settings.patience.after_failures().build();
         let deadline = self.deadline;

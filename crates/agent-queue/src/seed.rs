@@ -38,8 +38,8 @@ pub enum SeedError {
     Dimensions,
 }
 
-/// Names and profiles of sample agents. Each speaks two of three languages, and genders alternate,
-/// so five agents are enough to open all six queues.
+/// Returns names and profiles of sample agents. Each agent speaks two of three languages, and
+/// genders alternate, so five agents are enough to open all six queues.
 ///
 /// # Errors
 /// [`SeedError`] if the dimensions are not the default ones.

@@ -40,7 +40,7 @@ impl AgentQueue {
         Ok(first.into_iter().next())
     }
 
-    /// Serves each call that `next` finds, as long as `goes_on` and an agent matches.
+    /// Serves each call that `next` finds, as long as `goes_on` returns true and an agent matches.
     pub(crate) async fn serve_each<F: Future<Output = Result<Option<Call>>>>(
         &self,
         next: impl Fn() -> F,
@@ -114,8 +114,8 @@ impl AgentQueue {
         Ok(())
     }
 
-    /// Writes the missing item of a call that has a position in a line: the table was edited or
-    /// restored.
+    /// Writes the missing item of a call that has a position in a line, because the table was
+    /// edited or restored.
     pub(crate) async fn restore(&self, call: &Call) -> Result<()> {
         tracing::error!(call = %call.id, "the item of a pending call is missing; restoring it");
         self.commit("restore", &Change::restore(call)).await?;

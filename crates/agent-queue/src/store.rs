@@ -29,7 +29,7 @@ pub trait AgentStore: Send + Sync {
 
     async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>>;
 
-    /// Up to `limit` agents with ids after `after`, ordered by id.
+    /// Returns up to `limit` agents with ids after `after`, ordered by id.
     async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage>;
 
     async fn all_agents(&self) -> Result<Vec<Agent>> {
@@ -46,39 +46,39 @@ pub trait AgentStore: Send + Sync {
         }
     }
 
-    /// Every queue that was ever opened, by name, with its depth and version. Reads every entry of
-    /// every queue.
+    /// Returns every queue that was ever opened, by name, with its depth and version. Reads every
+    /// entry of every queue.
     async fn queues(&self) -> Result<Vec<QueueCounters>>;
 
-    /// The names of these queues. The DynamoDB store reads them without the queues' entries.
+    /// Returns the names of these queues. The DynamoDB store does not read the queues' entries.
     async fn queue_names(&self) -> Result<Vec<QueueName>> {
         let queues = self.queues().await?.into_iter();
         Ok(queues.map(|is| is.queue).collect())
     }
 
-    /// The first entries of a queue. Reads up to `limit` items, for any number of queued agents.
+    /// Returns the queue's first entries. Reads up to `limit` items, whatever the queue's depth.
     async fn peek(&self, queue: &QueueName, order: Order, limit: u16) -> Result<Vec<QueueEntry>>;
 
-    /// A call and its state; `None` if no call has this id.
+    /// Returns a call and its state, or `None` if no call has this id.
     async fn call(&self, call: &CallId) -> Result<Option<CallRecord>>;
 
-    /// Every open line of pending calls; some can be empty. Takes one read per megabyte.
+    /// Returns all open lines of pending calls, even empty ones. Takes one read per megabyte.
     async fn lines(&self) -> Result<Vec<Line>>;
 
     /// Opens a line, or sets the time of its last use to `at`. A call can join only an open line,
     /// because the processes that enqueue agents read no other lines.
     async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<()>;
 
-    /// Closes a line, unless it was used since it was read.
+    /// Closes a line, unless it has been used since `line` was read.
     async fn close_line(&self, line: &Line) -> Result<()>;
 
-    /// The number of pending calls in each open line. Counts every pending call.
+    /// Returns the number of pending calls in each open line. Counts every pending call.
     async fn pending(&self) -> Result<Vec<LineDepth>>;
 
-    /// The oldest pending calls of one criteria, up to `limit`.
+    /// Returns the oldest pending calls of one criteria, up to `limit`.
     async fn calls_in_line(&self, criteria: &Criteria, limit: u16) -> Result<Vec<Call>>;
 
-    /// The call leases after `after` that expire before `until`, earliest first, up to `limit`.
+    /// Returns up to `limit` call leases after `after` that expire before `until`, earliest first.
     async fn leases(
         &self,
         after: Option<&CallLease>,
@@ -86,8 +86,8 @@ pub trait AgentStore: Send + Sync {
         limit: u16,
     ) -> Result<Vec<CallLease>>;
 
-    /// The outbox entries after `after` that were written before `until`, oldest first, up to
-    /// `limit`.
+    /// Returns the outbox entries after `after` that were written before `until`, oldest first, up
+    /// to `limit`.
     async fn outbox_entries(
         &self,
         after: Option<&OutboxEntry>,
@@ -118,9 +118,9 @@ pub enum Committed {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
-    /// Its index among the change's steps.
+    /// Index of the step in the change.
     pub step: usize,
-    /// The stored agent or call, if the step concerns one.
+    /// Stored agent or call, if the step concerns one.
     pub there: Option<There>,
 }
 
@@ -134,7 +134,7 @@ pub enum There {
 pub struct AgentPage {
     /// The agents, ordered by id.
     pub agents: Vec<Agent>,
-    /// The id of the last agent, if there may be more.
+    /// Id of the last agent, if more agents may follow.
     pub next: Option<AgentId>,
 }
 
@@ -142,14 +142,14 @@ pub struct AgentPage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueCounters {
     pub queue: QueueName,
-    /// Number of changes: joins and departures.
+    /// Number of joins and departures so far.
     pub version: u64,
     pub depth: u64,
 }
 
 impl QueueCounters {
-    /// The counters after this number of joins. Each join and each departure adds one to the
-    /// version. The depth is the number of joins minus the number of departures.
+    /// Computes the counters from the number of joins and the depth. Each join and each departure
+    /// adds one to the version. The depth is the number of joins minus the number of departures.
     pub fn of(queue: QueueName, joins: u64, depth: u64) -> Self {
         let version = (2 * joins).saturating_sub(depth);
         Self {
@@ -163,7 +163,7 @@ impl QueueCounters {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub criteria: Criteria,
-    /// Time at which it was last opened.
+    /// Time at which a process last opened the line.
     pub seen: Micros,
 }
 

@@ -25,23 +25,23 @@ use crate::transaction::CallLease;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SweepReport {
-    /// Agents made available because their call lease expired.
+    /// Number of agents made available because their call lease expired.
     pub returned: u32,
-    /// Calls returned to their lines because the agent did not answer.
+    /// Number of calls returned to their lines because the agent did not answer.
     pub calls_returned: u32,
     pub undone: u32,
     pub restored: u32,
     pub assigned: u32,
     pub expired: u32,
     pub published: u32,
-    /// Expired calls sent to the dead-letter queue.
+    /// Number of expired calls sent to the dead-letter queue.
     pub dead_lettered: u32,
     pub untold: u32,
     pub queued_agents: u64,
     pub pending_calls: u64,
     /// Wait of the oldest pending call, in microseconds.
     pub oldest_pending_micros: u64,
-    /// Whether all parts finished; if not, the next sweep continues.
+    /// Whether all parts finished. If not, the next sweep continues.
     pub complete: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct SweepError {
 
 const PAGE: u16 = 100;
 
-/// Age at which the sweep publishes an assignment that its own process has not published.
+/// Minimum age of an assignment that the sweep publishes in place of the process that made it.
 const GRACE: Duration = Duration::from_secs(5);
 
 struct Sweep<'a> {
@@ -71,7 +71,7 @@ impl AgentQueue {
     /// Runs one sweep, until the queue's deadline.
     ///
     /// # Errors
-    /// [`SweepError`] with the report: completed changes remain, and the next sweep continues.
+    /// [`SweepError`] with the report, if a part failed. The next sweep repeats the failed parts.
     pub async fn sweep(&self, publisher: &dyn Publisher) -> Result<SweepReport, SweepError> {
         let mut sweep = Sweep {
             queue: self.clone(),
@@ -83,7 +83,7 @@ impl AgentQueue {
             errors: vec![],
             tried: BTreeSet::new(),
         };
-        // Comes first, so that no assignment is published after its time to answer has passed.
+        // Must run first, so that no assignment is published after its time to answer has passed.
         sweep.return_agents(self.share(4)).await;
         sweep.publish_forgotten(self.share(3)).await;
         sweep.restore_entries(self.share(3)).await;
@@ -108,7 +108,7 @@ impl AgentQueue {
         }
     }
 
-    /// The same queue, limited to one of `parts` equal shares of the remaining time.
+    /// Returns the same queue, limited to one of `parts` equal shares of the remaining time.
     fn share(&self, parts: u32) -> Self {
         match self.deadline() {
             None => self.clone(),
@@ -142,7 +142,7 @@ impl Sweep<'_> {
     /// not block the others.
     async fn publish_forgotten(&mut self, queue: AgentQueue) {
         let now = queue.clock.now();
-        // Entries up to and including `now`.
+        // Include the entries that were written at `now`.
         let until = Micros(now.0.saturating_add(1));
         let mut after: Option<OutboxEntry> = None;
         loop {
@@ -172,7 +172,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Ends expired call leases: attendingCall → available.
+    /// Ends expired call leases (attendingCall → available).
     async fn return_agents(&mut self, queue: AgentQueue) {
         let now = queue.clock.now();
         let mut after: Option<CallLease> = None;
@@ -253,7 +253,7 @@ impl Sweep<'_> {
     }
 }
 
-/// Whether the sweep publishes an entry: every expired call, and each assignment after [`GRACE`].
+/// Whether the sweep publishes an entry. It publishes assignments only after [`GRACE`].
 fn is_forgotten(entry: &OutboxEntry, now: Micros) -> bool {
     match entry.event {
         OutboxEvent::Expired(_) => true,

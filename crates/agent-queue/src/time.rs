@@ -17,19 +17,19 @@ pub struct Micros(pub u64);
 const LAST: u64 = 253_402_300_799_999_999;
 
 impl Micros {
-    /// This time plus a duration, limited to the end of the year 9999.
+    /// Returns this time plus a duration, limited to the end of the year 9999.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(as_micros(duration)).min(LAST))
     }
 
-    /// This time minus a duration, limited to the epoch.
+    /// Returns this time minus a duration, limited to the epoch.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(as_micros(duration)))
     }
 
-    /// The duration since `earlier`; zero if `earlier` is later.
+    /// Returns the duration since `earlier`, or zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
@@ -47,7 +47,7 @@ impl Micros {
     }
 }
 
-/// RFC 3339 in UTC with six decimals: 27 characters, which sort by time.
+/// Writes RFC 3339 in UTC with six decimals: 27 characters, which sort by time.
 impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moment = UNIX_EPOCH + Duration::from_micros(self.0.min(LAST));
@@ -82,7 +82,7 @@ impl Clock for SystemClock {
 }
 
 /// A clock that starts at a given time and advances with tokio's time. While tokio's time is paused
-/// (`tokio::time::pause`), tests of minutes run in milliseconds, always with the same result.
+/// (`tokio::time::pause`), tests simulate minutes in milliseconds, always with the same result.
 #[derive(Clone, Copy, Debug)]
 pub struct TokioClock {
     origin: Micros,
@@ -90,7 +90,7 @@ pub struct TokioClock {
 }
 
 impl TokioClock {
-    /// A clock whose current time is `origin`.
+    /// Creates a clock whose current time is `origin`.
     pub fn starting_at(origin: Micros) -> Self {
         Self {
             origin,

@@ -30,12 +30,12 @@ pub struct Change {
     /// ten minutes:
     /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-apis-txwriteitems-idempotency>).
     pub token: Uuid,
-    /// At most one per item.
+    /// Steps of the change, at most one per item.
     pub steps: Vec<Step>,
 }
 
 impl Change {
-    /// A change of these steps, with a new token.
+    /// Creates a change with these steps and a new token.
     pub fn of(steps: impl IntoIterator<Item = Step>) -> Self {
         Self {
             token: Uuid::new_v4(),
@@ -59,7 +59,7 @@ impl Change {
         Self::of(std::iter::once(Step::Agent(change)).chain(lease))
     }
 
-    /// Extends a call: replaces the call lease as read.
+    /// Extends a call by replacing the call lease that was read.
     pub fn extend(change: AgentChange, agent: &Agent) -> Self {
         let old = CallLease::of(agent);
         let new = CallLease::of(&change.applied_to(agent.clone()));
@@ -158,7 +158,7 @@ impl Change {
         Self::of(vec![Step::Call(Before::New, record)])
     }
 
-    /// Ends a call lease: the agent becomes available but is not queued.
+    /// Ends a call lease and makes its agent available without queueing the agent.
     pub fn free_agent(lease: &CallLease, at: Micros) -> Self {
         let change = AgentChange {
             agent: lease.agent.clone(),
@@ -185,7 +185,7 @@ impl Change {
         change
     }
 
-    /// Rolls back an assignment that was not published in time: the agent and the call return to
+    /// Rolls back an assignment that was not published in time. The agent and the call return to
     /// their original positions.
     pub fn undo(change: AgentChange, agent: &Agent, lease: &CallLease, assigned: &Call) -> Self {
         let mut undone = Self::enqueue(change, agent);

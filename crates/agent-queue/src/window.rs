@@ -14,7 +14,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// Windows that grow to `most` agents.
+    /// Creates windows that grow to `most` agents.
     pub(crate) fn up_to(most: u16) -> Self {
         Self {
             most: most.max(1),
@@ -32,7 +32,7 @@ impl Windows {
             .map_or(1, |window| *window as usize)
     }
 
-    /// Sets the window to its maximum: another transaction took the agent.
+    /// Sets the window to its maximum, because another transaction took the agent.
     pub(crate) fn lost(&self, criteria: &Criteria) {
         self.lock().insert(criteria.clone(), f64::from(self.most));
     }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn window_opens_with_a_loss_and_shrinks_by_a_half_with_each_match() {
+    fn window_grows_to_its_maximum_after_a_loss_and_shrinks_with_each_match() {
         let (windows, criteria) = (Windows::up_to(8), Criteria::from_stored("Spanish#M"));
         let mut seen = vec![];
         for _ in 0..2 {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_one_stays_one() {
+    fn window_of_one_does_not_grow() {
         let (windows, criteria) = (Windows::up_to(1), Criteria::from_stored("Spanish#M"));
         windows.lost(&criteria);
         assert_eq!(windows.of(&criteria), 1);

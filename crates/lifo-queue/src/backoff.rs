@@ -24,7 +24,7 @@ impl Backoff {
     }
 
     /// Random delay from half of the attempt's maximum to the maximum. Use it if the number of
-    /// attempts is limited, because short delays would use them up.
+    /// attempts is limited, because shorter delays would use up the attempts too quickly.
     pub fn draw_upper_half(&self, attempt: u32) -> Duration {
         self.bound(attempt).mul_f64(0.5 + 0.5 * fastrand::f64())
     }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bound_doubles_up_to_the_maximum() {
+    fn maximum_delay_doubles_up_to_the_configured_limit() {
         let backoff = Backoff {
             base: Duration::from_secs(1),
             max: Duration::from_secs(300),

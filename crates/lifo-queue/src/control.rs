@@ -29,7 +29,7 @@ pub struct Control {
     pub paused_until: Option<Millis>,
     /// Reason for the pause.
     pub pause_reason: Option<String>,
-    /// Author of the pause and its start; `None` if an older version paused the queue.
+    /// Author and start time of the pause; `None` if an older version paused the queue.
     pub paused_by: Option<Author>,
     /// Expiry of the start marker (rule 9); until then a notification is assumed to be in flight.
     pub notified_until: Option<Millis>,
@@ -37,8 +37,8 @@ pub struct Control {
     pub notified_by: Option<String>,
     /// Consecutive turns that settled no task (rule 10).
     pub idle_turns: u32,
-    /// Consecutive pauses that processors started, because the downstream was busy or rejected
-    /// tasks. After such a pause the next turn starts with one slot.
+    /// Number of consecutive pauses that processors started because the downstream was busy or
+    /// rejected tasks. After such a pause, the next turn starts with one slot.
     pub busy_pauses: u32,
     /// Time at which the rate limit's bucket is full again.
     pub rate_full_at: Option<Millis>,
@@ -61,7 +61,7 @@ pub struct Control {
 pub struct Author {
     /// The principal of the operator, or `a processor`.
     pub name: String,
-    /// When the author paused or limited the queue.
+    /// Time at which the author paused or limited the queue.
     pub at: Millis,
 }
 
@@ -110,8 +110,8 @@ pub struct OpenBreaker {
     pub probes: u32,
 }
 
-/// Redriven tasks keep their `taskCreated`, so the bound on the index's sort key must not hide
-/// them.
+/// The redriven tasks. They keep their `taskCreated`, so the bound on the index's sort key must not
+/// exclude them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedrivenTasks {
     /// `taskCreated` of the oldest redriven task.
@@ -123,7 +123,7 @@ pub struct RedrivenTasks {
 /// The lease that makes a process the active processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessorLease {
-    /// Id of the invocation attempt that acquired it.
+    /// Id of the invocation attempt that acquired the lease.
     pub owner: Uuid,
     /// Id of the message that invoked this attempt.
     pub message_id: String,
@@ -181,8 +181,8 @@ impl Control {
     }
 
     /// Minimum `taskCreated` that index reads return: the [bound](Self::created_bound) minus
-    /// `clock_skew` and one second, because `ttl` is in whole seconds. `None` without a longest
-    /// expiry.
+    /// `clock_skew`, and minus one more second because `ttl` is in whole seconds. `None` without a
+    /// longest expiry.
     #[must_use]
     pub fn created_from(
         &self,
@@ -250,8 +250,8 @@ pub struct Renewal {
     pub owner: Uuid,
     /// New expiry of the lease.
     pub until: Millis,
-    /// As in [`Claim`], for a rate limit that an operator changed after the claim. `None` leaves
-    /// the stored time unchanged.
+    /// As in [`Claim`], but for a rate limit that an operator changed after the claim. `None`
+    /// leaves the stored time unchanged.
     pub rate_full_at: Option<Millis>,
     /// The current circuit breaker; `None` while it is closed.
     pub breaker: Option<OpenBreaker>,

@@ -1,4 +1,4 @@
-//! Checks and inserts new tasks. An invalid task does not affect the others. Creating is idempotent
+//! Checks and inserts new tasks. An invalid task does not affect the others. Creation is idempotent
 //! by task id.
 
 pub(crate) mod chains;
@@ -49,14 +49,14 @@ pub struct CreateSettings {
         deserialize_with = "positive_ms"
     )]
     pub max_ttl: Duration,
-    /// Longest expiry of a task with a key: the retention of settled tasks, because the settled
-    /// task remembers the order of its key.
+    /// Longest expiry of a task with a key. Equals the retention of settled tasks, because the
+    /// settled task records the order of the key's states.
     #[serde(rename = "keyTtlMs", deserialize_with = "ms")]
     pub key_ttl: Duration,
     /// Position of a key in the queue after a newer state superseded its pending state.
     #[serde(rename = "order")]
     pub place: Place,
-    /// Whether the queue has groups: tasks may have a `group`, which becomes part of their id.
+    /// Whether the queue has groups. If so, the optional `group` of a task becomes part of its id.
     #[serde(default)]
     pub groups: bool,
 }
@@ -71,13 +71,13 @@ pub struct Creator {
     settings: CreateSettings,
 }
 
-/// Result of a request. Every description appears in exactly one list, by its index in the request.
+/// Result of a request. Every description appears in exactly one list, with its request index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CreateReport {
-    /// Tasks that this request wrote: PENDING or, if their key is running, stored as its next
-    /// state.
+    /// Tasks that this request wrote: as PENDING or, if a state of their key is running, as the
+    /// key's next state.
     pub created: Vec<CreatedTask>,
-    /// Tasks that were already in the table, and are unchanged.
+    /// Tasks that were already in the table and are unchanged.
     pub duplicates: Vec<CreatedTask>,
     /// States that were not written because the table already had a newer state of their key.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -117,7 +117,7 @@ pub struct FailedTask {
 pub(crate) type Indexed = (usize, NewTask);
 
 impl CreateReport {
-    /// Number of superseded states: those that this request replaced, and its own outdated states.
+    /// Number of superseded states: stored ones that this request replaced, and outdated new ones.
     pub fn superseded(&self) -> u64 {
         let replaced = self.created.iter().filter(|task| task.supersedes);
         (replaced.count() + self.outdated.len()) as u64
@@ -200,7 +200,7 @@ impl Creator {
         Ok(task)
     }
 
-    /// Creates `count` tasks with a small payload, to try the queue out.
+    /// Creates `count` tasks with a small payload, for trying out the queue.
     pub async fn simulate(&self, count: usize) -> CreateReport {
         let specs: Vec<_> = (0..count)
             .map(|n| json!({"payload": {"simulated": n}}))
@@ -218,7 +218,7 @@ impl Creator {
     }
 
     /// Inserts the first valid task of the chain. The other tasks are duplicates or outdated. If it
-    /// is unknown whether the task was inserted, all of them fail.
+    /// is unknown whether the task was inserted, all tasks of the chain fail.
     async fn insert_chain(&self, chain: Chain) -> Vec<(usize, InsertOutcome)> {
         let mut outcomes = Vec::with_capacity(chain.len());
         let mut inserted = None;

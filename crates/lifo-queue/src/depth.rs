@@ -1,7 +1,7 @@
-//! The number of tasks in a state: exact up to [`MAX_COUNT`], then "at least".
+//! The number of tasks with a status: exact up to [`MAX_COUNT`], a lower bound above it.
 //!
 //! DynamoDB does not provide this number, so counting reads the index. Expired tasks do not count,
-//! because they will not start, whether or not DynamoDB has deleted them.
+//! because they will not start, even if DynamoDB has not deleted them yet.
 
 use std::fmt;
 

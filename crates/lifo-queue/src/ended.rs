@@ -1,4 +1,4 @@
-//! Tasks that ended as SUCCESS or FAILURE, as the table's stream shows them.
+//! Tasks that ended as SUCCESS or FAILURE, read from the table's stream.
 
 use serde::Serialize;
 use serde_json::Value;

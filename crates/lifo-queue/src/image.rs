@@ -1,4 +1,4 @@
-//! Items as the table's stream shows them, in DynamoDB JSON: `{"taskId": {"S": "order-1"}}`.
+//! Items in the table's stream, in DynamoDB JSON: `{"taskId": {"S": "order-1"}}`.
 
 use serde::Deserialize;
 use serde_dynamo::AttributeValue;

@@ -54,7 +54,7 @@ use crate::time::{Clock, Millis};
 pub struct Delivery {
     /// `messageId`: identifies a failed message to Lambda, and is the default `taskId`.
     pub id: String,
-    /// `receiptHandle`: identifies the message when its visibility timeout is changed.
+    /// `receiptHandle`: identifies the message in requests that change its visibility timeout.
     pub receipt: String,
     /// One task or an array of tasks, as JSON.
     pub body: String,
@@ -83,9 +83,9 @@ pub struct IngestSettings {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Deadlines {
-    /// The writes end by this time.
+    /// Time by which the writes must end.
     pub writes: Instant,
-    /// The report is ready by this time. A function that times out reports nothing, and SQS
+    /// Time by which the report must be ready. A function that times out reports nothing, and SQS
     /// redelivers every message.
     pub report: Instant,
 }
@@ -173,7 +173,7 @@ impl Ingest {
             Some(admission) => admission.quota().await,
             None => None,
         };
-        // The messages to be redelivered, and whether the table's throttling is the reason.
+        // The messages to be redelivered, each with whether the table's throttling is the reason.
         let mut left = BTreeMap::new();
         for (number, wave) in waves::of(batch).into_iter().enumerate() {
             if number > 0 && Instant::now() >= deadlines.writes {
@@ -332,7 +332,7 @@ impl Ingest {
     }
 }
 
-/// The shed task for a task that was never in the table and so had no attempt.
+/// Converts a task that was never in the table, and so had no attempt, to a shed task.
 fn shed_task(task: crate::task::NewTask, reason: ShedReason) -> ShedTask {
     ShedTask {
         reason,

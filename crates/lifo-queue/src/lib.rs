@@ -1,6 +1,6 @@
 //! # A newest-first task queue on DynamoDB
 //!
-//! For tasks that lose their value with age, sent to a system that cannot keep up. The newest task
+//! For tasks that lose value with age and are sent to a system that cannot keep up. The newest task
 //! runs first. Tasks that are too old are shed.
 //!
 //! ## Modules, in the order in which a task uses them

@@ -18,7 +18,7 @@ pub trait Notifier: Send + Sync {
     async fn tail_call(&self, notification: &Notification) -> Result<(), NotifyError>;
 }
 
-/// The body of a notification. It only shows operators the origin of a wake-up; no decision depends
+/// The body of a notification. It only tells operators the origin of a wake-up. No decision depends
 /// on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,8 +26,8 @@ pub struct Notification {
     pub reason: WakeReason,
     /// Id of the event that caused it.
     pub event: String,
-    /// Trace header of the turn that publishes the tail call, if its trace is recorded. The next
-    /// turn starts its own trace, which links to it.
+    /// Trace header of the turn that publishes the tail call, if that turn's trace is recorded. The
+    /// next turn starts its own trace, with a link to this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
 }

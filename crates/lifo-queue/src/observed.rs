@@ -30,9 +30,9 @@ pub struct Observed {
     pub ended: Ended,
     /// Median duration of the most recent runs that succeeded or failed, in milliseconds.
     pub median_run_ms: Option<u64>,
-    /// The longest run of the last two minutes that succeeded or failed.
+    /// The longest run that succeeded or failed in the last two minutes.
     pub longest_run: Option<LongestRun>,
-    /// The limits on starts in the settings of the last turn.
+    /// The limits on starts from the settings of the last turn.
     pub limits: Option<LimitSettings>,
     /// Whether the queue measures overload. Otherwise, it is unknown whether the queue is overloaded.
     pub measures_overload: bool,
@@ -43,7 +43,7 @@ pub struct Observed {
     pub capacity: Option<Capacity>,
 }
 
-/// A run that was longer than other runs around that time.
+/// The longest of the runs that ended at about the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LongestRun {
@@ -54,11 +54,11 @@ pub struct LongestRun {
 }
 
 impl LongestRun {
-    /// Time for which the run counts. Slow tasks that start together end together, with only short
-    /// runs ending in between.
+    /// Time for which the run counts. Slow tasks that start together also end together, and only
+    /// short runs end in the meantime.
     const VALID: Duration = Duration::from_secs(120);
 
-    /// The longest run after another one ended.
+    /// Returns the longest run after the run `ended`: that run, or the longest one so far.
     pub(crate) fn after(left: Option<Self>, ended: Self) -> Self {
         let still = |left: &Self| left.ms > ended.ms && ended.at.since(left.at) < Self::VALID;
         left.filter(still).unwrap_or(ended)
@@ -95,8 +95,8 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// Time for which the capacity is valid. If no newer one follows, no processor is active or a
-    /// slot is free.
+    /// Time for which a measured capacity is valid. If no newer measurement follows, no processor
+    /// is active or a slot is free.
     const VALID: Duration = Duration::from_secs(30);
 
     pub fn new(per_second: f64, at: Millis) -> Self {
@@ -134,7 +134,7 @@ pub struct LastResponse {
 }
 
 impl LastResponse {
-    /// Creates a response to `task` at `at`. Keeps the start of `text`.
+    /// Records a response to `task` at `at`. Keeps only the start of `text`.
     pub fn new(at: Millis, task: &TaskId, text: &str) -> Self {
         let text = match text.char_indices().nth(MAX_RESPONSE) {
             None => text.to_owned(),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_ended_before_the_newest_interval_is_counted_in_it() {
+    fn late_task_is_counted_in_the_newest_interval() {
         let mut ended = Ended::default();
         ended.count(at(20), false);
         ended.count(NOW, false);

@@ -48,7 +48,7 @@ pub struct Status {
     /// Running tasks, and tasks of crashed processes.
     pub taken: Depth,
     pub failed: Depth,
-    /// The pending keys, and how many of their states were superseded.
+    /// Keys with pending tasks, and the number of their superseded states.
     pub keys: Keys,
     /// The newest tasks that may have crashed their process.
     pub suspects: Vec<Suspect>,
@@ -147,8 +147,8 @@ impl Operator {
         Ok(keys)
     }
 
-    /// Pauses the queue for `time` in the name of `author`; running tasks finish. If a longer pause
-    /// exists, it is kept and the result is [`Written::Lost`].
+    /// Pauses the queue for `time` on behalf of `author`; running tasks finish. If the queue
+    /// already has a longer pause, keeps that pause and returns [`Written::Lost`].
     ///
     /// # Errors
     /// [`StoreError`]: the queue may or may not be paused.
@@ -177,8 +177,8 @@ impl Operator {
         Ok(self.wake().await?)
     }
 
-    /// Holds the circuit breaker open for `time`: only probes start, and no result closes it.
-    /// Afterward, the next result closes it. Replaces an earlier hold.
+    /// Holds the circuit breaker open for `time`. In that time, only probes start and no result
+    /// closes it. Afterward, the next result closes it. Replaces an earlier hold.
     ///
     /// # Errors
     /// [`StoreError`]: the breaker may or may not be held open.
@@ -229,7 +229,7 @@ impl Operator {
         Ok(changed)
     }
 
-    /// Returns one failed task to PENDING, so that it expires after `ttl`, and wakes a processor.
+    /// Returns a failed task to PENDING with a new expiry after `ttl`, and wakes a processor.
     pub async fn redrive(&self, task: &TaskId, ttl: Duration) -> Result<Redriven, OperateError> {
         let redriven = self.redrive_one(task.clone(), ttl).await?;
         if redriven == Redriven::Done {

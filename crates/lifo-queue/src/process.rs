@@ -1,8 +1,8 @@
-//! One turn of `process-tasks`: the loop that takes and runs tasks, by default the newest first.
+//! One turn of `process-tasks`: the loop that takes and runs tasks, newest first by default.
 //!
-//! A turn acquires the processor lease. It takes and runs tasks until the queue is empty or the
-//! time is up. It then releases the lease and publishes a tail call if tasks may remain. These are
-//! rules 2 to 7 and 10 of the wake-up protocol (`docs/explanation/wake-protocol.md`).
+//! A turn acquires the processor lease, then takes and runs tasks until the queue is empty or the
+//! time is up. It then releases the lease and publishes a tail call if tasks may remain. This
+//! implements rules 2 to 7 and 10 of the wake-up protocol (`docs/explanation/wake-protocol.md`).
 //!
 //! | module | content |
 //! |---|---|
@@ -87,13 +87,13 @@ impl Processor {
     /// Runs one turn.
     ///
     /// # Errors
-    /// [`FailedTurn`] if the turn failed: Lambda must retry its message.
+    /// [`FailedTurn`] if the turn failed. Lambda must then retry the message that invoked it.
     pub async fn turn(&self, invocation: Invocation) -> Result<TurnSummary, FailedTurn> {
         let started = self.clock.now();
-        // A new owner per invocation attempt (rule 2).
+        // Each invocation attempt is a new lease owner (rule 2).
         let owner = Uuid::new_v4();
         let until = started.plus(self.settings.processor_lease);
-        // This turn starts no task after `last_start`.
+        // The turn does not start any task after `last_start`.
         let hard_stop = self.settings.hard_stop(started, invocation.deadline);
         let last_start = hard_stop
             .minus(self.settings.task_timeout)
@@ -140,8 +140,8 @@ impl Processor {
         }
     }
 
-    /// The groups of a turn; `None` for a queue without groups. If reading them fails, the lease
-    /// expires and Lambda retries the message.
+    /// Reads the groups for a turn; `None` for a queue without groups. If the read fails, the turn
+    /// fails, the lease expires and Lambda retries the message.
     async fn groups(
         &self,
         control: &Control,
@@ -151,7 +151,7 @@ impl Processor {
             return Ok(None);
         };
         let states = self.store.groups().await?;
-        // Without a lease, the previous processor released it.
+        // No lease in the control item means that the previous processor released its lease.
         let released = control.lease.is_none();
         let groups = GroupLimits::new(&self.settings, limits, states, released, now);
         Ok(Some(groups))

@@ -1,7 +1,6 @@
-//! Task runners: they do the work of a task.
+//! Task runners, which do the work of tasks.
 //!
-//! Implement [`TaskRunner`], or choose a runner by configuration: [`http`], [`lambda`] or
-//! [`simulated`].
+//! Implement [`TaskRunner`], or configure a built-in runner: [`http`], [`lambda`] or [`simulated`].
 
 pub mod config;
 pub mod http;
@@ -34,28 +33,28 @@ use crate::task::Task;
 /// next await point.
 #[async_trait]
 pub trait TaskRunner: Send + Sync {
-    /// Runs the task and returns its outcome. Errors are outcomes too.
+    /// Runs the task and returns its outcome. Errors are also reported as outcomes.
     async fn run(&self, task: &Task) -> Outcome;
 }
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Succeeded: the task is SUCCESS.
+    /// The run succeeded. The task ends as SUCCESS.
     Success,
-    /// Failed permanently: the task is FAILURE, without further attempts.
+    /// The run failed permanently. The task ends as FAILURE without further attempts.
     Failure {
         /// Stored in the task's `lastError`.
         reason: String,
     },
-    /// Failed this time: the task returns to PENDING with backoff, and is FAILURE once the attempts
-    /// are used up.
+    /// The run failed, but a retry may succeed. The task returns to PENDING with backoff, and ends
+    /// as FAILURE once its attempts are used up.
     Retry {
         /// Stored in the task's `lastError`.
         reason: String,
     },
-    /// The downstream is busy: the task returns to PENDING, and the processor slows down. The
-    /// attempt does not count, a bounded number of times.
+    /// The downstream is busy. The task returns to PENDING, and the processor slows down. A bounded
+    /// number of these attempts do not count.
     Busy {
         /// The wait that the downstream requested, if any. The queue waits at least for its own
         /// backoff, up to a maximum of [`MAX_RETRY_AFTER`].
@@ -63,23 +62,23 @@ pub enum Outcome {
         /// Stored in the task's `lastError`.
         reason: String,
     },
-    /// The downstream is down or can't be reached. For a single task, this outcome is a
-    /// [`Retry`](Self::Retry). If more distinct tasks than run concurrently get it with no result
-    /// in between, the circuit breaker opens: only probes start, and no attempt counts.
+    /// The downstream is down or can't be reached. For a single task, this outcome acts like
+    /// [`Retry`](Self::Retry). If more distinct tasks than can run concurrently get it with no
+    /// result in between, the circuit breaker opens. Then only probes start, and no attempt counts.
     Unavailable {
         /// Stored in the task's `lastError`.
         reason: String,
     },
-    /// The downstream responded with an internal error (HTTP 500). Either it is down, as with
-    /// [`Unavailable`](Self::Unavailable), or the task is the cause. So the circuit breaker returns
-    /// the task fewer times without counting an attempt.
+    /// The downstream responded with an internal error (HTTP 500). Either the downstream is down,
+    /// as with [`Unavailable`](Self::Unavailable), or the task is the cause. So the circuit breaker
+    /// returns the task fewer times without counting an attempt.
     InternalError {
         /// Stored in the task's `lastError`.
         reason: String,
     },
-    /// The downstream rejects *us*: wrong credentials or a wrong address. For a single task, this
-    /// outcome is a [`Retry`](Self::Retry). If several consecutive distinct tasks get it, the queue
-    /// pauses. Otherwise, one task after another would fail.
+    /// The downstream rejects the queue, for example its credentials. For a single task, this
+    /// outcome acts like [`Retry`](Self::Retry). If several consecutive distinct tasks get it, the
+    /// queue pauses. Otherwise, one task after another would fail.
     Rejecting {
         /// Stored in the task's `lastError`.
         reason: String,

@@ -28,37 +28,37 @@ pub const LEASE_TOKEN: &str = "leaseToken";
 pub const LEASE_UNTIL: &str = "leaseUntil";
 /// Earliest start of the task (N, milliseconds).
 pub const NOT_BEFORE: &str = "notBefore";
-/// The task's own expiry while it is TAKEN and `ttl` has a later time (N, epoch **seconds**).
+/// The task's own expiry while it is TAKEN and `ttl` contains a later time (N, epoch **seconds**).
 pub const EXPIRES_AT: &str = "expiresAt";
 /// Identifies the put that wrote the task (S), so that a put is recognized after its
 /// acknowledgement was lost.
 pub const CREATE_TOKEN: &str = "createToken";
-/// The last start ran alone in its process (BOOL); absent otherwise.
+/// Present if the last run was alone in its process (BOOL).
 pub const ALONE: &str = "alone";
 /// Why the last attempt did not succeed (S, truncated).
 pub const LAST_ERROR: &str = "lastError";
-/// Which state of its key the task is (S), a [`Version`](crate::task::Version). Only tasks with
-/// a key have it.
+/// Version of the key's state that the task represents (S), a [`Version`](crate::task::Version).
+/// Only tasks with a key have it.
 pub const TASK_VERSION: &str = "taskVersion";
 /// When the state of a key was created (N, milliseconds), if the key keeps its position in the
 /// queue. `taskCreated` is then the key's position.
 pub const STATE_CREATED: &str = "stateCreated";
 /// Total number of states of the key that were superseded before they ended (N).
 pub const SUPERSEDED: &str = "superseded";
-/// A newer state was written while this one runs (BOOL); absent otherwise.
+/// Present if a newer state was written during the current run (BOOL).
 pub const OVERTAKEN: &str = "overtaken";
 /// Number of the task's leases that expired since a run last settled it (N). Newer states of a key
 /// do not reset it.
 pub const CRASHES: &str = "crashes";
-/// The put that replaced an expired state (S). Present until the next take.
+/// Token of the put that replaced an expired state (S). Present until the next take.
 pub const REVIVED: &str = "revived";
-/// The trace that the task belongs to (S), a [`TraceHeader`](crate::trace::TraceHeader). Only
-/// sampled tasks have it.
+/// Header of the task's trace (S), a [`TraceHeader`](crate::trace::TraceHeader). Only sampled tasks
+/// have it.
 pub const TRACE_HEADER: &str = "traceHeader";
 
 /// The index from which the queue is read: `taskStatus` + `taskCreated`.
 pub const INDEX: &str = "task-status-created-index";
-/// Index attributes in addition to the keys: those that selection and the sweep need, no payload.
+/// Attributes in the index besides the keys: those for selection and the sweep, not the payload.
 pub const INDEX_PROJECTION: [&str; 5] = [TTL, NOT_BEFORE, LEASE_UNTIL, LEASE_TOKEN, ATTEMPTS];
 
 /// Ids that start with this character are reserved for the queue itself.
@@ -67,9 +67,9 @@ pub const RESERVED_PREFIX: char = '#';
 pub const CONTROL_ITEM: &str = "#processor";
 /// The item with the admission meter. It has no `taskStatus`, so no index includes it.
 pub const INGEST_ITEM: &str = "#ingest";
-/// Item `#ingest`: number of tasks received for the first time that admission can shed (N).
+/// Item `#ingest`: number of tasks that admission can shed, counted at their first receive (N).
 pub const RECEIVED: &str = "received";
-/// Item `#ingest`: number of tasks received for the first time and not shed (N).
+/// Item `#ingest`: number of tasks that were not shed at their first receive (N).
 pub const ADMITTED: &str = "admitted";
 /// Item `#ingest`: the last estimate of the held tasks (M), a [`Mark`](crate::store::Mark).
 pub const MARK: &str = "mark";

@@ -82,10 +82,10 @@ pub(crate) fn all() -> f64 {
     1.0
 }
 
-/// Reads a number of starts per second, as the time between two starts.
+/// Reads a rate in starts per second and converts it to the time between two starts.
 ///
 /// # Errors
-/// When the rate is not from one per 1,000 years to one per nanosecond.
+/// When the rate is outside the range from one per 1,000 years to one per nanosecond.
 pub(crate) fn interval_of_rate<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Duration, D::Error> {

@@ -1,4 +1,4 @@
-//! Shed tasks: DynamoDB's time to live deleted them while they were PENDING or TAKEN.
+//! Shed tasks, which DynamoDB's time to live deleted while they were PENDING or TAKEN.
 //!
 //! A PENDING task is deleted if it expires before a slot is free: the queue sheds old tasks rather
 //! than delaying new ones. A TAKEN task is deleted only if the sweep failed for a day. This module
@@ -25,9 +25,9 @@ use crate::time::{EpochSeconds, Millis};
 /// Maximum number of tasks per list with their own log line.
 const MAX_LOGGED: usize = 10;
 
-/// A task as it was when it was shed. An attribute that was missing or could not be read is `None`.
-/// [`unreadable`](Self::unreadable) names the latter, which can occur because any writer may have
-/// written the item.
+/// A task at the time when it was shed. An attribute that was missing or could not be read is
+/// `None`. [`unreadable`](Self::unreadable) lists the latter, which occur because any writer may
+/// have written the item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShedTask {
     pub reason: ShedReason,

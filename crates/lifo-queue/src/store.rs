@@ -52,9 +52,9 @@ pub trait TaskStore: Send + Sync {
 
     /// PENDING → TAKEN, if still PENDING, due and not expired. Adds an attempt and creates a lease.
     ///
-    /// The kind of `ttl` in the index determines the expiry that the task keeps. In seconds: the
-    /// item's current value. In milliseconds: the value in the index. Missing: the request's
-    /// default. If the item's `ttl` has changed to a different kind, the take is lost.
+    /// The unit of `ttl` in the index determines the expiry that the task keeps: for seconds the
+    /// item's current value, for milliseconds the value in the index, and without `ttl` the
+    /// request's default. If the item's `ttl` has changed to a different kind, the take is lost.
     ///
     /// If the acknowledgement of an earlier try was lost, the store recognizes the token, and the
     /// lease has the earlier try's expiry. A try that arrives after its task was settled or
@@ -190,7 +190,7 @@ pub enum Conflict {
     /// The new task has no key, but its id is a key.
     #[error("is a key; choose another taskId, or pass it as key")]
     IsAKey,
-    /// One of the two states has a sequence and the other has none.
+    /// Only one of the two states has a sequence.
     #[error(
         "has a sequence in one task but not in another; give every task of the key a sequence, or none"
     )]
@@ -216,8 +216,8 @@ pub struct TakeRequest {
     pub token: LeaseToken,
     /// Time at which the lease expires.
     pub lease_until: Millis,
-    /// `ttl` while TAKEN. It is later than `lease_until`, so that DynamoDB does not delete a
-    /// running task.
+    /// The task's `ttl` while it is TAKEN. It is later than `lease_until`, so that DynamoDB does
+    /// not delete a running task.
     pub taken_ttl: EpochSeconds,
     /// Expiry of a task without `ttl`.
     pub default_deadline: EpochSeconds,

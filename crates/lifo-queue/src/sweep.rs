@@ -35,9 +35,9 @@ const MAX_PAGES: u32 = 100;
 
 const PARALLEL: usize = 16;
 
-/// After this many changes that DynamoDB throttled or did not respond to, the sweep leaves the
-/// remaining changes to the next sweep. Each change can take 8 s, and this sweep must still wake
-/// the queue and report.
+/// Maximum number of changes that DynamoDB throttles or does not respond to. After that many, the
+/// sweep leaves the remaining changes to the next sweep. Each change can take 8 s, and this sweep
+/// must still wake the queue and report.
 const MAX_TRANSIENT_ERRORS: u32 = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -46,8 +46,8 @@ pub struct SweepSettings {
     /// Time until a direct writer's task without `ttl` expires, from the sweep that finds it.
     #[serde(rename = "defaultTtlMs", deserialize_with = "positive_ms")]
     pub default_ttl: Duration,
-    /// Maximum time from a task's creation to its expiry; `None` if the queue does not guarantee
-    /// one.
+    /// Maximum time from a task's creation to its expiry; `None` if the queue does not guarantee a
+    /// maximum.
     #[serde(rename = "expiryBoundMs", default, deserialize_with = "optional_ms")]
     pub expiry_bound: Option<Duration>,
     /// Maximum age of tasks that start under overload; `None` if tasks of any age start.
@@ -97,16 +97,16 @@ pub struct SweepReport {
     pub quarantined: u32,
     /// Number of tasks that could not be changed. The log names each of them.
     pub errors: u32,
-    /// Of these, the number of tasks whose change DynamoDB throttled or did not respond to.
+    /// Number of tasks in `errors` whose change DynamoDB throttled or did not respond to.
     pub transient_errors: u32,
     pub paused: bool,
-    /// Whether both counts below are exact and no change failed.
+    /// Whether `pending` and `taken` are exact and no change failed.
     pub complete: bool,
     /// Pending tasks that have not expired. Under overload, only tasks that are new enough to start.
     pub pending: Depth,
     /// Age of the oldest pending task, in milliseconds; `None` if there is none.
     pub oldest_pending_ms: Option<u64>,
-    /// Leases of TAKEN tasks, live and expired.
+    /// Number of leases of TAKEN tasks, live and expired.
     pub taken: Depth,
 }
 

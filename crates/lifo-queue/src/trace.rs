@@ -91,7 +91,7 @@ impl Tracer {
 #[derive(Clone)]
 struct Context {
     span: Arc<Span>,
-    /// Id of the trace that requests start instead of continuing the segment's trace.
+    /// Id of a new trace that requests belong to, instead of the segment's trace.
     fresh_root: Option<String>,
 }
 
@@ -181,8 +181,8 @@ pub(crate) async fn creation<F: Future>(
     within(span, work).await
 }
 
-/// Runs an attempt at a task in a segment. Only the take shows whether the task is sampled. The
-/// segment links to the caller's segment, even if the work runs in another tokio task.
+/// Runs an attempt at a task in a segment. Only after the take is it known whether the task is
+/// sampled. The segment links to the caller's segment, even if the work runs in another tokio task.
 pub(crate) fn attempt<F: Future>(work: F) -> impl Future<Output = F::Output> {
     within(current().map(|context| context.caused(Place::Later)), work)
 }

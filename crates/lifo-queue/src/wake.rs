@@ -1,9 +1,9 @@
 //! Wake-up requests: rules 1 and 9 of the wake-up protocol.
 //!
-//! After a task becomes PENDING and due, a processor is active and reads the index again, a
-//! notification is in flight, or the sweep sends one (W1). In a burst of N inserts, the number of
-//! notifications is proportional to activations, not to N (W3). The entire protocol is
-//! model-checked in `tests/model`. `docs/explanation/wake-protocol.md` lists its rules.
+//! After a task becomes PENDING and due, at least one of these holds (W1): a processor is active
+//! and reads the index again, a notification is in flight, or the sweep sends one. In a burst of N
+//! inserts, the number of notifications is proportional to activations, not to N (W3). The entire
+//! protocol is model-checked in `tests/model`. `docs/explanation/wake-protocol.md` lists its rules.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -19,11 +19,11 @@ pub(super) struct State {
     pub(super) under_way: BTreeSet<Key>,
     /// Items whose transaction in progress will be rejected.
     pub(super) doomed: BTreeSet<Key>,
-    /// The queue entries, each with the number of commits before it.
+    /// Queue entries, each with the number of commits before it was written.
     entries: BTreeMap<Key, (QueueEntry, u64)>,
-    /// The criteria of the pending calls, each with the number of commits before it.
+    /// Criteria of the pending calls, each with the number of commits before the call was added.
     pending: BTreeMap<Key, (Criteria, u64)>,
-    /// The number of commits before the last read, per tokio task and per queue or line.
+    /// Number of commits before the last read, per tokio task and per queue or line.
     pub(super) looks: BTreeMap<(Id, String), u64>,
     pub(super) states: BTreeMap<CallId, &'static str>,
     tickets: BTreeSet<String>,
@@ -86,7 +86,7 @@ impl State {
         }
     }
 
-    /// A call changes only if it is in the state that the change expects.
+    /// Returns a violation unless the call was in the state that the change expects.
     fn transition(&mut self, before: Before, call: &CallId, state: &CallState) -> Option<String> {
         let was = self.states.insert(call.clone(), state.as_str());
         let right = match before {
@@ -97,8 +97,8 @@ impl State {
         (!right).then(|| format!("{call} was {was:?} and became {}", state.as_str()))
     }
 
-    /// Finds agents and pending calls that the assignment passes over. No agent in the matcher's
-    /// page may precede the assigned agent, and no pending call may precede the call.
+    /// Returns violations of the order. No agent in the matcher's page may precede the assigned
+    /// agent, and no pending call may precede the assigned call.
     fn assigned(
         &self,
         made: &Assignment,
@@ -153,7 +153,7 @@ impl State {
         found
     }
 
-    /// Whether the current task's last read of a queue happened after that commit.
+    /// Whether the current task last read the queue after that commit.
     fn was_seen(&self, queue: &QueueName, since: u64) -> bool {
         self.look(queue.as_str()).is_some_and(|look| look > since)
     }

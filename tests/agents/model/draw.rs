@@ -14,10 +14,10 @@ use super::machine::Machine;
 use super::operation::{Operation, Wish};
 use crate::{agent_id, call_id, criteria, profile};
 
-/// The agents of a sequence.
+/// Ids of the agents in a sequence.
 const AGENTS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// A ticket that no agent ever had.
+/// Ticket that no agent ever had.
 const FORGED: Ticket = Ticket(Uuid::max());
 
 pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
@@ -26,7 +26,7 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     let of = |status, wish| of_agent(machine, status, wish);
     let mut lines = machine.reference.pending.values();
     let waits = lines.any(|line| !line.is_empty());
-    // Requests that the queue would reject are rarely drawn.
+    // Rarely draw requests that the queue would reject.
     let weight = |promising: bool, usual: u32| if promising { usual } else { 1 };
     let available = has(Available);
     let free = machine.reference.agents.len() < AGENTS.len();
@@ -55,13 +55,13 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// Whether the publisher works: one failure per this number of successes.
+/// Draws whether the publisher works: one failure per `works` successes.
 fn heard(works: u32) -> impl Strategy<Value = bool> {
     prop_oneof![works => Just(true), 1 => Just(false)]
 }
 
-/// The time of the request: mostly up to two seconds later, sometimes the same microsecond. Rarely,
-/// the grace period, a lease or the maximum wait has passed, often exactly.
+/// Draws the time of the request: mostly up to two seconds later, sometimes the same microsecond,
+/// and rarely after the grace period, a lease or the maximum wait, often exactly then.
 fn moment(machine: &Machine) -> BoxedStrategy<Micros> {
     let clock = machine.clock;
     prop_oneof![
@@ -88,7 +88,7 @@ fn mostly<T: Clone + std::fmt::Debug + 'static>(
     }
 }
 
-/// An agent, preferably one in this state.
+/// Draws an agent, preferably one in this state.
 fn agent(machine: &Machine, status: AgentStatus) -> BoxedStrategy<AgentId> {
     let any = select(&AGENTS[..]).prop_map(agent_id).boxed();
     let agents = machine.reference.agents.values();
@@ -120,7 +120,7 @@ fn register(machine: &Machine) -> BoxedStrategy<Wish> {
         .into_iter()
         .filter(|id| !machine.reference.agents.contains_key(&agent_id(id)))
         .collect();
-    // Some registered agents get another profile.
+    // Sometimes choose a registered agent, which gets another profile.
     let any = select(&AGENTS[..]).boxed();
     (
         mostly(3, fresh, any),
@@ -147,7 +147,7 @@ fn leave(machine: &Machine) -> BoxedStrategy<Wish> {
         .boxed()
 }
 
-/// A new call that was sent just now, a while ago, or too long ago.
+/// Draws a new call that was sent just now, a while ago, or too long ago.
 fn new_call(machine: &Machine) -> BoxedStrategy<Call> {
     let id = call_id(&format!("c{}", machine.calls));
     let languages = select(&["English", "Spanish", "Spanish", "French", "*"][..]);
@@ -171,7 +171,7 @@ fn sent(machine: &Machine) -> BoxedStrategy<Micros> {
     .boxed()
 }
 
-/// A known call, unchanged or with different criteria, or a new call.
+/// Draws a known call, unchanged or with different criteria, or a new call.
 fn again(machine: &Machine) -> BoxedStrategy<Wish> {
     if machine.brought.is_empty() {
         return new_call(machine).prop_map(Wish::Match).boxed();
@@ -201,8 +201,8 @@ fn cancel(machine: &Machine) -> BoxedStrategy<Wish> {
     call.prop_map(Wish::Cancel).boxed()
 }
 
-/// A request to finish an active or an ended call. The ticket may be another assignment's, or one
-/// that no agent ever had.
+/// Draws a request to finish an active or an ended call. The ticket may be that of another
+/// assignment, or one that no agent ever had.
 fn finish(machine: &Machine) -> BoxedStrategy<Wish> {
     let forged = (
         agent(machine, AgentStatus::AttendingCall),

@@ -51,13 +51,13 @@ impl Ledger {
         self.kept(before, after)
     }
 
-    /// Matching agents that remain queued come after the assigned agent in queue order. Pending
-    /// calls with the same criteria come after the assigned call.
+    /// Checks that matching agents that remain queued come after the assigned agent in queue order,
+    /// and pending calls with the same criteria after the assigned call.
     fn in_order(&self, record: &Row, before: &Rows, after: &Rows) -> Result<(), String> {
         let id = text(record, "AgentID");
         let passed = before.keys().filter(|key| after.contains_key(*key));
-        // The agent's position: in a queue before this step, before an assignment that this step
-        // undid, or from an enqueue in this step.
+        // The agent's position comes from a queue before this step, from an assignment that this
+        // step undid, or from an enqueue in this step.
         let own = before.keys().find(|(pk, sk)| {
             pk.starts_with("Q#") && sk.rsplit_once('#').is_some_and(|(_, of)| of == id)
         });
@@ -99,8 +99,8 @@ impl Ledger {
         }
     }
 
-    /// Every assignment and every expired call is published or in the outbox. Agents and queues are
-    /// never deleted.
+    /// Checks that every assignment and expired call is published or in the outbox, and that agents
+    /// and queues are never deleted.
     fn kept(&self, before: &Rows, after: &Rows) -> Result<(), String> {
         let calls = after.iter().filter(|((pk, _), _)| pk.starts_with("Call#"));
         let is_news = |row: &Row| ["assigned", "expired"].contains(&text(row, "CallStatus"));
@@ -125,7 +125,7 @@ impl Ledger {
     }
 }
 
-/// The call and its assignment number, from a call row or an outbox row.
+/// Returns the call and its assignment number, from a call row or an outbox row.
 fn events(row: &Row) -> String {
     let number = match text(row, "CallStatus") == "assigned" {
         true => text(row, "Assignment"),
@@ -134,8 +134,8 @@ fn events(row: &Row) -> String {
     format!("{} {number}", text(row, "CallID"))
 }
 
-/// The calls assigned in this step. A call that has ended does not change, unless its assignment
-/// was not answered.
+/// Returns the calls assigned in this step, or an error if a call that has ended changed, unless
+/// its assignment was not answered.
 fn answered<'a>(before: &'a Rows, after: &'a Rows) -> Result<Vec<&'a Row>, String> {
     let mut met = vec![];
     let is_call = |(key, _): &(&Key, &Row)| key.0.starts_with("Call#");
@@ -155,7 +155,7 @@ fn answered<'a>(before: &'a Rows, after: &'a Rows) -> Result<Vec<&'a Row>, Strin
     Ok(met)
 }
 
-/// Whether an assignment ended without an answer: the call now has no assignment, or a later one.
+/// Whether an assignment ended without an answer, so that the call has none or a later one.
 fn is_returned(was: &Row, record: &Row) -> bool {
     let number = |row| text(row, "Assignment").parse::<u32>().unwrap_or(0);
     let assigned = text(was, "CallStatus") == "assigned";

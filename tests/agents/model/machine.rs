@@ -20,7 +20,7 @@ pub struct Machine {
     pub reference: Reference,
     /// The latest request time.
     pub clock: Micros,
-    /// Number of different calls so far; it is part of a new call's id.
+    /// Number of different calls so far, which is part of a new call's id.
     pub calls: usize,
     /// Every call sent to the queue, so that it can be sent again.
     pub brought: Vec<Call>,
@@ -28,7 +28,7 @@ pub struct Machine {
     pub stays: Vec<(AgentId, CallId, Ticket)>,
     /// The assignments of the last request, to publish next.
     pub made: Vec<Assignment>,
-    /// The expected response to the last request, and its rule.
+    /// The expected response to the last request, and the rule that determines the response.
     pub last: Option<(Response, Rule)>,
 }
 
@@ -53,7 +53,7 @@ impl ReferenceStateMachine for Machine {
 }
 
 impl Machine {
-    /// An unused queue.
+    /// Creates a machine whose queue is unused.
     pub fn start(order: Order) -> Self {
         Self {
             reference: Reference::new(order),

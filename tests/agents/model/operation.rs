@@ -23,15 +23,15 @@ pub enum Wish {
     Enqueue(AgentId),
     EnqueueAll,
     Leave(AgentId, IdleStatus),
-    /// A call asks for an agent, sometimes repeatedly.
+    /// A call requests an agent, sometimes repeatedly.
     Match(Call),
     Cancel(CallId),
-    /// A call ends. The ticket is the reference's.
+    /// An agent finishes a call. The ticket is the reference's.
     Finish(AgentId, CallId, Ticket),
     /// An agent answers or extends a call. The ticket is the reference's.
     Extend(AgentId, CallId, Ticket),
-    /// The assignments of an earlier request are published. The flag is false if the publisher
-    /// fails. The tickets are the reference's.
+    /// An earlier request's assignments are published, with the reference's tickets. The flag is
+    /// false if the publisher fails.
     Tell(Vec<Assignment>, bool),
     /// A sweep. The flag is false if the publisher fails.
     Sweep(bool),
@@ -40,9 +40,9 @@ pub enum Wish {
     /// A process writes a call as pending and crashes before its read.
     DiePending(Call),
     Call(CallId),
-    /// The depths and versions of the queues, and the numbers of pending calls.
+    /// A read of the queues' depths and versions, and of the numbers of pending calls.
     Queues,
-    /// A page of agents: the last agent of the previous page, and the page size.
+    /// A read of a page of agents: the last agent of the previous page, and the page size.
     Agents(Option<AgentId>, u16),
 }
 
@@ -69,7 +69,7 @@ impl Wish {
     }
 }
 
-/// A response, as a word, rows and counts.
+/// A response, represented by a word, rows and counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
     /// `done`, `rejected`, `unknown`, `died`, or the state of a call.

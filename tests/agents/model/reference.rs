@@ -30,7 +30,7 @@ pub const LEASE: Duration = Duration::from_secs(40);
 /// Time within which an agent must answer, in sequences that require answers.
 pub const ANSWER: Duration = Duration::from_secs(25);
 
-/// Age at which the sweep publishes an unpublished assignment.
+/// Minimum age of an unpublished assignment before the sweep publishes it.
 pub const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Reference {
     pub calls: BTreeMap<CallId, CallRecord>,
     /// The pending calls per criteria, oldest first.
     pub pending: BTreeMap<Criteria, Vec<(Micros, CallId)>>,
-    /// The position of each agent before its call.
+    /// Queue position of each agent before its last assignment.
     pub places: BTreeMap<AgentId, Micros>,
     pub outbox: Vec<OutboxEntry>,
     tickets: u128,
@@ -134,7 +134,7 @@ impl Reference {
     }
 }
 
-/// Whether agents must answer: in all sequences of one order, and in none of the other order.
+/// Whether agents must answer: true in all FIFO sequences, and false in all LIFO sequences.
 pub fn answers(order: Order) -> bool {
     order == Order::Fifo
 }

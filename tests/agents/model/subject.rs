@@ -34,7 +34,7 @@ impl Clock for SetClock {
     }
 }
 
-/// How to read the table.
+/// The way to read the table.
 pub enum Seen {
     /// Through the store's own methods.
     ByStore,
@@ -49,12 +49,12 @@ pub struct Subject {
     queue: AgentQueue,
     publisher: Recorder,
     calls: Vec<CallId>,
-    /// The reference's ticket for each real ticket's text.
+    /// Maps the text of each real ticket to the reference's ticket.
     numbers: BTreeMap<String, Ticket>,
 }
 
 impl Subject {
-    /// A queue on a fresh store, which reads this number of entries per query.
+    /// Creates a queue on a fresh store. The queue reads this number of entries per query.
     pub fn new(store: Arc<dyn AgentStore>, seen: Seen, order: Order, page: u16) -> Self {
         let clock = Arc::new(SetClock::default());
         let settings = Settings {
@@ -77,7 +77,7 @@ impl Subject {
         }
     }
 
-    /// Performs a request. The tickets in the response are the store's.
+    /// Performs a request. The response contains the store's tickets.
     pub async fn perform(&mut self, operation: &Operation) -> Result<Response, Failure> {
         self.clock.0.store(operation.now.0, Ordering::SeqCst);
         match &operation.wish {
@@ -220,7 +220,7 @@ impl Subject {
         Ok(Response::said("died"))
     }
 
-    /// The entire content of the store. The tickets are the store's.
+    /// Returns the entire content of the store, with the store's tickets.
     pub async fn rows(&self) -> Result<Rows, Failure> {
         match &self.seen {
             Seen::ByStore => Ok(rows::stored(&*self.store, &self.calls).await?),
@@ -253,7 +253,7 @@ impl Subject {
         }
     }
 
-    /// The store's ticket for a number. A forged ticket has no mapping and remains unchanged.
+    /// Returns the store's ticket for a number. A forged ticket is unmapped and remains unchanged.
     fn real(&self, number: Ticket) -> Ticket {
         let known = self.numbers.iter().find(|(_, known)| **known == number);
         let real = known.and_then(|(real, _)| Uuid::parse_str(real).ok());

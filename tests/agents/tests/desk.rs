@@ -1,4 +1,4 @@
-//! Every `agent-desk` command as clients send it, and the shape of its response.
+//! Sends every `agent-desk` command as clients do, and checks the shape of its response.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Asked {
         serde_json::to_value(response).unwrap()
     }
 
-    /// The response with masked tickets, which must be UUIDs.
+    /// Returns the response with masked tickets, which must be UUIDs.
     async fn shape(&self, command: Json) -> Json {
         let mut response = self.ask(command).await;
         mask(&mut response);
@@ -58,7 +58,7 @@ fn mask(json: &mut Json) {
     }
 }
 
-/// The agent in a desk response, with the attributes of its status.
+/// Creates agent ana of a desk response, with the attributes of this status.
 fn ana(status: &str, state: Json) -> Json {
     let mut ana = json!({
         "agentId": "ana",

@@ -98,7 +98,7 @@ fn delivery(id: &str, language: &str) -> Delivery {
     }
 }
 
-/// Messages for calls, each with its language: `A:a1 B:b1`.
+/// Creates messages for calls, each with its language, such as `A:a1 B:b1`.
 fn deliveries(calls: &str) -> Vec<Delivery> {
     let one = |call: &str| {
         call.split_once(':')
@@ -147,7 +147,7 @@ async fn invalid_call_goes_to_dead_letter_queue_and_blocks_no_other_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn call_with_an_unreadable_item_goes_to_dead_letter_queue_and_blocks_no_other_call() {
+async fn unreadable_call_goes_to_dead_letter_queue_and_does_not_block_others() {
     let (intake, _, world) = intake(World::default());
     let batch = deliveries("A:torn1 A:a1");
     let report = intake.work(&batch, soon()).await;
@@ -202,7 +202,7 @@ async fn agents(queue: &AgentQueue, languages: &[&str]) {
 
 /// A single request publishes the assignments of groups that end at the same time.
 #[tokio::test(start_paused = true)]
-async fn assignments_of_groups_that_end_together_are_published_together() {
+async fn groups_that_end_together_share_one_publish_request() {
     let (intake, queue, world) = intake(World::default());
     agents(&queue, &["A", "B", "C"]).await;
     let batch = deliveries("A:a B:b C:c");
@@ -213,8 +213,8 @@ async fn assignments_of_groups_that_end_together_are_published_together() {
     assert_eq!(Instant::now(), began, "nothing is waited for");
 }
 
-/// DynamoDB does not respond to one group's change, and the topic responds slowly. The report is still on
-/// time. The assignment before this change and the other group's assignment are published long before.
+/// DynamoDB never responds to one group's change, and the topic is slow. The report is still on
+/// time, and the other assignments of both groups are published long before.
 #[tokio::test(start_paused = true)]
 async fn a_group_that_hangs_delays_no_earlier_assignment_and_no_report() {
     let (intake, queue, world) = intake(World {

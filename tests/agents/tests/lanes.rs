@@ -166,7 +166,7 @@ impl Watch for RejectsSecond {
 
 /// An earlier call is pending, so the lane's calls join the line one after the other.
 #[tokio::test(start_paused = true)]
-async fn lane_starts_no_call_after_a_failed_one() {
+async fn lane_stops_at_the_first_failed_call() {
     for window in [1, 8] {
         let game = game(0, window, &mut Rng::with_seed(0));
         let call = |number| call(&format!("c{number}"), "English#F", number);

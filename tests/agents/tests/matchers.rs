@@ -57,7 +57,7 @@ impl Play {
         Arc::new(Self { game, queue })
     }
 
-    /// An agent that registers, is queued, sometimes leaves, finishes calls, and is queued again.
+    /// Simulates an agent that is queued repeatedly, sometimes leaves, and finishes its calls.
     async fn agent(self: Arc<Self>, seed: u64, number: u64) {
         let mut rng = Rng::with_seed(seed ^ (number << 32));
         let id = agent_id(&format!("a{number}"));
@@ -87,7 +87,7 @@ impl Play {
         }
     }
 
-    /// A call that arrives now.
+    /// Creates a call that arrives now.
     fn call(&self, id: &str, wanted: &str) -> Call {
         Call::new(call_id(id), criteria(wanted), self.game.clock.now())
     }
@@ -171,7 +171,7 @@ impl Play {
         sweeper.await.unwrap();
     }
 
-    /// Checks the final state: each assignment belongs to a different call, is stored, and is in the outbox.
+    /// Checks that each assignment belongs to a different call, is stored, and is in the outbox.
     async fn check(&self) -> Seen {
         let calls = (0..MATCHERS).flat_map(|m| (0..CALLS).map(move |n| format!("c{m}-{n}")));
         let calls: Vec<_> = calls.map(|id| call_id(&id)).collect();

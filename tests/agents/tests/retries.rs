@@ -111,7 +111,7 @@ async fn pauses_after_conflicts_stay_short() {
 }
 
 /// After three consecutive conflicts, the process's calls claim agents one at a time. A call that
-/// DynamoDB throttles does not block the others.
+/// DynamoDB throttles delays the others by only 100 ms.
 #[tokio::test(start_paused = true)]
 async fn throttled_claim_delays_the_calls_of_other_lanes_by_a_tenth_of_a_second() {
     let store = Arc::new(MemoryStore::new());

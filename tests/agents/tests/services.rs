@@ -21,7 +21,7 @@ const TOPIC: &str = "arn:aws:sns:eu-west-1:111122223333:assignments";
 
 type Bodies = Arc<Mutex<Vec<String>>>;
 
-/// A client that gets the same response to every request. Also returns the request bodies.
+/// Creates a client that gets the same response to every request. Also returns the request bodies.
 fn returning(response: impl Into<String>) -> (SharedHttpClient, Bodies) {
     let (response, bodies) = (response.into(), Bodies::default());
     let made = Arc::clone(&bodies);
@@ -34,7 +34,7 @@ fn returning(response: impl Into<String>) -> (SharedHttpClient, Bodies) {
     (http_client_fn(move |_, _| connector.clone()), bodies)
 }
 
-/// A client from an SDK crate, such as `aws_sdk_sqs`.
+/// Creates a client from an SDK crate, such as `aws_sdk_sqs`.
 macro_rules! client {
     ($sdk:ident, $http:expr) => {{
         use $sdk::config::{BehaviorVersion, Config, Region};
@@ -53,7 +53,7 @@ fn publisher(http: SharedHttpClient) -> AwsPublisher {
     AwsPublisher::new(sns, client!(aws_sdk_sqs, http), TOPIC, DEAD)
 }
 
-/// SQS's response to the entries 0 to 9: entry 3 failed, and entry 4 is missing.
+/// Returns SQS's response to entries 0 to 9, where entry 3 failed and entry 4 is missing.
 fn but_two() -> String {
     let done: Vec<Value> = (0..10)
         .filter(|id| ![3, 4].contains(id))
@@ -100,7 +100,7 @@ async fn calls_become_visible_ten_at_a_time_and_each_failure_is_reported() {
 }
 
 #[tokio::test]
-async fn an_expired_call_that_the_response_does_not_mention_is_not_published() {
+async fn expired_call_missing_from_the_response_is_not_published() {
     let (client, made) = returning(but_two());
     let publisher = publisher(client);
     let expired =
@@ -123,7 +123,7 @@ async fn an_expired_call_that_the_response_does_not_mention_is_not_published() {
 }
 
 #[tokio::test]
-async fn an_assignment_that_the_response_does_not_mention_is_not_published() {
+async fn assignment_missing_from_the_response_is_not_published() {
     let response = "<PublishBatchResponse xmlns='http://sns.amazonaws.com/doc/2010-03-31/'><PublishBatchResult>\
         <Successful><member><Id>0</Id><MessageId>m</MessageId></member></Successful>\
         <Failed><member><Id>2</Id><Code>InternalError</Code><SenderFault>false</SenderFault></member></Failed>\

@@ -1,4 +1,4 @@
-//! The memory that a sweep requires in addition to the store.
+//! Measures the memory that a sweep requires in addition to the store.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use agents::world::World;
 
 const AGENTS: usize = 200;
 
-/// More than the agents and the entries of one queue require.
+/// Memory limit: more than the agents and the entries of one queue require.
 const MOST_KB: u64 = 30 * 1_024;
 
 fn peak() -> u64 {
@@ -17,7 +17,7 @@ fn peak() -> u64 {
     number.unwrap().parse().unwrap()
 }
 
-/// All entries of these agents together would take about 80 MB.
+/// All entries of these agents would together require about 80 MB.
 #[tokio::test(start_paused = true)]
 async fn sweep_does_not_hold_all_entries_of_all_agents() {
     let world = World::on(agents::memory());

@@ -39,7 +39,7 @@ async fn damage(client: &Client, pk: &str, sk: &str, attributes: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unreadable_items_hide_no_later_items() {
+async fn unreadable_items_do_not_hide_later_items() {
     let (world, client) = world();
     for partition in ["Q#Spanish#F", "C#Spanish#F", "Leases", "Outbox"] {
         spoil(&client, partition, 7).await;
@@ -54,7 +54,7 @@ async fn unreadable_items_hide_no_later_items() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unreadable_agent_blocks_no_queue() {
+async fn unreadable_agent_does_not_block_its_queue() {
     let (world, client) = world();
     world.queued("ana", &["Spanish"], "F").await;
     world.queued("bea", &["Spanish"], "F").await;
@@ -65,10 +65,10 @@ async fn unreadable_agent_blocks_no_queue() {
     assert_eq!(asked.state, CallState::Pending);
 }
 
-/// The first call of a line cannot be read. An enqueue, a match or a sweep deletes its line entry
+/// The first call of a line is unreadable. An enqueue, a match or a sweep deletes its line entry
 /// and assigns the next call.
 #[tokio::test(start_paused = true)]
-async fn unreadable_call_at_the_head_of_a_line_blocks_no_call_and_no_agent() {
+async fn unreadable_call_at_the_head_of_a_line_does_not_block_the_line() {
     for by in ["enqueue", "match", "sweep"] {
         let (world, client) = world();
         world.ask("c1", "Spanish#F").await;
@@ -94,7 +94,7 @@ async fn unreadable_call_at_the_head_of_a_line_blocks_no_call_and_no_agent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unreadable_call_whose_wait_is_over_blocks_no_expiry() {
+async fn overdue_unreadable_call_does_not_block_expiry() {
     let (world, client) = world();
     world.ask("c1", "Spanish#F").await;
     world.ask("c2", "Spanish#F").await;
@@ -105,9 +105,9 @@ async fn unreadable_call_whose_wait_is_over_blocks_no_expiry() {
     assert!(swept.complete);
 }
 
-/// The lane finishes its other calls.
+/// The lane still assigns its other call.
 #[tokio::test(start_paused = true)]
-async fn redelivered_unreadable_call_stops_no_call_of_its_lane() {
+async fn redelivered_unreadable_call_does_not_stop_its_lane() {
     for agents in [1, 20] {
         let (world, client) = world();
         let calls = ["c1", "c2"].map(|id| world.call(id, "Spanish#F"));
@@ -141,9 +141,9 @@ async fn sweep_returns_the_agent_of_an_unreadable_unanswered_call() {
     assert_eq!(world.status("ana").await, AgentStatus::Available);
 }
 
-/// The agent's other entry is matched, and the agent can leave.
+/// The agent's other entry is still matched, and the assigned agent leaves both queues.
 #[tokio::test(start_paused = true)]
-async fn unreadable_entry_of_a_queued_agent_blocks_no_call() {
+async fn unreadable_entry_of_a_queued_agent_does_not_block_calls() {
     let (world, client) = world();
     world.queued("ana", &["English", "Spanish"], "F").await;
     world.queued("bea", &["Spanish"], "F").await;

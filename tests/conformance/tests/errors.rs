@@ -1,4 +1,4 @@
-//! A DynamoDB rejection that the item did not cause is an error and does not quarantine a task.
+//! If DynamoDB rejects a request for a reason other than the item, no task is quarantined.
 
 use conformance::{NOW, candidate, dynamodb, embedded, inserted, wish};
 use lifo_queue::store::dynamodb::DynamoStore;

@@ -22,8 +22,8 @@ use simulator::dynamodb::TABLE;
 use simulator::protocol;
 use tokio::time::Instant;
 
-/// The memory that a function with the default of 256 MB has for a batch. The process itself and
-/// the Lambda event use the rest.
+/// Memory available for a batch in a function with the default of 256 MB, in KB. The process itself
+/// and the Lambda event use the rest.
 const CAP_KB: usize = 160 * 1024;
 
 /// Set in the process whose memory is capped.
@@ -92,7 +92,7 @@ async fn capped() {
 }
 
 #[test]
-fn no_batch_takes_more_memory_than_a_function_has() {
+fn no_batch_exceeds_the_memory_of_a_function() {
     if std::env::var_os(CAPPED).is_some() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -89,7 +89,7 @@ fn header((headers, _): &(HeaderMap, Bytes)) -> String {
 }
 
 #[tokio::test]
-async fn the_path_of_a_sampled_task_is_one_trace_with_links_to_its_invocations() {
+async fn sampled_task_has_one_trace_with_links_to_its_invocations() {
     let daemon = UdpSocket::bind("127.0.0.1:0").unwrap();
     daemon.set_nonblocking(true).unwrap();
     let clock = Arc::new(Hands(AtomicI64::new(1_800_000_000_000)));

@@ -44,7 +44,7 @@ async fn sweep_publishes_despite_a_live_marker() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_publish_that_fails_is_an_error_and_its_event_may_publish_again() {
+async fn failed_publish_is_an_error_and_its_event_can_publish_again() {
     let queue = Queue::start();
     queue.topics.set_broken(true);
     assert!(matches!(

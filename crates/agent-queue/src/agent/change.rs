@@ -1,4 +1,4 @@
-//! A change of an agent: its conditions and its result.
+//! The conditions and the result of a change to an agent.
 
 use super::{Agent, AgentState, AgentStatus, Ticket};
 use crate::criteria::QueueName;
@@ -10,23 +10,23 @@ use crate::time::Micros;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InCall {
     pub call: CallId,
-    /// Time at which the lease expires; `None`: never.
+    /// Time at which the lease expires, or `None` if it never expires.
     pub until: Option<Micros>,
 }
 
-/// One transition of the table in the `agent` module: its conditions and its result.
+/// The conditions and the result of one transition in the `agent` module's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentChange {
     pub agent: AgentId,
-    /// Condition: the agent has this status.
+    /// Status that the agent must have.
     pub from: AgentStatus,
-    /// Condition: the agent has this ticket.
+    /// Ticket that the agent must have.
     pub ticket: Ticket,
-    /// Condition: the agent attends this call with this call lease; `None`: no such condition.
+    /// Call and call lease that the agent must have. `None` if the change has no such condition.
     pub in_call: Option<InCall>,
     pub to: AgentState,
     pub fresh_ticket: Option<Ticket>,
-    /// The name and the profile after the change, if they change.
+    /// New name and profile, if the change sets them.
     pub profile: Option<(String, Profile)>,
 }
 

@@ -26,7 +26,7 @@ impl AgentStatus {
         Self::AttendingCall,
     ];
 
-    /// The status as stored in the table.
+    /// Returns the status as stored in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Offline => "offline",
@@ -36,7 +36,7 @@ impl AgentStatus {
         }
     }
 
-    /// Parses a status as stored in the table; `None` if it is unknown.
+    /// Parses a status as stored in the table. Returns `None` if it is unknown.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
@@ -65,7 +65,7 @@ pub enum AgentState {
     },
     AttendingCall {
         call: CallId,
-        /// Time at which the call lease expires; `None`: never.
+        /// Time at which the call lease expires, or `None` if it never expires.
         until: Option<Micros>,
         /// Whether the agent has answered. If not, the call returns to its line when the lease
         /// expires.

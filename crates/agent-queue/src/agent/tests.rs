@@ -34,8 +34,8 @@ fn states() -> [AgentState; 4] {
 
 type Arrow = fn(&Agent) -> Transition;
 
-/// Checks the transition table in the module's documentation: the result of each transition from
-/// each state.
+/// Checks the result of each transition from each state against the table in the module's
+/// documentation.
 #[test]
 fn only_documented_transitions_exist() {
     use AgentStatus::{AttendingCall, Available, Offline, Queued};

@@ -16,9 +16,9 @@ use crate::seed::MAX_SEED;
 pub enum Command {
     Register(AgentId, String, Profile),
     Seed(u32),
-    /// offline → available.
+    /// Makes an offline agent available.
     Available(AgentId),
-    /// available → queued, or available → attendingCall if a matching call is pending.
+    /// Queues an available agent, or assigns it a matching pending call.
     Enqueue(AgentId),
     QueueAllAvailable,
     /// Removes an agent from the queues, or ends its work.
@@ -45,7 +45,7 @@ const MAX_AGENT_NAME: usize = 200;
 /// Maximum number of agents in one response.
 const MAX_PAGE: u16 = 1_000;
 
-/// Maximum number of calls in one response. A process reads as many for up to 1,000 criteria.
+/// Maximum number of calls in one response. A process reads up to this number from each line.
 const MAX_CALLS: u16 = 100;
 
 /// An invalid command. The message names the field and the fix.
@@ -67,7 +67,7 @@ pub enum CommandError {
     },
 }
 
-/// The fields of each command.
+/// The JSON fields of each command.
 #[derive(Deserialize)]
 #[serde(
     rename_all = "kebab-case",
@@ -132,7 +132,7 @@ fn default_page() -> u16 {
 }
 
 impl Command {
-    /// The command's name, its agent and its call, for the log.
+    /// Returns the command's name, agent and call for the log.
     pub fn subject(&self) -> (&'static str, Option<&AgentId>, Option<&CallId>) {
         match self {
             Self::Register(agent, ..) => ("register", Some(agent), None),
@@ -245,8 +245,8 @@ fn parse(command: &str, fields: &Map<String, Json>) -> Result<Fields, CommandErr
     })
 }
 
-/// The fault in an agent's name, if any. Assignments contain the name, and SNS and SQS reject the
-/// characters that XML 1.0 excludes.
+/// Returns the reason why an agent's name is invalid, if it is. Assignments contain the name, and
+/// SNS and SQS reject the characters that XML 1.0 excludes.
 fn fault_of(name: &str) -> Option<String> {
     let excluded = |c: &char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
     if let Some(found) = name.chars().find(excluded) {

@@ -18,7 +18,7 @@ pub enum Response {
     /// Response to register, available, enqueue, leave, finish and extend.
     Changed {
         changed: bool,
-        /// If nothing changed: the reason, and what to do first.
+        /// Reason why nothing changed, and what to do first.
         #[serde(skip_serializing_if = "Option::is_none")]
         rejected: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub enum Response {
     },
     Queues {
         queues: Vec<QueueView>,
-        /// Every open line of pending calls; some can be empty.
+        /// All open lines of pending calls, including empty lines.
         pending: Vec<LineView>,
     },
     Agents {
@@ -95,7 +95,7 @@ pub struct QueueView {
 pub struct LineView {
     criteria: String,
     depth: u64,
-    /// The oldest of these calls. It comes from a separate read, not from that of the depth.
+    /// Oldest pending call of the line. The call and the depth come from separate reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest: Option<PendingView>,
 }
@@ -123,7 +123,7 @@ impl PendingView {
 }
 
 impl AgentView {
-    /// Shows an agent. The keys of its attributes are the names of the dimensions.
+    /// Converts an agent for a response. Its attributes' keys are the names of the dimensions.
     pub fn of(agent: &Agent, dimensions: &Dimensions) -> Self {
         let values = std::iter::zip(dimensions.all(), agent.profile.values());
         let attributes = values.map(|(dimension, values)| {
@@ -164,8 +164,8 @@ impl AgentView {
 }
 
 impl Response {
-    /// The reason why the command did not change its agent. `None` if it did, and for all other
-    /// commands.
+    /// Returns the reason why the command did not change its agent, or `None` if it did. Returns
+    /// `None` for all other commands.
     pub fn rejected(&self) -> Option<&str> {
         match self {
             Self::Changed { rejected, .. } => rejected.as_deref(),
@@ -187,7 +187,7 @@ impl Response {
         }
     }
 
-    /// `oldest` contains the oldest pending call of each criteria.
+    /// Creates the response to `queues`. `oldest` contains each criteria's oldest pending call.
     pub(super) fn queues(
         queues: Vec<QueueCounters>,
         pending: Vec<LineDepth>,

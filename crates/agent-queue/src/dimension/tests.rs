@@ -35,7 +35,7 @@ fn invalid_profile_error_names_field_and_remedy() {
     );
 }
 
-/// Language and type of request, both multi-valued, and gender.
+/// Returns three dimensions: language and request type, both multi-valued, and gender.
 fn three() -> Dimensions {
     let dimensions = json!([
         {"name": "language", "attribute": "Languages", "multiValued": true},
@@ -50,7 +50,7 @@ fn numbered(prefix: &str, count: usize) -> Vec<String> {
 }
 
 #[test]
-fn agent_waits_in_one_queue_for_each_combination_of_values() {
+fn agent_is_in_one_queue_per_combination_of_values() {
     let dimensions = three();
     let attributes = fields(json!({
         "language": ["Spanish", "English", "Spanish"], "request": ["billing", "new"], "gender": "F",
@@ -105,7 +105,7 @@ fn profile_with_too_many_queues_for_a_transaction_is_rejected() {
 }
 
 #[test]
-fn criteria_may_leave_out_a_dimension() {
+fn criteria_can_omit_a_dimension() {
     let dimensions = Dimensions::default();
     let canonical = |json| dimensions.criteria(&fields(json)).map(|c| c.to_string());
     assert_eq!(
@@ -127,7 +127,7 @@ fn criteria_may_leave_out_a_dimension() {
 }
 
 #[test]
-fn dimensions_are_read_from_json_or_rejected_with_a_remedy() {
+fn dimensions_are_parsed_from_json_or_rejected_with_a_remedy() {
     let read = |json: Json| serde_json::from_value::<Dimensions>(json).map_err(|e| e.to_string());
     let language = json!({"name": "language", "attribute": "Languages", "multiValued": true});
     let gender = json!({"name": "gender", "attribute": "Gender"});

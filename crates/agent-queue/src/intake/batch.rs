@@ -1,4 +1,4 @@
-//! Processes a batch of messages: groups concurrently, the messages of a group in order.
+//! Processes a batch of messages: its groups concurrently, and the messages of each group in order.
 //!
 //! If a message fails, the later messages of its group are redelivered too. Otherwise, they would
 //! overtake it. The other groups continue
@@ -28,16 +28,16 @@ use crate::time::Micros;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Id by which a failure is reported to Lambda.
+    /// Message id, by which a failure is reported to Lambda.
     pub id: String,
-    /// Receipt handle by which its visibility is changed.
+    /// Receipt handle, by which the message's visibility is changed.
     pub receipt: String,
-    /// Number of receipts, including this one.
+    /// Number of times the message was received, including this time.
     pub received: u32,
     /// `{"callId"?: "…", "criteria": {"language"?: "…", "gender"?: "…"}}`.
     pub body: String,
     pub group: String,
-    /// `MessageDeduplicationId`: the call's id, if the body has none.
+    /// `MessageDeduplicationId`, which is the call's id if the body contains none.
     pub deduplication: String,
     pub sent: Micros,
     /// `SequenceNumber`, which grows within a group.
@@ -49,7 +49,7 @@ pub trait CallQueue: Send + Sync {
     /// Makes messages visible again after the duration `after`.
     ///
     /// # Errors
-    /// The reason for the failure. The messages become visible after their visibility timeout.
+    /// Returns the reason. The messages then become visible after their visibility timeout.
     async fn show_again(&self, messages: &[&Delivery], after: Duration) -> Result<(), String>;
 }
 
@@ -61,7 +61,7 @@ pub trait DeadLetters: Send + Sync {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchReport {
-    /// Ids of the messages to redeliver: exactly the unfinished ones.
+    /// Ids of the unfinished messages, which are redelivered.
     pub failed: Vec<String>,
     pub assigned: u32,
     pub queued: u32,
@@ -90,10 +90,10 @@ const PUBLISHING_ENDS: Duration = Duration::from_millis(3_500);
 /// Time after the deadline at which changes of visibility end and the report is complete.
 const REPORT_ENDS: Duration = Duration::from_millis(5_500);
 
-/// Delay before a failed message is visible again, for its first [`SHOWN_SOON`] receipts.
+/// Delay before a failed message is visible again, for its first [`SHOWN_SOON`] receives.
 const SHOWN_AFTER: Duration = Duration::from_secs(2);
 
-/// Number of receipts after which the delay doubles with each further receipt.
+/// Number of receives after which each further receive doubles the delay.
 const SHOWN_SOON: u32 = 5;
 
 const SHOWN_AT_LATEST: Duration = Duration::from_secs(30);
@@ -103,7 +103,7 @@ const UNREADABLE: &str = "the item of this call in the agents' table cannot be r
                           restore or delete it, and send the message again";
 
 impl Intake {
-    /// An intake for a queue. It publishes its assignments immediately.
+    /// Creates an intake for a queue. The intake publishes its assignments immediately.
     pub fn new(
         queue: Arc<AgentQueue>,
         publisher: Arc<dyn Publisher>,
@@ -117,17 +117,17 @@ impl Intake {
         }
     }
 
-    /// The same intake, which also makes failed messages visible again soon, through `calls`.
+    /// Makes the intake use `calls` to make failed messages visible again soon.
     #[must_use]
     pub fn showing_again(mut self, calls: Arc<dyn CallQueue>) -> Self {
         self.calls = Some(calls);
         self
     }
 
-    /// Processes a batch. It starts no attempt after `deadline`, and unfinished messages are
-    /// redelivered. It returns within [`MARGIN`] after the deadline.
+    /// Processes a batch. Starts no attempt after `deadline` and returns within [`MARGIN`] after
+    /// it. Unfinished messages are redelivered.
     pub async fn work(&self, batch: &[Delivery], deadline: Instant) -> BatchReport {
-        // Groups in the order of their first messages.
+        // Order the groups by their first messages.
         let mut groups: Vec<Vec<&Delivery>> = vec![];
         for delivery in batch {
             match groups
@@ -141,7 +141,7 @@ impl Intake {
         let redelivered = batch.iter().any(|delivery| delivery.received > 1);
         let (made, assignments) = unbounded_channel();
         let shared = Batch::new(redelivered, made);
-        // Publishing ends after the groups, because they own the sender of the assignments.
+        // Publishing ends when all groups have ended, because they own the assignments' sender.
         let matching = async move {
             let groups = groups.iter();
             join_all(groups.map(|group| self.group(group, deadline, &shared))).await
@@ -217,7 +217,7 @@ impl Intake {
         }
     }
 
-    /// The call of a message. `None`: the message is invalid and in the dead-letter queue.
+    /// Parses a message. Returns `None` if it is invalid and was sent to the dead-letter queue.
     ///
     /// # Errors
     /// The message is invalid and could not be sent to the dead-letter queue.
@@ -278,7 +278,7 @@ impl BatchReport {
     }
 }
 
-/// Delay before a failed message is visible again, by its number of receipts.
+/// Returns the delay before a failed message is visible again, from its number of receives.
 fn shown_after(received: u32) -> Duration {
     let doublings = received.saturating_sub(SHOWN_SOON).min(10);
     (SHOWN_AFTER * (1 << doublings)).min(SHOWN_AT_LATEST)

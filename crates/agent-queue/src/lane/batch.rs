@@ -19,7 +19,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch that passes on each assignment as soon as it is made.
+    /// Creates a batch that sends each assignment to `made` as soon as it exists.
     pub fn new(redelivered: bool, made: UnboundedSender<Vec<Assignment>>) -> Self {
         Self {
             claims: Mutex::default(),

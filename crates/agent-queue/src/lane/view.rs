@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::agent::Ticket;
 use crate::transaction::QueueEntry;
 
-/// Time for which an agent counts as lost: about the duration of the other transaction.
+/// Time for which an agent counts as lost, about the duration of the other transaction.
 const BUSY: Duration = Duration::from_millis(8);
 
 /// The entries that the last read returned.
@@ -24,7 +24,7 @@ pub(super) struct View {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pick {
     Entry(QueueEntry),
-    /// Try again later: other transactions are changing all agents that the call may choose.
+    /// Try again later, because other transactions are changing every agent available to this call.
     Later,
     Few,
 }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn without_contention_calls_get_the_first_agents_in_their_order() {
+    fn calls_get_the_first_agents_in_order_without_contention() {
         let entries = entries(5);
         let (view, mut claims) = (View::new(entries.clone()), HashSet::new());
         for entry in &entries[..4] {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn call_passes_over_fewer_agents_than_the_window_counting_lost_ones() {
+    fn call_passes_over_fewer_agents_than_the_window_including_lost_agents() {
         let entries = entries(20);
         let mut view = View::new(entries.clone());
         for entry in &entries[..3] {
@@ -129,7 +129,7 @@ mod tests {
             view.lose(entry.ticket);
         }
         assert_eq!(view.pick(&mut HashSet::new(), 1, 8, 8), Pick::Later);
-        // Agents that this batch claims are not counted.
+        // Agents that this batch has claimed do not count toward the maximum.
         let mut claims: HashSet<_> = entries[..8].iter().map(|entry| entry.ticket).collect();
         let pick = view.pick(&mut claims, 1, 1, 8);
         assert_eq!(pick, Pick::Entry(entries[8].clone()));

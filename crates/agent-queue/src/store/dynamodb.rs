@@ -34,7 +34,7 @@ const MAX_BATCH: usize = 25;
 const TRANSACT: &str = "TransactWriteItems";
 const BATCH: &str = "BatchWriteItem";
 
-/// The error of a builder, which fails only if a required field is not set. Here, all are set.
+/// Converts a builder's error, which occurs only if a required field is not set. Here, all are set.
 fn incomplete(operation: &'static str, source: BuildError) -> StoreError {
     StoreError::Rejected {
         operation,
@@ -44,8 +44,8 @@ fn incomplete(operation: &'static str, source: BuildError) -> StoreError {
 }
 
 impl DynamoStore {
-    /// The store on `table`, whose agents have these dimensions. The client can retry by itself,
-    /// because every change has its own token.
+    /// Creates the store on `table`, whose agents have these dimensions. The client can retry
+    /// requests, because every change has its own token.
     pub fn new(client: Client, table: impl Into<String>, dimensions: Dimensions) -> Self {
         Self {
             client,
@@ -85,9 +85,9 @@ impl DynamoStore {
         }
     }
 
-    /// The result of a cancelled transaction, from its cancellation reasons, one per step. A failed
-    /// condition takes precedence over a conflict, because a retry would not help. `None`: the
-    /// cause is throttling.
+    /// Returns the result of a cancelled transaction, from its cancellation reasons, one per step.
+    /// A failed condition takes precedence over a conflict, because a retry would not help. Returns
+    /// `None` if the cause is throttling.
     fn cancelled(
         &self,
         change: &Change,
@@ -122,8 +122,8 @@ impl DynamoStore {
         })
     }
 
-    /// The stored agent or call, if the step concerns one. An unreadable agent does not count as
-    /// the step's agent, and an unreadable call counts as ended.
+    /// Returns the stored agent or call, if the step concerns one. An unreadable agent does not
+    /// count as the step's agent, and an unreadable call counts as ended.
     fn there(&self, step: Option<&Step>, reason: &CancellationReason) -> Option<There> {
         let item = reason.item().filter(|item| !item.is_empty())?;
         let attributes = Attributes::of(item, TRANSACT);
@@ -159,7 +159,7 @@ impl DynamoStore {
             let request = self.client.batch_write_item();
             let request = request.request_items(&self.table, deletes);
             let response = request.send().await.map_err(|e| store_error(BATCH, e))?;
-            // Unprocessed entries remain and are published again: at least once.
+            // The sweep publishes unprocessed entries again: at least once.
             let left = response.unprocessed_items.unwrap_or_default();
             if let Some(left) = left.get(&self.table).filter(|left| !left.is_empty()) {
                 tracing::warn!(

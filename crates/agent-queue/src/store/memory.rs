@@ -23,7 +23,7 @@ pub struct MemoryStore {
     state: Mutex<State>,
 }
 
-/// The whole table.
+/// The content of the table.
 #[derive(Clone, Debug, Default)]
 struct State {
     agents: BTreeMap<AgentId, Agent>,

@@ -33,8 +33,8 @@ impl AgentQueue {
             let mut steps = rejections.iter().filter_map(|is| change.steps.get(is.step));
             steps.any(what)
         };
-        // The call was finished or extended in the meantime, which also deletes this lease. If the
-        // lease remains, it is deleted here.
+        // The agent finished or extended the call in the meantime, which also deletes this lease.
+        // If the lease remains, delete it here.
         if rejected(|step| matches!(step, Step::Agent(_))) {
             let end = Change::end_lease(lease);
             self.commit("delete a lease", &end).await?;
@@ -47,7 +47,7 @@ impl AgentQueue {
     }
 
     /// Rolls back an assignment that was not published in time. The agent returns to its queues,
-    /// because no program could ask it to answer.
+    /// because no subscriber could ask the agent to answer.
     async fn undo(
         &self,
         lease: &CallLease,
@@ -81,7 +81,7 @@ impl AgentQueue {
         }
     }
 
-    /// The call of a lease and its assignment, if it is still assigned with the lease's ticket.
+    /// Returns the lease's call and assignment, if the call is still assigned with this ticket.
     async fn assigned_by(&self, lease: &CallLease) -> Result<Option<(Call, Assignment)>> {
         let record = self.readable_call(&lease.call).await?;
         Ok(record.and_then(|record| match record.state {

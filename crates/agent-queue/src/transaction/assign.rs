@@ -16,8 +16,8 @@ pub(super) struct FreeAgent<'a> {
 }
 
 impl FreeAgent<'_> {
-    /// The change, and its assignment: the agent attends the call, with a call lease and an outbox
-    /// entry.
+    /// Returns the change and its assignment. The agent attends the call, with a call lease and an
+    /// outbox entry.
     pub(super) fn assigned(
         self,
         call: &Call,

@@ -31,7 +31,7 @@ impl Step {
     }
 }
 
-/// The key of an agent's item; its partition follows from the agent's id.
+/// Returns the key of an agent's item, whose partition depends on the agent's id.
 pub fn agent_key(agent: &AgentId) -> Key {
     let partition = striped(schema::AGENTS, stripe_of(agent.as_str()));
     (partition, format!("{}{agent}", schema::AGENT_PREFIX))
@@ -44,34 +44,34 @@ pub fn call_key(call: &CallId) -> Key {
     )
 }
 
-/// The partition of the pending calls of one criteria.
+/// Returns the partition of the pending calls of one criteria.
 pub fn pending_partition(criteria: &Criteria) -> String {
     format!("{}{criteria}", schema::CRITERIA_PREFIX)
 }
 
-/// The key of a line in the registry of lines of pending calls.
+/// Returns the key of a line in the registry of lines of pending calls.
 pub fn line_key(criteria: &Criteria) -> Key {
     (schema::ALL_CRITERIA.to_owned(), pending_partition(criteria))
 }
 
-/// The key of a call lease; its partition follows from the agent's id.
+/// Returns the key of a call lease, whose partition depends on the agent's id.
 pub fn lease_key(lease: &CallLease) -> Key {
     let partition = striped(schema::LEASES, stripe_of(lease.agent.as_str()));
     (partition, format!("{}#{}", lease.until, lease.agent))
 }
 
-/// The key of an outbox entry; its partition follows from the call's id.
+/// Returns the key of an outbox entry, whose partition depends on the call's id.
 pub fn outbox_key(entry: &OutboxEntry) -> Key {
     let stripe = stripe_of(entry.event.call_id().as_str());
     (striped(schema::OUTBOX, stripe), entry.sort_key())
 }
 
-/// The name of one of the partitions over which items are spread.
+/// Returns the name of one of the partitions across which items are distributed.
 pub fn striped(partition: &str, stripe: u8) -> String {
     format!("{partition}#{stripe}")
 }
 
-/// The stripe of an id, the same in every release: FNV-1a
+/// Returns the stripe of an id, the same in every release: FNV-1a modulo the number of stripes
 /// (<https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>).
 pub fn stripe_of(id: &str) -> u8 {
     let mix = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(16_777_619);

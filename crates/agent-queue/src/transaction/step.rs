@@ -12,16 +12,16 @@ pub struct QueueEntry {
     /// Time of the enqueue, which determines the position in the queue.
     pub at: Micros,
     pub agent: AgentId,
-    /// The agent's name, which does not change while queued.
+    /// The agent's name, which does not change while the agent is queued.
     pub agent_name: String,
-    /// The agent's ticket. The entry is valid while the agent is queued with it.
+    /// The agent's ticket. The entry is valid while the agent is queued with this ticket.
     pub ticket: Ticket,
     /// All queues of the agent, including this one.
     pub queues: Vec<QueueName>,
 }
 
 impl QueueEntry {
-    /// The entries of a queued agent, one per queue. Any other agent has none.
+    /// Returns the entries of a queued agent, one per queue. Any other agent has none.
     pub fn all_of(agent: &Agent) -> Vec<Self> {
         let AgentState::Queued { at, queues, .. } = &agent.state else {
             return vec![];
@@ -37,7 +37,7 @@ impl QueueEntry {
         queues.iter().map(entry).collect()
     }
 
-    /// The same agent's entry in each of the agent's queues.
+    /// Returns this agent's entries, one in each of its queues.
     pub(super) fn everywhere(&self) -> Vec<Self> {
         let entry = |queue: &QueueName| Self {
             queue: queue.clone(),
@@ -58,20 +58,20 @@ pub struct CallLease {
     /// Whether the agent has answered or does not have to. If false, the call returns to its line
     /// when the lease expires.
     pub answered: bool,
-    /// Time of the agent's enqueue, until the agent has answered: the position to which the agent
-    /// returns if the assignment was not published. `None`: unknown, or not needed.
+    /// Time of the agent's enqueue, until the agent has answered. The agent returns to this
+    /// position if the assignment was not published. `None` if unknown or not needed.
     pub queued_at: Option<Micros>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// Time at which the lease expires; `None`: never.
+    /// Time at which the lease expires, or `None` if it never expires.
     pub until: Option<Micros>,
     pub answered: bool,
 }
 
 impl From<Option<Micros>> for Term {
-    /// A lease that does not require an answer.
+    /// Creates a term that does not require an answer.
     fn from(until: Option<Micros>) -> Self {
         Self {
             until,
@@ -81,7 +81,7 @@ impl From<Option<Micros>> for Term {
 }
 
 impl CallLease {
-    /// The call lease of an agent in a call, if the call has one, without the agent's old position.
+    /// Returns the lease of the agent's call, if there is one, without the agent's old position.
     pub fn of(agent: &Agent) -> Option<Self> {
         let AgentState::AttendingCall {
             call,
@@ -104,20 +104,20 @@ impl CallLease {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// The item does not exist: a new call.
+    /// The item does not exist, because the call is new.
     New,
     /// The call is pending, with the same number of unanswered assignments as the record.
     Pending,
     Assigned(Ticket),
 }
 
-/// The change of one item, and its condition.
+/// A change to one item, with its condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Creates an agent, if no agent has this id.
     NewAgent(Agent),
     /// Changes an agent, if it meets the conditions of the change. If the change queues the agent,
-    /// the store adds one to the joins of each of its queues.
+    /// the store adds one to the join count of each of its queues.
     Agent(AgentChange),
     /// Creates the counters of a queue, if it has none.
     OpenQueue(QueueName),
@@ -137,6 +137,6 @@ pub enum Step {
     Unlease(CallLease),
     /// Writes an outbox entry, which is kept until it is published.
     OutboxEntry(OutboxEntry),
-    /// Changes nothing; requires that this outbox entry was published.
+    /// Changes nothing, but requires that this outbox entry was published.
     Published(OutboxEntry),
 }

@@ -70,7 +70,7 @@ fn stripe_is_derived_from_the_id() {
     assert!(all.into_iter().eq(0..crate::schema::STRIPES));
 }
 
-/// Two matches of different agents and calls must never conflict, so they share no item.
+/// Matches of different agents and calls must never conflict, so they must not share an item.
 #[test]
 fn two_matches_share_no_item() {
     let (mut other, mut another) = (queued(3).1, call());

@@ -33,7 +33,7 @@ pub struct GroupStates {
 /// An operator's settings for one group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupOverride {
-    /// The limit on the group's starts. Until it ends, it replaces the limits from the settings.
+    /// Limit on the group's starts. Until it ends, it replaces the limits from the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<OperatorLimit>,
     /// The pause of the group.
@@ -41,14 +41,14 @@ pub struct GroupOverride {
     pub pause: Option<GroupPause>,
 }
 
-/// A pause of one group: until it ends, no task of the group is due.
+/// A pause of one group. No task of the group is due until the pause ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupPause {
     /// End of the pause.
     pub until: Millis,
     /// The reason, for operators.
     pub reason: String,
-    /// The author of the pause and its start.
+    /// The author and start time of the pause.
     pub by: Author,
 }
 
@@ -77,11 +77,11 @@ pub struct LearnedGroups {
     /// The groups, ordered by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<LearnedGroup>,
-    /// Other groups may have used up their rates until this time.
+    /// Time at which the rate buckets of all groups that are not listed are assumed to be empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty_at: Option<Millis>,
-    /// A processor crashed, and no later processor has counted the tasks that may still run. The
-    /// count is complete from this time on.
+    /// Time from which a count of a crashed processor's tasks that may still run is complete.
+    /// `None` if no count is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count_at: Option<Millis>,
 }
@@ -95,10 +95,10 @@ pub struct LearnedGroup {
     /// Time at which the bucket of the group's rate is full again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_full_at: Option<Millis>,
-    /// The rate or the breaker of the group allows no start before this time.
+    /// Earliest next start that the rate and the circuit breaker of the group allow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_start: Option<Millis>,
-    /// The downstream requested no calls until this time, or the processor closed the group until then.
+    /// Time until which the group is closed, by the downstream's request or by a processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_until: Option<Millis>,
     /// Why the processor closed the group, for operators.
@@ -107,13 +107,13 @@ pub struct LearnedGroup {
     /// The open circuit breaker of the group; `None` while it is closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaker: Option<OpenBreaker>,
-    /// Expiry times of leases that a turn could not end. Their tasks count as running.
+    /// Expiry times of leases that a turn could not end. Tasks with these leases count as running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leases: Vec<Millis>,
 }
 
 impl GroupStates {
-    /// Until when the group is closed: none of its tasks is due. `None` if it is open.
+    /// Time until which the group is closed and none of its tasks is due; `None` if it is open.
     #[must_use]
     pub fn closed_until(&self, group: &str, now: Millis) -> Option<Millis> {
         let overridden = self.overrides.get(group);
@@ -128,8 +128,8 @@ impl GroupStates {
         until.filter(|until| *until > now)
     }
 
-    /// The overrides after a change at `now`, without those that have ended. `None` if there would
-    /// be too many.
+    /// Returns the overrides after a change at `now`, without those that have ended. `None` if the
+    /// change would exceed [`MAX_OVERRIDES`].
     pub(crate) fn changed(
         &self,
         group: &GroupName,
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn group_is_closed_by_its_pause_and_by_what_processors_learned() {
+    fn group_is_closed_by_its_pause_or_by_learned_state() {
         let mut states = GroupStates::default();
         states.overrides = states.changed(&name(1), &pause(100), Millis(0)).unwrap();
         let learned = |name: &str, next_start, asked_until| LearnedGroup {

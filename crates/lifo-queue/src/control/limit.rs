@@ -32,7 +32,7 @@ pub struct OperatorLimit {
     pub until: Millis,
     /// The reason, for operators.
     pub reason: String,
-    /// The author of the limit and its start.
+    /// The author and start time of the limit.
     pub by: Author,
 }
 

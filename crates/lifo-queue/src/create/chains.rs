@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::Indexed;
 
-/// The states of a key, newest first, or the tasks with one id, in their original order. They are
-/// tried in this order until one is written.
+/// The states of a key, newest first, or the tasks with the same id, in their original order. The
+/// insert tries them in this order until one is written.
 pub(crate) type Chain = Vec<Indexed>;
 
 /// Groups tasks into chains. Returns the first chain per id, and the chains to write afterward,
-/// which cannot be compared with the first chain.
+/// whose tasks can't be compared with those of the first chain.
 pub(crate) fn chains(tasks: Vec<Indexed>) -> (Vec<Chain>, Vec<Chain>) {
     let mut chains: Vec<Chain> = Vec::with_capacity(tasks.len());
     let mut of_id = HashMap::new();

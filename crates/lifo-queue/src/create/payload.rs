@@ -6,11 +6,11 @@
 use serde_json::Value;
 
 /// Maximum payload size as JSON text, in bytes. DynamoDB limits an item to 400 KB (409,600 bytes).
-/// The rest is for the other attributes and for DynamoDB's different way of counting.
+/// The rest allows for the other attributes and for DynamoDB's different size calculation.
 pub const MAX_PAYLOAD_BYTES: usize = 350 * 1024;
 
-/// Maximum payload size in bytes, as DynamoDB counts it: an array of many small numbers is larger
-/// there than as text. The rest of an item's 400 KB is for its id and the queue's attributes.
+/// Maximum payload size as DynamoDB counts it, in bytes. An array of many small numbers is larger
+/// in an item than as text. The rest of an item's 400 KB is for its id and the queue's attributes.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>
 pub const MAX_ITEM_BYTES: usize = 392 * 1024;
 
@@ -144,8 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn many_small_values_are_bounded_by_their_size_in_an_item() {
-        // Each number takes three bytes in an item, but two as text.
+    fn many_small_values_are_limited_by_their_size_in_an_item() {
+        // Each number takes three bytes in an item, but only two as text.
         let numbers = |count| check(&Value::from(vec![7; count]));
         assert_eq!(numbers((MAX_ITEM_BYTES - 3) / 3), Ok(()));
         let rejected = numbers(MAX_ITEM_BYTES / 3);

@@ -67,7 +67,7 @@ struct Simulate {
     count: u64,
 }
 
-/// Parses an operator's or a schedule's event. `simulation`: whether the queue can simulate tasks.
+/// Parses an event from an operator or a schedule. `simulation`: whether simulation is enabled.
 pub fn read(event: Value, simulation: bool) -> Result<Request, RequestError> {
     let shape = |fault: &str| RequestError::Shape(fault.to_owned());
     let Value::Object(mut fields) = event else {
@@ -95,8 +95,8 @@ pub fn read(event: Value, simulation: bool) -> Result<Request, RequestError> {
     }
 }
 
-/// Parses the body of an HTTP request: an operator's event, or one task or an array of tasks, as in
-/// ingest queue messages.
+/// Parses the body of an HTTP request: either an operator's event or, as in ingest queue messages,
+/// one task or an array of tasks.
 pub fn read_body(body: &[u8], simulation: bool) -> Result<Request, HttpError> {
     if body.is_empty() {
         return Err(HttpError::NoBody);

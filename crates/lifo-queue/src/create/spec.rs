@@ -23,12 +23,12 @@ const FIELDS: [&str; 8] = [
     "delaySeconds",
 ];
 
-/// Maximum amount by which a producer's clock can be ahead of ours. A task from the future would
-/// stay the newest until that time. So a `taskCreated` ahead by less becomes the time of sending.
+/// Maximum time by which a producer's clock can be ahead. A `taskCreated` that is ahead by less
+/// becomes the time of sending, because a task from the future would stay the newest until then.
 const MAX_AHEAD: Duration = Duration::from_secs(60);
 
-/// Minimum `taskCreated`, in milliseconds (the year 1973). A smaller value is probably in seconds,
-/// and this number of seconds is the year 5138.
+/// Minimum `taskCreated`, in milliseconds: a time in 1973. A smaller value is probably in seconds,
+/// because a value in seconds reaches this minimum only in the year 5138.
 const FIRST_MILLIS: i64 = 100_000_000_000;
 
 /// Why a description is rejected. Each message names the field and the fix.
@@ -56,8 +56,8 @@ pub enum InvalidTask {
     Sequence { given: String },
     #[error("sequence requires a key, because it orders the states of a key")]
     SequenceWithoutKey,
-    /// The task has a key, and its expiry exceeds the retention of settled tasks, which remember
-    /// the order of the key's states.
+    /// The task has a key, and its expiry exceeds the retention of settled tasks, which record the
+    /// order of the key's states.
     #[error(
         "the task expires after {given} s; a task with a key at most after {max} s, for as long as settled tasks are kept: give a smaller ttlSeconds, or raise tasks.successRetention and tasks.failureRetention"
     )]

@@ -67,7 +67,7 @@ async fn invalid_task_fails_alone_and_its_error_names_the_field() {
 }
 
 #[tokio::test]
-async fn creating_is_idempotent_and_the_first_of_a_request_wins() {
+async fn creation_is_idempotent_and_the_first_task_of_an_id_wins() {
     let store = Arc::new(MemoryStore::new());
     let specs = [
         json!({"taskId": "a", "payload": 1}),
@@ -178,7 +178,7 @@ async fn last_state_of_a_key_wins_and_invalid_keys_are_rejected() {
 }
 
 #[tokio::test]
-async fn group_becomes_a_part_of_the_id_and_composes_with_a_key() {
+async fn group_becomes_part_of_the_id_and_can_be_combined_with_a_key() {
     let store = Arc::new(MemoryStore::new());
     let mut creator = creator(&store);
     creator.settings.groups = true;

@@ -53,7 +53,7 @@ pub(super) struct Admission {
 
 #[derive(Default)]
 struct State {
-    /// When the meter was last updated, or when an update last failed.
+    /// Time of the last update of the meter, whether it succeeded or failed.
     updated: Option<Instant>,
     counts: Counts,
     mark: Option<Mark>,
@@ -74,8 +74,8 @@ impl Admission {
         }
     }
 
-    /// The quota of a batch; `None` admits every task. Updates the meter once per second. While the
-    /// meter can't be updated, every task is admitted.
+    /// Returns the quota of a batch; `None` admits every task. Updates the meter at most once per
+    /// second. While the meter can't be updated, every task is admitted.
     pub(super) async fn quota(&self) -> Option<Quota> {
         let (counts, mark) = {
             let mut state = self.lock();

@@ -48,9 +48,9 @@ impl Backpressure {
     }
 }
 
-/// Until when throttled writes of this message are retried; `None` for an old message.
+/// Time until which throttled writes of this message are retried; `None` for an old message.
 ///
-/// The time in the queue ends with the first receive, so that a batch window doesn't make messages old.
+/// Only the time before the first receive counts, so that a batch window doesn't make messages old.
 pub(super) fn patience(message: &Delivery) -> Option<Instant> {
     let is_new = message.receives <= 1 && message.first_received.since(message.sent) <= NEW;
     is_new.then(|| Instant::now() + PATIENCE)

@@ -6,14 +6,14 @@ use super::{Ingest, Open, message};
 use crate::shed::ShedReport;
 
 impl Ingest {
-    /// Hands over the shed tasks of messages that did not fail in any part.
+    /// Sends the shed tasks of messages without a failed part to the sink.
     pub(super) async fn hand_over(&self, open: &mut [Open<'_>]) -> ShedReport {
         let (mut owners, mut tasks) = (vec![], vec![]);
         for (index, message) in open.iter().enumerate().filter(|(_, open)| !open.left) {
             owners.resize(owners.len() + message.shed.len(), index);
             tasks.extend_from_slice(&message.shed);
         }
-        // SQS redelivers whole messages, and then admits the tasks that were not admitted.
+        // SQS redelivers whole messages. The ingest then admits the tasks that were not admitted.
         let first = |index: usize| owners.partition_point(|owner| *owner < owners[index]);
         let report = self.shed.count_together(&tasks, first).await;
         for owner in owners.drain(report.again_from.unwrap_or(tasks.len())..) {

@@ -33,9 +33,9 @@ pub(super) enum InsertOutcome {
 
 /// The time limits for writes, and whether the table throttles.
 pub(super) struct Limits<'a> {
-    /// No write starts after this time, and writes without a response are retried until then.
+    /// Time after which no write starts. Writes without a response are retried until then.
     pub(super) until: Instant,
-    /// Until when throttled writes are retried, per message; `None` for an old message.
+    /// Time until which throttled writes are retried, per message; `None` for an old message.
     pub(super) patience: &'a [Option<Instant>],
     pub(super) backpressure: &'a Backpressure,
 }
@@ -58,8 +58,8 @@ pub(super) async fn all(
     outcomes.into_iter().flatten().collect()
 }
 
-/// Writes the first valid task of the chain. It supersedes the older tasks after it, even if its
-/// own message has to be redelivered.
+/// Writes the first valid task of the chain. This task supersedes the older tasks after it, even if
+/// its own message has to be redelivered.
 async fn written(
     store: &dyn TaskStore,
     chain: Chain,
@@ -100,7 +100,7 @@ async fn one(
     if patience.is_none() && limits.backpressure.is_on() {
         return InsertOutcome::Throttled;
     }
-    // Each attempt has the same create token, so that a lost acknowledgement is recognized.
+    // All attempts use one create token, so that a lost acknowledgement is recognized.
     let insert = || store.insert(&task);
     let insert = insert.retry(backoff()).when(|error| match error {
         StoreError::Throttled { .. } => {
@@ -138,8 +138,8 @@ fn backoff() -> ExponentialBuilder {
         .with_jitter()
 }
 
-/// Describes a task that every attempt would reject, in the format that producers use, so that it
-/// can be sent again.
+/// Describes a task that the store would reject on every attempt, in the format that producers use,
+/// so that it can be sent again.
 fn wrong(task: &NewTask, error: &(dyn std::error::Error + 'static)) -> Wrong<'static> {
     let delay = task
         .not_before

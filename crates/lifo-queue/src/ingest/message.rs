@@ -11,11 +11,11 @@ use crate::create::{CreateSettings, MAX_TASKS};
 use crate::task::{NewTask, TaskId};
 use crate::time::Millis;
 
-/// Maximum length of a reason in the dead-letter queue, in bytes. It fits into a message with any
-/// body except the largest, and is short enough for an operator to read.
+/// Maximum length of a reason in the dead-letter queue, in bytes. Such a reason fits into a message
+/// with any body except the largest, and is short enough for an operator to read.
 const MAX_REASON_BYTES: usize = 1_024;
 
-/// The content of a message: every element is in exactly one of the two lists.
+/// The content of a message. Every element is in exactly one of the two lists.
 #[derive(Debug, Default)]
 pub(super) struct Contents<'a> {
     /// The valid tasks, including expired ones.
@@ -25,7 +25,7 @@ pub(super) struct Contents<'a> {
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Wrong<'a> {
-    /// Its index in the message's array; `None` for the whole body, or if the store rejected the task.
+    /// Index in the message's array; `None` for the whole body, or if the store rejected the task.
     pub(super) element: Option<usize>,
     /// Its original text.
     pub(super) text: Cow<'a, str>,
@@ -89,7 +89,7 @@ fn task(
     id: impl FnOnce() -> TaskId,
 ) -> Result<NewTask, NoTask> {
     let spec: Value = serde_json::from_str(text).map_err(NoTask::NoJson)?;
-    // The most likely invalid message: SNS wraps messages unless raw delivery is set.
+    // The most likely invalid message is an SNS envelope, sent unless raw delivery is enabled.
     if spec.get("TopicArn").is_some() && spec.get("Message").is_some() {
         return Err(NoTask::Envelope);
     }
@@ -109,7 +109,7 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// The one dead-letter message for all invalid parts of a message.
+/// Returns the single dead-letter message for all invalid parts of a message.
 pub(super) fn dead_letter(delivery: &Delivery, wrong: &[Wrong<'_>]) -> DeadLetter {
     let (body, mut reason) = match wrong {
         [whole] if whole.element.is_none() => (whole.text.to_string(), whole.reason.clone()),

@@ -11,8 +11,8 @@ pub struct DeadLetter {
     pub message_id: String,
     /// `MessageGroupId` of the original message.
     pub group: Option<String>,
-    /// The entire message body. If the body is an array, an array of its invalid elements in their
-    /// original form.
+    /// The entire message body or, if the body is an array, an array of its invalid elements in
+    /// their original form.
     pub body: String,
     /// The error and its fix.
     pub reason: String,

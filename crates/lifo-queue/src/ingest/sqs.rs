@@ -142,7 +142,7 @@ fn failed(error: impl Into<Source>) -> NotDone {
     NotDone::Failed(Arc::new(error.into()))
 }
 
-/// The result of each entry, from the ids of the accepted entries and the failed entries.
+/// Returns the result of each entry, derived from the ids of the accepted and the failed entries.
 fn verdicts(
     entries: usize,
     result: Result<(Vec<String>, Vec<BatchResultErrorEntry>), NotDone>,

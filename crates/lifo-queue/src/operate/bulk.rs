@@ -15,7 +15,7 @@ const AT_ONCE: usize = 16;
 /// Index entries in one read.
 const PAGE: u16 = 1_000;
 
-/// Maximum number of tasks that one search finds, and of items that it reads, before a redrive.
+/// Maximum number of tasks found, and of items read, by one search before a redrive.
 const FOUND: usize = 1_000;
 
 const PURGED: [TaskStatus; 3] = [

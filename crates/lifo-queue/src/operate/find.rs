@@ -65,7 +65,7 @@ impl Find {
         }
     }
 
-    /// The requested group's tasks on a page, up to `most`. The search continues after the last.
+    /// Keeps up to `most` of the group's tasks on a page. The search continues after the last one.
     fn of_group(&self, mut page: Page, most: usize) -> Page {
         let Some(group) = &self.group else {
             return page;
@@ -117,8 +117,8 @@ impl Operator {
             if results.min(items) == 0 || found.pages == find.most_pages() {
                 return Ok(found);
             }
-            // A page has only as many entries as the result needs, so that each is used. If
-            // matching reads items, few tasks may match, so the page is as large as possible.
+            // If matching reads no items, a page has only as many entries as the result needs.
+            // Otherwise, few tasks may match, so the page is as large as possible.
             let read = match find.reads_items() {
                 true => items,
                 false => results.min(items),

@@ -1,4 +1,4 @@
-//! Error patterns: the text without the parts that differ from task to task.
+//! Error patterns: error messages with the task-specific parts removed.
 
 use std::sync::LazyLock;
 
@@ -17,9 +17,9 @@ static PARTS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(parts).expect("a valid expression")
 });
 
-/// The pattern of an error: UUIDs become `<uuid>`, hexadecimal numbers of at least six characters
-/// `<hex>`, and decimal numbers `<n>`, except an HTTP status. For a truncated error, only the first
-/// characters are kept, because longer numbers leave less of the text.
+/// Returns an error's pattern: UUIDs become `<uuid>`, hexadecimal numbers of at least six
+/// characters `<hex>`, and decimal numbers `<n>`, except an HTTP status. Cuts the pattern of a
+/// truncated error to a fixed length, because longer numbers leave less of the text.
 pub fn error_pattern(error: &str) -> String {
     let replaced = PARTS.replace_all(error, |parts: &Captures<'_>| {
         let text = parts.get(0).map_or("", |part| part.as_str());
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pattern_of_a_pattern_is_the_same() {
+    fn pattern_of_a_pattern_is_unchanged() {
         let cut = format!("{} 4711 is…", "x".repeat(180));
         for error in ["HTTP 400: 9f86d081884c7d65 of 12", &cut] {
             let pattern = error_pattern(error);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_that_were_cut_off_at_different_words_have_one_pattern() {
+    fn errors_truncated_at_different_words_have_the_same_pattern() {
         let error = |seconds| {
             let text = format!("{}expired at {seconds} and it", "a word, ".repeat(22));
             text.chars().take(200).chain(['…']).collect::<String>()

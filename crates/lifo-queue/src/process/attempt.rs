@@ -23,23 +23,23 @@ use crate::task::{Lease, LeaseToken, Settlement, TakenTask, TaskId};
 use crate::time::{Clock, Millis};
 use crate::trace;
 
-/// Time from the expiry of a task's lease to its `ttl` while it is TAKEN. DynamoDB deletes the task
-/// only if the sweep fails for this long.
+/// Time from the expiry of the lease to the `ttl` of a TAKEN task. DynamoDB deletes the task only
+/// if the sweep fails for this long.
 const TAKEN_TTL_MARGIN: Duration = Duration::from_secs(86_400);
 
-/// In a queue with groups, time from the first to the last try of a take. Together with the request
-/// timeout, it is half of a processor lease. Tasks of groups with a concurrency limit start before
-/// that.
+/// Maximum time from the first to the last try of a take in a queue with groups. Added to the
+/// request timeout, it equals half of a processor lease. Tasks of groups with a concurrency limit
+/// are first tried before that half begins.
 const LAST_TRY: Duration = Duration::from_secs(2);
 
-/// Shared by the attempts of a turn.
+/// Context shared by all attempts of a turn.
 pub(super) struct Attempts {
     pub(super) store: Arc<dyn QueueStore>,
     pub(super) runner: Arc<dyn TaskRunner>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) settings: ProcessSettings,
     pub(super) downstream: SharedDownstream,
-    /// Becomes true when running tasks must be returned.
+    /// Whether running tasks must be returned now.
     pub(super) cut_off: watch::Receiver<bool>,
 }
 
@@ -71,7 +71,7 @@ pub(super) enum End {
     Quarantined,
     /// Another process changed the task first.
     LostRace,
-    /// A step failed permanently, or after all retries. The sweep returns the task if it is TAKEN.
+    /// A store request failed, possibly after retries. If the task is TAKEN, the sweep returns it.
     StoreFailed,
 }
 
@@ -169,7 +169,7 @@ impl Attempts {
     async fn take(&self, candidate: Candidate, alone: bool) -> Result<TakeOutcome, StoreError> {
         let token = LeaseToken::fresh();
         let settings = &self.settings;
-        // Each retry has the same token, so the store recognizes a take whose acknowledgement was lost.
+        // The same token in each retry lets the store recognize a take with a lost acknowledgement.
         let take = || {
             let now = self.clock.now();
             let lease_until = now.plus(settings.task_lease());
@@ -184,7 +184,7 @@ impl Attempts {
             };
             async move { self.store.take(&request).await }
         };
-        // In a queue with groups, no take arrives after the processor lease has expired.
+        // In a queue with groups, no take may reach the table after the lease has expired.
         let last = match settings.groups {
             Some(_) => self.clock.now().plus(LAST_TRY),
             None => Millis::MAX,
@@ -194,8 +194,8 @@ impl Attempts {
             .await
     }
 
-    /// Whether a run could outlast the lease. If the acknowledgement of a take was lost, the store
-    /// recognizes the retry. The lease then ends at the time set by the first try.
+    /// Whether a run could outlast the lease. If a take's acknowledgement was lost, the store
+    /// recognizes the retry, but the lease ends at the time that the first try set.
     fn is_too_short(&self, lease: &Lease) -> bool {
         let needed = self.settings.task_timeout + self.settings.deadline_margin / 2;
         lease.until.since(self.clock.now()) < needed
@@ -214,8 +214,8 @@ impl Attempts {
                     Settlement::Success => End::Succeeded,
                     Settlement::Failure { .. } => {
                         self.downstream.lock().of(&taken.task.task_id).failed();
-                        // Omits the reason: it quotes the downstream's response, which can quote
-                        // the payload.
+                        // The log omits the reason, because it quotes the downstream's response,
+                        // which can contain the payload.
                         let (task_id, attempt) = (&taken.task.task_id, taken.task.attempt);
                         tracing::warn!(
                             %task_id,
@@ -240,7 +240,7 @@ impl Attempts {
         }
     }
 
-    /// Runs the task; `None` if it was cut off. A panic or timeout affects only this task.
+    /// Runs the task; `None` if the run was cut off. A panic or a timeout affects only this task.
     async fn run(&self, taken: &TakenTask) -> Option<Outcome> {
         tracing::debug!(
             task_id = %taken.task.task_id,

@@ -1,15 +1,15 @@
-//! Measures the downstream's capacity for ingest admission: the runs per second that it could
-//! handle, measured while no slot is free. The number of completed runs does not show this, because
-//! at low load it equals the number of arrivals.
+//! Measures the downstream's capacity for ingest admission: the runs per second that the downstream
+//! can handle, measured while no slot is free. The number of completed runs does not show the
+//! capacity, because at low load it equals the number of arrivals.
 
 use std::time::Duration;
 
 use crate::time::Millis;
 
-/// Maximum share of an interval with a free slot for the queue to count as full.
+/// Maximum share of an interval in which a slot may be free while the queue counts as full.
 const FREE: f64 = 0.1;
 
-/// How long a slot was free because no task could start.
+/// Time for which a slot was free because no task could start.
 #[derive(Debug)]
 pub(super) struct FreeTime {
     /// Start of the interval.
@@ -18,17 +18,17 @@ pub(super) struct FreeTime {
     free_since: Option<Millis>,
 }
 
-/// What an interval shows about the capacity.
+/// Result of measuring the capacity over an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Measured {
-    /// A slot was free: the capacity is unknown, but exceeds the load.
+    /// A slot was free, so the capacity is unknown but exceeds the load.
     Spare,
-    /// No slot was free. The limits are these numbers of concurrent tasks and of starts per second.
+    /// No slot was free. Contains the limits on concurrent tasks and on starts per second.
     Full {
         concurrency: usize,
         rate: Option<f64>,
     },
-    /// The circuit breaker is open: the last measured capacity applies.
+    /// The circuit breaker is open, so the last measured capacity applies.
     Open,
 }
 
@@ -75,7 +75,7 @@ mod tests {
     const INTERVAL: Duration = Duration::from_secs(5);
 
     #[test]
-    fn interval_counts_as_full_if_a_slot_was_free_for_a_tenth_of_it_at_most() {
+    fn interval_counts_as_full_if_a_slot_was_free_for_a_tenth_or_less() {
         for (free_ms, expected) in [(0, false), (500, false), (501, true), (5_000, true)] {
             let mut time = FreeTime::new(Millis(1_000));
             time.note(true, Millis(2_000));

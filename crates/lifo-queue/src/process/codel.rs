@@ -1,11 +1,11 @@
 //! Bounded age under overload, after Facebook's CoDel variant for servers
 //! (Ben Maurer, "Fail at Scale", 2015).
 //!
-//! A task is *new* until its age is twice the target. The queue is overloaded when new tasks were due
-//! throughout one interval. From then on, the index is read only as far back as new tasks reach, so an
-//! old backlog costs neither reads nor writes. Its tasks expire as usual. The overload ends when, for
-//! one target, slots were free and no new task was pending. Only then, after reading the entire index,
-//! can a processor end, because the wake-up protocol does not consider the overload.
+//! A task is *new* until its age is twice the target. The queue is overloaded once new tasks have
+//! been due throughout one interval. From then on, index reads cover only new tasks, so an old
+//! backlog costs neither reads nor writes. The backlog expires as usual. The overload ends once
+//! slots were free and no new task was due for one target. Before that, no processor considers the
+//! queue empty, because the wake-up protocol ignores the overload.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ use crate::time::Millis;
 /// Settings of the bound on age under overload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct CodelSettings {
-    /// Half of the bound: under overload, a task starts within twice this time after its creation,
-    /// or waits until the overload ends.
+    /// Half of the maximum age. Under overload, a task starts within twice this time after its
+    /// creation or not until the overload ends.
     #[serde(rename = "targetMs", deserialize_with = "positive_ms")]
     pub target: Duration,
     /// Time for which new tasks must have been due before the queue counts as overloaded.
@@ -35,23 +35,23 @@ impl CodelSettings {
     }
 }
 
-/// The state of the overload in a turn.
+/// Overload state of a turn.
 pub(super) struct Codel {
     settings: Option<CodelSettings>,
-    /// When the turn last found no new task due.
+    /// Time at which the turn last found that no new task was due.
     caught_up: Millis,
     /// Start of the overload, read by the heartbeat; `None` without overload.
     since: watch::Sender<Option<Millis>>,
-    /// Time from which the current overload counts in this turn.
+    /// Time from which the current overload counts toward this turn's total.
     counted_from: Millis,
     /// Total duration of the earlier overloads in this turn.
     counted: Duration,
-    /// When a free slot first found no due task since the slots were last full; `None` if none did.
+    /// Time of the first poll by a free slot without a due task since all slots were last occupied.
     spare_since: Option<Millis>,
 }
 
 impl Codel {
-    /// The state that the previous turn left: overloaded since `left`, or not overloaded.
+    /// Continues the state that the previous turn left: overloaded since `left`, or not overloaded.
     pub(super) fn new(settings: Option<CodelSettings>, left: Option<Millis>, now: Millis) -> Self {
         Self {
             settings,
@@ -68,7 +68,7 @@ impl Codel {
         *self.since.borrow()
     }
 
-    /// A receiver of the overload's start, for the heartbeat.
+    /// A receiver for the start of the overload, used by the heartbeat.
     pub(super) fn watch(&self) -> watch::Receiver<Option<Millis>> {
         self.since.subscribe()
     }
@@ -79,7 +79,7 @@ impl Codel {
         settings.map(|settings| settings.reach())
     }
 
-    /// How long the queue was overloaded in this turn.
+    /// Time for which the queue was overloaded in this turn.
     pub(super) fn overloaded_for(&self, now: Millis) -> Duration {
         let open = self.since().map(|_| now.since(self.counted_from));
         self.counted + open.unwrap_or_default()
@@ -101,7 +101,7 @@ impl Codel {
         }
     }
 
-    /// Records that a free slot found no due task. Returns whether the reads may have hidden tasks.
+    /// Records that a free slot found no due task. Returns whether the reads may exclude due tasks.
     pub(super) fn found_nothing(&mut self, now: Millis) -> bool {
         let (Some(settings), Some(_)) = (self.settings, self.since()) else {
             self.caught_up = now;

@@ -1,4 +1,4 @@
-//! The downstream's ledger: how the ends of runs affect further starts.
+//! The downstream's ledger, which decides how the ends of runs affect further starts.
 //!
 //! A [`Ledger`] owns the circuit breaker, the slots and the walls of one group of tasks. The end of
 //! a run updates all of them immediately, before the task's next state is written, so no decision
@@ -9,12 +9,12 @@
 //! | `breaker` | the circuit breaker: whether only probes start |
 //! | `slots` | the limit on concurrent tasks |
 //! | `walls` | the reasons for an automatic pause |
-//! | `breakers` | the ledgers of single groups |
-//! | `groups` | the limits and the pauses of single groups |
+//! | `breakers` | the ledgers of individual groups |
+//! | `groups` | the limits and pauses of individual groups |
 //! | `ending` | the last start of a task before it expires |
 //! | `limits` | the limits in effect |
-//! | `signal` | what a run shows about the downstream, and the decisions |
-//! | `shared` | all ledgers of a turn, shared by its parts |
+//! | `signal` | signals from runs about the downstream, and the ledger's decisions |
+//! | `shared` | all ledgers of a turn, shared by the loop, the attempts and the heartbeat |
 
 mod breaker;
 mod breakers;
@@ -50,15 +50,15 @@ pub(super) struct Ledger {
     breaker: Breaker,
     slots: Slots,
     walls: Walls,
-    /// Consecutive automatic pauses before this turn.
+    /// Number of consecutive pauses before this turn for a busy or rejecting downstream.
     busy_pauses: u32,
-    /// The turn starts tasks until this time.
+    /// Time until which the turn starts tasks.
     last_start: Millis,
 }
 
 impl Ledger {
-    /// The ledger of a turn that starts at `now`, as the previous turn left it. After an automatic
-    /// pause, the ledger starts with one slot.
+    /// The ledger of a turn that starts at `now`, as the previous turn left it. After a pause for a
+    /// busy or rejecting downstream, the ledger starts with one slot.
     pub(super) fn new(
         settings: &ProcessSettings,
         limits: Limits,
@@ -104,7 +104,7 @@ impl Ledger {
         if let Some(until) = self.slots.asked_until(now) {
             return Start::Wait(until);
         }
-        // A probe doesn't need a free slot: only one runs at a time.
+        // A probe doesn't need a free slot, because only one probe runs at a time.
         if start == Start::Any && !self.slots.is_open(running, now) {
             let wake = self.slots.wait_until().filter(|at| *at > now);
             return Start::Wait(wake.unwrap_or(Millis::MAX));
@@ -112,7 +112,7 @@ impl Ledger {
         start
     }
 
-    /// Chooses the next probe from the due tasks, by [`Breaker::choose`].
+    /// Chooses the next probe from the due tasks with [`Breaker::choose`].
     pub(super) fn choose_probe(
         &self,
         due: &[&Candidate],
@@ -128,7 +128,7 @@ impl Ledger {
         self.breaker.starts(task)
     }
 
-    /// Records that an attempt ended without a run: its task no longer existed, or the store failed.
+    /// Records that an attempt ended without a run, for example because the take failed.
     pub(super) fn attempt_without_run(&mut self, task: &TaskId, now: Millis) {
         self.breaker.probe_over(task, now);
     }
@@ -160,7 +160,7 @@ impl Ledger {
                 self.walls.busy(task, run.number);
             }
             Signal::Rejecting => {
-                // Omits the response: it quotes the downstream, which can quote the payload.
+                // The log omits the response, because it can contain the payload.
                 tracing::error!(
                     task_id = %task,
                     "the downstream rejects the queue's requests; see the task's lastError"
@@ -187,20 +187,20 @@ impl Ledger {
         ruling
     }
 
-    /// Records that the task of a run returns because the run found the downstream unavailable.
+    /// Records that a task was returned because its run found the downstream unavailable.
     pub(super) fn returned(&mut self, ruling: &Ruling) {
-        // Internal errors end on their own, because they return a task fewer times.
+        // Internal errors need no pause, because each task is returned fewer times after them.
         if self.breaker.is_open() && ruling.signal != Signal::InternalError {
             self.walls.probe_failed();
         }
     }
 
-    /// Records that the task of a run is FAILURE: others may need a last start before they expire.
+    /// Records that a task ended as FAILURE, which restarts the count of failed probes for a pause.
     pub(super) fn failed(&mut self) {
         self.walls.task_failed();
     }
 
-    /// For a run that took longer than the target latency: the target divided by its duration.
+    /// Target latency divided by the duration of a run that exceeded it; otherwise `None`.
     fn slowness(&self, run: &Run) -> Option<f64> {
         let target = self.settings.target_latency?;
         let took = run.ended.since(run.started);

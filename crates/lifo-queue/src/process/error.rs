@@ -5,13 +5,13 @@ use crate::notify::NotifyError;
 use crate::store::StoreError;
 use crate::wake::WakeError;
 
-/// A turn that failed, and its summary. Lambda must retry its message.
+/// A failed turn and its summary. Lambda must retry the message that invoked the turn.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct FailedTurn {
     /// The summary of the turn up to the failure.
     pub summary: TurnSummary,
-    /// Why it failed.
+    /// Why the turn failed.
     #[source]
     pub error: TurnError,
 }
@@ -32,7 +32,7 @@ impl From<TurnError> for FailedTurn {
 /// Why a turn failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TurnError {
-    /// Rule 3: the lease of an earlier attempt at this message is live, so that attempt crashed.
+    /// The lease of an earlier attempt at this message is live, so that attempt crashed (rule 3).
     #[error(
         "an earlier attempt of message {message_id} crashed; its processor lease expires at \
          {until_ms} ms since 1970; Lambda retries the message"
@@ -49,8 +49,8 @@ pub enum TurnError {
     /// The tail call was not published.
     #[error("work remains, but the tail call was not published")]
     TailCall(#[from] NotifyError),
-    /// The wake-up request failed after a task was returned late or the queue was resumed at the
-    /// end of the turn.
+    /// The wake-up request failed after a task was returned late, or after the queue was resumed at
+    /// the end of the turn.
     #[error("work remains without an active processor, and the wake-up failed")]
     Wake(#[from] WakeError),
 }

@@ -9,17 +9,17 @@ use crate::time::Millis;
 /// A pass over the index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pass {
-    /// When its first page was requested.
+    /// Time at which the pass requested its first page.
     pub(super) started: Option<Millis>,
-    /// Whether a task was taken.
+    /// Whether a task was taken during the pass.
     pub(super) took: bool,
-    /// Whether a due task was passed over because it must not run together with the running tasks.
+    /// Whether `may_start` rejected a due task, for example because the task must run alone.
     pub(super) passed_over: bool,
-    /// When the first task in backoff becomes due.
+    /// Earliest time at which a task in backoff or a closed group becomes due.
     pub(super) next_due: Option<Millis>,
 }
 
-/// Which tasks may start now.
+/// Decides which tasks may start now.
 pub(super) struct Filter<'a> {
     pass: &'a mut Pass,
     skip: &'a HashMap<TaskId, Millis>,
@@ -42,9 +42,9 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Records that tasks of a closed group are not due before `until`.
+    /// Records that a task or the tasks of a closed group are not due before `until`.
     pub(super) fn not_before(&mut self, until: Millis) {
-        // Otherwise until the end of a run, whose time is unknown.
+        // `Millis::MAX` means until a run ends, at an unknown time.
         if until < Millis::MAX {
             let next_due = self.pass.next_due.map_or(until, |due| due.min(until));
             self.pass.next_due = Some(next_due);
@@ -61,7 +61,7 @@ impl<'a> Filter<'a> {
         None
     }
 
-    /// Removes and returns the eligible task at the index that `choose` returns.
+    /// Removes and returns one of the eligible tasks. `choose` returns its index among them.
     pub(super) fn pop_chosen(
         &mut self,
         tasks: &mut VecDeque<Candidate>,
@@ -82,7 +82,7 @@ impl<'a> Filter<'a> {
         }
         let skipped_until = self.skip.get(&task.id).copied();
         let not_before = task.not_before.max(skipped_until);
-        // MAX if the task runs in this turn, because it is unknown when it will be due.
+        // `Millis::MAX` if the task runs in this turn, because its next start is unknown.
         if let Some(at) = not_before.filter(|at| *at > self.now) {
             self.not_before(at);
             return false;

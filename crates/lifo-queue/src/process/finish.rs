@@ -21,20 +21,20 @@ use crate::wake::Waker;
 pub(super) enum TurnEnd {
     /// The queue is empty, and the lease was released under the conditions of rule 5.
     Empty,
-    /// Time is up, or the lease expired; tasks may remain.
+    /// The time is up, or the lease expired. Tasks may remain.
     TimeUp,
     /// This processor no longer owns the processor lease.
     LeaseLost,
     /// The queue was paused.
     Paused,
-    /// The store failed: an index read, the release or the write of a pause.
+    /// A store request failed: an index read, the release or the write of a pause.
     Failed(StoreError),
 }
 
 /// A turn whose runs and heartbeat have ended.
 pub(super) struct Stopped {
     pub(super) owner: Uuid,
-    /// Group state to write before the release; `None` if the table has it.
+    /// Group state to write before the release; `None` if the table contains it.
     pub(super) learning: Option<Learning>,
     pub(super) summary: TurnSummary,
     /// Whether a task of this turn became PENDING again.
@@ -46,7 +46,7 @@ pub(super) struct Stopped {
 }
 
 impl Stopped {
-    /// The release of this turn's lease, without the condition of rule 5 on `requested`.
+    /// Builds the release of this turn's lease, without rule 5's condition on `requested`.
     fn release(&self, end: &TurnEnd) -> Release {
         let paused = matches!(end, TurnEnd::Paused);
         // A pause ends the overload, because tasks age during a pause regardless of the load.
@@ -74,8 +74,8 @@ pub(super) struct Kept {
     pub(super) observed: Observed,
 }
 
-/// Builds a release of the processor lease. With `if_requested_is`, the release applies only if
-/// `requested` has this value (rule 5).
+/// Builds a release of the processor lease. If `if_requested_is` is set, the release succeeds only
+/// if `requested` has this value (rule 5).
 pub(super) fn release(
     owner: Uuid,
     summary: &TurnSummary,
@@ -104,9 +104,9 @@ pub(super) fn release(
 }
 
 impl Processor {
-    /// Ends the turn after the loop, so that no wake-up is lost (W1). Unless rule 5 released the
-    /// lease, work continues through another processor, a wake-up request, a tail call, Lambda's
-    /// retry or the sweep (rule 10, pause).
+    /// Finishes the turn after the loop, so that no wake-up is lost (W1). Unless the lease was
+    /// released under rule 5, remaining tasks are handled by another processor, a wake-up request,
+    /// a tail call or a Lambda retry, or by the sweep after a pause or under rule 10.
     pub(super) async fn finish(
         &self,
         end: TurnEnd,
@@ -132,8 +132,8 @@ impl Processor {
             }
             TurnEnd::TimeUp => self.tail_call(&release, learning, summary).await?,
             TurnEnd::Failed(error) => {
-                // Lambda retries the message, and the retry can then acquire the lease. A release
-                // error must not hide the reason for the failure.
+                // Release the lease, so that Lambda's retry of the message can acquire it. A
+                // release error must not hide the original error.
                 if let Err(second) = self.release(&release, learning, summary).await {
                     let second = error_chain::chain(&second);
                     tracing::error!(error = second, "lease not released; it will expire");
@@ -144,8 +144,8 @@ impl Processor {
         Ok(())
     }
 
-    /// Rule 6: releases the lease, then publishes the tail call, even if the release was rejected.
-    /// Rule 10: publishes no tail call after `max_idle_turns` consecutive turns that settled nothing.
+    /// Releases the lease, then publishes the tail call, even if the release was rejected (rule 6).
+    /// After `max_idle_turns` consecutive turns that settled nothing, omits it (rule 10).
     async fn tail_call(
         &self,
         release: &Release,
@@ -208,7 +208,7 @@ impl Processor {
         let Learning { learned, seen } = learning;
         match self.store.learn_groups(learned, owner, *seen).await? {
             Written::Done | Written::Overtaken => Ok(()),
-            // A late write of a processor that lost its lease.
+            // This processor lost its lease, so its write was too late.
             Written::Lost => Err(StoreError::Contended {
                 operation: "UpdateItem",
                 key: schema::GROUPS_ITEM.to_owned(),

@@ -1,13 +1,13 @@
-//! Choice among groups: the newest due task of the group that recently received the least service.
+//! Chooses among groups: the first due task of the group that recently received the least service.
 //!
-//! Service counts starts and the time in slots, in units of the mean run, and halves every
-//! [`HALF_LIFE`] mean runs. So a noisy group can't take more than its share, and a group that was
-//! quiet starts immediately. A share of the slots would not suffice: it fails with one slot, with
-//! several noisy groups, and wherever the rate limit takes effect.
+//! A group's service is its starts plus its time in slots, in units of the mean run. It halves
+//! every [`HALF_LIFE`] mean runs. So a noisy group can't exceed its share, and a quiet group starts
+//! immediately. Reserving slots per group would not suffice: it fails with a single slot, with
+//! several noisy groups and while the rate limit is in effect.
 //!
 //! Each group keeps the candidates of the pages that were read. So a task stays known even if the
 //! tasks of noisy groups push it below the head. A candidate may be stale, in which case its take
-//! is lost.
+//! fails.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -20,16 +20,16 @@ use crate::time::Millis;
 /// Number of mean runs after which a group's service is halved.
 const HALF_LIFE: f64 = 10.0;
 
-/// Number of candidates per group that stay known beyond the head.
+/// Maximum number of candidates per group that are kept beyond the head.
 const KEPT: usize = 20;
 
-/// Number of candidates of all groups that stay known beyond the head.
+/// Maximum number of candidates in all groups that are kept beyond the head.
 const KEPT_OF_ALL: usize = 10_000;
 
-/// The assumed mean run until the first run of a turn has ended.
+/// Mean run duration assumed until the first run of a turn has ended.
 const FIRST_MEAN: Duration = Duration::from_secs(1);
 
-/// The weight of a run in the mean.
+/// Weight of a new run in the mean run duration.
 const WEIGHT: f64 = 0.1;
 
 /// Service below this value counts as zero.
@@ -43,7 +43,7 @@ pub(super) struct Groups {
     decay: Decay,
 }
 
-/// What a page changed.
+/// Changes made by adding a page.
 pub(super) struct Added {
     /// Number of the page's tasks that were unknown before.
     pub(super) unseen: usize,
@@ -53,9 +53,9 @@ pub(super) struct Added {
 
 #[derive(Default)]
 struct Group {
-    /// In the order of the index.
+    /// Known tasks, in index order.
     tasks: VecDeque<Candidate>,
-    /// The service up to `at`, on the scale of [`Decay`].
+    /// Service received up to `at`, weighted by [`Decay`].
     service: f64,
     at: Millis,
     running: u32,
@@ -63,9 +63,9 @@ struct Group {
     closed: bool,
 }
 
-/// Which groups may start tasks, and which tasks.
+/// Decides which groups, and which of their tasks, may start.
 pub(super) trait Gates {
-    /// Until when no task of the group is due; `None` if it is open.
+    /// Time until which no task of the group is due; `None` if the group is open.
     fn closed_until(&self, group: &str) -> Option<Millis>;
 
     /// Whether the next start of the group is a probe of its downstream.
@@ -87,11 +87,11 @@ impl<F: Fn(&str) -> Option<Millis>> Gates for F {
     }
 }
 
-/// All services decay equally. So instead of decreasing them, later service gets a higher weight.
+/// Decay of service. Instead of decreasing earlier service, it gives later service more weight.
 struct Decay {
-    /// In milliseconds; `None` before the end of the first run.
+    /// Mean run duration in milliseconds; `None` before the end of the first run.
     mean_run: Option<f64>,
-    /// The weight of service at `at`, as a power of two.
+    /// Weight of service at `at`, as an exponent of two.
     weight: f64,
     at: Millis,
 }
@@ -109,8 +109,8 @@ impl Groups {
         }
     }
 
-    /// Adds the tasks of a page, which replace the known tasks between the page's `start` and
-    /// `end`. `None`: the page begins or ends with the index. A head, which has no start, forgets
+    /// Adds the tasks of a page, which replace the known tasks between `start` and `end`. `None`
+    /// stands for the start or end of the index. Adding a head, which has no `start`, also removes
     /// all but the first of the other tasks in each group.
     pub(super) fn add(
         &mut self,
@@ -143,14 +143,14 @@ impl Groups {
         Added { unseen, forgot }
     }
 
-    /// Forgets all but the first tasks of each group, and groups without tasks or recent service.
-    /// Returns whether it forgot a task.
+    /// Removes all but the first tasks of each group, and groups without tasks or recent service.
+    /// Returns whether a removed task may be due.
     fn shorten(&mut self, now: Millis) -> bool {
         let kept = KEPT.min(KEPT_OF_ALL / self.groups.len().max(1));
         let mut forgot = false;
         let forgotten = FORGOTTEN * self.decay.unit(now);
         self.groups.retain(|_, group| {
-            // A pass has seen that the tasks of a closed group are not due.
+            // A pass has already found that the tasks of a closed group are not due.
             forgot |= !group.closed && group.tasks.len() > kept;
             group.tasks.truncate(kept);
             !group.tasks.is_empty() || group.running > 0 || group.service > forgotten
@@ -203,7 +203,7 @@ impl Groups {
             if task.is_some() {
                 return task;
             }
-            // The tasks of a group without a probe are kept.
+            // Keep the tasks of a probed group that has no suitable probe.
             group.closed = is_probed;
         }
     }
@@ -260,7 +260,7 @@ impl Group {
 }
 
 impl Decay {
-    /// The weight is reset at this power of two.
+    /// Exponent above which the weight is reset.
     const HIGHEST: f64 = 64.0;
 
     fn mean(&self) -> f64 {
@@ -276,7 +276,7 @@ impl Decay {
         self.power(now).min(2.0 * Self::HIGHEST).exp2()
     }
 
-    /// Moves to `now`. If the weight became large, returns the factor for all services so far.
+    /// Advances to `now`. If this resets the weight, returns the factor for all service so far.
     fn advance(&mut self, now: Millis) -> Option<f64> {
         let power = self.power(now);
         let renew = power > Self::HIGHEST;

@@ -1,33 +1,33 @@
-//! Size and time of the next head in a queue with groups, so that few unseen tasks arrive between
-//! two heads.
+//! Chooses the size and time of the next head in a queue with groups, so that few tasks remain
+//! unseen between two heads.
 
 use std::time::Duration;
 
 use crate::time::Millis;
 
-/// Maximum age of a page from which a task is taken (S5). It counts from the page's arrival,
-/// because otherwise a slow index would make every page too old.
+/// Maximum age of a page from which a task is taken (S5). The age counts from the page's arrival.
+/// Otherwise, a slow index would make every page too old.
 pub const MAX_PAGE_AGE: Duration = Duration::from_millis(100);
 
-/// Maximum number of tasks in a head, the newest page, which is read most often. In a queue with
-/// groups, this is the minimum and [`DEEP_PAGE`] is the maximum.
+/// Maximum number of tasks in a head (the newest page, which is read most often). In a queue with
+/// groups, it is the minimum, and [`DEEP_PAGE`] is the maximum.
 pub const MAX_HEAD: u16 = 100;
 
 /// Maximum number of tasks in a page beyond the head. Index items are small, so a page is far below
 /// DynamoDB's limit of 1 MB per response.
 pub const DEEP_PAGE: u16 = 1_000;
 
-/// Maximum time between two heads while no task may start.
+/// Maximum time between two head reads while no task may start.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Arrivals come in bursts, so from head to head, the rate never drops below this share.
+/// Minimum ratio of the rate to the rate at the previous head, because tasks arrive in bursts.
 const DECREASE: f64 = 0.75;
 
-/// The arrival rate, estimated from the last heads.
+/// The arrival rate, estimated from recent heads.
 pub(super) struct Heads {
-    /// Tasks per millisecond; infinite if a head did not reach known tasks.
+    /// Tasks per millisecond; infinite if the last head did not reach any known task.
     rate: f64,
-    /// When the last head arrived.
+    /// Time at which the last head arrived.
     last: Option<Millis>,
 }
 
@@ -40,8 +40,8 @@ impl Heads {
         }
     }
 
-    /// Records a head that arrived `now`, with this number of unknown tasks; `None` if there may be
-    /// more of them below it.
+    /// Records a head that arrived at `now`. `unseen` is the number of unknown tasks in the head;
+    /// `None` if more of them may follow below it.
     pub(super) fn arrived(&mut self, unseen: Option<usize>, now: Millis) {
         let since = self.last.replace(now).map(|last| now.since(last));
         let rate = match (unseen, since) {
@@ -55,7 +55,7 @@ impl Heads {
         };
     }
 
-    /// The size of a head read now: twice the expected arrivals.
+    /// Size of a head that is read now: twice the number of tasks expected since the last head.
     pub(super) fn limit(&self, now: Millis) -> u16 {
         let since = self.last.map_or(Duration::ZERO, |last| now.since(last));
         let (least, most) = (f64::from(MAX_HEAD), f64::from(DEEP_PAGE));
@@ -72,8 +72,8 @@ impl Heads {
         limit
     }
 
-    /// When to read the next head while no task may start: before arrivals fill half of the largest
-    /// head. `None` before the first head.
+    /// Time of the next head read while no task may start. It falls before arrivals could fill half
+    /// of the largest head. `None` before the first head.
     pub(super) fn next(&self) -> Option<Millis> {
         let fills = f64::from(DEEP_PAGE) / 2.0 / self.rate;
         let pause = Duration::try_from_secs_f64(fills / 1_000.0).unwrap_or(LONGEST);

@@ -1,5 +1,5 @@
-//! Renews the processor lease at intervals (rule 2). Reports the loss of the lease and operators'
-//! changes to the control item.
+//! Renews the processor lease at regular intervals (rule 2). Reports the loss of the lease and
+//! operators' changes to the control item.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +23,8 @@ use crate::trace;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one value a heartbeat")]
 enum Held {
-    /// This processor owns the lease at least until this time. Contains the control item as last
-    /// read, and the rate limit whose worst case is stored.
+    /// This processor owns the lease at least until this time. Also contains the control item as
+    /// last read, and the rate limit whose worst case the table contains.
     Until(Millis, Control, Option<RateLimit>),
     /// Another processor owns the lease, or it is free.
     Lost,
@@ -37,9 +37,9 @@ pub(super) enum LeaseState {
     Ours,
     /// This processor owns the lease, but the queue is paused.
     Paused,
-    /// The lease expired without a renewal. Possibly no other processor is active.
+    /// The lease expired without a renewal. It is possible that no other processor is active.
     Expired,
-    /// Another processor acquired the lease, and reads the index again before it ends.
+    /// Another processor acquired the lease. It reads the index again before it ends.
     Others,
 }
 
@@ -57,22 +57,22 @@ pub(super) struct Beat {
     pub(super) owner: Uuid,
     pub(super) lease: Duration,
     pub(super) interval: Duration,
-    /// The downstream, whose state each renewal writes to the control item.
+    /// State of the downstream, which each renewal writes to the control item.
     pub(super) downstream: SharedDownstream,
     /// Start of the overload, also written by each renewal.
     pub(super) overloaded_since: watch::Receiver<Option<Millis>>,
     /// The turn's observations, also written by each renewal.
     pub(super) observed: watch::Receiver<Observed>,
-    /// The limits in the settings.
+    /// The configured limits, before operators' limits apply.
     pub(super) limits: Limits,
-    /// The turn starts no task after this time.
+    /// Time after which the turn does not start any task.
     pub(super) last_start: Millis,
     /// Whether to read the operators' overrides of groups with each renewal.
     pub(super) reads_groups: bool,
 }
 
 impl Heartbeat {
-    /// Starts the heartbeat of a lease acquired until `until`. `control` is the item at that time.
+    /// Starts renewing a lease that ends at `until`. `control` is the acquire's result.
     pub(super) fn start(beat: Beat, until: Millis, control: Control) -> Self {
         let claimed = beat.limits.rate;
         let (tell, held) = watch::channel(Held::Until(until, control.clone(), claimed));
@@ -88,7 +88,7 @@ impl Heartbeat {
         }
     }
 
-    /// State of the lease at `now`. The next beat retries a failed renewal.
+    /// State of the lease at `now`. If a renewal failed, the next beat retries it.
     pub(super) fn lease(&self, now: Millis) -> LeaseState {
         match &*self.held.borrow() {
             Held::Until(until, ..) if *until <= now => LeaseState::Expired,
@@ -98,8 +98,8 @@ impl Heartbeat {
         }
     }
 
-    /// The lower bound on `taskCreated` for index reads. It never hides known redriven tasks.
-    /// `reach` is set under overload, when older tasks do not start.
+    /// The lower bound on `taskCreated` for index reads. It never hides known redriven tasks. Under
+    /// overload, `reach` is the maximum age of the tasks that can start.
     pub(super) fn created_from(
         &self,
         settings: &ProcessSettings,
@@ -123,8 +123,8 @@ impl Heartbeat {
         }
     }
 
-    /// The limits in effect; `None` until the worst case of their rate is stored, before which no
-    /// task may start. `setting` contains the limits in the settings.
+    /// The limits in effect; `None` while the table does not contain the worst case of their rate,
+    /// so that no task may start yet. `setting` contains the configured limits.
     pub(super) fn limits(&self, setting: Limits, now: Millis) -> Option<Limits> {
         match &*self.held.borrow() {
             Held::Until(_, control, claimed) => {
@@ -135,7 +135,7 @@ impl Heartbeat {
         }
     }
 
-    /// When the operator's limit ends; `None` if there is none.
+    /// Time at which the operator's limit ends; `None` without such a limit.
     pub(super) fn limited_until(&self, now: Millis) -> Option<Millis> {
         match &*self.held.borrow() {
             Held::Until(_, control, _) => control.limit(now).map(|limit| limit.until),
@@ -143,8 +143,8 @@ impl Heartbeat {
         }
     }
 
-    /// Passes on the operators' overrides, as last read, and the latest time at which a task of a
-    /// group with a concurrency limit can be taken: when half of the processor lease is left.
+    /// Updates the groups with the operators' overrides, as last read. Tasks of groups with a
+    /// concurrency limit can be taken only while more than half of the processor lease is left.
     pub(super) fn update_groups(&self, groups: &mut GroupLimits, lease: Duration) {
         if let Some(states) = &*self.groups.borrow() {
             groups.change(states);
@@ -154,7 +154,7 @@ impl Heartbeat {
         }
     }
 
-    /// Stores the control item that another call returned.
+    /// Stores the control item that a request other than a renewal returned.
     pub(super) fn learn(&self, control: Control) {
         self.tell.send_modify(|held| {
             if let Held::Until(_, known, _) = held {
@@ -166,7 +166,7 @@ impl Heartbeat {
     /// Waits until the control item is updated or the lease is lost.
     pub(super) async fn changed(&mut self) {
         if self.held.changed().await.is_err() {
-            // Does not happen: `self.tell` keeps the channel open.
+            // Unreachable, because `self.tell` keeps the channel open.
             std::future::pending::<()>().await;
         }
     }
@@ -175,7 +175,7 @@ impl Heartbeat {
     /// after the handler returns.
     pub(super) async fn stop(mut self) {
         self.beats.abort();
-        // An error is the abort or a panic. In either case, no renewal is in progress.
+        // An error means an abort or a panic. In either case, no renewal is in progress.
         let _ended = (&mut self.beats).await;
     }
 }
@@ -214,11 +214,11 @@ impl Beat {
         groups: &watch::Sender<Option<GroupStates>>,
     ) {
         let mut claimed = self.limits.rate;
-        // An operator's rate takes effect once its worst case is stored, so write that without delay.
+        // An operator's rate takes effect once the table contains its worst case, so renew at once.
         let mut at_once = self.rate(&control) != claimed;
         loop {
             if !at_once {
-                // Beat no later than the end of the limit, so that the limit ends on time.
+                // Renew no later than the end of the operator's limit, so that it ends on time.
                 let now = self.clock.now();
                 let ends = control.limit(now).map(|limit| limit.until.since(now));
                 tokio::time::sleep(ends.map_or(self.interval, |end| end.min(self.interval))).await;

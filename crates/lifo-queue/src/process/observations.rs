@@ -11,10 +11,10 @@ use super::settings::ProcessSettings;
 use crate::observed::{Capacity, LastResponse, LimitSettings, LongestRun, Observed};
 use crate::time::Millis;
 
-/// Number of runs whose median duration is reported.
+/// Maximum number of recent runs from which the median duration is calculated.
 const RUNS: usize = 50;
 
-/// The observations of a turn. They continue those of the previous turn.
+/// Observations of a turn, which continue the observations of the previous turn.
 pub(super) struct Observations {
     observed: watch::Sender<Observed>,
     /// Durations of this turn's most recent runs, in milliseconds, oldest first.
@@ -41,7 +41,7 @@ impl Observations {
         }
     }
 
-    /// A receiver of the observations, for the heartbeat.
+    /// A receiver for the observations, used by the heartbeat.
     pub(super) fn watch(&self) -> watch::Receiver<Observed> {
         self.observed.subscribe()
     }
@@ -81,7 +81,7 @@ impl Observations {
         });
     }
 
-    /// Records what an interval shows about the capacity.
+    /// Records the capacity measured in an interval.
     pub(super) fn measured(&mut self, measured: Measured, now: Millis) {
         let left = self.observed.borrow().capacity;
         let confirmed = left.map(|capacity| Capacity {
@@ -97,7 +97,7 @@ impl Observations {
                     let by_slots = concurrency as f64 / seconds;
                     Some(Capacity::new(by_slots.min(rate.unwrap_or(by_slots)), now))
                 }
-                // No run ended because the runs are long.
+                // The runs are so long that none has ended in this turn.
                 None => confirmed,
             },
         };
@@ -107,7 +107,7 @@ impl Observations {
         }
     }
 
-    /// The mean duration of the last runs, in seconds, with a minimum of a millisecond.
+    /// Mean duration of the recent runs, in seconds, with a minimum of one millisecond.
     fn mean_run(&self) -> Option<f64> {
         #[allow(clippy::cast_precision_loss, reason = "milliseconds")]
         let mean = self.runs.iter().sum::<u64>() as f64 / self.runs.len() as f64;

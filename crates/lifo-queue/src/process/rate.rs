@@ -1,9 +1,9 @@
 //! The rate limit: the maximum number of starts per second, across turns.
 //!
-//! The bucket comes from governor (GCRA) and exists for one turn. The control item stores its state
-//! as the time at which the bucket is full again, and the next turn accounts for the refill since
-//! then. While a turn holds the processor lease, the item has the latest such time that the turn
-//! can cause. So a crashed turn leaves an empty bucket, never a full one.
+//! The token bucket comes from the `governor` crate (GCRA) and exists for one turn. The control
+//! item stores the time at which the bucket is full again, and the next turn accounts for the
+//! refill since then. While a turn owns the processor lease, the item contains the latest such time
+//! that the turn can cause. A crashed turn therefore leaves an empty bucket, never a full one.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,16 +21,16 @@ use crate::time::{Clock, Millis};
 /// The limit on task starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct RateLimit {
-    /// Average time between two starts; not zero. In JSON: starts per second.
+    /// Average time between two starts; not zero. The JSON value is in starts per second.
     #[serde(rename = "perSecond", deserialize_with = "interval_of_rate")]
     pub interval: Duration,
-    /// Maximum number of immediate starts after an idle period: the size of the bucket.
+    /// Maximum number of immediate starts after an idle period, which is the size of the bucket.
     pub burst: NonZeroU32,
 }
 
 impl RateLimit {
-    /// The lower of the setting and an operator's rate with this interval. The bucket holds one
-    /// second of starts at the operator's rate, but is no larger than the setting's.
+    /// Returns the lower of the configured rate and an operator's rate with this interval. The
+    /// bucket holds one second of starts at the operator's rate, up to the configured burst.
     pub(super) fn lowered(setting: Option<Self>, interval: Duration) -> Self {
         let a_second = 1_000_000_000_u128.div_ceil(interval.as_nanos().max(1));
         let a_second = u32::try_from(a_second).unwrap_or(u32::MAX);
@@ -49,7 +49,7 @@ impl RateLimit {
         self.interval.saturating_mul(self.burst.get())
     }
 
-    /// The latest time at which the bucket is full again if a turn grants all it may until `end`.
+    /// The latest time at which the bucket is full again if a turn grants every start until `end`.
     pub(super) fn worst(&self, end: Millis) -> Millis {
         whole_millis(since_epoch(end).saturating_add(self.refill()))
     }
@@ -57,10 +57,10 @@ impl RateLimit {
 
 type Limiter = RateLimiter<NotKeyed, InMemoryState, Epoch, NoOpMiddleware<Duration>>;
 
-/// The limit within one turn.
+/// State of the rate limit within one turn.
 pub(super) struct Rate {
     bucket: Option<Bucket>,
-    /// Whether a start was granted but not used yet.
+    /// Whether a start has been granted but not used yet.
     permit: bool,
     /// Whether a start had to wait.
     pub(super) waited: bool,
@@ -69,8 +69,8 @@ pub(super) struct Rate {
 struct Bucket {
     limit: RateLimit,
     limiter: Limiter,
-    /// When the bucket is full again, as time since the epoch. It is exact to the nanosecond: with
-    /// an interval truncated to milliseconds, each start would cost too little.
+    /// Time since the epoch at which the bucket is full again, exact to the nanosecond. If the
+    /// interval were truncated to milliseconds, each start would cost too little.
     full_at: Duration,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn since_epoch(moment: Millis) -> Duration {
     moment.since(Millis(0))
 }
 
-/// A time since the epoch, rounded up to a whole millisecond.
+/// Rounds a time since the epoch up to a whole millisecond.
 pub(super) fn whole_millis(since_epoch: Duration) -> Millis {
     Millis(0).plus(since_epoch.saturating_add(Duration::from_nanos(999_999)))
 }
@@ -116,22 +116,22 @@ impl Rate {
         }
     }
 
-    /// Changes the limit. The time at which the bucket is full again is kept, within the new limit.
+    /// Changes the limit. Keeps the time at which the bucket is full again, within the new limit.
     pub(super) fn change(&mut self, limit: Option<RateLimit>, clock: Arc<dyn Clock>) {
         let changed = Self::start(limit, self.full_at(), clock);
         let waited = self.waited;
         *self = Self { waited, ..changed };
     }
 
-    /// Requests one start. The error is the time for the next request. A granted start stays
-    /// granted until it is used.
+    /// Requests one start. The error is the earliest time for the next request. A granted start
+    /// stays granted until it is used.
     pub(super) fn grant(&mut self, now: Millis) -> Result<(), Millis> {
         let Some(bucket) = self.bucket.as_mut().filter(|_| !self.permit) else {
             return Ok(());
         };
         if let Err(too_early) = bucket.limiter.check() {
             self.waited = true;
-            // Rounded up to a whole millisecond. Otherwise, each request would be too early.
+            // Round up to a whole millisecond. Otherwise, each request would be too early.
             let wait = too_early.wait_time_from(since_epoch(now));
             return Err(now.plus(wait + Duration::from_millis(1)));
         }
@@ -146,8 +146,8 @@ impl Rate {
         self.permit = false;
     }
 
-    /// When the bucket is full again, rounded up to a millisecond; `None` without a limit. A start
-    /// that was granted but not used does not count.
+    /// Time at which the bucket is full again, rounded up to a millisecond; `None` without a limit.
+    /// A granted start that was not used does not count.
     pub(super) fn full_at(&self) -> Option<Millis> {
         let bucket = self.bucket.as_ref()?;
         Some(whole_millis(match self.permit {
@@ -161,7 +161,7 @@ impl Bucket {
     fn start(limit: RateLimit, full_at: Option<Millis>, clock: Arc<dyn Clock>) -> Option<Self> {
         let now = since_epoch(clock.now());
         let empty = now.saturating_add(limit.refill());
-        // Limited to an empty bucket: a clock that was ahead must not stop the queue.
+        // Assume an empty bucket at most, so that a clock that was ahead can't stop the queue.
         let full_at = full_at.map_or(now, since_epoch).clamp(now, empty);
         let quota = Quota::with_period(limit.interval)?.allow_burst(limit.burst);
         let missing = full_at
@@ -172,7 +172,7 @@ impl Bucket {
             NonZeroU32::new(n).map_or(NonZeroU32::MIN, |n| n.min(limit.burst))
         });
         // Only whole starts can be removed from governor's bucket, but `full_at` lies between two.
-        // So they are removed at `then`, from which exactly that many starts lead to `full_at`.
+        // Remove them at `then`, the time from which `missing` starts lead exactly to `full_at`.
         let then = full_at.saturating_sub(limit.interval.saturating_mul(missing.get()));
         let hold = Hold::new(Mutex::new(Some(then)));
         let clock = Epoch {

@@ -14,7 +14,7 @@ pub(super) struct Reads {
     store: Arc<dyn QueueStore>,
     clock: Arc<dyn Clock>,
     order: Order,
-    /// The reads exclude tasks created before this time.
+    /// Minimum creation time of the tasks that reads return; `None` for no bound.
     pub(super) created_from: Option<Millis>,
     ahead: Option<Ahead>,
     /// Number of pages requested.
@@ -37,7 +37,7 @@ type Arrived = (Result<Page, StoreError>, Millis);
 pub(super) struct Read {
     pub(super) wanted: Wanted,
     pub(super) asked: Millis,
-    /// When the read completed. The turn may handle it later.
+    /// Time at which the read completed. The turn may handle the page later.
     pub(super) arrived: Millis,
     pub(super) page: Result<Page, StoreError>,
 }
@@ -86,15 +86,15 @@ impl Reads {
         });
     }
 
-    /// The lower bound for a page. It rises with time, but not above the cursor at which the page
-    /// starts, because DynamoDB rejects such a cursor. Once the bound reaches the cursor, no task
-    /// below may start: those tasks have expired, or are too old under overload.
+    /// The lower bound for a page's creation times. It rises with time, but never above the page's
+    /// start cursor, because DynamoDB rejects a cursor below the bound. Tasks below the cursor and
+    /// the bound may not start: they have expired or are too old.
     fn bound(&self, wanted: &Wanted) -> Option<Millis> {
         let start = wanted.after.as_ref().map_or(Millis::MAX, Cursor::created);
         self.created_from.map(|from| from.min(start))
     }
 
-    /// The read that was in progress, if it has completed.
+    /// Returns the read in progress if it has completed.
     pub(super) async fn arrived(&mut self) -> Option<Read> {
         match &self.ahead {
             Some(ahead) if ahead.arrived.is_some() || ahead.page.is_finished() => {
@@ -104,7 +104,7 @@ impl Reads {
         }
     }
 
-    /// Waits until the read in progress has completed; without a read, never returns.
+    /// Waits until the read in progress has completed. Without such a read, never returns.
     pub(super) async fn ready(&mut self) {
         match &mut self.ahead {
             Some(ahead) => ahead.wait(&*self.clock).await,
@@ -112,14 +112,14 @@ impl Reads {
         }
     }
 
-    /// Waits for a page: from the read in progress, or otherwise the page `wanted`.
+    /// Waits for the page of the read in progress. If there is none, reads the page `wanted`.
     pub(super) async fn next(&mut self, wanted: Wanted, now: Millis) -> Option<Read> {
         self.start(wanted, now);
         self.finish().await
     }
 
     async fn finish(&mut self) -> Option<Read> {
-        // Awaited in place: if the caller is dropped here, `drop` still aborts the read.
+        // Await the read in place, so that `drop` aborts it if the caller is dropped here.
         self.ahead.as_mut()?.wait(&*self.clock).await;
         let Ahead {
             wanted,

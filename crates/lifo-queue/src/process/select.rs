@@ -1,10 +1,10 @@
-//! The choice of the next task: the newest or the oldest eligible task of an index page that is no more
-//! than 100 ms old (S5). [`ProcessSettings::order`](super::ProcessSettings::order) decides which.
+//! Chooses the next task: the newest or oldest eligible task of an index page that is no more than
+//! 100 ms old (S5), depending on [`ProcessSettings::order`](super::ProcessSettings::order).
 //!
-//! A *pass* reads the newest page (the head). If no task on it is eligible, it continues page by
-//! page to the end of the index, so that tasks in backoff never hide older ones. If the current
-//! page is too old, the pass reads the head again and then continues where it stopped. If a pass
-//! reaches the end without a successful take, the queue is empty (rule 4).
+//! A *pass* reads the newest page (the head). If none of its tasks is eligible, the pass continues
+//! page by page to the end of the index, so that tasks in backoff never hide older ones. If the
+//! current page is too old, the pass reads the head again and then continues where it stopped. If a
+//! pass reaches the end without a successful take, the queue is empty (rule 4).
 //!
 //! In a queue with groups, [`Groups`] chooses among the tasks of the head and of earlier pages.
 
@@ -21,7 +21,7 @@ use crate::task::TaskId;
 use crate::time::Millis;
 
 /// Minimum time between two reads beyond the head, so that a backlog of tasks that are not due
-/// costs a bounded number of reads. An older task behind `n` of them waits at most
+/// costs a bounded number of reads. An older task behind `n` such tasks waits no longer than
 /// `n / DEEP_PAGE × DEEP_PAGE_PAUSE`, plus the time for the reads.
 pub const DEEP_PAGE_PAUSE: Duration = Duration::from_millis(100);
 
@@ -49,36 +49,36 @@ struct Held {
     tasks: VecDeque<Candidate>,
     next: Option<Cursor>,
     arrived: Millis,
-    /// Whether no task has been taken from it yet.
+    /// Whether no task has been taken from this page yet.
     fruitless: bool,
 }
 
 pub(super) struct Selector {
     head: Option<Held>,
     deep: Option<Held>,
-    /// Where the pass continues beyond the head; `None` until it leaves the head.
+    /// Cursor at which the pass continues beyond the head; `None` until it leaves the head.
     resume: Option<Cursor>,
     order: Order,
-    /// Creation time at which the pass began: the pass has seen all tasks from there to `resume`.
-    /// It is only a time because DynamoDB doesn't guarantee an order among equal sort keys.
+    /// Creation time at which the pass began. The pass has seen all tasks from there to `resume`.
+    /// Not a cursor, because DynamoDB doesn't guarantee an order among equal sort keys.
     top: Option<Millis>,
     pass: Pass,
-    /// Tasks that this turn must not select before a time: running tasks, returned tasks, and tasks
-    /// whose index entry may be stale.
+    /// Tasks that this turn must not select before the given time: running tasks, returned tasks,
+    /// and tasks whose index entry may be stale.
     skip: HashMap<TaskId, Millis>,
     smallest_page: u16,
-    /// The choice among groups, in a queue with groups.
+    /// The choice among groups; `None` in a queue without groups.
     groups: Option<Groups>,
     /// Number of tasks taken since the head was last read.
     used: u16,
-    /// In a queue with groups, when to read the next head, and its size.
+    /// Time and size of the next head, in a queue with groups.
     heads: Heads,
     /// Whether the last page read was a head.
     read_head: bool,
 }
 
 impl Selector {
-    /// A selector for a processor with `slots` slots that reads pages in this order.
+    /// Creates a selector for a processor with `slots` slots. It reads pages in this order.
     pub(super) fn new(slots: u16, order: Order, groups: bool) -> Self {
         let smallest_page = slots.clamp(1, MAX_HEAD);
         Self {
@@ -97,9 +97,9 @@ impl Selector {
         }
     }
 
-    /// The next step. The caller passes the page of a `Read` to [`Self::accept`]. If `may_start`
-    /// rejects a task, the task is passed over, and the next page shows it again. Tasks of a closed
-    /// group are not due.
+    /// Returns the next step. After a `Read`, the caller passes the page to [`Self::accept`]. A
+    /// task that `may_start` rejects is passed over, and the next read of the page returns it
+    /// again. Tasks of a closed group are not due.
     pub(super) fn next(
         &mut self,
         now: Millis,
@@ -113,8 +113,8 @@ impl Selector {
         let Some(head) = &self.head else {
             return self.read_head(now);
         };
-        // After a head without a task to take, the pass continues, even if the index is slow.
-        // Otherwise, it reads an old head again, because the newest tasks come first.
+        // After a head without a task to take, continue the pass even if the index is slow. In
+        // other cases, read an old head again, because the newest tasks come first.
         let is_empty = match &self.groups {
             None => head.tasks.is_empty(),
             Some(groups) => groups.is_empty(),
@@ -132,7 +132,7 @@ impl Selector {
         }
     }
 
-    /// Removes and returns the next task of the pages that are not too old.
+    /// Removes and returns the next task from the pages that are not too old.
     fn pop(
         &mut self,
         now: Millis,
@@ -149,7 +149,7 @@ impl Selector {
                 task
             });
         };
-        // Tasks of earlier pages are known too. Newer tasks of their groups would be in the head.
+        // `groups` also has tasks of earlier pages. Newer tasks of those groups are in the head.
         let head = self.head.as_mut().filter(is_fresh)?;
         let task = groups.pop(now, &mut filter, gates);
         head.fruitless &= task.is_none();
@@ -157,9 +157,9 @@ impl Selector {
     }
 
     /// The head to read in advance, while tasks of the current head are still being taken, so that
-    /// no slot waits for the index. It is due when more tasks were used than there are slots, and
-    /// no more tasks than slots are left. A slow downstream never uses that many tasks of a head.
-    /// With groups, it is due shortly before the current head becomes too old.
+    /// no slot waits for the index. It is due once more tasks than slots were taken and no more
+    /// tasks than slots are left. A slow downstream never takes that many tasks of a head. With
+    /// groups, it is due shortly before the current head becomes too old.
     pub(super) fn read_ahead(&self, now: Millis) -> Option<Wanted> {
         let head = self.head.as_ref()?;
         let slots = self.smallest_page;
@@ -170,8 +170,8 @@ impl Selector {
         (is_due && head.next.is_some()).then(|| self.wanted_head(now))
     }
 
-    /// In a queue with groups, when the next head is due while no task may start. Otherwise, newer
-    /// tasks would bury the tasks of a quiet group before they are seen.
+    /// Time at which the next head is due while no task may start, in a queue with groups. Without
+    /// this read, newer tasks could push a quiet group's tasks below the head unseen.
     pub(super) fn next_head(&self) -> Option<Millis> {
         self.groups.as_ref().and_then(|_| self.heads.next())
     }
@@ -180,8 +180,8 @@ impl Selector {
         Step::Read(self.wanted_head(now))
     }
 
-    /// A head with twice the number of tasks used since the last head, from one per slot up to
-    /// [`MAX_HEAD`]. With groups, it is also large enough for the [arrivals](Heads).
+    /// A head with twice the number of tasks taken since the last head, from one per slot to
+    /// [`MAX_HEAD`]. With groups, the head is also large enough for the expected [arrivals](Heads).
     pub(super) fn wanted_head(&self, now: Millis) -> Wanted {
         let limit = match self.groups {
             None => self
@@ -197,7 +197,7 @@ impl Selector {
         Wanted { after: None, limit }
     }
 
-    /// Where the pass continues; `None` at the end of the index.
+    /// Cursor at which the pass continues; `None` at the end of the index.
     fn next_beyond_head(&mut self) -> Option<Cursor> {
         match self.deep.take_if(|deep| deep.tasks.is_empty()) {
             Some(deep) => {
@@ -228,7 +228,7 @@ impl Selector {
                 let tasks = page.candidates.len();
                 let added = groups.add(page.candidates, start, end, arrived);
                 if self.read_head {
-                    // A head that contains only unknown tasks does not reach the last head.
+                    // A head that contains only unknown tasks does not overlap the last head.
                     let is_all = added.unseen < tasks || end.is_none();
                     self.heads.arrived(is_all.then_some(added.unseen), arrived);
                 }
@@ -253,7 +253,7 @@ impl Selector {
     }
 
     /// Joins a new head to the pass. If the head reaches the tasks that the pass has seen, the pass
-    /// continues where it stopped. Otherwise, there are unseen tasks in between, and the pass
+    /// continues where it stopped. Otherwise, there may be unseen tasks in between, and the pass
     /// continues directly below the head.
     fn join(&mut self, head: &Page) {
         let end = head.next.as_ref().map(Cursor::created);
@@ -298,7 +298,7 @@ impl Selector {
     }
 
     /// Records that an attempt at a task ended; `ran` is the duration of its run, if it had one.
-    /// Does not select the task before `until`, regardless of what the index shows.
+    /// The task is not selected before `until`, regardless of its state in the index.
     pub(super) fn ended(
         &mut self,
         task: TaskId,

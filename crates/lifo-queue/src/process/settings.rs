@@ -1,4 +1,4 @@
-//! The settings of `process-tasks`, and an invocation of it.
+//! The settings and the invocation of `process-tasks`.
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::task::Retention;
 use crate::time::Millis;
 use crate::trace::TraceSettings;
 
-/// The settings of `process-tasks`: the JSON of `SETTINGS_PROCESS_TASKS`.
-/// `docs/reference/settings.md` has the defaults.
+/// The settings of `process-tasks`, from the JSON in the environment variable
+/// `SETTINGS_PROCESS_TASKS`. `docs/reference/settings.md` lists the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessSettings {
@@ -25,7 +25,7 @@ pub struct ProcessSettings {
     /// Maximum duration of a run.
     #[serde(rename = "taskTimeoutMs", deserialize_with = "positive_ms")]
     pub task_timeout: Duration,
-    /// Time before the function's deadline at which every task must be settled or returned.
+    /// Time before the function's deadline by which every task must be settled or returned.
     #[serde(rename = "deadlineMarginMs", deserialize_with = "ms")]
     pub deadline_margin: Duration,
     /// Maximum number of concurrent tasks within one invocation.
@@ -33,23 +33,23 @@ pub struct ProcessSettings {
     pub slots: u16,
     /// The limit on starts per second; `None` for no limit.
     pub rate: Option<RateLimit>,
-    /// Maximum number of attempts before a task is FAILURE.
+    /// Maximum number of attempts before a task ends as FAILURE.
     #[serde(deserialize_with = "positive")]
     pub max_attempts: u32,
-    /// Maximum number of returns by a busy downstream that cost a task no attempt.
+    /// Maximum number of returns per task due to a busy downstream that don't count as attempts.
     pub max_busy_returns: u32,
     /// The circuit breaker; `None` for no breaker.
     pub breaker: Option<BreakerSettings>,
     /// The bound on age under overload; `None` for no bound.
     pub codel: Option<CodelSettings>,
     /// Maximum duration of a run while the downstream is healthy. Slower runs lower the
-    /// concurrency. `None`: run duration has no effect.
+    /// concurrency. `None` if the run duration has no effect.
     #[serde(rename = "targetLatencyMs", default, deserialize_with = "optional_ms")]
     pub target_latency: Option<Duration>,
     /// The backoff of a task after an attempt.
     #[serde(rename = "retry")]
     pub backoff: Backoff,
-    /// Duration of the processor lease: the time for which a crashed processor blocks others.
+    /// Duration of the processor lease, during which a crashed processor blocks others.
     #[serde(rename = "processorLeaseMs", deserialize_with = "positive_ms")]
     pub processor_lease: Duration,
     /// Time between two renewals of the processor lease.
@@ -66,19 +66,19 @@ pub struct ProcessSettings {
     pub clock_skew: Duration,
     /// How long settled tasks are kept.
     pub retention: Retention,
-    /// Time from the take to the expiry, for a direct writer's task without `ttl`.
+    /// Time from the take to the expiry of a direct writer's task without `ttl`.
     #[serde(rename = "defaultTtlMs", deserialize_with = "positive_ms")]
     pub default_ttl: Duration,
-    /// Maximum time from a task's creation to its expiry, if guaranteed; otherwise `None`. With
-    /// this bound, expired tasks cost no reads.
+    /// Maximum time from a task's creation to its expiry, if it is guaranteed; otherwise `None`.
+    /// With this bound, expired tasks cost no reads.
     #[serde(rename = "expiryBoundMs", default, deserialize_with = "optional_ms")]
     pub expiry_bound: Option<Duration>,
     /// The order in which tasks start.
     pub order: Order,
-    /// The limits per group; `None` if the queue has no groups and doesn't read them from ids.
+    /// The limits per group; `None` if the queue has no groups and ignores group prefixes in ids.
     #[serde(default)]
     pub groups: Option<GroupSettings>,
-    /// Time for which the start marker of one notification suppresses others (rule 9).
+    /// Time for which the start marker of one notification suppresses other notifications (rule 9).
     #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
     pub notification_marker: Duration,
     /// Duration of an automatic pause. A pause for a busy downstream may be shorter.
@@ -101,18 +101,18 @@ impl ProcessSettings {
         self.task_timeout + self.deadline_margin + self.clock_skew
     }
 
-    /// When every run of a turn that starts at `now` must have ended: the margin before the
-    /// function's deadline. Without a deadline, one task timeout after the end of the turn.
+    /// Time at which every run of a turn that starts at `now` must have ended: the function's
+    /// deadline minus the margin. Without a deadline, it is one task timeout after the turn's end.
     pub(super) fn hard_stop(&self, now: Millis, deadline: Option<Millis>) -> Millis {
         deadline.map_or(now.plus(self.turn + self.task_timeout), |at| {
             at.minus(self.deadline_margin)
         })
     }
 
-    /// Whether a task must run alone (S4) because its lease expired and it may have crashed its
-    /// process. Starts before the third are exempt, because most processes crash for another
-    /// reason. The last attempt is never exempt, because only a run alone proves which task is the
-    /// cause. A newer state of a key starts with no attempts and runs alone immediately.
+    /// Whether a task must run alone (S4) because its lease expired, so that it may have crashed
+    /// its process. The first two attempts are exempt, because most crashes have another cause. The
+    /// last attempt is never exempt, because only running alone proves that a task is the cause. A
+    /// newer state of a key starts with zero attempts, so it runs alone regardless.
     #[must_use]
     pub fn must_run_alone(&self, task: &Candidate) -> bool {
         let spared = self.max_attempts.saturating_sub(1).min(2);
@@ -124,11 +124,11 @@ impl ProcessSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BreakerSettings {
-    /// Time for which the breaker is open before the queue pauses.
+    /// Time for which the breaker must be open before the queue pauses.
     #[serde(rename = "pauseAfterMs", deserialize_with = "positive_ms")]
     pub pause_after: Duration,
-    /// Maximum number of returns by an open breaker that don't count as attempts, in addition to
-    /// `max_busy_returns`.
+    /// Maximum number of returns per task due to an open breaker that don't count as attempts, in
+    /// addition to `max_busy_returns`.
     pub max_returns: u32,
 }
 
@@ -148,8 +148,8 @@ pub struct GroupSettings {
 }
 
 impl GroupSettings {
-    /// Whether a busy response with a time closes only the task's group, because groups have limits
-    /// or breakers.
+    /// Whether a busy response that requests a wait closes only the task's group, because groups
+    /// have limits or breakers.
     pub(super) fn close_by_themselves(&self) -> bool {
         self.max_concurrency.is_some() || self.rate.is_some() || self.breaker
     }
@@ -158,8 +158,8 @@ impl GroupSettings {
 /// One invocation of `process-tasks`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
-    /// The id of the message that invoked it. Lambda's retries have the same id.
+    /// Id of the message that caused the invocation. Lambda's retries have the same message id.
     pub message_id: String,
-    /// When Lambda ends the invocation; `None` if unknown.
+    /// Time at which Lambda ends the invocation; `None` if unknown.
     pub deadline: Option<Millis>,
 }

@@ -9,39 +9,39 @@ pub struct TurnSummary {
     pub exit: Exit,
     /// Whether a tail call was published.
     pub tail_call: bool,
-    /// Tasks taken that started a run.
+    /// Number of taken tasks whose run started.
     pub taken: u32,
-    /// Tasks settled as SUCCESS.
+    /// Number of tasks settled as SUCCESS.
     pub succeeded: u32,
-    /// Tasks settled as FAILURE, including quarantined ones.
+    /// Number of tasks settled as FAILURE, including quarantined tasks.
     pub failed: u32,
-    /// Tasks returned after an attempt that counts, including all `cut_off` tasks.
+    /// Number of tasks returned after an attempt that counts, including all `cut_off` tasks.
     pub retried: u32,
-    /// Tasks returned because the downstream was busy.
+    /// Number of tasks returned because the downstream was busy.
     pub busy: u32,
-    /// Tasks returned because the downstream was unavailable, without counting an attempt.
+    /// Number of tasks returned, with their attempt restored, due to an unavailable downstream.
     pub unavailable: u32,
-    /// Starts while the circuit breaker was open.
+    /// Number of starts while the circuit breaker was open.
     pub probes: u32,
-    /// Whether the turn leaves the circuit breaker open.
+    /// Whether the circuit breaker was open at the end of the turn.
     pub breaker_open: bool,
-    /// Key states superseded by a newer state before their run succeeded or failed.
+    /// Number of key states that were superseded before their run succeeded or failed.
     pub superseded: u32,
     /// Time for which the queue was overloaded and only new tasks started, in milliseconds.
     pub overloaded_ms: u64,
-    /// Tasks returned because the time was up or too little of their lease was left.
+    /// Number of tasks returned because the time was up or too little of the lease was left.
     pub cut_off: u32,
-    /// Tasks set to FAILURE because their item can't be taken or read.
+    /// Number of tasks set to FAILURE because their item can't be taken or read.
     pub quarantined: u32,
-    /// Takes, returns and settlements that failed because another process had changed the task.
+    /// Number of takes, returns and settlements that failed because the task had changed.
     pub lost_races: u32,
-    /// Passes over the index that found no task to take, which shows spare capacity.
+    /// Number of index passes that found no task to take, which shows spare capacity.
     pub empty_polls: u32,
-    /// Index pages read.
+    /// Number of index pages read.
     pub queries: u32,
-    /// Steps and reads that failed in the store. The sweep returns the tasks of failed steps.
+    /// Number of failed store requests. If a task's request failed, the sweep returns the task.
     pub store_errors: u32,
-    /// Consecutive turns that settled nothing, including this one.
+    /// Number of consecutive turns that settled nothing, including this turn.
     pub idle_turns: u32,
     /// Duration of the turn, in milliseconds.
     pub duration_ms: u64,
@@ -50,7 +50,7 @@ pub struct TurnSummary {
 }
 
 impl TurnSummary {
-    /// Tasks settled as SUCCESS or FAILURE.
+    /// Number of tasks settled as SUCCESS or FAILURE.
     #[must_use]
     pub fn settled(&self) -> u32 {
         self.succeeded + self.failed
@@ -61,20 +61,20 @@ impl TurnSummary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// Another processor is active, and reads the index again before it ends.
+    /// Another processor is active. It reads the index again before it ends.
     #[default]
     AlreadyActive,
     /// The queue is paused.
     Paused,
     /// The queue is empty.
     Empty,
-    /// The time was up, or the processor lease expired; a tail call follows.
+    /// The time was up, or the processor lease expired. A tail call follows.
     TimeUp,
-    /// The time was up, but too many consecutive turns settled nothing: no tail call follows, and
-    /// the sweep takes over (rule 10).
+    /// The time was up, but no tail call follows, because too many consecutive turns settled
+    /// nothing. The sweep takes over (rule 10).
     NoProgress,
-    /// Another processor acquired the processor lease, and reads the index again before it ends.
+    /// Another processor acquired the processor lease. It reads the index again before it ends.
     LeaseLost,
-    /// The turn failed; Lambda retries its message.
+    /// The turn failed. Lambda retries the message that invoked it.
     Failed,
 }

@@ -1,4 +1,4 @@
-//! The loop of a turn: rules 4, 5 and 7.
+//! The loop of a turn, which implements rules 4, 5 and 7 of the wake-up protocol.
 
 mod alone;
 mod empty;
@@ -47,8 +47,8 @@ const AFTER_STORE_ERROR: Duration = Duration::from_secs(10);
 pub(super) struct Turn<'a> {
     processor: &'a Processor,
     owner: Uuid,
-    /// *Seen* of rules 2 and 5: `requested` at the acquire, or at the last rejected release.
-    /// Nothing else changes it.
+    /// *Seen* in rules 2 and 5: the value of `requested` at the acquire or the last rejected
+    /// release. No other event changes it.
     seen: u64,
     heartbeat: Heartbeat,
     selector: Selector,
@@ -92,7 +92,7 @@ impl<'a> Turn<'a> {
         let now = processor.clock.now();
         let hard_stop = settings.hard_stop(now, deadline);
         let (cut_off, cut) = watch::channel(false);
-        // Rule 4: take only tasks that can end before the deadline minus the margin.
+        // Rule 4: take a task only if its run can end before the deadline minus the margin.
         let stop_taking = now
             .plus(settings.turn)
             .min(hard_stop.minus(settings.task_timeout));
@@ -213,10 +213,10 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// The next step of the pass. While other tasks run, it passes over tasks that must run alone.
+    /// Returns the next step. Tasks that must run alone are passed over while other tasks run.
     fn next_step(&mut self, now: Millis) -> Step {
         if self.search.take().is_some() {
-            // The breaker closed in the meantime, and the search passed over due tasks.
+            // Because the breaker closed, start a new pass: the search passed over due tasks.
             self.selector.restart();
         }
         let settings = self.processor.settings;
@@ -269,7 +269,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Stops the heartbeat and returns what the end of the turn needs.
+    /// Stops the heartbeat and returns the state needed to finish the turn.
     pub(super) async fn stop(mut self) -> Stopped {
         let learning = self.learning(self.now());
         self.heartbeat.stop().await;
@@ -291,8 +291,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Waits until a task ends, the control item is updated or `until` has passed, but no longer
-    /// than until the last possible start of the turn.
+    /// Waits until `until` or an earlier event, such as the end of a task or an update of the
+    /// control item. Never waits past the latest time at which the turn can start a task.
     async fn wait(&mut self, until: Millis) {
         let now = self.now();
         let last_start = self.gap.end().max(Some(self.stop_taking));

@@ -25,11 +25,11 @@ use super::http::{Auth, HttpRunner, InvalidHeaderName, InvalidUrl};
 use super::lambda::LambdaRunner;
 use super::simulated::{Rates, Simulated};
 
-/// Added to the task timeout to get the default wait for an invocation, so that the processor's
-/// timeout comes first and is the one reported.
+/// Time added to the task timeout for the default invocation wait, so that the processor's timeout
+/// comes first and is the one reported.
 const INVOKE_MARGIN: Duration = Duration::from_secs(5);
 
-/// The choice of a runner. Unknown fields are errors, to detect misspelled options.
+/// The choice of a runner. Unknown fields are rejected, so that misspelled options are detected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "kind",
@@ -40,7 +40,7 @@ const INVOKE_MARGIN: Duration = Duration::from_secs(5);
 pub enum RunnerConfig {
     /// [`Simulated`].
     Simulated {
-        /// The number of concurrent tasks; at least 1.
+        /// Maximum number of concurrent tasks; at least 1.
         capacity: usize,
         /// The duration of each run, in milliseconds.
         duration_ms: u64,
@@ -63,12 +63,12 @@ pub enum RunnerConfig {
     Lambda {
         /// The ARN of the function, or of a version or an alias.
         function_arn: String,
-        /// Maximum wait for its reply, in milliseconds, at least 1; the task timeout plus 5 s by
+        /// Maximum wait for the reply, in milliseconds, at least 1; the task timeout plus 5 s by
         /// default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
-    /// A runner in Rust, in a separate binary. It has no configuration here.
+    /// A custom runner in Rust, in a separate binary. It has no configuration here.
     Custom {},
 }
 
@@ -98,7 +98,7 @@ pub enum AuthConfig {
     },
 }
 
-/// Why no runner can be built from a configuration.
+/// Why a runner can't be built from a configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerConfigError {
     /// The value is not the JSON described in the [module](self).
@@ -136,7 +136,7 @@ impl FromStr for RunnerConfig {
 }
 
 impl RunnerConfig {
-    /// Builds the runner. `aws` gives the AWS clients their credentials and HTTP client. Their
+    /// Builds the runner. `aws` has the credentials and HTTP client of the AWS clients. Their
     /// region comes from the ARN of the function or secret. `task_timeout` is the processor's.
     pub fn build(
         self,
@@ -249,7 +249,7 @@ fn timeout(millis: Option<u64>, default: Duration) -> Result<Duration, RunnerCon
     }
 }
 
-/// The region in an ARN of this service (`arn:partition:service:region:account:resource`).
+/// Returns the region in an ARN of this service (`arn:partition:service:region:account:resource`).
 fn arn_region(name: &'static str, arn: &str, service: &str) -> Result<Region, RunnerConfigError> {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     match parts[..] {

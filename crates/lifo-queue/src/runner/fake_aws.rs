@@ -16,7 +16,7 @@ use aws_types::SdkConfig;
 use aws_types::region::Region;
 use serde_json::{Value, json};
 
-/// One prepared response: status, headers, body. With status 0 the connection breaks.
+/// A prepared response: status, headers and body. Status 0 breaks the connection.
 pub(crate) type Prepared = (u16, Vec<(&'static str, &'static str)>, String);
 
 /// A prepared response without headers.
@@ -24,8 +24,8 @@ pub(crate) fn response(status: u16, body: impl Into<String>) -> Prepared {
     (status, Vec::new(), body.into())
 }
 
-/// SQS's response to a batch: the ids of the accepted entries, and each rejected entry with its id,
-/// the sender's fault and a code.
+/// The SQS response to a batch: the ids of accepted entries, and for each rejected entry its id,
+/// whether the sender is at fault and an error code.
 pub(crate) fn batch_response(taken: &[usize], rejected: &[(usize, bool, &str)]) -> Prepared {
     let taken: Vec<_> = taken
         .iter()
@@ -41,7 +41,7 @@ pub(crate) fn batch_response(taken: &[usize], rejected: &[(usize, bool, &str)]) 
     response(200, body.to_string())
 }
 
-/// SQS's rejection of a request.
+/// An SQS error response.
 pub(crate) fn sqs_error(status: u16, code: &str) -> Prepared {
     let body = json!({"__type": format!("com.amazonaws.sqs#{code}"), "message": "because"});
     response(status, body.to_string())
@@ -63,7 +63,7 @@ impl Made {
     }
 }
 
-/// Returns the prepared responses in turn, then repeats the last one. Records the requests.
+/// Returns the prepared responses in order, then repeats the last one. Records all requests.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeAws {
     responses: Arc<Mutex<VecDeque<Prepared>>>,
@@ -104,14 +104,14 @@ impl FakeAws {
             .build()
     }
 
-    /// A client without its own retries: each call is one request.
+    /// An SQS client without retries, so that each call is one request.
     pub(crate) fn sqs(&self) -> aws_sdk_sqs::Client {
         let config = aws_sdk_sqs::config::Builder::from(&self.config())
             .retry_config(aws_sdk_sqs::config::retry::RetryConfig::disabled());
         aws_sdk_sqs::Client::from_conf(config.build())
     }
 
-    /// The requests so far.
+    /// Returns the requests made so far.
     pub(crate) fn made(&self) -> Vec<Made> {
         self.made.lock().unwrap().clone()
     }

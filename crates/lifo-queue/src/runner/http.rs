@@ -1,7 +1,7 @@
 //! Posts each task to an HTTP endpoint.
 //!
 //! ## The request
-//! `POST` of the [`Task`] as JSON:
+//! A `POST` request with the [`Task`] as JSON:
 //! ```json
 //! {"taskId": "…", "taskCreated": 1700000000000, "attempt": 1, "expiresAt": 1700003600, "payload": …}
 //! ```
@@ -23,20 +23,20 @@
 //! |---|---|
 //! | 2xx, body received | success |
 //! | 408, 425, 429, 503 | busy, until `Retry-After` (seconds or a date; maximum [`MAX_RETRY_AFTER`]) |
-//! | 401, 403, 404, 3xx | rejecting: the endpoint does not accept *us*. A redirect usually leads to a login page. It is never followed, because a task must not be sent to an address that was not configured |
+//! | 401, 403, 404, 3xx | rejecting: the endpoint does not accept the queue's calls. A redirect usually leads to a login page. It is never followed, because a task must not be sent to an address that was not configured |
 //! | other 4xx | failure |
-//! | 500 | internal error: unavailable, or the task is the cause |
+//! | 500 | internal error: the endpoint is unavailable, or the task is the cause |
 //! | any other 5xx or unknown status | unavailable |
 //! | no response in time, no connection, TLS error, a response that ends early | unavailable |
 //!
-//! A reason contains the status and the start of the response's body in one line. Credentials are
-//! removed, even if the endpoint echoes them. It never contains the URL, whose query may be secret.
+//! A reason contains the status and the start of the response body in one line, without credentials
+//! that the endpoint echoes. It never contains the URL, because its query may be secret.
 //!
 //! ## The client
-//! The runner uses the SDK's own HTTP client, without the SDK. The binary already contains it: one
-//! hyper, one rustls on ring, one copy of the trust roots. The client doesn't follow redirects,
-//! read proxies from the environment, or retry a request that was sent. A second client would add
-//! packages, startup time and another set of roots for a single `POST`.
+//! The runner uses the AWS SDK's HTTP client without the rest of the SDK. The binary already
+//! contains this client: hyper, rustls on ring and the trust roots. The client doesn't follow
+//! redirects, use proxies from the environment or retry a request that was sent. A second client
+//! would add packages, startup time and another copy of the trust roots for a single `POST`.
 //!
 //! The trust roots come from the machine. On Lambda, they come from the Amazon Linux 2023 runtime,
 //! and the AWS clients use them as well. `SSL_CERT_FILE` sets another bundle for all clients, for
@@ -73,10 +73,10 @@ pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The header that carries the number of the attempt.
 pub const ATTEMPT: &str = "freshq-attempt";
 
-/// The characters encoded in an idempotency key: everything except visible ASCII, and the percent
-/// sign, so that decoding is exact.
+/// Characters that are percent-encoded in an idempotency key: all except visible ASCII, plus `%`
+/// itself, so that decoding is unambiguous.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
-/// Maximum wait for a connection. A later connection is unlikely.
+/// Maximum wait for a connection. After that, a connection is unlikely.
 const MAX_CONNECT_TIME: Duration = Duration::from_secs(5);
 const USER_AGENT: &str = concat!("freshq/", env!("CARGO_PKG_VERSION"));
 
@@ -109,8 +109,8 @@ impl HttpRunner {
         }
     }
 
-    /// Calls the endpoint, and retries once if it rejected a secret that was rotated since. API
-    /// Gateway responds to a wrong key with 403, and other services with 401.
+    /// Calls the endpoint. Retries once if it rejected a secret that has since been rotated. API
+    /// Gateway responds to an invalid key with 403, other services with 401.
     async fn call(&self, task: &Task, body: &[u8]) -> Result<Response, Outcome> {
         let Auth::Header { name, secret } = &self.auth else {
             return self.post(task, body, None).await;

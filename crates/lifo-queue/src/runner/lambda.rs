@@ -24,8 +24,8 @@
 //! | cannot start, exits, or exceeds its time or memory | unavailable, with the error's message |
 //! | returns anything else | failure, with a reason that names the field |
 //!
-//! `reason` is optional, and other fields are ignored. An unreadable reply is a failure, not a
-//! retry: the function *has* run and would send the same reply again. Each further attempt would
+//! `reason` is optional, and other fields are ignored. An invalid reply is a failure, not a retry,
+//! because the function *has* run and would send the same reply again. Each further attempt would
 //! repeat its effects. Redrive such tasks once the function is fixed.
 //!
 //! ## Errors of the invocation
@@ -43,9 +43,9 @@
 //! ## Recursive-loop detection
 //! Lambda stops a function that is invoked about 16 times in one chain of requests
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html>). The queue's own
-//! functions invoke each other in such a loop, and allow it. Your function is a leaf of that chain,
-//! so each invocation is its first. It counts only if it publishes to the queue's topics, which is
-//! unnecessary.
+//! functions form such a loop, which their configuration allows. Your function is a leaf of that
+//! chain, so each invocation is its first. It joins the loop only if it publishes to the queue's
+//! topics, which is unnecessary.
 
 mod reply;
 
@@ -82,7 +82,7 @@ impl LambdaRunner {
     #[must_use]
     pub fn new(client: &Client, function_arn: impl Into<String>, timeout: Duration) -> Self {
         let inherited = client.config().timeout_config();
-        // Set all three. Otherwise, a shorter timeout of the given client would end the wait early.
+        // Set all three timeouts. Otherwise, a shorter one of the client would end the wait early.
         let timeouts = inherited
             .map_or_else(TimeoutConfig::builder, TimeoutConfig::to_builder)
             .read_timeout(timeout)
@@ -134,7 +134,7 @@ impl TaskRunner for LambdaRunner {
     }
 }
 
-/// The outcome of an Invoke without a reply: see
+/// The outcome of an Invoke request without a reply. See
 /// <https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html#API_Invoke_Errors>.
 fn not_invoked(error: &SdkError<InvokeError>) -> Outcome {
     let reason = format!("Invoke: {}", aws_error(error));

@@ -1,5 +1,5 @@
-//! The reasons that are stored with a task: one line of limited length, from errors and from texts
-//! of other systems.
+//! Builds the reasons stored with tasks. A reason is one line of limited length, built from an
+//! error or another system's text.
 
 use std::error::Error;
 
@@ -12,8 +12,8 @@ use aws::error_chain;
 /// [`MAX_ERROR_BYTES`](crate::task::MAX_ERROR_BYTES).
 const MAX_EXCERPT: usize = 200;
 
-/// Another system's text as one line. Runs of white space and control characters become one space.
-/// Text that is too long is truncated with an ellipsis.
+/// Returns another system's text as one line. Sequences of white space and control characters
+/// become one space. Text that is too long is truncated with an ellipsis.
 pub(super) fn excerpt(text: &str) -> String {
     let mut line = String::new();
     let mut kept = 0;
@@ -35,8 +35,8 @@ pub(super) fn excerpt(text: &str) -> String {
     line
 }
 
-/// The two innermost errors of a chain. The outer errors name client layers and would push the
-/// cause out of a short line.
+/// Returns the two innermost errors of a chain. The outer errors name client layers and would push
+/// the cause beyond the length limit.
 pub(super) fn cause(error: &dyn Error) -> String {
     let messages = error_chain::messages(error);
     let innermost = messages.len().saturating_sub(2);
@@ -56,7 +56,7 @@ where
     }
 }
 
-/// Whether an AWS error code means that our credentials are missing, wrong or insufficient. The
+/// Whether an AWS error code means that the credentials are missing, invalid or insufficient. The
 /// codes are common to all services
 /// (<https://docs.aws.amazon.com/awssupport/latest/APIReference/CommonErrors.html>).
 pub(super) fn is_denied(code: &str) -> bool {
@@ -87,7 +87,7 @@ mod tests {
     struct Layer(&'static str, #[source] Option<Box<Layer>>);
 
     #[test]
-    fn the_cause_is_the_two_innermost_errors() {
+    fn cause_consists_of_the_two_innermost_errors() {
         let layer = |text, source| Layer(text, Some(Box::new(source)));
         let expired = Layer("certificate expired", None);
         assert_eq!(cause(&expired), "certificate expired");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_is_one_short_line() {
+    fn excerpt_is_one_line_of_limited_length() {
         assert_eq!(
             excerpt("  no\r\n\troom\u{0}left\u{2028}here "),
             "no room left here"

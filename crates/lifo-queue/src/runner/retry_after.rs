@@ -2,11 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
-/// Maximum wait that is honored, for any runner. A task expires after one hour by default. If a
-/// downstream requests a longer wait, the queue calls it again before it sheds the task.
+/// Maximum wait that is honored, for any runner. A task expires after one hour by default. Even if
+/// the downstream requests a longer wait, the queue calls it again before the task expires.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(15 * 60);
 
-/// Parses a `Retry-After`: whole seconds, or a date in any of the three HTTP formats
+/// Parses a `Retry-After` value: whole seconds, or a date in any of the three HTTP formats
 /// (<https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3>). A date in the past is a wait of zero.
 /// A wait above [`MAX_RETRY_AFTER`] is reduced to it. Any other text returns `None`, so that the
 /// queue chooses the wait.
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn retry_after_seconds_and_dates_are_read_and_capped() {
+    fn retry_after_seconds_and_dates_are_parsed_and_capped() {
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         let read = |value| parse(value, now).map(|wait| wait.as_secs());
         let cases = [

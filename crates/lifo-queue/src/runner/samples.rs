@@ -6,7 +6,7 @@ use super::Outcome;
 use crate::task::{Task, TaskId};
 use crate::time::{EpochSeconds, Millis};
 
-/// The kind of an outcome.
+/// Builds an outcome of one kind from its reason.
 pub(super) type Kind = fn(String) -> Outcome;
 
 pub(super) const FAILURE: Kind = |reason| Outcome::Failure { reason };
@@ -15,7 +15,7 @@ pub(super) const REJECTING: Kind = |reason| Outcome::Rejecting { reason };
 pub(super) const INTERNAL_ERROR: Kind = |reason| Outcome::InternalError { reason };
 pub(super) const UNAVAILABLE: Kind = |reason| Outcome::Unavailable { reason };
 
-/// The reason for an outcome, which must be of this kind.
+/// Returns the reason for an outcome and asserts that the outcome is of this kind.
 pub(super) fn reason(outcome: &Outcome, kind: Kind) -> String {
     let reason = outcome.reason().unwrap_or_default().to_owned();
     assert_eq!(*outcome, kind(reason.clone()));

@@ -36,11 +36,11 @@ const INSTRUCTION: &str = "simulate";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rates {
-    /// Fail permanently.
+    /// Share of runs that fail permanently.
     pub failure: f64,
-    /// Fail, and may be retried.
+    /// Share of runs that fail and may be retried.
     pub retry: f64,
-    /// End with [`Outcome::Busy`] immediately.
+    /// Share of runs that immediately end with [`Outcome::Busy`].
     pub busy: f64,
 }
 
@@ -74,9 +74,9 @@ impl Rates {
 }
 
 /// Runs up to `capacity` concurrent tasks, each for a fixed time. A run succeeds, ends randomly, or
-/// ends as the payload specifies. Further tasks get [`Outcome::Busy`] without a time.
+/// ends as the payload specifies. Further tasks get [`Outcome::Busy`] without a requested wait.
 ///
-/// It uses tokio's clock to wait, so a test that pauses this clock does not wait.
+/// The simulation waits with tokio's clock, so a test that pauses this clock does not wait.
 #[derive(Debug)]
 pub struct Simulated {
     slots: Semaphore,
@@ -117,7 +117,7 @@ impl Simulated {
         }
     }
 
-    /// The same system, in which these shares of runs do not succeed.
+    /// Returns the same system with these shares of unsuccessful runs.
     #[must_use]
     pub fn with_rates(self, rates: Rates) -> Self {
         Self { rates, ..self }

@@ -1,4 +1,4 @@
-//! Tests of a traced run: the segments sent to the daemon, and the headers of its requests.
+//! Tests of a traced run: the segments sent to the daemon, and the headers of the run's requests.
 
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -166,7 +166,7 @@ async fn endpoint_outside_aws_receives_the_trace_of_a_sampled_task_in_both_forma
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelled_call_is_recorded_as_fault_and_throttled_call_as_throttle() {
+async fn canceled_call_is_recorded_as_fault_and_throttled_call_as_throttle() {
     let daemon = Daemon::start();
     let slow = FakeAws::returning([response(200, "null")]).after(Duration::from_secs(60));
     let throttled = FakeAws::returning([response(429, "{}")]);
@@ -187,7 +187,7 @@ async fn cancelled_call_is_recorded_as_fault_and_throttled_call_as_throttle() {
 }
 
 #[tokio::test]
-async fn a_segment_with_very_many_calls_fits_into_a_datagram() {
+async fn segment_with_many_calls_fits_into_one_datagram() {
     let (daemon, aws) = (Daemon::start(), FakeAws::returning([response(200, "null")]));
     let connector = Traced(aws);
     invocation(daemon.tracer.as_ref(), Some(SAMPLED), async {

@@ -183,8 +183,8 @@ fn rejection(rejected: Rejected) -> Rejection {
     }
 }
 
-/// SQS itself sends `AWS.SimpleQueueService.BatchRequestTooLong`. Without the header for the older
-/// protocol's code, the code is `BatchRequestTooLong`.
+/// Whether the batch was too long. SQS sends `AWS.SimpleQueueService.BatchRequestTooLong`. If the
+/// header with the older protocol's code is missing, the code is `BatchRequestTooLong`.
 fn is_too_long(error: &SdkError<SendMessageBatchError>) -> bool {
     let code = error.as_service_error().and_then(|error| error.code());
     code.is_some_and(|code| code.ends_with("BatchRequestTooLong"))

@@ -10,9 +10,9 @@ use crate::time::Millis;
 /// The content of the item `#ingest`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meter {
-    /// Number of tasks received for the first time that admission can shed.
+    /// Number of tasks that admission can shed, counted at their first receive.
     pub received: u64,
-    /// Number of tasks received for the first time and not shed.
+    /// Number of tasks that were not shed at their first receive.
     pub admitted: u64,
     /// The estimate by the process that last updated the item; `None` if there is none yet.
     pub mark: Option<Mark>,
@@ -44,7 +44,7 @@ pub struct Counts {
 #[async_trait]
 pub trait AdmissionStore: Send + Sync {
     /// Adds the counts, replaces the mark if there is a new one, and returns the updated meter with
-    /// the control item. If the client retries the update, it may count twice.
+    /// the control item. An update that the client retries may count twice.
     async fn meter(
         &self,
         counts: Counts,

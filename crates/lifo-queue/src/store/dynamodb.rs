@@ -37,7 +37,7 @@ use crate::task::{
 };
 use crate::time::{EpochSeconds, Millis};
 
-/// Maximum number of attempts at a write while other requests change the item before each attempt.
+/// Maximum number of attempts at a write if other requests change the item before each attempt.
 const CONTENDERS: u32 = 20;
 
 /// The error if other requests changed the item with this id before each attempt.
@@ -100,9 +100,9 @@ impl DynamoStore {
             return self.end_overtaken(lease, &overtaken, reason, now).await;
         }
         Ok(match item::version(&there) {
-            // Our token and our target: an earlier attempt succeeded.
+            // The item has our token and target status, so an earlier attempt succeeded.
             _ if is_ours(target) => Written::Done,
-            // Our token: an earlier attempt succeeded, and a newer state made the task PENDING.
+            // An earlier attempt succeeded, and a newer state made the task PENDING.
             Some(_) if is_ours(TaskStatus::Pending) => Written::Overtaken,
             _ => Written::Lost,
         })
@@ -215,7 +215,7 @@ impl TaskStore for DynamoStore {
             }
             Err(error) => return Err(error),
         };
-        // An earlier attempt of this call may have set the lease. The sweep uses the item.
+        // An earlier attempt may have set the lease's expiry. The sweep uses the item's value.
         lease.until = item::lease_until(&item).unwrap_or(lease.until);
         Ok(match item::taken_task(&item, &lease) {
             Ok(task) => TakeOutcome::Won(Box::new(TakenTask {

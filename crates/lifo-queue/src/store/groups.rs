@@ -24,9 +24,9 @@ pub trait GroupStore: Send + Sync {
         now: Millis,
     ) -> Result<GroupChanged, StoreError>;
 
-    /// Replaces the processors' state, as the owner `by` of the processor lease. Returns
-    /// [`Written::Lost`] if another processor has written it since `seen`, the last writer when
-    /// this processor read the item.
+    /// Replaces the processors' state for `by`, the owner of the processor lease. Returns
+    /// [`Written::Lost`] if another processor has written the state since this processor read it
+    /// with `seen` as the last writer.
     async fn learn_groups(
         &self,
         learned: &LearnedGroups,

@@ -188,7 +188,7 @@ impl TaskStore for MemoryStore {
             return Ok(TakeOutcome::Lost);
         };
         if !record.is_ours(TaskStatus::Taken, &lease) {
-            // The same token, but not TAKEN: this take arrived after its own lease ended.
+            // The token matches, but the task is not TAKEN: the take arrived after its lease ended.
             if !record.due(request.now) || record.lease_token == Some(lease.token) {
                 return Ok(TakeOutcome::Lost);
             }
@@ -212,7 +212,7 @@ impl TaskStore for MemoryStore {
             record.expires_at = Some(deadline);
             record.ttl = Ttl::Seconds(request.taken_ttl);
         }
-        // An earlier attempt of this call may have set the lease. The sweep uses the record.
+        // An earlier attempt may have set the lease's expiry. The sweep uses the record's value.
         lease.until = record.lease_until.unwrap_or(lease.until);
         let task = Task {
             task_id: lease.task.clone(),

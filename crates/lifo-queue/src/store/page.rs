@@ -29,7 +29,7 @@ pub struct PageQuery {
 
 impl PageQuery {
     /// Rejects a cursor below `created_from`. DynamoDB rejects such a start key because it does not
-    /// meet the sort key condition. Every store calls this and so behaves alike.
+    /// meet the sort key condition. Every store calls this method, so all stores behave alike.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let (Some(cursor), Some(from)) = (&self.after, self.created_from) else {
             return Ok(());
@@ -53,7 +53,7 @@ pub enum Order {
     /// Highest `taskCreated` first: the queue's default order.
     #[serde(rename = "newest-first")]
     NewestFirst,
-    /// Lowest `taskCreated` first, to find the oldest task, and in a queue with the order
+    /// Lowest `taskCreated` first: used to find the oldest task, and by queues with the order
     /// `oldest-key-first`.
     #[serde(rename = "oldest-key-first")]
     OldestFirst,
@@ -91,7 +91,7 @@ impl Cursor {
     }
 }
 
-/// `<taskCreated>:<taskId>`: an operator passes it to continue a search.
+/// Formats the cursor as `<taskCreated>:<taskId>`, so that an operator can continue a search.
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.created, self.task)
@@ -140,7 +140,7 @@ pub struct Page {
     pub next: Option<Cursor>,
 }
 
-/// A task as the index shows it: enough to decide whether to take it.
+/// A task as the index shows it, with the attributes that decide whether to take it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     pub id: TaskId,
@@ -160,7 +160,7 @@ pub struct Candidate {
 /// A page of TAKEN tasks in the index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TakenPage {
-    /// Their leases, live and expired. Tasks that no take wrote are excluded.
+    /// Leases of the page's tasks, live and expired. Excludes tasks that no take wrote.
     pub leases: Vec<StandingLease>,
     /// Cursor for the next page; `None` at the end of the index.
     pub next: Option<Cursor>,

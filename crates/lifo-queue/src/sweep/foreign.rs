@@ -20,7 +20,7 @@ enum Done {
 }
 
 impl Sweeper {
-    /// Corrects the `ttl` of each task that requires it.
+    /// Corrects the `ttl` of each task that DynamoDB would never delete.
     pub(super) async fn adopt(&self, tasks: &[Candidate], now: Millis, report: &mut SweepReport) {
         let mut changes = Vec::new();
         for task in tasks {

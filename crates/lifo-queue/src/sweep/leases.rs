@@ -86,7 +86,7 @@ impl Sweeper {
         if returned.is_some() {
             return Ok(returned);
         }
-        // The key has crashed too often, or the item changed in the meantime.
+        // The key has crashed its processes too often, or the item changed in the meantime.
         let fail = Reclaim::FailCrashing {
             keep_until,
             max_crashes,

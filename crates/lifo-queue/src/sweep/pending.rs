@@ -59,7 +59,7 @@ impl Sweeper {
             if !report.due && live().any(is_due) {
                 report.due = true;
                 if !report.woke {
-                    // Even if this fails, pending tasks are measured and corrected.
+                    // Even if the wake-up fails, pending tasks are measured and corrected.
                     woken = self.wake(event, now).await.map(|woke| report.woke = woke);
                 }
             }
@@ -72,9 +72,9 @@ impl Sweeper {
             }
         }
         if (query.after.is_some() || newest.is_some()) && !report.due {
-            // There may be a due task beyond the pages read. Or a due task may be too old under an
-            // overload that only the control item still shows, because the processor crashed. A
-            // processor reads further.
+            // A due task may exist beyond the pages that were read. After a processor crashed, a
+            // due task may also be too old under an overload that only the control item still
+            // shows. A processor reads further.
             let now = self.clock.now();
             report.woke = report.woke || self.wake(event, now).await?;
         }

@@ -13,7 +13,7 @@ const SEPARATOR: char = '#';
 const SUSPECT: &str = "suspect";
 
 /// The value of `leaseToken`: the token of the current or last lease, then marks, as in
-/// `TOKEN#suspect`. The marks are here because the index projects this attribute, and its
+/// `TOKEN#suspect`. This attribute holds the marks because the index projects it, and the
 /// projection cannot change. Readers ignore unknown marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenText {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::time::{EpochSeconds, Millis};
 
-/// The largest `ttl` interpreted as seconds (year 5138). Larger values are interpreted as
+/// Maximum `ttl` that is interpreted as seconds (year 5138). Larger values are interpreted as
 /// milliseconds (1973 and later).
 pub const MAX_TTL_SECONDS: i64 = 100_000_000_000;
 

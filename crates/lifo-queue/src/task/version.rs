@@ -21,14 +21,14 @@ const BY_TIME: char = 't';
 pub struct Version(String);
 
 impl Version {
-    /// The version of a state with a `sequence`. The same number is the same state.
+    /// The version of a state with a `sequence`. Equal numbers identify the same state.
     #[must_use]
     pub fn by_sequence(sequence: u64) -> Self {
         Self(format!("{BY_SEQUENCE}{sequence:020}"))
     }
 
-    /// The version of a state created at `created`. `suffix` orders states of the same millisecond:
-    /// it consists of the message or request id and the index in it.
+    /// The version of a state created at `created`. `suffix` orders states of the same millisecond.
+    /// It consists of the id of the message or request and the state's index in it.
     #[must_use]
     pub fn by_time(created: Millis, suffix: &str) -> Self {
         let created = created.0.max(0);

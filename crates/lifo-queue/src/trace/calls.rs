@@ -22,8 +22,8 @@ use crate::time::Millis;
 
 /// The HTTP header for the trace. Signatures do not include it, so it may change after signing.
 pub const TRACE_ID_HEADER: &str = "x-amzn-trace-id";
-/// The same trace for endpoints outside AWS, as [W3C Trace Context](https://www.w3.org/TR/trace-context/)
-/// defines it.
+/// The HTTP header for the same trace at endpoints outside AWS, as defined by [W3C Trace
+/// Context](https://www.w3.org/TR/trace-context/).
 pub const TRACEPARENT_HEADER: &str = "traceparent";
 
 /// An HTTP client or connector that records its calls. Outside a traced invocation, it has no
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn services_and_operations_have_the_names_of_x_ray() {
+    fn services_and_operations_use_x_ray_names() {
         let agent =
             |api| format!("aws-sdk-rust/1.3.9 ua/2.1 api/{api}/1.121.0 os/linux lang/rust/1.95");
         for (api, name) in [

@@ -53,7 +53,7 @@ pub(super) fn fresh_id() -> String {
     format!("{:016x}", fastrand::u64(..))
 }
 
-/// Accepts only hex digits as ids: any writer may have written the text, and the ids go into
+/// Accepts only hex digits as ids, because the text is untrusted input and the ids are copied into
 /// headers and documents.
 impl FromStr for TraceHeader {
     type Err = InvalidTraceHeader;

@@ -92,7 +92,7 @@ impl Span {
         })
     }
 
-    /// Sets the segment's place once the task is taken and its trace is known.
+    /// Sets the segment's trace and parent, which are known only after the task is taken.
     pub(super) fn place(&self, place: Place) {
         self.lock().place = place;
     }

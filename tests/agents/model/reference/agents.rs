@@ -26,7 +26,7 @@ fn unknown(rule: Rule) -> Ruled {
 }
 
 impl Reference {
-    /// new → offline, or changes the profile, except while queued. Creates the profile's queues.
+    /// Registers an agent, or changes its profile unless queued. Creates the profile's queues.
     pub(super) fn register(&mut self, id: &AgentId, name: &str, profile: &Profile) -> Ruled {
         let (mut agent, rule) = match self.agents.get(id) {
             None => {
@@ -65,7 +65,7 @@ impl Reference {
         done(agent, Rule::Available)
     }
 
-    /// available → queued, in each of the profile's queues.
+    /// Queues an available agent in each of the profile's queues.
     pub(super) fn join(&mut self, id: &AgentId, now: Micros) -> Option<Agent> {
         let ticket = self.fresh_ticket();
         let agent = self.agents.get_mut(id)?;
@@ -168,7 +168,7 @@ impl Reference {
         }
     }
 
-    /// queued → available or offline; available → offline.
+    /// Makes a queued agent available or offline, or an available agent offline.
     pub(super) fn leave(&mut self, id: &AgentId, rest: IdleStatus) -> Ruled {
         let Some(mut agent) = self.agents.get(id).cloned() else {
             return unknown(Rule::LeaveUnknown);
@@ -191,7 +191,7 @@ impl Reference {
         done(&agent, rule)
     }
 
-    /// attendingCall → available, by call and ticket.
+    /// Ends the call with this id and ticket (attendingCall → available).
     pub(super) fn finish(
         &mut self,
         id: &AgentId,
@@ -214,7 +214,7 @@ impl Reference {
         }
     }
 
-    /// attendingCall → attendingCall, by call and ticket, with a new lease.
+    /// Extends the call with this id and ticket (attendingCall → attendingCall, with a new lease).
     pub(super) fn extend(
         &mut self,
         id: &AgentId,

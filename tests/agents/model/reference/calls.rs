@@ -88,8 +88,8 @@ impl Reference {
     }
 
     /// Assigns a new call if an agent matches and no call with the same criteria is pending.
-    /// Otherwise, the call becomes pending, and the pending calls are served. A call that has ended
-    /// gets its first response again.
+    /// Otherwise, the call becomes pending, and the pending calls are served. If the call has
+    /// ended, returns its first response again.
     pub(super) fn match_call(&mut self, call: &Call, now: Micros) -> Ruled {
         let known = self.calls.get(&call.id).cloned();
         if is_too_old(call, now) {
@@ -173,7 +173,7 @@ impl Reference {
         }
     }
 
-    /// pending → cancelled. An unknown call can be cancelled before it arrives, and an assigned
+    /// Cancels a pending call. An unknown call can be cancelled before it arrives, and an assigned
     /// call until its agent answers.
     pub(super) fn cancel(&mut self, id: &CallId, now: Micros) -> Ruled {
         let rule = match self.calls.get(id).cloned() {
@@ -206,7 +206,7 @@ impl Reference {
         (self.state_of(id), rule)
     }
 
-    /// The agent of an unanswered assignment, and the assignment's outbox entry.
+    /// Returns the agent of an unanswered assignment, and the assignment's outbox entry.
     fn unanswered_of(&self, record: &CallRecord) -> Option<(AgentId, OutboxEntry)> {
         let CallState::Assigned(made) = &record.state else {
             return None;

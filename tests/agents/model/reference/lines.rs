@@ -14,7 +14,7 @@ impl Reference {
         self.calls.get(id).map(|record| record.call.clone())
     }
 
-    /// Returns the call that `pick` finds. Expires the found calls that are too old.
+    /// Returns the first call from `pick` that is not too old. Expires the calls that are.
     fn live(
         &mut self,
         now: Micros,
@@ -44,8 +44,8 @@ impl Reference {
         served
     }
 
-    /// Serves all lines. Repeatedly serves the longest-pending call for which an agent may still be
-    /// queued.
+    /// Serves all lines, longest-pending call first. Skips a line after its first call that no
+    /// queued agent matches.
     pub(super) fn serve_lines(&mut self, now: Micros) -> Served {
         let mut served = Served::default();
         let mut lines: Vec<_> = self.pending.keys().cloned().collect();

@@ -16,7 +16,7 @@ struct Published {
     heard: Vec<rows::Row>,
 }
 
-/// The numbers of agents made available, calls returned with them, and assignments undone.
+/// Numbers of agents made available, of returned calls, and of undone assignments.
 #[derive(Default)]
 struct Returned {
     agents: u64,
@@ -52,8 +52,8 @@ impl Reference {
         (response, if heard { Rule::Tell } else { Rule::TellFails })
     }
 
-    /// attendingCall → available, if the call lease expired before now. If the agent has not
-    /// answered, its call returns to its line. If the assignment was not published, the agent
+    /// Makes an agent available if the call lease expired before now. If the agent has not
+    /// answered, the call returns to its line. If the assignment was not published, the agent
     /// returns to its former position in its queues.
     fn return_unanswered(&mut self, now: Micros) -> Returned {
         let mut returned = Returned::default();
@@ -86,7 +86,7 @@ impl Reference {
         returned
     }
 
-    /// The agents whose lease expired, each with its call, and whether it has answered.
+    /// Returns the agents with an expired lease, with their calls and whether they have answered.
     fn expired(&self, now: Micros) -> Vec<(AgentId, CallId, bool)> {
         let expired = self.agents.values().filter_map(|agent| match &agent.state {
             AgentState::AttendingCall {
@@ -99,7 +99,7 @@ impl Reference {
         expired.collect()
     }
 
-    /// available → queued, in the agent's former position.
+    /// Queues an available agent in its former position.
     fn requeue(&mut self, id: &AgentId) {
         if let Some(place) = self.places.get(id).copied() {
             if let Some(agent) = self.agents.get_mut(id) {
@@ -109,8 +109,8 @@ impl Reference {
         }
     }
 
-    /// The events that the sweep publishes, oldest first: expired calls, and assignments older than
-    /// the grace period.
+    /// Returns the events that the sweep publishes, oldest first: expired calls, and assignments
+    /// older than the grace period.
     fn forgotten(&self, now: Micros) -> Vec<OutboxEntry> {
         let is_forgotten = |entry: &&OutboxEntry| match entry.event {
             OutboxEvent::Expired(_) => true,

@@ -18,7 +18,7 @@ use async_trait::async_trait;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Agents have ten seconds to answer, and a call lease lasts 30 seconds.
+/// Gives agents ten seconds to answer, and call leases 30 seconds.
 fn answering(world: World) -> World {
     world.with(|settings| {
         settings.answer_within = Some(10 * SECOND);
@@ -114,7 +114,7 @@ impl Watch for Overtaken {
     }
 }
 
-/// A queue in which this assignment's agent answers just before its lease would end.
+/// Creates a queue in which this assignment's agent answers just before its lease would end.
 fn overtaken(world: &Arc<World>, made: &Assignment) -> AgentQueue {
     let watch = Overtaken {
         world: world.clone(),
@@ -125,7 +125,7 @@ fn overtaken(world: &Arc<World>, made: &Assignment) -> AgentQueue {
     world.queue_on(Arc::new(store), world.queue.settings().clone())
 }
 
-/// The agent answers after the sweep has read the expired lease and before the sweep's change.
+/// The agent answers after the sweep has read the expired lease but before the sweep's commit.
 pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(world: World) {
     let world = Arc::new(answering(world));
     let made = meet(&world).await;
@@ -162,7 +162,7 @@ pub(crate) async fn cancelled_unanswered_call_makes_its_agent_available(world: W
     assert_eq!(pairs(&world.enqueue("ana").await.assignments), "c2→ana");
 }
 
-/// The agent answers after the cancellation has read the agent and before its change.
+/// The agent answers after the cancellation has read the agent but before its commit.
 pub(crate) async fn answer_before_the_cancellation_keeps_the_call(world: World) {
     let world = Arc::new(answering(world));
     let made = meet(&world).await;

@@ -29,7 +29,7 @@ pub(crate) async fn a_redelivered_call_gets_its_first_response(world: World) {
     ];
     let ids = ["assigned", "cancelled", "expired"];
     let before = world.rows(&ids).await;
-    // For any criteria and any arrival time.
+    // Redeliver the calls with other criteria and earlier arrival times.
     for wanted in ["Spanish#F", "Spanish#*", "French#M"] {
         for (id, response) in &responses {
             let again = world.ask(id, wanted).await;
@@ -86,7 +86,7 @@ pub(crate) async fn oldest_matching_pending_call_is_assigned_first(world: World)
 pub(crate) async fn new_call_never_overtakes_a_pending_call_of_the_same_criteria(world: World) {
     world.ask("c1", "Spanish#F").await;
     let ana = agents::available(&*world.store, agents::agent("ana", &["Spanish"], "F")).await;
-    // Queued by a process that crashed before its read: ana is queued, and c1 is pending.
+    // A process crashed before its read, so ana is queued while c1 is pending.
     agents::enqueue(&*world.store, ana, 2_000).await;
     let matched = world.ask("c2", "Spanish#F").await;
     assert_eq!((matched.state, matched.queued), (CallState::Pending, true));
@@ -110,7 +110,7 @@ pub(crate) async fn call_cancelled_before_arrival_is_not_assigned(world: World) 
     assert_eq!(world.sweep().await.pending_calls, 0);
 }
 
-/// A new agent, a call with the same criteria, or a redelivery of the call itself expires them.
+/// A new agent, a call with the same criteria, or a redelivery of the call expires the call.
 pub(crate) async fn calls_past_their_maximum_wait_expire_at_the_next_match(world: World) {
     let world = world.with(|settings| settings.max_wait = Duration::from_secs(60));
     world.ask("c1", "Spanish#F").await;

@@ -29,7 +29,7 @@ async fn outlived(world: &World, agent: &str, ago: Duration) {
     done(&*world.store, &Change::of(vec![Step::Join(entry)])).await;
 }
 
-/// Writes a line entry without a call.
+/// Writes a line entry of a call that has no item.
 async fn place(world: &World, id: &str, wanted: &str) {
     let call = world.call(id, wanted);
     let opened = world.store.open_line(&call.criteria, call.arrived).await;
@@ -232,7 +232,7 @@ pub(crate) async fn one_match_assigns_every_call_with_a_matching_agent(world: Wo
     assert_eq!(state, (CallState::Pending, false));
 }
 
-/// Each change takes ten milliseconds.
+/// Delays each change by ten milliseconds.
 struct Slow;
 
 #[async_trait]
@@ -264,7 +264,7 @@ pub(crate) async fn match_stops_at_its_deadline_and_keeps_its_assignments(world:
     assert!((left - 1..=left).contains(&again.assignments.len()));
 }
 
-/// The deadline passes during the third change.
+/// Makes the deadline pass during the third change.
 struct Late {
     deadline: Instant,
     begun: AtomicUsize,

@@ -55,8 +55,8 @@ pub(crate) async fn agent_in_several_matching_queues_is_tried_once(world: World)
     assert!(left.iter().all(|(_, depth)| *depth == 0), "{left:?}");
 }
 
-/// Items from another writer or a restored table: entries of agents that aren't queued, or are
-/// queued with another ticket.
+/// Another writer or a restore left entries of agents that aren't queued, or are queued with
+/// another ticket.
 pub(crate) async fn outdated_entries_are_passed_over(world: World) {
     world.available("free", &["Spanish"], "M").await;
     world.queued("ana", &["Spanish"], "M").await;

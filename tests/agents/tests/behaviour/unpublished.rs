@@ -11,7 +11,7 @@ use agents::world::{World, pairs};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Agents have ten seconds to answer, and every publish fails.
+/// Gives agents ten seconds to answer, and makes every publish fail.
 fn unheard(world: World) -> World {
     world.publisher.fail();
     world.with(|settings| {
@@ -56,7 +56,7 @@ pub(crate) async fn five_minutes_without_the_topic_cost_no_agent_its_place(world
     );
 }
 
-/// The assignment's agent was available and would have been queued at the time of the assignment.
+/// The agent was not queued before the assignment, so its position is the assignment's time.
 pub(crate) async fn unpublished_assignment_of_an_available_agent_queues_it(world: World) {
     let world = unheard(world);
     world.ask("c1", "Spanish#F").await;

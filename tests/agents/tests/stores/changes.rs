@@ -24,8 +24,8 @@ pub(crate) async fn repeated_change_is_applied_once(store: Arc<dyn AgentStore>) 
     }
     assert_eq!(depths(&*store).await, [(1, 1)]);
 
-    // The same holds for a repeated change whose response was lost and whose condition no longer
-    // holds.
+    // A repeated change also has no effect if the first response was lost and its condition is no
+    // longer met.
     let ana = change.applied_to(ana);
     let c1 = call("c1", "Spanish#M", 4);
     let entry = &entries(&ana)[0];

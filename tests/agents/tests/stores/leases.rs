@@ -87,7 +87,7 @@ pub(crate) async fn outbox_entries_are_kept_until_published(store: Arc<dyn Agent
         assert_eq!(behind, events[number + 1..]);
     }
     for _ in 0..2 {
-        // The second time, there is nothing left to delete.
+        // The second deletion finds nothing left to delete.
         store
             .delete_published(&[events[0].clone(), events[2].clone()])
             .await

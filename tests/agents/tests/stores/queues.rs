@@ -90,7 +90,7 @@ pub(crate) async fn entry_joins_and_leaves_a_queue_only_once(store: Arc<dyn Agen
 
 pub(crate) async fn peek_is_ordered_and_reads_at_most_the_limit(store: Arc<dyn AgentStore>) {
     let names = ["g", "f", "e", "d", "c", "b", "a"];
-    // Positions have a fixed width, so 9 sorts before 10, and the end of a second sorts before the next second.
+    // Positions have a fixed width, so 9 sorts before 10, and 999,999 before 1,000,000.
     let places = [2, 9, 10, 99, 100, 999_999, 1_000_000];
     for (name, place) in names.into_iter().zip(places) {
         queued(&*store, agent(name, &["Spanish"], "M"), place).await;

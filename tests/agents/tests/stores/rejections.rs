@@ -37,7 +37,7 @@ impl Scene {
         rows::stored(&*self.store, &calls).await.unwrap()
     }
 
-    /// The match of the pending call with the queued agent. All its conditions are met.
+    /// Returns the match of the pending call with the queued agent. All its conditions are met.
     fn assign(&self) -> Change {
         let entry = &entries(&self.ana)[0];
         let until = Some(at(90));
@@ -48,7 +48,7 @@ impl Scene {
         CallRecord::pending(self.pending.clone())
     }
 
-    /// One step of every conditional kind, with an unmet condition.
+    /// Returns one step of every conditional kind, with an unmet condition.
     fn impossible(&self) -> Vec<(Step, Option<There>)> {
         let (ana, bob) = (&self.ana, &self.bob);
         let at_bob = |step| (step, Some(There::Agent(Box::new(bob.clone()))));
@@ -77,7 +77,7 @@ impl Scene {
     }
 }
 
-/// Tests each kind of condition as the first, a middle and the last step of an otherwise valid change.
+/// Puts each kind of unmet condition in the first, a middle and the last step of a valid change.
 pub(crate) async fn one_unmet_condition_rejects_the_whole_change(store: Arc<dyn AgentStore>) {
     let scene = Scene::set(store).await;
     let before = scene.rows().await;
@@ -102,7 +102,7 @@ pub(crate) async fn one_unmet_condition_rejects_the_whole_change(store: Arc<dyn 
             assert_eq!(scene.rows().await, before, "{impossible:?}");
         }
     }
-    // Without an unmet condition the change succeeds.
+    // Without an unmet condition, the change succeeds.
     done(&*scene.store, &scene.assign()).await;
     assert_ne!(scene.rows().await, before);
 }
@@ -128,7 +128,7 @@ pub(crate) async fn every_rejection_names_its_step(store: Arc<dyn AgentStore>) {
     let mut seen = std::collections::BTreeSet::new();
     let (mut steps, mut rejections) = (vec![], vec![]);
     for (step, there) in scene.impossible() {
-        // A transaction has only one step per item.
+        // Skip the step if the transaction already has a step on the same item.
         if seen.insert(step.key()) {
             steps.push(Step::OpenQueue(queue(&format!("l{}#F", steps.len()))));
             rejections.push(Rejection {

@@ -27,7 +27,7 @@ use self::world::{World, number, text};
 const HOUR: i64 = 3_600;
 
 #[tokio::test]
-async fn three_attributes_are_enough() {
+async fn item_with_only_the_three_required_attributes_runs() {
     let world = World::start().await;
     world.put("bare", 0, &[]).await;
     let summary = world.turn().await;
@@ -43,7 +43,7 @@ async fn three_attributes_are_enough() {
 }
 
 #[tokio::test]
-async fn a_malformed_trace_header_does_not_keep_a_task_from_running() {
+async fn task_with_a_malformed_trace_header_runs() {
     let world = World::start().await;
     let malformed = [
         ("unfinished", text("Root=1-5759e988")),
@@ -68,7 +68,7 @@ async fn a_malformed_trace_header_does_not_keep_a_task_from_running() {
 }
 
 #[tokio::test]
-async fn a_ttl_in_milliseconds_is_read_as_such() {
+async fn ttl_in_milliseconds_is_interpreted_as_milliseconds() {
     let world = World::start().await;
     let (hour, past) = (world.now.0 + HOUR * 1_000, world.now.0 - 1);
     let seconds = world.now.0 / 1_000;
@@ -97,7 +97,7 @@ async fn a_ttl_in_milliseconds_is_read_as_such() {
 }
 
 #[tokio::test]
-async fn item_that_cannot_be_taken_fails_and_blocks_no_other_task() {
+async fn item_that_cannot_be_taken_fails_without_blocking_other_tasks() {
     let world = World::start().await;
     world.put("healthy", 0, &[]).await;
     let bytes = AttributeValue::B(Blob::new([0_u8, 159]));
@@ -135,7 +135,7 @@ async fn item_that_cannot_be_taken_fails_and_blocks_no_other_task() {
 }
 
 #[tokio::test]
-async fn a_created_time_with_decimals_or_in_seconds_still_runs() {
+async fn task_with_a_creation_time_in_decimals_or_seconds_runs() {
     let world = World::start().await;
     let decimals = AttributeValue::N(format!("{}.75", world.now.0));
     world.put("decimals", 0, &[("taskCreated", decimals)]).await;

@@ -136,7 +136,7 @@ async fn keys_delays_and_redeliveries_are_always_admitted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn message_whose_tasks_the_shed_queue_took_in_part_is_not_counted() {
+async fn message_that_the_shed_queue_accepted_in_part_is_not_counted() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
     leave(&*store, 1.0, 1_000_000).await;
     queues.keeps_out.lock().unwrap().insert("m1#1".to_owned());
@@ -154,7 +154,7 @@ async fn message_whose_tasks_the_shed_queue_took_in_part_is_not_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn created_and_shed_tasks_are_all_tasks_despite_failed_parts() {
+async fn created_and_shed_tasks_add_up_to_all_tasks_despite_partial_failures() {
     for seed in simulator::seeds::Seeds::of(0..200).range {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (store, queues) = (Arc::new(MemoryStore::new()), Arc::default());

@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep};
 
 use super::world::{Queues, ingest, message, work};
 
-/// An ingest whose table throttles the tasks that `throttles` selects at a time since the start.
-/// Also returns the inserts, in order.
+/// An ingest whose table throttles writes that `throttles` selects by task id and by the time since
+/// the start. Also returns the ids of the attempted inserts, in order.
 fn throttled(
     queues: &Arc<Queues>,
     throttles: impl Fn(&str, Duration) -> bool + Send + Sync + 'static,
@@ -29,7 +29,7 @@ fn throttled(
     (ingest(Arc::new(store), queues), tried)
 }
 
-/// A message that was first received after two seconds.
+/// An old message, which was first received two seconds after it was sent.
 fn old(id: &str) -> Delivery {
     Delivery {
         first_received: NOW.minus(Duration::from_secs(58)),

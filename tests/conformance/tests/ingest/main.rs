@@ -1,4 +1,4 @@
-//! Batches of an ingest queue, on tokio's paused clock: deadlines pass in milliseconds.
+//! Batches of an ingest queue. Tokio's clock is paused, so deadlines pass within milliseconds.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod admission;

@@ -115,8 +115,8 @@ fn store(batch: &[Sent], lifted: Arc<AtomicBool>, inner: Arc<MemoryStore>) -> Fa
     })
 }
 
-/// Whether SQS redelivers a message, except for messages whose expired tasks share a batch entry of
-/// the shed queue.
+/// Whether SQS redelivers a message. Ignores expired tasks, because the shed queue can reject them
+/// together with other messages' expired tasks.
 fn is_redelivered(sent: &Sent) -> bool {
     let has = |wanted: &[Element]| sent.elements.iter().any(|element| wanted.contains(element));
     let unwritten = has(&[Element::Task(Plan::Throttled), Element::Task(Plan::Denied)]);

@@ -100,7 +100,7 @@ async fn notification_during_a_pause_does_not_block_resume() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resume_whose_wake_up_fails_is_an_error_and_the_pause_is_over() {
+async fn resume_with_a_failed_wake_up_is_an_error_but_ends_the_pause() {
     let queue = Queue::start();
     let operator = queue.operator();
     operator.pause(HOUR, "maintenance", "ana").await.unwrap();
@@ -111,7 +111,7 @@ async fn a_resume_whose_wake_up_fails_is_an_error_and_the_pause_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_wake_up_of_an_operator_is_a_separate_event() {
+async fn each_operator_wake_up_is_a_separate_event() {
     let queue = Queue::start();
     let operator = queue.operator();
     assert_eq!(operator.wake().await.unwrap(), Wake::Published);

@@ -29,7 +29,7 @@ async fn redriven_task_gets_a_new_deadline_and_wakes_the_queue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn redrive_of_no_task_sends_no_wake_up() {
+async fn redrive_that_changes_no_task_requests_no_wake_up() {
     let queue = Queue::start();
     insert(&*queue.store, &["waits"]).await;
     let operator = queue.operator();
@@ -62,7 +62,7 @@ async fn all_failed_tasks_are_redriven_with_one_wake_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_changes_between_the_page_and_its_redrive_is_counted_as_lost() {
+async fn task_that_changes_between_index_read_and_redrive_is_counted_as_lost() {
     let queue = with_failed(&["a", "b", "c"]).await;
     let store = queue.store.clone();
     let racing = queue.faulty(move |operation, _| {
@@ -82,7 +82,7 @@ async fn a_task_that_changes_between_the_page_and_its_redrive_is_counted_as_lost
 }
 
 #[tokio::test(start_paused = true)]
-async fn task_that_cannot_be_changed_stops_no_change_of_other_tasks() {
+async fn task_that_cannot_be_changed_does_not_block_changes_to_others() {
     let queue = with_failed(&numbered(40)).await;
     let third_fails = queue.faulty(|operation, before| match (operation, before) {
         ("redrive" | "purge", 2) => Fault::Invalid,
@@ -131,7 +131,7 @@ async fn interrupted_redrive_wakes_the_queue_for_its_redriven_tasks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wake_up_that_fails_is_an_error_and_the_task_stays_redriven() {
+async fn failed_wake_up_is_an_error_but_the_task_stays_redriven() {
     let queue = with_failed(&["a", "b", "c"]).await;
     queue.topics.set_broken(true);
     let one = queue

@@ -22,7 +22,7 @@ async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>) {
         panic!()
     };
     assert_eq!(control.requested, 1);
-    // The acknowledgement of the owner's claim was lost, so the claim is repeated.
+    // The acknowledgement of the owner's claim was lost, so the owner retries the claim.
     assert!(matches!(
         store.acquire(&first, NOW).await.unwrap(),
         Acquired::Ours(_)
@@ -115,7 +115,7 @@ async fn renewals_and_releases_keep_an_open_breaker_and_an_overload(store: Arc<d
         (kept.breaker, kept.overloaded_since) = (breaker, overloaded_since);
         let renewed = store.renew(&kept).await.unwrap();
         assert!(matches!(renewed, Renewed::Ours(control) if holds(&control)));
-        // Neither a pause nor a release that repeats both values changes them.
+        // Neither a pause nor a release with the same values changes the breaker or the overload.
         let pause = pause(NOW.plus(Duration::from_secs(1)));
         store.pause(&pause).await.unwrap();
         let mut left = release(first.owner, None, IdleTurns::Add);

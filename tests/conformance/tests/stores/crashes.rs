@@ -40,7 +40,7 @@ async fn key_that_crashes_its_processes_fails_despite_newer_states(store: Arc<dy
     assert_eq!(swept(&third, &back).await, Written::Lost);
     assert_eq!(swept(&third, &fail).await, Written::Overtaken);
     assert!(pending(&*store).await.is_empty());
-    // A newer state gets one run, alone.
+    // The newer state can run once, but only alone.
     let replaced = put(&*store, &state(5)).await;
     assert_eq!(replaced, Inserted::Replaced(Replaced::Settled));
     assert!(pending(&*store).await[0].lease_expired);

@@ -55,7 +55,7 @@ async fn latest_state_wins_in_any_order_of_arrival(store: Arc<dyn QueueStore>) {
     assert_eq!(put(&*store, &state(7)).await, Inserted::Outdated);
     assert_eq!(put(&*store, &state(9)).await, Inserted::Duplicate);
     let waits = pending(&*store).await;
-    // Its position in the queue is now the creation time of its newest state.
+    // The key's position in the queue is now the creation time of its newest state.
     let places: Vec<_> = waits.iter().map(|task| task.created).collect();
     assert_eq!(places, [Millis(NOW.0 + 9)]);
     let done = taken(&*store, 9).await;
@@ -85,7 +85,7 @@ async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn QueueStore>)
     let given = store.return_task(&first.lease, &returned, NOW);
     assert_eq!(given.await.unwrap(), Written::Overtaken);
     let waits = &pending(&*store).await[0];
-    // The delay is about the downstream, and the mark is about the process, so the newer state keeps both.
+    // The newer state keeps the delay, which protects the downstream, and the mark of the process.
     assert_eq!(waits.not_before, Some(NOW.plus(Duration::from_millis(500))));
     assert_eq!((waits.attempts, waits.lease_expired), (0, true));
 }
@@ -155,7 +155,7 @@ async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
         Millis(NOW.0 + 3),
         "the state's own moment"
     );
-    // Its position is now the creation time of the first state that was written during the run.
+    // The key's position is now the creation time of the first state written during the run.
     put(&*store, &staying(5)).await;
     put(&*store, &staying(6)).await;
     assert_eq!(settle(&*store, &first.lease).await, Written::Overtaken);

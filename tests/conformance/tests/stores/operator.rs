@@ -179,7 +179,7 @@ async fn an_operator_limits_starts_and_ends_the_limit(store: Arc<dyn QueueStore>
     store.acquire(&first, NOW).await.unwrap();
     for limits in [limit(Some(7), 3), limit(Some(300), 0), limit(None, 1)] {
         store.limit(&limits).await.unwrap();
-        // The lease holder learns of the limit with its next renewal and stores the worst case.
+        // With its next renewal, the lease holder learns of the limit and stores the worst case.
         let mut renewal = renewal(first.owner, NOW.plus(Duration::from_secs(5)));
         let renewed = store.renew(&renewal).await.unwrap();
         let Renewed::Ours(control) = renewed else {
@@ -191,7 +191,7 @@ async fn an_operator_limits_starts_and_ends_the_limit(store: Arc<dyn QueueStore>
         assert!(matches!(renewed, Renewed::Ours(control)
             if control.limits == limits && control.rate_full_at == renewal.rate_full_at));
     }
-    // A renewal without a new worst case leaves the stored one unchanged.
+    // A renewal that carries no worst case leaves the stored one unchanged.
     let kept = renewal(first.owner, NOW.plus(Duration::from_secs(5)));
     let renewed = store.renew(&kept).await.unwrap();
     assert!(matches!(renewed, Renewed::Ours(control) if control.rate_full_at > Some(NOW)));

@@ -65,7 +65,7 @@ async fn expired_lease_of_the_last_attempt_fails_the_task() {
     assert!(matches!(record.ttl, Ttl::Seconds(at) if at <= kept && at > NOW.floor_seconds()));
 }
 
-/// Newer states reset the attempts. Each time, the key would block the queue for the duration of a lease.
+/// Without a limit on crashes, each newer state would block the queue for the duration of a lease.
 #[tokio::test(start_paused = true)]
 async fn key_that_kills_its_process_fails_although_newer_states_arrive() {
     let world = World::start();

@@ -160,7 +160,7 @@ async fn sweep_wakes_if_it_cannot_read_all_pending_tasks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_index_that_cannot_be_read_fails_the_sweep_after_its_other_steps() {
+async fn failed_index_read_fails_the_sweep_after_its_other_steps() {
     let world = World::start().with_stranded(1).await;
     let store = world.failing("taken_page", Fault::Throttled);
     let failed = world.sweep_on(store).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! A task that must run alone, its neighbours, and newly arriving tasks (S4, S5).
+//! A task that must run alone, the tasks beside it, and newly arriving tasks (S4, S5).
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -51,7 +51,7 @@ fn suspects_run(spans: &Mutex<Vec<Span>>) -> (Millis, Millis) {
     (run.1, run.2)
 }
 
-/// Runs one turn after another while a task arrives at each interval, starting immediately.
+/// Runs one turn after another. A task arrives immediately, then one after each interval.
 async fn under_load(world: &World, every: Duration, count: i64) {
     let arrive = async {
         for n in 0..count {
@@ -159,8 +159,8 @@ async fn suspect_behind_pages_runs_in_a_turn_whose_gap_is_early() {
 async fn suspect_runs_first_in_the_next_turn_if_this_one_has_no_time() {
     let (run, every) = (50 * SECOND, 11 * SECOND);
     let (mut world, spans) = with_suspect(run).await;
-    // The minimum function timeout: turn (60 s), task timeout and margin (10 s) add up to exactly
-    // the world's 120 s. A task timeout of 60 s would exceed it.
+    // With this task timeout, the minimum function timeout is exactly the world's 120 s: the
+    // turn (60 s), the task timeout and the margin (10 s). A task timeout of 60 s would exceed it.
     world.settings.task_timeout = 50 * SECOND;
     // The turn reads a newer task first.
     let newer = new_task("newer", 0);

@@ -36,7 +36,7 @@ impl World {
         self.control().await.breaker
     }
 
-    /// Runs turns as long as each turn publishes a tail call.
+    /// Runs turns until one publishes no tail call.
     async fn turns(&self) -> Vec<TurnSummary> {
         let mut turns = Vec::new();
         loop {
@@ -54,7 +54,7 @@ async fn outage_fails_no_task_and_causes_few_calls() {
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 100));
     assert_eq!((summary.failed, summary.breaker_open), (0, false));
-    // One try before the breaker opened.
+    // Each task lost at most one attempt, before the breaker opened.
     assert_eq!(world.most_attempts(), 2);
     // With ten slots, twelve tasks open the breaker. Then single probes follow after 1 s, 2 s, 4 s,
     // 4 s, and so on.
@@ -224,7 +224,7 @@ async fn a_task_that_must_run_alone_probes_when_nothing_else_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn returns_by_an_open_breaker_are_bounded() {
+async fn returns_while_the_breaker_is_open_are_limited() {
     let mut world = World::with_breaker(outage(HOUR));
     world.settings.breaker = Some(BreakerSettings {
         max_returns: 3,

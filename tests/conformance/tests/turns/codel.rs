@@ -36,7 +36,7 @@ fn world() -> (World, Starts) {
     (world, starts)
 }
 
-/// Inserts tasks at twice the processing rate, with a pause from 8 s to 10 s: 270 tasks in 15.5 s.
+/// Inserts 270 tasks in 15.5 s: at twice the processing rate, with a pause from 8 s to 10 s.
 async fn overload(world: &World) {
     for n in 0..310_i64 {
         let at = n * 50;
@@ -117,7 +117,7 @@ async fn next_processor_continues_the_overload_and_then_empties_the_queue() {
     tokio::time::sleep(30 * SECOND).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));
-    // Before that, the slots were free for the target time.
+    // The task starts only after the slots were free for the target time.
     let (at, _) = starts.lock().unwrap()[0];
     assert!((31 * SECOND..32 * SECOND).contains(&at), "{at:?}");
     assert_eq!(world.control().await.overloaded_since, None);

@@ -145,7 +145,7 @@ async fn defect_7_a_newer_task_waits_for_the_slowest_of_a_page() {
     let newer = async {
         tokio::time::sleep(Duration::from_millis(1_100)).await;
         world.add("newer", 1_100).await;
-        // The sum of a quick task's duration, the task's own run, and the age of a page.
+        // The total of a quick task's duration, the newer task's own run, and the age of a page.
         tokio::time::sleep(Duration::from_millis(1_100)).await;
         assert_eq!(world.record("newer").status, TaskStatus::Success);
     };

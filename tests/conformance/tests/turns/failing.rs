@@ -48,7 +48,7 @@ impl World {
         self
     }
 
-    /// Runs turns as tail calls and sweeps start them, until `until` or until the queue is empty.
+    /// Runs turns, started by tail calls and sweeps, until `until` or until the queue is empty.
     /// Returns the time from the start to the end of the last turn.
     async fn days(&self, until: Duration) -> Duration {
         let end = NOW.plus(until);

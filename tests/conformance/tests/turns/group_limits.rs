@@ -88,7 +88,7 @@ pub(super) async fn starts_in(world: &World, time: Duration) -> BTreeMap<String,
 }
 
 #[tokio::test(start_paused = true)]
-async fn limited_groups_leave_the_other_slots_to_the_others() {
+async fn limited_groups_leave_the_remaining_slots_to_other_groups() {
     for (settings, limited) in [(concurrency(1), 18..=22), (every(SECOND / 2), 38..=42)] {
         let world = world(a_second, settings, &[("a", 500), ("b", 500), ("c", 500)]).await;
         let (_, started) = tokio::join!(world.turn(), starts_in(&world, 20 * SECOND));
@@ -101,7 +101,7 @@ async fn limited_groups_leave_the_other_slots_to_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn operators_limit_replaces_that_of_the_settings_within_a_heartbeat() {
+async fn operators_limit_replaces_the_configured_limit_within_a_heartbeat() {
     let world = world(a_second, concurrency(1), &[("a", 500), ("b", 500)]).await;
     let operate = async {
         tokio::time::sleep(7 * SECOND).await;
@@ -150,7 +150,7 @@ async fn paused_group_does_not_start_and_does_not_keep_the_processor_awake() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn group_opens_by_itself_at_the_end_of_its_pause() {
+async fn group_opens_automatically_at_the_end_of_its_pause() {
     let world = world(|_| at_once(), GroupSettings::default(), &[("a", 20)]).await;
     pause(&world, "a", 17 * SECOND).await;
     let starts = async {
@@ -162,7 +162,7 @@ async fn group_opens_by_itself_at_the_end_of_its_pause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn busy_response_with_a_time_closes_only_its_group() {
+async fn busy_response_with_retry_after_closes_only_its_group() {
     let script = |task: &Task| match task.task_id.group() {
         "a" if task.total_attempts == 1 => (Duration::ZERO, busy_for(20 * SECOND)),
         _ => (SECOND, Outcome::Success),
@@ -228,7 +228,7 @@ async fn tasks_of_a_crashed_processor_count_as_running() {
         starts(&world)["a"]
     };
     let (_, started) = tokio::join!(world.turn(), watch);
-    // Their 42 s leases expire after half of this time.
+    // The crashed processor's leases of 42 s expire after half of the watched time.
     assert!((6..=8).contains(&started), "{started}");
 }
 
@@ -246,19 +246,19 @@ async fn task_whose_settlement_failed_counts_as_running_even_in_the_next_turn() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn lease_is_not_released_if_what_was_learned_cannot_be_written() {
+async fn lease_is_not_released_if_the_group_state_cannot_be_written() {
     let world = world(|_| at_once(), every(100 * SECOND), &[("a", 5)]).await;
     let store = world.failing("learn_groups", Fault::LostRequest);
     let failed = world.turn_on(store).await;
     assert!(failed.is_err());
     assert!(world.control().await.lease.is_some());
     tokio::time::sleep(world.settings.processor_lease).await;
-    // The bucket starts empty.
+    // The next turn starts with an empty bucket, so it takes no task.
     assert_eq!(world.turn().await.taken, 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn task_that_must_run_alone_in_a_closed_group_does_not_hold_the_gap() {
+async fn task_that_must_run_alone_in_a_closed_group_reserves_no_gap() {
     let world = world(a_second, GroupSettings::default(), &[("b", 900)]).await;
     let now = world.clock.now();
     let mut suspect = Record::pending(now, Ttl::Missing);
@@ -276,7 +276,7 @@ async fn task_that_must_run_alone_in_a_closed_group_does_not_hold_the_gap() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn queue_without_groups_reads_no_item_of_groups() {
+async fn queue_without_groups_does_not_read_the_groups_item() {
     let world = World::of(20, |_| at_once()).await;
     let store = world.faulty(|step, _| match step {
         "groups" | "learn_groups" => Fault::Denied,

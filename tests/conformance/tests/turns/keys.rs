@@ -76,7 +76,7 @@ async fn overtaken_state_is_superseded_instead_of_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_key_that_has_waited_longest_runs_first_with_its_newest_state() {
+async fn key_pending_longest_runs_first_with_its_newest_state() {
     let mut world = World::new(|_| at_once());
     world.settings.order = Order::OldestFirst;
     world.settings.slots = 1;
@@ -103,7 +103,7 @@ async fn oldest_first_works_through_many_pages_in_order() {
     assert!(started.is_sorted(), "{:?}", &started[..20]);
 }
 
-/// Whether other tasks run alone depends on their attempts. A newer state has no attempts.
+/// Even a newer state, which starts with zero attempts, must run alone after an expired lease.
 #[tokio::test(start_paused = true)]
 async fn newer_state_of_a_key_with_an_expired_lease_runs_alone() {
     let world = World::new(|_| at_once());

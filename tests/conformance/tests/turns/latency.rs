@@ -13,7 +13,7 @@ use lifo_queue::time::{Clock, TokioClock};
 
 use super::world::*;
 
-/// Each run takes 100 ms per concurrent run, and later 50 ms.
+/// A downstream whose runs take 100 ms, and later 50 ms, times the number of concurrent runs.
 struct Shared {
     clock: TokioClock,
     running: AtomicUsize,

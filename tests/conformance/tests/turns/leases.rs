@@ -34,7 +34,7 @@ async fn a_settlement_is_retried_while_the_lease_lasts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn return_is_retried_while_the_lease_lasts() {
+async fn return_is_retried_until_the_lease_expires() {
     let world = World::of(1, |task| match task.attempt {
         1 => (Duration::ZERO, retry()),
         _ => at_once(),

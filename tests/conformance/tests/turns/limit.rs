@@ -9,8 +9,8 @@ use lifo_queue::time::Clock;
 
 use super::world::*;
 
-/// Limits starts for `time` to `rate` starts per second and `concurrency` tasks. 0 keeps the
-/// setting.
+/// Limits starts for `time` to `rate` starts per second and `concurrency` concurrent tasks. A value
+/// of 0 keeps the setting.
 async fn limit(world: &World, rate: u32, concurrency: u16, time: Duration) {
     let interval = (rate > 0).then(|| SECOND / rate);
     limit_to(world, interval, concurrency, time).await;
@@ -68,7 +68,7 @@ async fn limit_above_the_settings_has_no_effect() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn limit_ends_by_itself_at_its_time() {
+async fn limit_expires_at_its_end_time() {
     // With one start every ten minutes, the turn waits for the end of the limit, not for the next start.
     for rate in [None, Some(4)] {
         let mut world = World::new(|_| at_once());

@@ -1,4 +1,4 @@
-//! A task that kills its process, and its neighbours (S4).
+//! A task that kills its process, and the tasks that run beside it (S4).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -96,7 +96,7 @@ async fn an_operators_pause_ends_the_turn_within_a_heartbeat_and_resume_wakes() 
     };
     let (summary, ()) = tokio::join!(world.turn(), pause);
     assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
-    // 11.9 s, at most one heartbeat of 5 s, and the end of the running tasks.
+    // 11.9 s, then at most one heartbeat of 5 s, then the end of the running tasks.
     assert!((120..=180).contains(&summary.succeeded), "{summary:?}");
     assert_eq!(world.count(TaskStatus::Taken), 0);
     assert!(world.topics.process_tasks().is_empty());
@@ -173,7 +173,7 @@ async fn three_rejected_tasks_do_not_pause_a_queue_whose_others_succeed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn success_at_the_time_of_three_rejections_prevents_a_pause() {
+async fn success_simultaneous_with_three_rejections_prevents_a_pause() {
     // Four runs start and end together. The newest one succeeds, and its end is recorded first.
     let mut world = World::new(|task| match task.task_id.as_str() {
         "t0006" | "t0007" | "t0008" => (Duration::from_millis(50), rejecting()),

@@ -1,4 +1,4 @@
-//! Publishes assignments that are made at nearly the same time in one request.
+//! Publishes assignments made within a few milliseconds of each other in one request.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use super::Intake;
 use crate::call::Assignment;
 use crate::publish::Published;
 
-/// How long the first assignments wait for others. The wait ends early when every group has ended.
+/// Time for which the first assignments wait for others. Ends early when every group has ended.
 pub(super) const JOINED: Duration = Duration::from_millis(5);
 
-/// Maximum number of concurrent requests. A slow one does not delay the next assignments.
+/// Maximum number of concurrent requests, so that a slow request does not delay the next ones.
 const AT_ONCE: usize = 8;
 
 impl Intake {
-    /// Publishes assignments until their sender is dropped. Each request ends at `end` at the
-    /// latest. Returns the number of assignments and the counts of published events.
+    /// Publishes assignments until their sender is dropped. No request lasts beyond `end`. Returns
+    /// the number of assignments and the counts of published events.
     pub(super) async fn publish(
         &self,
         made: UnboundedReceiver<Vec<Assignment>>,
@@ -49,7 +49,7 @@ impl Intake {
         let publishing = self.queue.publish_assignments(&*self.publisher, &made);
         let published = match timeout_at(end, publishing).await {
             Ok(Ok(published)) => published,
-            // The assignments are valid, and redelivered messages would not publish them.
+            // Only a warning: the assignments are valid, and a redelivery would not publish them.
             Ok(Err(error)) => {
                 tracing::warn!(
                     %error,

@@ -23,7 +23,7 @@ impl DynamoStore {
         item.as_ref().map(read).transpose()
     }
 
-    /// Reads `limit` agents per partition, because one partition may contain the whole page.
+    /// Returns a page of agents. Reads `limit` agents per partition, because one may contain all.
     pub(super) async fn page_of_agents(
         &self,
         after: Option<&AgentId>,
@@ -35,7 +35,7 @@ impl DynamoStore {
             Ok((agents, next.as_ref().and_then(id_of)))
         };
         let parts = self.of_each_partition(read).await?;
-        // Later agents may be missing.
+        // Some partitions may have more agents after this id, so the page must end at the id.
         let mut next = parts.iter().filter_map(|(_, next)| next.clone()).min();
         let mut agents = merged(parts.into_iter().map(|(agents, _)| agents));
         agents.retain(|agent| next.as_ref().is_none_or(|next| agent.id <= *next));
@@ -61,7 +61,7 @@ impl DynamoStore {
         Ok(merged(self.of_each_partition(read).await?))
     }
 
-    /// The number of joins per queue, as counted in the agents' items.
+    /// Returns the number of joins per queue, as counted in the agents' items.
     pub(super) async fn joins_of_agents(&self) -> Result<HashMap<String, u64>> {
         let read = |partition: String| async move {
             let query = self.whole(&partition).limit(PAGE.into());
@@ -105,7 +105,7 @@ impl DynamoStore {
     }
 }
 
-/// The agents of all parts, ordered by id.
+/// Merges the agents of all parts, ordered by id.
 fn merged(parts: impl IntoIterator<Item = Vec<Agent>>) -> Vec<Agent> {
     let mut agents: Vec<_> = parts.into_iter().flatten().collect();
     agents.sort_unstable_by(|one, other| one.id.cmp(&other.id));

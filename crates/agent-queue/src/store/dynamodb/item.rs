@@ -25,7 +25,7 @@ pub(super) fn number(value: impl ToString) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 
-/// The value of a string set attribute. Sets are never empty here.
+/// Converts values to a string set attribute. Sets are never empty here.
 pub(super) fn strings<T: ToString>(values: impl IntoIterator<Item = T>) -> AttributeValue {
     AttributeValue::Ss(values.into_iter().map(|value| value.to_string()).collect())
 }
@@ -59,7 +59,7 @@ pub(super) fn state_attributes(state: &AgentState) -> Vec<(&'static str, Attribu
     }
 }
 
-/// The time by which an agent must answer, if it has not answered yet.
+/// Returns the time by which an agent must answer, if it has not answered yet.
 fn answer_by(until: Option<Micros>, answered: bool) -> Option<(&'static str, AttributeValue)> {
     let until = until.filter(|_| !answered)?;
     Some((schema::ANSWER_BY, string(until)))

@@ -73,8 +73,8 @@ impl DynamoStore {
         ))
     }
 
-    /// The first readable items, up to `limit`. Reads one more item for each unreadable one, and
-    /// otherwise none beyond `limit`.
+    /// Returns the first readable items, up to `limit`. Reads one more item for each unreadable
+    /// one, and otherwise none beyond `limit`.
     async fn first<T>(
         &self,
         query: QueryFluentBuilder,
@@ -102,7 +102,7 @@ impl DynamoStore {
         Ok(readable(&items, name))
     }
 
-    /// The number of items in a partition, at one read unit per 4 KB.
+    /// Returns the number of items in a partition, at one read unit per 4 KB.
     async fn count(&self, partition: &str) -> Result<u64> {
         let query = self.whole(partition).select(Select::Count);
         let mut pages = query.into_paginator().send();
@@ -113,7 +113,7 @@ impl DynamoStore {
         Ok(count)
     }
 
-    /// The first items before `until` in each stripe, up to `limit` per stripe.
+    /// Returns the first items before `until` in each stripe, up to `limit` per stripe.
     async fn stripes<T>(
         &self,
         partition: &str,
@@ -133,7 +133,7 @@ impl DynamoStore {
         stream::iter(stripes).buffered(AT_ONCE).try_concat().await
     }
 
-    /// All items of a partition that has one item per queue or criteria.
+    /// Returns all items of a partition that has one item per queue or criteria.
     pub(super) async fn all(&self, partition: &str) -> Result<Vec<Item>> {
         let items = self.whole(partition).into_paginator().items().send();
         let items = items.try_collect().await;

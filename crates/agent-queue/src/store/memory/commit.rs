@@ -26,7 +26,7 @@ impl State {
         Committed::Done
     }
 
-    /// Whether a step's condition is met, and the stored agent or call, where DynamoDB returns it.
+    /// Returns whether a step's condition is met, and the agent or call that DynamoDB would return.
     fn check(&self, step: &Step) -> (bool, Option<There>) {
         let seen = |agent: Option<&Agent>| agent.cloned().map(Box::new).map(There::Agent);
         match step {

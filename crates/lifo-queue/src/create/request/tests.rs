@@ -17,7 +17,7 @@ fn tasks_are_passed_on_without_validation() {
 }
 
 #[test]
-fn the_events_for_local_invocation_are_read() {
+fn events_for_local_invocation_are_accepted() {
     let create = serde_json::from_str(include_str!(
         "../../../../../tests/events/create-tasks.json"
     ));
@@ -32,7 +32,7 @@ fn the_events_for_local_invocation_are_read() {
 }
 
 #[test]
-fn an_event_holds_a_bounded_number_of_tasks() {
+fn event_with_too_many_tasks_is_rejected() {
     let tasks = |count| read(json!({"tasks": vec![json!({}); count]}), false);
     assert!(tasks(MAX_TASKS).is_ok());
     let error = tasks(MAX_TASKS + 1).unwrap_err().to_string();
@@ -93,7 +93,7 @@ fn invalid_events_are_rejected_with_the_field() {
 }
 
 proptest! {
-    /// Arbitrary JSON is parsed as an array of tasks or a valid count, or rejected with a message.
+    /// Arbitrary JSON is accepted as tasks or as a valid count, or is rejected with a message.
     #[test]
     fn arbitrary_json_is_read_or_rejected(event in any_json(&["tasks", "simulate", "count"]), simulation in any::<bool>()) {
         match read(event.clone(), simulation) {

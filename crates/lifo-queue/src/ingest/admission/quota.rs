@@ -9,8 +9,8 @@ use crate::store::{Mark, Meter};
 use crate::task::NewTask;
 use crate::time::Millis;
 
-/// Time in which the number of held tasks approaches its limit. It exceeds the meter's delay, so
-/// that the number does not oscillate.
+/// Time in which the number of held tasks approaches its limit, in seconds. Exceeds the delay of
+/// the meter, so that the number does not oscillate.
 const APPROACH: f64 = 2.0;
 
 /// Minimum time over which arrivals are measured.
@@ -28,11 +28,11 @@ pub(in crate::ingest) struct Quota {
     factor: f64,
     most_held: f64,
     held: f64,
-    /// Tasks per second that admission may shed.
+    /// Number of tasks arriving per second that admission can shed.
     arrivals: f64,
 }
 
-/// The current mark and quota; without a quota, every task is admitted.
+/// Returns the current mark and quota. Without a quota, every task is admitted.
 pub(super) fn of(
     meter: &Meter,
     control: &Control,

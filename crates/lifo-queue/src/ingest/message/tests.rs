@@ -35,7 +35,7 @@ fn contents(message: &Delivery) -> Contents<'_> {
 }
 
 #[test]
-fn array_tasks_are_numbered_by_position_even_beside_invalid_ones() {
+fn ids_of_array_tasks_use_their_index_even_among_invalid_elements() {
     let message = delivery(r#"[{}, 7, {"taskId": "own"}, {"ttlSeconds": 0}, {}]"#);
     let contents = contents(&message);
     let ids: Vec<_> = contents.tasks.iter().map(|task| task.id.as_str()).collect();
@@ -66,7 +66,7 @@ fn rejected(body: &str) -> DeadLetter {
 }
 
 #[test]
-fn invalid_body_is_kept_unchanged_with_the_field_and_the_remedy() {
+fn invalid_body_is_dead_lettered_unchanged_with_the_field_and_the_remedy() {
     assert!(
         rejected("hello")
             .reason
@@ -130,7 +130,7 @@ proptest! {
     fn every_element_is_a_task_or_is_kept_with_a_reason(body in bodies()) {
         let message = delivery(&body);
         let contents = contents(&message);
-        // Raw values, because an invalid number such as 1e999 makes only its element invalid.
+        // Parses raw values, because a number such as 1e999 must invalidate only its own element.
         let elements = serde_json::from_str::<Vec<&RawValue>>(&body).map_or(1, |e| e.len());
         prop_assert_eq!(contents.tasks.len() + contents.wrong.len(), elements);
         for task in &contents.tasks {
@@ -140,7 +140,7 @@ proptest! {
         if !contents.wrong.is_empty() {
             let letter = dead_letter(&message, &contents.wrong);
             prop_assert!(!letter.reason.is_empty() && letter.reason.len() <= MAX_REASON_BYTES);
-            // The dead-letter message can be parsed, and has the same number of invalid elements.
+            // The dead-letter message can be parsed and has the same number of invalid elements.
             let message = delivery(&letter.body);
             let again = super::tests::contents(&message);
             prop_assert_eq!(again.wrong.len(), contents.wrong.len());
@@ -159,7 +159,7 @@ proptest! {
 }
 
 #[test]
-fn group_of_the_message_is_the_default_in_a_queue_with_groups_only() {
+fn message_group_is_the_default_only_in_a_queue_with_groups() {
     let ids = |body: &str, group: &str, groups| {
         let message = Delivery {
             group: Some(group.to_owned()),

@@ -7,7 +7,7 @@ use crate::runner::Outcome;
 use crate::task::Task;
 use crate::time::Millis;
 
-/// The name of the runner's response; `None` means that the run was cut off.
+/// Name of the runner's response. An outcome of `None` means that the run was cut off.
 pub(super) fn response(outcome: Option<&Outcome>) -> &'static str {
     match outcome {
         Some(Outcome::Success) => "success",
@@ -20,7 +20,7 @@ pub(super) fn response(outcome: Option<&Outcome>) -> &'static str {
     }
 }
 
-/// Whether to log a run: the share `logged_successes` of successful runs, and every other run.
+/// Whether to log a run. Selects the share `logged_successes` of successful runs and all others.
 /// `draw` returns a random number from 0 to 1. It is called only if the number matters, so that the
 /// default does not change seeded schedules.
 pub(super) fn is_due(end: Option<&End>, logged_successes: f64, draw: impl FnOnce() -> f64) -> bool {
@@ -29,7 +29,7 @@ pub(super) fn is_due(end: Option<&End>, logged_successes: f64, draw: impl FnOnce
 
 /// Logs a run from `started` to `ended`. `end` is its result; `None` if the store did not respond.
 ///
-/// Omits the reason: it quotes the downstream's response, which can quote the payload.
+/// Omits the reason, because it quotes the downstream's response, which can contain the payload.
 pub(super) fn write(
     task: &Task,
     response: &'static str,
@@ -55,13 +55,13 @@ pub(super) fn write(
     );
 }
 
-/// The status code at the start of a reason such as `HTTP 503 …`. The rest can quote the payload.
+/// The status code at the start of a reason such as `HTTP 503 …`. The rest can contain the payload.
 fn http_status(reason: &str) -> Option<u16> {
     let code = reason.strip_prefix("HTTP ")?.get(..3)?;
     code.parse().ok()
 }
 
-/// The result for the task.
+/// Name of the result for the task.
 fn outcome(end: Option<&End>) -> &'static str {
     match end {
         Some(End::Succeeded) => "succeeded",
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_code_is_the_start_of_a_reason() {
+    fn status_code_is_parsed_from_the_start_of_a_reason() {
         for (reason, status) in [
             ("HTTP 422 Unprocessable Entity: no such order", Some(422)),
             ("HTTP 200, but the response ended early", Some(200)),

@@ -21,7 +21,7 @@ impl From<End> for Ended {
     }
 }
 
-/// The end of an attempt, according to the result of its last write.
+/// Returns the end of an attempt according to the result of its last write.
 pub(super) fn after(written: Written, end: End) -> Ended {
     match written {
         Written::Done => end.into(),
@@ -56,7 +56,7 @@ impl Attempts {
         self.while_leased(lease, written).await
     }
 
-    /// Returns a task that did not start. It is due immediately.
+    /// Returns a task whose run did not start. The task is due immediately.
     pub(super) async fn return_unstarted(
         &self,
         lease: &Lease,
@@ -94,8 +94,8 @@ impl Attempts {
         Ok(after(done, End::Quarantined))
     }
 
-    /// Retries the lease holder's write until the lease or the turn ends. If it stopped sooner, the
-    /// sweep would return a task that has already run.
+    /// Retries a write under the lease until the lease or the turn ends. If the retries stopped
+    /// sooner, the sweep would return a task that has already run.
     async fn while_leased<F>(
         &self,
         lease: &Lease,
@@ -104,7 +104,7 @@ impl Attempts {
     where
         F: Future<Output = Result<Written, StoreError>>,
     {
-        // The first try is never canceled: the lease may have expired while the process was suspended.
+        // Never cancel the first try, even if the lease expired while the process was suspended.
         let mut last = match step().await {
             Err(error) if error.is_transient() => error,
             result => return result,
@@ -146,7 +146,7 @@ impl Attempts {
     }
 }
 
-/// Retries of a step without a usable response: up to 4, after 50 ms to 2 s with jitter.
+/// Retry policy for transient errors: up to 4 retries, after 50 ms to 2 s each, with jitter.
 pub(super) fn patience() -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(50))

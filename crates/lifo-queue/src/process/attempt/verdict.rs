@@ -1,4 +1,4 @@
-//! The state of a task after its run.
+//! Decides the state of a task after its run.
 
 use std::time::Duration;
 
@@ -19,9 +19,9 @@ const BUSY_WAIT: Backoff = Backoff {
     max: Duration::from_secs(15),
 };
 
-/// Maximum number of returns after an internal error of the downstream that cost a task no attempt.
-/// If other tasks get responses, a few attempts end the task. Without other tasks, it looks like an
-/// outage for [`LONGEST_PROBE`] × this number × the number of such tasks.
+/// Maximum number of returns per task after internal errors of the downstream that don't count as
+/// attempts. If other tasks get results, the task ends after a few attempts. Without other tasks,
+/// this looks like an outage for [`LONGEST_PROBE`] × this number × the number of such tasks.
 const MAX_ERROR_RETURNS: u32 = 30;
 
 /// The next state of a task after an outcome.
@@ -31,7 +31,7 @@ pub(super) enum Verdict {
 }
 
 impl Attempts {
-    /// The next state after an outcome; `None` means that the run was cut off.
+    /// Returns a task's next state. An outcome of `None` means that the run was cut off.
     pub(super) fn verdict(
         &self,
         taken: &TakenTask,
@@ -67,7 +67,7 @@ impl Attempts {
         }
     }
 
-    /// Returns the task with backoff, or, after the last attempt, fails it with the last error.
+    /// Returns the task with backoff. After the last attempt, fails it with the last error instead.
     fn retry(&self, taken: &TakenTask, reason: String, why: Why) -> Verdict {
         let settings = &self.settings;
         if taken.task.attempt >= settings.max_attempts {
@@ -79,7 +79,7 @@ impl Attempts {
         returned(not_before, true, reason, why)
     }
 
-    /// Returns the task after a short wait and restores its attempt, a bounded number of times.
+    /// Returns the task with a short wait and restores its attempt, up to `max_busy_returns` times.
     fn busy(&self, taken: &TakenTask, retry_after: Option<Duration>, reason: String) -> Verdict {
         let returns = taken.task.total_attempts.saturating_sub(taken.task.attempt);
         if returns >= self.settings.max_busy_returns {
@@ -100,8 +100,8 @@ impl Attempts {
         match ruling.spared {
             Some(Spared::UntilProbe(at)) => self.unavailable(taken, reason, at, most, next_start),
             Some(Spared::Backoff) => {
-                // Limited to the longest wait of a probe: the downstream may be available in each
-                // run.
+                // Wait no longer than between two probes, because the downstream may be available
+                // by then.
                 let wait = self.settings.backoff.draw(taken.task.total_attempts);
                 let at = self.clock.now().plus(wait.min(LONGEST_PROBE));
                 self.unavailable(taken, reason, at, most, next_start)
@@ -110,10 +110,10 @@ impl Attempts {
         }
     }
 
-    /// Returns the task until `not_before` and restores its attempt, a bounded number of times.
-    /// While the breaker is open, `not_before` is the time of the next probe, so that one task is
-    /// due for it. A task that used all its starts and may expire before the next one, within
-    /// `next_start`, ends as FAILURE instead. Otherwise, its error would be lost.
+    /// Returns the task, due at `not_before`, and restores its attempt a bounded number of times.
+    /// While the breaker is open, `not_before` is the time of the next probe, so that a task is due
+    /// for the probe. A task that has started `max_attempts` times and may expire within
+    /// `next_start` ends as FAILURE instead, because its error would otherwise be lost.
     fn unavailable(
         &self,
         taken: &TakenTask,

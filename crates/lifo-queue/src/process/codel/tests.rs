@@ -10,7 +10,7 @@ fn codel(left: Option<i64>) -> Codel {
 }
 
 #[test]
-fn overload_begins_after_an_interval_with_new_tasks_at_every_check() {
+fn overload_begins_if_every_check_in_an_interval_finds_a_new_task() {
     let mut codel = codel(None);
     for at in (10_000..15_000).step_by(100) {
         codel.found(Millis(at - 300), Millis(at));
@@ -39,12 +39,12 @@ fn check_without_a_new_task_restarts_the_interval() {
 }
 
 #[test]
-fn overload_ends_after_a_target_time_with_free_slots() {
+fn overload_ends_after_slots_were_free_for_the_target_time() {
     let mut codel = codel(Some(1));
     assert!(codel.found_nothing(Millis(11_000)));
     codel.no_slot();
     assert!(codel.found_nothing(Millis(11_999)));
-    // A task that arrives and starts immediately does not use up the free slots.
+    // A task that starts as soon as it arrives does not end the period of free slots.
     codel.found(Millis(12_400), Millis(12_400));
     assert!(codel.found_nothing(Millis(12_998)));
     assert_eq!(codel.since(), Some(Millis(1)));

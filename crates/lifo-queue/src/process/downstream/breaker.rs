@@ -1,15 +1,15 @@
-//! The circuit breaker: while the downstream is unavailable, only probes start, and no task loses
-//! an attempt.
+//! The circuit breaker. While the downstream is unavailable, only probes start, and runs do not
+//! count as attempts.
 //!
-//! It opens when more distinct tasks than run concurrently find the downstream unavailable, with no
-//! result in between. A *result* is a success or a failure of a run, unless the run started before
-//! the first one that found the downstream unavailable. Any result closes the breaker. From then
-//! on, the tasks that had found the downstream unavailable are *discounted*. While the breaker is
-//! open, one probe runs at a time. The first probe starts [`FIRST_PROBE`] after the breaker opens.
-//! Each failed probe doubles the wait, up to [`LONGEST_PROBE`].
+//! The breaker opens when more distinct tasks than can run concurrently find the downstream
+//! unavailable, with no result in between. A *result* is the success or failure of a run, unless
+//! the run started before the first run that found the downstream unavailable. Any result closes
+//! the breaker. From then on, the tasks that had found the downstream unavailable are *discounted*.
+//! While the breaker is open, one probe runs at a time. The first probe starts [`FIRST_PROBE`]
+//! after the breaker opens. Each failed probe doubles the wait, up to [`LONGEST_PROBE`].
 //!
-//! This module holds only the state. [`Breaker::choose`] chooses the task for a probe. The control
-//! item keeps the state across turns and processors as an [`OpenBreaker`].
+//! [`Breaker::choose`] chooses the task for a probe. The control item keeps the breaker's state
+//! across turns and processors as an [`OpenBreaker`].
 
 mod hand;
 
@@ -23,43 +23,43 @@ use crate::control::OpenBreaker;
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// The wait from the breaker's opening to the first probe. Doubles with each failed probe.
+/// Wait from the opening of the breaker to the first probe. It doubles with each failed probe.
 pub const FIRST_PROBE: Duration = Duration::from_secs(1);
 
 /// Maximum wait between two probes, counted from the end of the earlier probe.
 pub const LONGEST_PROBE: Duration = Duration::from_secs(4);
 
-/// Multiple of the threshold: that many runs without a result open the breaker, regardless of their
-/// tasks. This includes discounted tasks, because the downstream may be available only for moments.
+/// Number of runs without a result, as a multiple of the threshold, that opens the breaker. Runs of
+/// discounted tasks count too, because the downstream may be available only for moments.
 const RUNS_PER_TASK: usize = 4;
 
-/// Multiple of the threshold: that many runs without a result, of [`FEWEST_TASKS`] or more tasks,
-/// open the breaker. The newest tasks may run repeatedly, so that no others start.
+/// Number of runs without a result, as a multiple of the threshold, that opens the breaker if they
+/// belong to [`FEWEST_TASKS`] or more tasks. The newest tasks may run repeatedly and block others.
 const REPEATED_RUNS: usize = 2;
 
-/// The threshold of a group's own breaker.
+/// Threshold of the breaker of an individual group.
 const RUNS_OF_A_GROUP: usize = 2;
 
-/// From this number of distinct tasks without a result, it is unlikely that all of them are the
-/// cause. Further runs of these tasks cost no attempt, even before the breaker opens.
+/// Number of distinct tasks without a result from which it is unlikely that all of them are the
+/// cause. Further runs of these tasks don't count as attempts, even before the breaker opens.
 const FEWEST_TO_SPARE: usize = 3;
 
-/// The wait after a probe without a result: its task no longer existed, or failed for another reason.
+/// Wait after a probe that ended without a result, for example because its take failed.
 const AFTER_NO_RESULT: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub(super) struct Breaker {
-    /// The number of distinct tasks that opens the breaker; `None` if there is no breaker.
+    /// Number of distinct tasks without a result that opens the breaker; `None` without a breaker.
     threshold: Option<usize>,
-    /// Whether two consecutive runs without a result open it: the breaker of a group with few tasks.
+    /// Whether two consecutive runs without a result open the breaker, as for a group's breaker.
     opens_early: bool,
     /// Tasks that found the downstream unavailable since the last result.
     without_result: HashSet<TaskId>,
-    /// Tasks that found the downstream unavailable before the last result. They may be the cause.
+    /// Tasks that found the downstream unavailable before the last result. They may be at fault.
     discounted: HashSet<TaskId>,
     /// Number of runs that found the downstream unavailable since the last result.
     runs_without_result: usize,
-    /// The first run of these tasks. The result of an earlier run says nothing about the time since.
+    /// First run that found the downstream unavailable. The result of an older run does not count.
     doubtful_since: Option<RunNumber>,
     runs: BTreeSet<RunNumber>,
     next_run: u64,
@@ -70,18 +70,18 @@ pub(super) struct Breaker {
 #[derive(Debug)]
 struct Open {
     since: Millis,
-    /// Number of failed probes since then, including those of other turns.
+    /// Number of failed probes since the breaker opened, including probes of other turns.
     probes: u32,
     next_probe: Millis,
     /// The task of the active probe.
     probing: Option<TaskId>,
-    /// When this turn last tried each task.
+    /// Time at which this turn last tried each task.
     tried: HashMap<TaskId, Millis>,
 }
 
 impl Breaker {
-    /// The breaker of a turn with these limits, as the previous turn left it; `None` for no
-    /// breaker. If it is open, the first probe may start immediately.
+    /// The breaker of a turn, as the previous turn left it. Without `limits`, there is no breaker.
+    /// If the breaker is open, the first probe may start immediately.
     pub(super) fn new(limits: Option<Limits>, left: Option<OpenBreaker>, now: Millis) -> Self {
         let threshold = limits.map(|limits| limits.threshold());
         let open = left.filter(|_| threshold.is_some()).map(|left| Open {
@@ -136,7 +136,7 @@ impl Breaker {
         self.open.is_some()
     }
 
-    /// When the next probe may start; `None` while the breaker is closed.
+    /// Time at which the next probe may start; `None` while the breaker is closed.
     pub(super) fn next_probe(&self) -> Option<Millis> {
         self.open.as_ref().map(|open| open.next_probe)
     }
@@ -167,12 +167,12 @@ impl Breaker {
         }
     }
 
-    /// Chooses the next probe from the due tasks, which are in index order, and returns its
-    /// position. Two choices alternate: the task farthest from all those tried in this turn since
-    /// the breaker opened, and the first untried task. So neither poison tasks at the head nor old
-    /// tasks delay the recovery. The task at `ending` is about to expire and precedes the first
-    /// untried task. Once all were tried, the choice is that task or the one tried longest ago, or
-    /// `None` unless `tried_too`.
+    /// Chooses the next probe from the due tasks, which are in index order, and returns its index.
+    /// Two choices alternate: the task farthest from all tasks tried in this turn since the breaker
+    /// opened, and the first untried task. So neither poison tasks at the head nor old tasks delay
+    /// the recovery. The task at `ending` is about to expire and replaces the first untried task.
+    /// Once all tasks have been tried, chooses the task at `ending` or the task tried longest ago,
+    /// but only if `tried_too`.
     pub(super) fn choose(
         &self,
         due: &[&TaskId],
@@ -227,8 +227,8 @@ impl Breaker {
         RunNumber(self.next_run)
     }
 
-    /// Records that a run ended with this signal. Returns whether a run without a result costs no
-    /// attempt, and when its task may start again.
+    /// Records that a run ended with this signal. Returns when the task may start again if a run
+    /// without a result does not count as an attempt.
     pub(super) fn run_ended(
         &mut self,
         run: RunNumber,
@@ -248,8 +248,8 @@ impl Breaker {
             Signal::Unavailable | Signal::InternalError | Signal::Busy { retry_after: None } => {
                 self.unavailable(run, task, now);
             }
-            // A busy response with a time or a rejection pauses the queue instead of opening the
-            // breaker.
+            // A rejection, or a busy response with a requested wait, pauses the queue instead of
+            // opening the breaker.
             Signal::Busy { .. } | Signal::Rejecting | Signal::Nothing => {}
         }
         let spared = match self.next_probe() {
@@ -260,8 +260,8 @@ impl Breaker {
         spared
     }
 
-    /// Records that the task's probe, if it is one, ended without a result. The next probe follows
-    /// soon ([`AFTER_NO_RESULT`]).
+    /// Records that an attempt ended without a result. If it was the active probe, the next probe
+    /// may start after [`AFTER_NO_RESULT`].
     pub(super) fn probe_over(&mut self, task: &TaskId, now: Millis) {
         if let Some(open) = &mut self.open
             && open.probing.as_ref() == Some(task)
@@ -272,7 +272,7 @@ impl Breaker {
         }
     }
 
-    /// Opens the breaker, if there is one, for example after the downstream was busy for a long time.
+    /// Opens the breaker, if the settings include one, for example after a long busy period.
     pub(super) fn open(&mut self, now: Millis) {
         if self.threshold.is_some() {
             self.open_at(now);

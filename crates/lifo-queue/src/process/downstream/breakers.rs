@@ -1,8 +1,8 @@
 //! The ledgers of individual groups, in a queue with one circuit breaker per group.
 //!
-//! A run changes only the ledger of its group. Where the queue's ledger would pause the queue, the
-//! group is closed for that time. A ledger at rest is removed, so only groups with running tasks or
-//! problems have one.
+//! A run changes only its group's ledger. If that ledger requires a pause, the group is closed
+//! instead of pausing the queue. A ledger at rest is removed, so only groups with running tasks or
+//! problems have a ledger.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ impl GroupBreakers {
             ledgers,
             last_start,
         } = self;
-        // Without an open breaker, its time has no meaning.
+        // The time has no effect, because no breaker is open.
         let new = || ledger(settings, None, 0, *last_start, Millis(0));
         ledgers.entry(task.group().to_owned()).or_insert_with(new)
     }
@@ -60,11 +60,11 @@ impl GroupBreakers {
         self.get(name)?.open_breaker()
     }
 
-    /// Until when no task of the group may start in addition to `running` others; `None` if one may.
+    /// Time until which no task of the group may start besides `running` others; `None` if one may.
     pub(super) fn waits_until(&self, name: &str, running: usize, now: Millis) -> Option<Millis> {
         let ledger = self.get(name)?;
         let start = match ledger.start(running, now) {
-            // Due because of the time alone: the next failed probe closes the group.
+            // Only the passing of time makes the pause due. The next failed probe closes the group.
             Start::Pause(_) => ledger.breaker.start(running, now),
             start => start,
         };
@@ -97,8 +97,8 @@ impl GroupBreakers {
         ruling
     }
 
-    /// Records that the last running task of the group ended. Returns the group's pause, if one is
-    /// due. After the pause, the group's ledger starts with one task.
+    /// Records that the last running task of the group ended. Returns the group's pause if one is
+    /// due. After the pause, the group's ledger starts with one slot.
     pub(super) fn rest(&mut self, name: &str, now: Millis) -> Option<Pause> {
         let there = self.ledgers.get_mut(name)?;
         let Some(pause) = there.pause_due(now) else {
@@ -124,8 +124,8 @@ impl GroupBreakers {
     }
 }
 
-/// A group's ledger that begins at `now`, with the open breaker and the number of pauses for a busy
-/// downstream left by an earlier ledger.
+/// Creates a group's ledger at `now`, with the open breaker and the number of pauses for a busy
+/// downstream that an earlier ledger left.
 fn ledger(
     settings: &ProcessSettings,
     breaker: Option<OpenBreaker>,

@@ -7,11 +7,11 @@ use crate::store::Candidate;
 use crate::task::Ttl;
 use crate::time::Millis;
 
-/// A task that returns without losing an attempt starts again within this time, plus a pause.
+/// Maximum delay, plus any pause, before a returned task whose run did not count starts again.
 pub(super) const NEXT_START: Duration = Duration::from_secs(120);
 
-/// Whether a start now may be the last of a task before it expires, if the next one follows within
-/// `next_start`. A short-lived task keeps most of its lifetime, because the outage may end.
+/// Whether a start now may be a task's last start before it expires, if the next start follows
+/// within `next_start`. A short-lived task keeps most of its lifetime, because the outage may end.
 pub(in crate::process) fn is_last_start(
     created: Millis,
     expires: Millis,
@@ -23,8 +23,8 @@ pub(in crate::process) fn is_last_start(
 }
 
 impl Ledger {
-    /// Time within which a task that returns now starts again. It includes a pause if one may
-    /// follow, because the breaker was open for a long time.
+    /// Maximum time until a task that is returned now starts again. It includes a pause if the
+    /// breaker has been open for so long that a pause may follow.
     pub(super) fn next_start(&self, now: Millis) -> Duration {
         let pause_after = self.settings.breaker.map(|breaker| breaker.pause_after);
         let open_for = self.breaker.open_for(now);

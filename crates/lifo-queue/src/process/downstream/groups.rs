@@ -1,9 +1,9 @@
-//! The limits and pauses of individual groups: until when a group is closed.
+//! The limits and pauses of individual groups, which determine until when a group is closed.
 //!
-//! A task of a closed group is not due. The rate of a group is a bucket like the queue's (GCRA),
-//! stored only as the time at which it is full again. After a processor lease that was not
-//! released, every bucket starts empty, and groups with a concurrency limit stay closed until the
-//! TAKEN tasks are counted. So no limit is exceeded after a crash, and starts don't require writes.
+//! A task of a closed group is not due. A group's rate limit is a token bucket like the queue's
+//! (GCRA), stored only as the time at which it is full again. After an unreleased processor lease,
+//! every bucket starts empty, and groups with a concurrency limit stay closed until the TAKEN tasks
+//! are counted. So no limit is exceeded after a crash, and starts don't require writes.
 
 mod learning;
 
@@ -20,7 +20,7 @@ use crate::store::StandingLease;
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// Minimum time for which a group is closed after a busy response with a time.
+/// Minimum time for which a group is closed after a busy response that requests a wait.
 const SHORTEST_CLOSED: Duration = Duration::from_secs(1);
 
 /// Time after which a closed group is checked again if the end of its closure is unknown.
@@ -31,19 +31,19 @@ const AGAIN: Duration = Duration::from_millis(250);
 pub(in crate::process) struct GroupLimits {
     settings: GroupSettings,
     overrides: BTreeMap<String, GroupOverride>,
-    /// Number of changes to the overrides.
+    /// Number of changes to the overrides, as last read.
     changes: u64,
     groups: BTreeMap<String, Group>,
     /// The state that the previous turn left in the table, and its writer.
     left: LearnedGroups,
     left_by: Option<Uuid>,
-    /// The buckets of unknown groups were empty at this time.
+    /// Time at which the buckets of unknown groups were empty; `None` if they start full.
     empty_at: Option<Millis>,
     /// Time at which TAKEN tasks are counted; `None` if the count is unnecessary or done.
     count_at: Option<Millis>,
     /// Tasks that this turn started before the count.
     started: HashSet<TaskId>,
-    /// From this time on, a take can reach the table after the processor lease has expired.
+    /// Time from which a take could reach the table after the processor lease has expired.
     last_take: Millis,
     task_lease: Duration,
     clock_skew: Duration,
@@ -52,13 +52,13 @@ pub(in crate::process) struct GroupLimits {
 #[derive(Debug, Default)]
 struct Group {
     running: BTreeSet<TaskId>,
-    /// Expiry times of leases that no run of this turn ends.
+    /// Expiry times of leases that do not belong to active runs of this turn.
     leases: Vec<Millis>,
     /// Time since the epoch at which the bucket is full again; `None` before the first start.
     full_at: Option<Duration>,
-    /// The downstream requested no calls until this time, or the group is paused until then.
+    /// Time until which the downstream requested no calls or an automatic pause closes the group.
     asked_until: Option<Millis>,
-    /// The reason for that pause.
+    /// The reason for the automatic pause.
     reason: Option<String>,
 }
 
@@ -69,7 +69,7 @@ struct Bounds {
 }
 
 impl GroupLimits {
-    /// The groups of a turn that starts at `now`. `released`: whether the previous processor
+    /// The groups of a turn that starts at `now`. `released` states whether the previous processor
     /// released its lease.
     pub(in crate::process) fn new(
         settings: &ProcessSettings,
@@ -84,7 +84,7 @@ impl GroupLimits {
                 reason: one.reason.clone(),
                 ..Group::default()
             };
-            // Otherwise, its starts are unknown.
+            // Without a release, the last starts of the group are unknown.
             if released {
                 group.leases.clone_from(&one.leases);
                 group.full_at = one.rate_full_at.map(since_epoch);
@@ -92,7 +92,7 @@ impl GroupLimits {
             (one.name.clone(), group)
         };
         let lag = settings.index_lag + settings.clock_skew;
-        // The previous turn may have ended before its count. Later, all those leases have expired.
+        // The previous turn may have ended before it counted leases. Later, all have expired.
         let uncounted = states.learned.count_at;
         let uncounted = uncounted.filter(|at| now < at.plus(settings.task_lease()));
         let count_at = match released {
@@ -129,12 +129,12 @@ impl GroupLimits {
         groups.filter_map(|group| Some((group.name.as_str(), group.breaker?)))
     }
 
-    /// Number of tasks of the group that this turn runs.
+    /// Number of the group's tasks that are running in this turn.
     pub(super) fn running(&self, name: &str) -> usize {
         self.groups.get(name).map_or(0, |group| group.running.len())
     }
 
-    /// Closes the group of a task.
+    /// Closes a task's group for the duration of the pause.
     pub(super) fn close(&mut self, task: &TaskId, pause: &Pause) {
         let group = self.group(task);
         group.asked_until = group.asked_until.max(Some(pause.until));
@@ -154,8 +154,8 @@ impl GroupLimits {
         self.last_take = last_take;
     }
 
-    /// Until when no task of the group is due; `None` if it is open. [`Millis::MAX`] means until
-    /// one of the group's runs ends.
+    /// Time until which no task of the group is due; `None` if the group is open. [`Millis::MAX`]
+    /// means until one of the group's runs ends.
     pub(in crate::process) fn closed_until(&self, name: &str, now: Millis) -> Option<Millis> {
         let overridden = self.overrides.get(name);
         let pause = overridden.and_then(|one| one.pause.as_ref());
@@ -190,22 +190,22 @@ impl GroupLimits {
         }
     }
 
-    /// When the group's bucket is full again, as time since the epoch.
+    /// Time since the epoch at which the group's bucket is full again.
     fn full_at(&self, name: &str, rate: RateLimit, now: Millis) -> Duration {
         let known = self.groups.get(name).and_then(|group| group.full_at);
         let emptied = self.empty_at.map(|at| since_epoch(at) + rate.refill());
         let full_at = known.or(emptied).unwrap_or_default();
-        // Limited to an empty bucket: a clock that was ahead must not stop the group.
+        // Assume an empty bucket at most, so that a clock that was ahead can't stop the group.
         full_at.min(since_epoch(now) + rate.refill())
     }
 
-    /// When the rate allows the next start.
+    /// Earliest time at which the rate allows the next start.
     fn next_start(&self, name: &str, rate: RateLimit, now: Millis) -> Millis {
         let all_but_one = rate.refill().saturating_sub(rate.interval);
         whole_millis(self.full_at(name, rate, now).saturating_sub(all_but_one))
     }
 
-    /// Until when `most` tasks of the group run, or may run.
+    /// Time until which `most` tasks of the group run or may run; `None` if another may start.
     fn full_until(&self, group: Option<&Group>, most: usize, now: Millis) -> Option<Millis> {
         if let Some(at) = self.count_at {
             return Some(at.max(now.plus(AGAIN)));
@@ -246,8 +246,8 @@ impl GroupLimits {
         }
     }
 
-    /// Closes a task's group for the time that the downstream requested. Returns whether the queue
-    /// handles busy responses with a time in this way.
+    /// Closes a task's group for the wait that the downstream requested. Returns false without
+    /// closing the group if such responses apply to the whole queue.
     pub(super) fn asked(&mut self, task: &TaskId, wait: Duration, now: Millis) -> bool {
         if !self.settings.close_by_themselves() {
             return false;

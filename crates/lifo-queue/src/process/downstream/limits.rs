@@ -4,10 +4,10 @@ use crate::control::OperatorLimit;
 use crate::process::rate::RateLimit;
 use crate::process::settings::ProcessSettings;
 
-/// Minimum number of distinct tasks that open the circuit breaker. Fewer may be the cause.
+/// Minimum number of distinct tasks that open the circuit breaker. Fewer tasks may be the cause.
 pub(super) const FEWEST_TASKS: usize = 10;
 
-/// The limits on starts in effect. All code that depends on them takes them from here.
+/// The limits on starts in effect. All code that depends on the limits uses this struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) struct Limits {
     /// Maximum number of concurrent tasks.
@@ -37,7 +37,7 @@ impl Limits {
 }
 
 impl ProcessSettings {
-    /// The limits in the settings.
+    /// The configured limits, before operators' limits apply.
     pub(in crate::process) fn limits(&self) -> Limits {
         Limits {
             concurrency: self.slots,

@@ -1,4 +1,4 @@
-//! All ledgers of a turn, shared by its parts.
+//! All ledgers of a turn, shared by the loop, the attempts and the heartbeat.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::time::Millis;
 
 /// The ledgers of a turn. The loop uses them to start tasks, the attempts record the ends of their
 /// runs, and the heartbeat writes the ledgers' state. An attempt needs the ruling at the end of its
-/// run, while the loop may be waiting for an index page. So the loop does not own the ledgers alone.
+/// run, while the loop may be waiting for an index page. So the loop is not their only owner.
 #[derive(Clone, Debug)]
 pub(in crate::process) struct SharedDownstream(Arc<Mutex<Downstream>>);
 
@@ -42,7 +42,7 @@ pub(in crate::process) struct Downstream {
 }
 
 impl Downstream {
-    /// The downstream at `now`, the start of a turn that starts tasks until `last_start`.
+    /// The state of the downstream in a turn that starts at `now`.
     pub(in crate::process) fn new(queue: Ledger, groups: Option<GroupLimits>, now: Millis) -> Self {
         let of_groups = groups.as_ref().filter(|groups| groups.have_breakers());
         let breakers = of_groups.map(|groups| {
@@ -81,8 +81,8 @@ impl Downstream {
         run
     }
 
-    /// Records that an attempt ended, with a run if `ran`. If the task's state is unknown, its
-    /// lease counts as a run.
+    /// Records that an attempt ended. `ran` states whether it included a run. If the task's state
+    /// is unknown, its lease counts as a run.
     pub(in crate::process) fn attempt_ended(
         &mut self,
         task: &TaskId,
@@ -110,7 +110,7 @@ impl Downstream {
         }
     }
 
-    /// Until when no task of this group is due; `None` if it is open.
+    /// Time until which no task of this group is due; `None` if the group is open.
     pub(in crate::process) fn closed_until(&self, group: &str, now: Millis) -> Option<Millis> {
         let groups = self.groups.as_ref()?;
         let breakers = self.breakers.as_ref();
@@ -126,7 +126,7 @@ impl Downstream {
         }
     }
 
-    /// The group state that the next processor needs; `None` if the table has it.
+    /// The group state that the next processor needs; `None` if the table contains it.
     pub(in crate::process) fn learning(&self, now: Millis) -> Option<Learning> {
         let groups = self.groups.as_ref()?;
         groups.learning(self.breakers.as_ref(), now)
@@ -141,7 +141,7 @@ impl Downstream {
     }
 
     /// Records that a run ended with this signal. `jitter` is a random number from 0 to 1. If
-    /// groups have limits, a busy response with a time applies to the group.
+    /// groups have limits or breakers, a busy response that requests a wait closes only the group.
     pub(in crate::process) fn run_ended(
         &mut self,
         run: &Run,
@@ -174,7 +174,7 @@ impl Downstream {
         }
     }
 
-    /// The ledger that the task's run changed.
+    /// The ledger that a run of this task changes.
     pub(in crate::process) fn of(&mut self, task: &TaskId) -> &mut Ledger {
         match &mut self.breakers {
             None => &mut self.queue,

@@ -1,4 +1,4 @@
-//! What a run shows about the downstream, and the ledger's decisions.
+//! Signals from runs about the downstream, and the ledger's decisions.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use crate::control::Pause;
 use crate::runner::Outcome;
 use crate::time::Millis;
 
-/// The downstream's state according to a run, independent of the task's result.
+/// State of the downstream according to a run, independent of the task's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) enum Signal {
     /// A success or a failure.
     Result,
     /// Busy, possibly with a requested wait. Without a requested wait, the downstream may also be
-    /// unavailable. While the breaker is closed, this signal does not count if an earlier run is
-    /// active, because the downstream may be working on that run.
+    /// unavailable. While the breaker is closed, such a response does not count if an earlier run
+    /// is active, because the downstream may be working on that run.
     Busy { retry_after: Option<Duration> },
     /// The downstream rejects the queue's calls.
     Rejecting,
     /// The downstream is unavailable.
     Unavailable,
-    /// Internal error: the downstream is unavailable, or the task is the cause.
+    /// Internal error: either the downstream is unavailable or the task is the cause.
     InternalError,
-    /// Unknown: a retry, or a run that was cut off.
+    /// No information, after a retry or a run that was cut off.
     Nothing,
 }
 
@@ -43,22 +43,22 @@ impl From<Option<&Outcome>> for Signal {
 /// Whether another task may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::process) enum Start {
-    /// Any task.
+    /// Any task may start.
     Any,
-    /// One task, as a probe.
+    /// One task may start, as a probe.
     Probe,
-    /// No task until this time or the end of a run, whichever comes first.
+    /// No task may start until this time or the end of a run, whichever comes first.
     Wait(Millis),
-    /// No task: the queue must pause.
+    /// No task may start, because the queue must pause.
     Pause(Pause),
 }
 
-/// Consequences of a run's end for its task.
+/// Decisions about a task after its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) struct Ruling {
-    /// Whether a run without a result costs no attempt, and when the task may start again.
+    /// Earliest restart of the task if a run without a result does not count as an attempt.
     pub(in crate::process) spared: Option<Spared>,
-    /// Time within which the task starts again if it returns without losing an attempt.
+    /// Maximum time until the task starts again if the run does not count as an attempt.
     pub(in crate::process) next_start: Duration,
     /// Whether an operator holds the breaker open.
     pub(in crate::process) held: bool,
@@ -66,12 +66,12 @@ pub(in crate::process) struct Ruling {
     pub(in crate::process) signal: Signal,
 }
 
-/// When a task that found the downstream unavailable may start again without losing an attempt.
+/// Earliest restart of a task that found the downstream unavailable. The run does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) enum Spared {
-    /// At the next probe: the breaker is open.
+    /// At the next probe, because the breaker is open.
     UntilProbe(Millis),
-    /// After its backoff: the breaker is closed, but this task and others had no result before.
+    /// After its backoff. The breaker is closed, but this task and others had no result before.
     Backoff,
 }
 

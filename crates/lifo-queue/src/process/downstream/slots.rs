@@ -19,8 +19,8 @@ const PROBES_TO_PAUSE: u32 = 8;
 /// latency divided by the run's duration.
 const AFTER_SLOW_RUN: (f64, f64) = (0.5, 0.9);
 
-/// Busy responses within this time after a decrease belong to the same burst, which counts once,
-/// because their runs started before the decrease.
+/// Time after a decrease within which busy responses belong to the same burst. A burst counts once,
+/// because its runs started before the decrease.
 const ONE_BURST: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -29,15 +29,15 @@ pub(super) struct Slots {
     limit: f64,
     busy_in_a_row: u32,
     decreased: Option<Millis>,
-    /// When a slow run last lowered the limit.
+    /// Time at which a slow run last lowered the limit.
     slowed: Option<Millis>,
     wait_until: Option<Millis>,
-    /// The latest time until which the downstream requested no calls since its last result.
+    /// Latest time until which the downstream has requested no calls since its last result.
     retry_after: Option<Millis>,
 }
 
 impl Slots {
-    /// Starts with all slots: `max`, at least 1.
+    /// Starts with all `max` slots, but at least one.
     pub(super) fn new(max: u16) -> Self {
         let max = f64::from(max.max(1));
         Self {
@@ -68,8 +68,8 @@ impl Slots {
         }
     }
 
-    /// Whether to stop waiting within the turn for a busy downstream: after about ten seconds
-    /// ([`PROBES_TO_PAUSE`] bursts), or if it requested more than [`LONGEST_WAIT`].
+    /// Whether the turn should stop waiting for a busy downstream: after about ten seconds
+    /// ([`PROBES_TO_PAUSE`] bursts), or if the requested wait exceeds [`LONGEST_WAIT`].
     pub(super) fn is_congested(&self, now: Millis) -> bool {
         self.busy_in_a_row >= PROBES_TO_PAUSE
             || self
@@ -77,13 +77,13 @@ impl Slots {
                 .is_some_and(|at| at.since(now) > LONGEST_WAIT)
     }
 
-    /// The time until which the downstream requested no calls, if it specified one.
+    /// Time until which the downstream requested no calls; `None` if it specified no time.
     pub(super) fn retry_after(&self) -> Option<Millis> {
         self.retry_after
     }
 
-    /// When the wait requested by the downstream ends, no later than [`LONGEST_WAIT`] after its
-    /// response; `None` if it requested none or the wait is over.
+    /// End of the wait that the downstream requested, no later than [`LONGEST_WAIT`] after its
+    /// response; `None` if no wait was requested or the wait is over.
     pub(super) fn asked_until(&self, now: Millis) -> Option<Millis> {
         self.retry_after
             .min(self.wait_until)
@@ -116,16 +116,16 @@ impl Slots {
         self.wait_until
     }
 
-    /// Records a result within the target latency: adds one slot per round of results.
+    /// Records a result within the target latency. Each round of results adds one slot.
     pub(super) fn succeeded(&mut self) {
         self.busy_in_a_row = 0;
         self.retry_after = None;
         self.limit = (self.limit + 1.0 / self.limit).min(self.max);
     }
 
-    /// Records a result that took longer than the target latency: reduces the slots. `share` is the
-    /// target latency divided by the run's duration. A run that started before the last decrease
-    /// does not count, because it shows nothing about the time since.
+    /// Records a result that took longer than the target latency, which lowers the limit. `share`
+    /// is the target latency divided by the run's duration. A run that started before the last
+    /// decrease does not count, because it shows nothing about the time since.
     pub(super) fn slow(&mut self, started: Millis, share: f64, now: Millis) {
         self.busy_in_a_row = 0;
         self.retry_after = None;
@@ -140,7 +140,7 @@ impl Slots {
         }
     }
 
-    /// Records a busy response: halves the slots, once per burst, and starts a wait. `jitter` is a
+    /// Records a busy response. Halves the limit once per burst and starts a wait. `jitter` is a
     /// random number from 0 to 1.
     pub(super) fn busy(&mut self, retry_after: Option<Duration>, jitter: f64, now: Millis) {
         let same_burst = self.decreased.is_some_and(|at| now.since(at) < ONE_BURST);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_maximum_opens_only_slots_that_no_response_closed() {
+    fn raised_maximum_does_not_reopen_slots_closed_by_busy_responses() {
         let mut slots = Slots::new(10);
         slots.change_max(3);
         assert_eq!(slots.limit(), 3);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_after_of_zero_does_not_remove_the_backoff() {
+    fn retry_after_of_zero_does_not_disable_the_backoff() {
         let mut slots = Slots::new(1);
         let mut now = Millis(0);
         let mut waits = Vec::new();

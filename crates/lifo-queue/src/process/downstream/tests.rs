@@ -8,7 +8,7 @@ fn id(number: usize) -> TaskId {
     TaskId::from_stored(format!("task-{number:03}"))
 }
 
-/// The deployed settings.
+/// The default settings of a deployment.
 pub(super) fn settings() -> ProcessSettings {
     let contract = include_str!("../../../../../tests/contract.json");
     let contract: Value = serde_json::from_str(contract).unwrap();
@@ -16,7 +16,7 @@ pub(super) fn settings() -> ProcessSettings {
     serde_json::from_value(settings).unwrap()
 }
 
-/// A ledger with the deployed settings. Its turn starts tasks until 100 s.
+/// A ledger with the default settings. Its turn starts tasks until 100 s.
 fn ledger(concurrency: u16) -> Ledger {
     let limits = Limits {
         concurrency,
@@ -48,7 +48,7 @@ fn run(ledger: &mut Ledger, task: usize, signal: Signal, now: i64) -> Ruling {
 }
 
 #[test]
-fn every_slot_is_free_when_the_breaker_closes_within_the_limits_in_effect() {
+fn closing_breaker_frees_every_slot_within_the_limits_in_effect() {
     // Fewer slots than in the settings.
     let mut ledger = ledger(3);
     let mut now = 0;
@@ -65,7 +65,7 @@ fn every_slot_is_free_when_the_breaker_closes_within_the_limits_in_effect() {
 }
 
 #[test]
-fn breaker_of_an_operators_command_frees_every_slot_when_it_closes() {
+fn operator_command_that_closes_the_breaker_frees_every_slot() {
     let mut ledger = ledger(3);
     run(&mut ledger, 0, BUSY, 0);
     assert_eq!(ledger.start(1, Millis(50)), Start::Wait(Millis(100)));
@@ -92,7 +92,7 @@ fn failed_probes_pause_the_queue_only_after_a_long_outage() {
     for probe in 4..=5 {
         run(&mut ledger, 10, Signal::Unavailable, late + probe * 5_000);
     }
-    // Another task may need its last start, too.
+    // Another task may also need its last start.
     ledger.failed();
     assert_eq!(ledger.pause_due(Millis(late + 25_000)), None);
     for probe in 6..=8 {

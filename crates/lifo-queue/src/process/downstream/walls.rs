@@ -1,5 +1,5 @@
-//! Automatic pauses: the downstream rejects several consecutive tasks, is busy for them, or is
-//! unavailable for a long time. After rejections or busy responses, the next turn starts with one slot.
+//! Pauses the queue if the downstream rejects or is busy for several consecutive tasks, or during a
+//! long outage. After rejections or busy responses, the next turn starts with one slot.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use crate::time::Millis;
 /// queue pauses. A single task may itself be the cause.
 const TASKS_TO_PAUSE: usize = 3;
 
-/// Number of consecutive probes of one turn that must fail before the queue pauses for a long
-/// outage. Hours after the breaker opened, a single failed run may be a coincidence.
+/// Number of consecutive probes of one turn that must fail before a long outage pauses the queue.
+/// Hours after the breaker opened, a single failed run may be a coincidence.
 const PROBES_TO_PAUSE: u32 = 3;
 
-/// The first pause for a busy downstream. It doubles with each further pause. The sweep, which runs
-/// every minute, wakes the queue afterward.
+/// Duration of the first pause for a busy downstream. It doubles with each further pause. The
+/// sweep, which runs every minute, wakes the queue afterward.
 const FIRST_BUSY_PAUSE: Duration = Duration::from_secs(30);
 
 /// Distinct tasks that the downstream rejected or was busy for, and failed probes, since its last
@@ -28,7 +28,7 @@ const FIRST_BUSY_PAUSE: Duration = Duration::from_secs(30);
 pub(super) struct Walls {
     rejected: HashSet<TaskId>,
     busy: HashSet<TaskId>,
-    /// Consecutive probes that found the downstream unavailable and ended no task.
+    /// Number of consecutive probes that found the downstream unavailable and returned their task.
     failed_probes: u32,
     /// The newest run at the time of the last result.
     at_result: Option<RunNumber>,
@@ -103,7 +103,7 @@ impl Ledger {
 
     /// The pause that is due after the circuit breaker has been open for `pause_after` and
     /// [`PROBES_TO_PAUSE`] consecutive probes of this turn have failed. At the end of a turn, one
-    /// is enough, because long runs leave no time for more.
+    /// probe is enough, because long runs leave no time for more.
     fn long_unavailable(&self, now: Millis) -> Option<Pause> {
         let open_for = self.breaker.open_for(now)?;
         let probes = if now < self.last_start {
@@ -123,8 +123,8 @@ impl Ledger {
         })
     }
 
-    /// The pause for a busy downstream. If it specified no time and there is a breaker, probes
-    /// detect its recovery sooner than a pause would.
+    /// The pause for a busy downstream; `None` if the downstream specified no time and there is a
+    /// breaker, because probes then detect the recovery sooner.
     fn long_busy(&self, now: Millis) -> Option<Pause> {
         let asked = self.slots.retry_after();
         let probed = asked.is_none() && self.settings.breaker.is_some();

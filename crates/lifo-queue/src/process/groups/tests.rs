@@ -16,7 +16,7 @@ fn task(group: &str, created: i64) -> Candidate {
 }
 
 #[test]
-fn forgotten_candidates_are_bounded() {
+fn number_of_known_candidates_is_bounded() {
     let mut groups = Groups::new(Order::NewestFirst);
     for page in 0..100 {
         let from = page * 1_000;

@@ -19,8 +19,8 @@ fn at(now: i64) -> Arc<Hand> {
     Arc::new(Hand(AtomicI64::new(now)))
 }
 
-/// The starts granted by a turn from `from` to `to` that requests each start as early as
-/// allowed, and the end of its bucket's refill.
+/// Runs a turn that requests starts as early as allowed from `from` to `to`. Returns the number of
+/// granted starts and the time at which its bucket is full again.
 fn turn(full_at: Option<Millis>, from: i64, to: i64) -> (u32, Option<Millis>) {
     turn_of(LIMIT, full_at, from, to)
 }
@@ -70,7 +70,7 @@ fn fractional_millisecond_interval_is_kept_across_turns() {
             full_at = left;
         }
         let allowed = 60 * a_second + burst;
-        // Rounding up and the clock each cost a maximum of one millisecond per turn.
+        // Rounding up and the clock's resolution each cost up to one millisecond per turn.
         let lost = 20 * a_second.div_ceil(1_000);
         let range = allowed - lost..=allowed + 1;
         assert!(
@@ -81,7 +81,7 @@ fn fractional_millisecond_interval_is_kept_across_turns() {
 }
 
 #[test]
-fn operators_rate_only_lowers_the_setting() {
+fn operator_rate_can_only_lower_the_configured_rate() {
     let second = Duration::from_secs(1);
     let limit = |interval, burst| RateLimit {
         interval,
@@ -99,7 +99,7 @@ fn operators_rate_only_lowers_the_setting() {
 }
 
 #[test]
-fn changed_limit_keeps_the_starts_that_were_used() {
+fn changed_limit_still_counts_earlier_starts() {
     let hand = at(10_000);
     let mut rate = Rate::start(Some(LIMIT), None, hand.clone());
     for _ in 0..5 {
@@ -131,13 +131,13 @@ fn unused_grant_returns_to_the_bucket() {
 }
 
 #[test]
-fn clock_that_was_ahead_leaves_at_most_an_empty_bucket() {
+fn bucket_state_from_a_clock_that_was_ahead_is_capped_at_empty() {
     let (granted, _) = turn(Some(Millis(9_000_000)), 1_000, 2_100);
     assert!((4..=5).contains(&granted), "{granted}");
 }
 
 #[test]
-fn without_a_limit_everything_is_granted() {
+fn every_start_is_granted_without_a_limit() {
     let mut rate = Rate::start(None, Some(Millis::MAX), at(0));
     for _ in 0..1_000 {
         assert_eq!(rate.grant(Millis(0)), Ok(()));

@@ -1,4 +1,4 @@
-//! The selection in a queue with groups.
+//! Tests of the selection in a queue with groups.
 
 use super::*;
 use crate::task::Ttl;
@@ -14,7 +14,7 @@ fn task(group: &str, created: i64) -> Candidate {
     }
 }
 
-/// Newest first.
+/// Tasks of a group, newest first.
 fn tasks(group: &str, created: std::ops::Range<i64>) -> Vec<Candidate> {
     created.rev().map(|at| task(group, at)).collect()
 }
@@ -55,7 +55,7 @@ impl World {
         Page { candidates, next }
     }
 
-    /// The next step other than a read.
+    /// Performs the reads. Returns the next step that is not a read.
     fn step(&mut self, now: i64) -> Step {
         let now = Millis(now);
         loop {
@@ -74,7 +74,7 @@ impl World {
         }
     }
 
-    /// Runs the next task for `ran` milliseconds, and returns its id.
+    /// Runs the next task for `ran` milliseconds and returns its id.
     fn run(&mut self, now: &mut i64, ran: u64) -> String {
         self.run_by(now, |_| ran)
     }
@@ -95,12 +95,12 @@ impl World {
 }
 
 #[test]
-fn least_served_group_is_first_and_its_newest_task() {
+fn least_served_group_starts_its_newest_task_first() {
     let mut world = World::of([tasks("noisy", 100..200), tasks("quiet", 0..3)].concat());
     let mut now = 1_000;
     let order: Vec<_> = (0..7).map(|_| world.run(&mut now, 400)).collect();
     let expected = [
-        // In a tie, the newest task.
+        // In a tie, the newest task is first.
         "noisy/199",
         "quiet/2",
         "noisy/198",
@@ -113,7 +113,7 @@ fn least_served_group_is_first_and_its_newest_task() {
 }
 
 #[test]
-fn several_noisy_groups_and_the_tasks_without_a_group_share_alike() {
+fn noisy_groups_and_tasks_without_a_group_get_equal_shares() {
     let index = ["a", "b", "c"].map(|group| tasks(group, 100..300)).concat();
     let mut world = World::of(index);
     world.arrive(
@@ -138,7 +138,7 @@ fn several_noisy_groups_and_the_tasks_without_a_group_share_alike() {
 }
 
 #[test]
-fn service_counts_the_time_in_slots() {
+fn service_of_a_group_includes_its_time_in_slots() {
     let mut world = World::of([tasks("long", 0..100), tasks("short", 100..200)].concat());
     let (mut now, mut in_slots) = (1_000, HashMap::<String, u64>::new());
     let ran = |group: &str| if group == "long" { 1_000 } else { 100 };
@@ -146,7 +146,7 @@ fn service_counts_the_time_in_slots() {
         let id = TaskId::from_stored(world.run_by(&mut now, ran));
         *in_slots.entry(id.group().to_owned()).or_default() += ran(id.group());
     }
-    // By starts alone, the group of long runs would get ten times the time of the other.
+    // If only starts counted, the group `long` would get ten times the time of the group `short`.
     assert!(in_slots["long"] < 5 * in_slots["short"], "{in_slots:?}");
 }
 
@@ -155,14 +155,14 @@ fn quiet_group_is_remembered_when_noisy_tasks_push_it_below_the_head() {
     let mut world = World::of([tasks("noisy", 1_000..1_050), vec![task("quiet", 999)]].concat());
     let mut now = 2_000;
     assert_eq!(world.run(&mut now, 50), "noisy/1049");
-    // Within one run, more tasks than a head holds.
+    // During one run, more tasks arrive than a head can contain.
     world.arrive(tasks("noisy", 2_000..4_000));
     now += 200;
     assert_eq!(world.run(&mut now, 50), "quiet/999");
 }
 
 #[test]
-fn head_grows_with_the_arrivals_and_shrinks_again() {
+fn head_size_follows_the_arrival_rate() {
     let mut world = World::of(tasks("noisy", 0..5_000));
     let mut now = 10_000;
     for round in 0..20 {
@@ -173,14 +173,14 @@ fn head_grows_with_the_arrivals_and_shrinks_again() {
     }
     let heads = world.reads.iter().filter(|read| read.after.is_none());
     let limits: Vec<_> = heads.map(|read| read.limit).collect();
-    // Two heads show the rate: 300 tasks in 200 ms, and one that moved up into the head. A head is
-    // twice the size of the arrivals.
+    // Two heads show the rate: 300 arrivals in 200 ms, plus one task that moved up into the head.
+    // The head size is twice the number of arrivals.
     assert_eq!(limits[..7], [DEEP_PAGE, DEEP_PAGE, 602, 602, 451, 338, 253]);
     assert_eq!(limits[19], MAX_HEAD);
 }
 
 #[test]
-fn next_head_is_due_before_the_arrivals_fill_half_of_the_largest() {
+fn next_head_is_due_before_arrivals_fill_half_of_the_largest_head() {
     let mut world = World::of(tasks("noisy", 0..5_000));
     let mut now = 10_000;
     assert_eq!(
@@ -189,11 +189,11 @@ fn next_head_is_due_before_the_arrivals_fill_half_of_the_largest() {
         "the first head is read on demand"
     );
     world.run(&mut now, 200);
-    // No head has shown the rate yet.
+    // The arrival rate is not known yet.
     assert_eq!(world.selector.next_head(), Some(Millis(10_050)));
     world.arrive(tasks("noisy", 5_000..5_400));
     world.run(&mut now, 0);
-    // 401 tasks in 200 ms: 500 tasks in 249 ms.
+    // 401 tasks in 200 ms correspond to 500 tasks in 249 ms.
     assert_eq!(world.selector.next_head(), Some(Millis(10_449)));
     for _ in 0..20 {
         now += 200;
@@ -204,7 +204,7 @@ fn next_head_is_due_before_the_arrivals_fill_half_of_the_largest() {
 }
 
 #[test]
-fn every_task_is_taken_once_whatever_is_forgotten_on_the_way() {
+fn every_task_is_taken_once_even_if_candidates_are_forgotten() {
     let groups = ["a", "b", "c", "d", "e"];
     let index: Vec<_> = (0..7_500)
         .map(|at| task(groups[at % 5], i64::try_from(at).unwrap()))
@@ -230,7 +230,7 @@ fn tasks_of_a_closed_group_are_not_due_until_it_opens() {
     let mut world = World::of([tasks("a", 100..1_400), tasks("b", 0..2)].concat());
     world.closed.insert("a".to_owned(), Millis(5_000));
     let mut now = 2_000;
-    // Below more than a page of tasks that are not due, although each head is immediately too old.
+    // Group b is below more than a page of tasks that are not due, and each head is soon too old.
     assert_eq!(world.run(&mut now, 150), "b/1");
     assert_eq!(world.run(&mut now, 150), "b/0");
     let Step::Exhausted(pass) = world.step(now) else {
@@ -242,7 +242,7 @@ fn tasks_of_a_closed_group_are_not_due_until_it_opens() {
     );
     world.closed.clear();
     assert_eq!(world.run(&mut now, 150), "a/1399");
-    // Closed until one of its runs ends, at an unknown time.
+    // Group a is closed until one of its runs ends, at an unknown time.
     world.closed.insert("a".to_owned(), Millis::MAX);
     let Step::Exhausted(pass) = world.step(now) else {
         panic!("a task of a closed group starts");
@@ -251,7 +251,7 @@ fn tasks_of_a_closed_group_are_not_due_until_it_opens() {
 }
 
 #[test]
-fn closed_group_leaves_the_slots_to_the_others_and_keeps_its_newest_tasks() {
+fn closed_group_frees_slots_for_others_and_keeps_its_newest_tasks() {
     let mut world = World::of([tasks("a", 1_000..1_010), tasks("b", 0..500)].concat());
     world.closed.insert("a".to_owned(), Millis(5_000));
     let mut now = 2_000;

@@ -12,12 +12,12 @@ fn task(created: i64, not_before: Option<i64>) -> Candidate {
     }
 }
 
-/// Every task may start.
+/// Lets every task start.
 fn any(_: &Candidate) -> bool {
     true
 }
 
-/// A page of `index`, a list of tasks, newest first.
+/// Reads a page of `index`, which contains tasks in the order newest first.
 fn page(index: &[Candidate], wanted: &Wanted) -> Page {
     let below = wanted.after.as_ref().map_or(Millis::MAX, Cursor::created);
     let mut rest = index.iter().filter(|task| task.created < below).cloned();
@@ -34,7 +34,7 @@ fn newest_first(slots: u16) -> Selector {
     Selector::new(slots, Order::NewestFirst, false)
 }
 
-/// The next step, while no group is closed and any task may start.
+/// Returns the next step while no group is closed and every task may start.
 fn next(selector: &mut Selector, now: i64) -> Step {
     selector.next(Millis(now), &|_: &str| None, any)
 }
@@ -53,7 +53,7 @@ fn exhausted(step: Step) -> Pass {
     }
 }
 
-/// The next step other than a read.
+/// Performs the reads. Returns the next step that is not a read.
 fn next_step(selector: &mut Selector, index: &[Candidate], now: Millis) -> Step {
     loop {
         match selector.next(now, &|_: &str| None, any) {
@@ -73,7 +73,7 @@ fn taken(step: &Step) -> i64 {
 }
 
 #[test]
-fn a_newer_task_is_preferred_as_soon_as_the_page_is_old() {
+fn newer_task_is_selected_once_the_page_is_too_old() {
     let mut selector = newest_first(2);
     let old = [task(9, None), task(8, None), task(7, None)];
     assert_eq!(taken(&next_step(&mut selector, &old, Millis(100))), 9);
@@ -114,7 +114,7 @@ fn pass_continues_at_its_cursor_even_if_the_index_is_slow() {
 fn new_tasks_beyond_one_head_page_are_not_skipped() {
     let backlog: Vec<_> = (1..=300).rev().map(|n| task(n, Some(99_999))).collect();
     let mut selector = newest_first(10);
-    // The pass continues below the head ...
+    // The pass continues below the head.
     let head = wanted(next(&mut selector, 1_000));
     let first = Page {
         candidates: backlog[..10].to_vec(),
@@ -125,7 +125,7 @@ fn new_tasks_beyond_one_head_page_are_not_skipped() {
     };
     selector.accept(head, first, Millis(1_000), Millis(1_000));
     assert!(wanted(next(&mut selector, 1_000)).after.is_some());
-    // ... and in the meantime more tasks arrive than the next head shows.
+    // In the meantime, more tasks arrive than the next head can contain.
     let mut index: Vec<_> = (1..=25).rev().map(|n| task(500 + n, None)).collect();
     index.extend(backlog);
     let order: Vec<_> = (0..25)
@@ -177,7 +177,7 @@ fn head_is_read_ahead_only_while_many_tasks_are_taken() {
             selector.accept(wanted.clone(), page(&index, &wanted), now, now);
         }
     }
-    // The page grows with the rate. It is requested while ten tasks are left for the slots.
+    // The head grows with the rate. It is requested while ten tasks are left for the ten slots.
     let expected = [
         (11, 22),
         (23, 24),
@@ -212,7 +212,7 @@ fn pass_records_whether_a_task_was_taken() {
 }
 
 #[test]
-fn task_that_may_not_start_is_passed_over_and_offered_again() {
+fn task_that_cannot_start_is_passed_over_and_selected_later() {
     let mut selector = newest_first(10);
     let index = [task(9, None), task(8, None)];
     let not_9 = |task: &Candidate| task.created.0 != 9;

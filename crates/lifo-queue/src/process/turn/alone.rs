@@ -1,10 +1,10 @@
-//! The start of tasks that must run alone (S4).
+//! Starts tasks that must run alone (S4).
 //!
-//! If nothing else runs, such a task starts in its normal order. While other tasks run, it is
-//! passed over, so that it does not delay new tasks. Late in the turn, shortly before starts end,
-//! the turn reserves a *gap* for the tasks that were passed over, in which no other task starts.
-//! When the other runs have ended, these tasks run one after another. So under steady load, each
-//! turn runs at least one of them.
+//! If no other task is running, such a task starts in its normal order. Otherwise, it is passed
+//! over, so that it does not delay new tasks. Shortly before it stops starting tasks, the turn
+//! reserves a *gap* in which only tasks that were passed over start. Once the other runs have
+//! ended, these tasks run one after another. Under steady load, each turn therefore runs at least
+//! one of them.
 
 use super::{Turn, TurnEnd};
 use crate::process::select::{DEEP_PAGE, MAX_HEAD, Wanted};
@@ -14,17 +14,17 @@ use crate::time::Millis;
 
 /// The gap that a turn reserves for tasks that must run alone.
 pub(super) struct Gap {
-    /// Start of the gap. If a task was passed over, no other task starts after this time.
+    /// Start of the gap. If a task was passed over, only tasks that must run alone start after it.
     from: Millis,
     /// End of the gap. A task that must run alone starts before this time or in a later turn.
     until: Millis,
-    /// Whether the gap starts with the turn, because the function's timeout leaves no time at its end.
+    /// Whether the gap starts with the turn, because the timeout leaves no time at the turn's end.
     early: bool,
     /// Whether the gap is needed: a task was passed over, or the gap is early and has not ended.
     wanted: bool,
-    /// Where the search for such a task continues; `None` at the head.
+    /// Cursor at which the search for such a task continues; `None` for the head.
     after: Option<Cursor>,
-    /// Number of other due tasks that the search passed over.
+    /// Number of other due tasks that the search has passed over.
     passed_over: usize,
 }
 
@@ -63,13 +63,13 @@ impl Gap {
         self.wanted = !self.early;
     }
 
-    /// The number of other due tasks after which the search ends, because they wait for it. While
-    /// nothing is due, an early gap doesn't delay any task either.
+    /// Number of other due tasks that end the search, because the search delays them. In an early
+    /// gap, the first one ends it, so the gap doesn't delay other tasks.
     fn most_passed_over(&self) -> usize {
         if self.early { 1 } else { usize::from(MAX_HEAD) }
     }
 
-    /// Whether the search is over: it reached the end of the index or passed enough due tasks.
+    /// Whether the search is over: it reached the end of the index or enough other due tasks.
     fn is_searched(&self) -> bool {
         self.after.is_none() || self.passed_over >= self.most_passed_over()
     }
@@ -87,9 +87,9 @@ impl Gap {
 }
 
 impl Turn<'_> {
-    /// Starts the newest due task that must run alone, or reads another page to find one. Call this
-    /// function in the gap while nothing runs. The search ends at the end of the index, or after
-    /// [`Gap::most_passed_over`] other due tasks.
+    /// Starts the first due task that must run alone, or reads another page to find one. Call this
+    /// function in the gap while no task is running. The search ends at the end of the index, or
+    /// after [`Gap::most_passed_over`] other due tasks.
     pub(super) async fn fill_gap(&mut self, now: Millis) -> Option<TurnEnd> {
         let after = self.gap.after.take();
         let wanted = Wanted {
@@ -104,7 +104,7 @@ impl Turn<'_> {
             self.gap.search_again();
             return self.take_in(read).await;
         };
-        // The read took time.
+        // Update the time, because the read took a while.
         let now = self.now();
         let settings = self.processor.settings;
         let (selector, downstream) = (&self.selector, &self.downstream);

@@ -1,4 +1,4 @@
-//! A pass that found no task to take: rules 5 and 7.
+//! Handles a pass that found no task to take (rules 5 and 7).
 
 use super::{POLL, Turn, TurnEnd};
 use crate::control::Released;
@@ -7,9 +7,9 @@ use crate::process::select::Pass;
 use crate::time::Millis;
 
 impl Turn<'_> {
-    /// Rule 5: the pass found no task to take. While tasks run, or a task becomes due within the
-    /// turn, waits briefly for the next pass. Otherwise, waits for as long as the index can lag,
-    /// reads the index again, and releases the lease if no wake-up was requested in the meantime.
+    /// Applies rule 5 after a pass without a task to take. While tasks run or a task becomes due
+    /// within the turn, waits briefly for the next pass. Otherwise, waits for the maximum index
+    /// lag, reads the index again and releases the lease, unless a wake-up was requested.
     pub(super) async fn nothing_to_take(&mut self, pass: Pass, now: Millis) -> Option<TurnEnd> {
         self.summary.empty_polls += u32::from(!pass.took);
         if self.codel.found_nothing(now) {
@@ -34,8 +34,8 @@ impl Turn<'_> {
             return None;
         }
         if pass.next_due.is_none() {
-            // No task is left that an outage could affect. Hours later, one failed run must not
-            // count as part of this outage.
+            // No task is left that the outage could affect. A single failed run hours later must
+            // not count as part of this outage.
             self.downstream.lock().end_outage(now);
         }
         self.release().await
@@ -61,8 +61,8 @@ impl Turn<'_> {
             Ok(Released::Done { .. }) => Some(TurnEnd::Empty),
             Ok(Released::Requested(control)) => {
                 self.seen = control.requested;
-                // An operator may have redriven a task that is older than the bound on reads. The
-                // item lowers the bound.
+                // An operator may have redriven a task that is older than the bound on index reads.
+                // The new control item lowers this bound.
                 self.heartbeat.learn(control);
                 // The operator may also have opened a group.
                 if let Err(error) = self.read_groups().await {

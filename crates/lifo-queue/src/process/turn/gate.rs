@@ -26,8 +26,8 @@ impl Turn<'_> {
             LeaseState::Ours => {}
             LeaseState::Paused => return Gate::End(TurnEnd::Paused),
             LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),
-            // Possibly no other processor is active: publish a tail call, as when the time is up
-            // (rule 6).
+            // Publish a tail call, as when the time is up (rule 6): it is possible that no other
+            // processor is active.
             LeaseState::Expired => return Gate::End(TurnEnd::TimeUp),
         }
         self.update_groups();
@@ -36,7 +36,7 @@ impl Turn<'_> {
             return Gate::End(TurnEnd::TimeUp);
         }
         if !self.limit(now) {
-            // The heartbeat renews immediately.
+            // The heartbeat renews immediately, which wakes the turn.
             return Gate::Wait(Millis::MAX);
         }
         let running = self.running.len();
@@ -81,7 +81,7 @@ impl Turn<'_> {
         true
     }
 
-    /// Writes a pause of the queue.
+    /// Pauses the queue: writes the pause to the control item.
     pub(super) async fn pause(&self, pause: &Pause) -> TurnEnd {
         let (until_ms, reason) = (pause.until.0, &pause.reason);
         match self.downstream.lock().queue().is_rejecting() {

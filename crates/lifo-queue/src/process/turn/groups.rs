@@ -1,4 +1,4 @@
-//! The limits of individual groups during a turn.
+//! Applies the limits of individual groups during a turn.
 
 use aws::error_chain;
 
@@ -9,7 +9,7 @@ use crate::store::{Order, PageQuery, StandingLease, StoreError};
 use crate::task::TaskStatus;
 use crate::time::Millis;
 
-/// Maximum number of reads of TAKEN tasks.
+/// Maximum number of index pages read to count the TAKEN tasks.
 const MAX_PAGES: u32 = 100;
 
 impl Turn<'_> {
@@ -21,7 +21,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Reads the operators' overrides now, after a wake-up request.
+    /// Reads and applies the operators' overrides after a wake-up request.
     pub(super) async fn read_groups(&self) -> Result<(), StoreError> {
         if self.processor.settings.groups.is_some() {
             let states = self.processor.store.groups().await?;
@@ -32,8 +32,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// After a processor lease that was not released, counts the tasks that run elsewhere, before
-    /// tasks of groups with a concurrency limit start.
+    /// If the previous processor did not release its lease, counts the tasks that it may still run.
+    /// Before the count, no task of a group with a concurrency limit starts.
     pub(super) async fn count_taken(&mut self) {
         let now = self.now();
         let must_count = |groups: &mut GroupLimits| groups.must_count(now);
@@ -77,7 +77,7 @@ impl Turn<'_> {
         Ok(leases)
     }
 
-    /// The group state that the next processor needs; `None` if the table has it.
+    /// The group state that the next processor needs; `None` if the table contains it.
     pub(super) fn learning(&self, now: Millis) -> Option<Learning> {
         self.downstream.lock().learning(now)
     }

@@ -11,14 +11,14 @@ use crate::time::Millis;
 const MAX_FAILED_READS: u32 = 3;
 
 impl Turn<'_> {
-    /// Reads a page that is needed now, and passes it to the selection.
+    /// Reads a page that is needed now and passes it to the selector.
     pub(super) async fn read(&mut self, wanted: Wanted, now: Millis) -> Option<TurnEnd> {
         let read = self.fetch(wanted, now).await?;
         self.take_in(read).await
     }
 
     /// Reads a page that is needed now. Reads beyond the head are at least [`DEEP_PAGE_PAUSE`]
-    /// apart: `None` if this read had to wait and must be requested again.
+    /// apart. If the read was too early, waits and returns `None`. Request it again.
     pub(super) async fn fetch(&mut self, wanted: Wanted, now: Millis) -> Option<Read> {
         if wanted.after.is_some() {
             if now < self.next_deep {
@@ -31,9 +31,9 @@ impl Turn<'_> {
         self.reads.next(wanted, now).await
     }
 
-    /// In a queue with groups, reads the heads that are due while no task may start, and returns
-    /// when to read again, no later than `until`. Reads no head while the circuit breaker is open,
-    /// because probes ignore the groups.
+    /// In a queue with groups, reads a head if one is due while no task may start. Returns the time
+    /// of the next check, no later than `until`. While the circuit breaker is open, does not read
+    /// heads, because probes ignore the groups.
     pub(super) fn keep_up(&mut self, until: Millis, now: Millis) -> Millis {
         let is_open = || self.downstream.lock().queue().open_breaker().is_some();
         let Some(next) = self.selector.next_head().filter(|_| !is_open()) else {

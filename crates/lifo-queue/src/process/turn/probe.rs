@@ -1,4 +1,4 @@
-//! Starts while the circuit breaker is open: one task at a time, and not always the newest.
+//! Starts probes while the circuit breaker is open: one task at a time, not always the newest.
 
 use super::{Turn, TurnEnd};
 use crate::process::read::Read;
@@ -9,9 +9,9 @@ use crate::time::Millis;
 /// The search for a probe, which is a separate pass. It ends at the first page with a suitable task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Search {
-    /// For a task that was not tried since the breaker opened.
+    /// Searches for a task that has not been tried since the breaker opened.
     Untried,
-    /// For any due task, after a pass that found only tried tasks.
+    /// Searches for any due task, after a pass that found only tried tasks.
     Any,
 }
 
@@ -32,7 +32,7 @@ impl Turn<'_> {
             Step::Take(task) => self.start_probe(task, now),
             Step::Read(wanted) => {
                 let read = self.fetch(wanted, now).await?;
-                // The read took time.
+                // Update the time, because the read took a while.
                 let now = self.now();
                 match self.probe_of(&read, now) {
                     Some(task) => self.start_probe(task, now),
@@ -47,7 +47,7 @@ impl Turn<'_> {
         None
     }
 
-    /// The next step of a pass that takes no task.
+    /// Returns the next step of a pass that does not take any task.
     fn pass_over(&mut self, now: Millis) -> Step {
         let downstream = self.downstream.lock();
         self.selector.next(now, &downstream.gates(now), |_| false)
@@ -64,13 +64,13 @@ impl Turn<'_> {
 
     fn start_probe(&mut self, task: Candidate, now: Millis) {
         self.search = None;
-        // The pass stopped in the middle. The next one starts with a new head.
+        // This pass did not reach the end, so the next pass starts with a new head.
         self.selector.restart();
         self.start_attempt(task, now);
     }
 
-    /// The task for the probe; `None` if the search continues. While earlier runs are active, it
-    /// omits tasks that must run alone.
+    /// Chooses the probe from a page; `None` if the search must continue. While earlier runs are
+    /// active, excludes tasks that must run alone.
     fn probe_of(&self, read: &Read, now: Millis) -> Option<Candidate> {
         let page = read.page.as_ref().ok()?;
         let alone = self.running.is_empty();

@@ -1,5 +1,5 @@
-//! Effects of an attempt's end on the summary and the selection. By then, the
-//! [ledger](crate::process::downstream) has recorded the end of its run.
+//! Updates the summary and the selection after an attempt. By then, the
+//! [ledger](crate::process::downstream) has already recorded the end of the run.
 
 use aws::error_chain;
 
@@ -28,7 +28,7 @@ impl Turn<'_> {
             self.summary.oldest_start_ms = self.summary.oldest_start_ms.max(age);
         }
         if attempted.overtaken {
-            // The task is PENDING, as after a return: another processor may have missed it.
+            // The task is PENDING, as after a return, and another processor may have missed it.
             self.returned = true;
             let unfinished = matches!(attempted.end, End::Returned { .. });
             self.summary.superseded += u32::from(unfinished);

@@ -124,7 +124,7 @@ fn configuration_errors_name_the_field_and_the_remedy() {
 }
 
 #[test]
-fn signing_needs_credentials() {
+fn sigv4_without_credentials_is_rejected() {
     let json = r#"{"kind":"http","url":"https://a.example.com/","auth":{"kind":"sigv4","service":"lambda","region":"eu-west-1"}}"#;
     let config: RunnerConfig = json.parse().unwrap();
     let error = config
@@ -135,7 +135,7 @@ fn signing_needs_credentials() {
 }
 
 #[tokio::test]
-async fn a_function_is_invoked_in_its_own_region() {
+async fn function_is_invoked_in_the_region_of_its_arn() {
     let aws = FakeAws::returning([response(200, "null")]);
     let config: RunnerConfig = format!(r#"{{"kind":"lambda","functionArn":"{FUNCTION}"}}"#)
         .parse()

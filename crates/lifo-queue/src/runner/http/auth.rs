@@ -47,7 +47,7 @@ pub enum Auth {
         /// The header's value.
         secret: Secret,
     },
-    /// AWS Signature Version 4, which covers the body too. For API Gateway (`execute-api`),
+    /// AWS Signature Version 4, including the body. Use it for API Gateway (`execute-api`),
     /// function URLs (`lambda`), VPC Lattice (`vpc-lattice-svcs`) or your own verifier
     /// (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html>).
     SigV4 {
@@ -72,7 +72,7 @@ pub enum InvalidHeaderName {
 }
 
 impl Auth {
-    /// Authentication by a header that contains a secret.
+    /// Creates authentication by a header that contains a secret.
     ///
     /// # Errors
     /// [`InvalidHeaderName`] if `name` is not a valid header name, or is one of the call's own headers.
@@ -173,7 +173,7 @@ fn unsigned(error: &(dyn std::error::Error + 'static)) -> Outcome {
 }
 
 impl SecretText {
-    /// The secret as a header's value.
+    /// Returns the secret as a header value.
     ///
     /// # Errors
     /// [`Outcome::Rejecting`] if the secret contains characters that are invalid in a header.
@@ -188,7 +188,7 @@ impl SecretText {
         Ok(value)
     }
 
-    /// The entire value, and the part after the scheme in `Bearer …`.
+    /// Texts to mask: the entire value, and the part after the scheme in `Bearer …`.
     fn confidential(&self) -> Vec<String> {
         let credentials = self
             .as_str()

@@ -1,4 +1,4 @@
-//! An endpoint's response, and the task's outcome.
+//! An endpoint's response and the outcome that it means for the task.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,9 +13,9 @@ use super::Outcome;
 
 /// Maximum number of bytes read from a body. The rest is not read, and the connection is closed.
 const MAX_BODY: usize = 64 * 1024;
-/// Maximum time to read the body of a response other than 2xx. It only explains the status.
+/// Maximum time to read the body of a response other than 2xx. The body only explains the status.
 const MAX_BODY_TIME: Duration = Duration::from_secs(2);
-/// Secrets with fewer bytes than this are not removed from bodies: they would match in any text.
+/// Minimum size of a secret that is removed from bodies. Shorter ones would match any text.
 const MIN_SECRET: usize = 4;
 
 /// The outcome for a status code.

@@ -13,9 +13,9 @@ use tokio::time::Instant;
 use super::super::reason::{aws_error, is_denied};
 use super::Outcome;
 
-/// Time for which the cached value is used after Secrets Manager could not be reached, because an
-/// outage there must not slow down every task. Also the time before a current value that an
-/// endpoint rejected is fetched again, because the task may be the cause.
+/// Time for which the cached value is used after Secrets Manager could not be reached, because such
+/// an outage must not slow down every task. Also the time for which rejections of an unchanged
+/// value cause no fetch, because the task may be the cause.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// A secret that is fetched at its first use, and again when it is old or was rejected.
@@ -30,8 +30,8 @@ pub struct Secret {
 struct Cached {
     text: SecretText,
     fresh_until: Instant,
-    /// Set when a fetch after a rejection returned the same value. Until this time, a rejection
-    /// doesn't cause a fetch.
+    /// Time until which a rejection doesn't cause a fetch. Set when a fetch after a rejection
+    /// returned the same value.
     current_until: Option<Instant>,
 }
 
@@ -87,8 +87,8 @@ impl Secret {
         }
     }
 
-    /// The secret's text after an endpoint rejected the value `rejected`. It is fetched unless the
-    /// cached value is a different one or a recent fetch returned the same value.
+    /// The secret's text after an endpoint rejected the value `rejected`. Fetches the secret unless
+    /// the cached value differs from `rejected` or a recent fetch returned the same value.
     pub(super) async fn get_after_rejection_of(
         &self,
         rejected: &SecretText,
@@ -124,7 +124,7 @@ impl Secret {
             .send()
             .await
             .map_err(|error| self.unavailable(&error))?;
-        // A value from a file often ends in a line break, which is invalid in a header.
+        // A value from a file often ends with a line break, which is invalid in a header.
         match output
             .secret_string()
             .map(str::trim)

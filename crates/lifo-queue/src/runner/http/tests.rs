@@ -39,7 +39,7 @@ async fn outcome_of(status: u16, header: Option<(&str, &str)>, body: &'static st
 }
 
 #[tokio::test]
-async fn the_task_is_posted_as_json() {
+async fn task_is_posted_as_json() {
     let server = Server::start(|_, _| Response::new(Body::empty())).await;
     let outcome = outcome(&server.url("/tasks?to=a%20b")).await;
     assert_eq!(outcome, Outcome::Success);
@@ -110,7 +110,7 @@ async fn http_status_determines_the_outcome() {
 }
 
 #[tokio::test]
-async fn busy_honours_retry_after_seconds_and_dates() {
+async fn busy_honors_retry_after_seconds_and_dates() {
     let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100));
     for status in [408, 425, 429, 503] {
         let wait = async |header| match outcome_of(status, header, "later").await {
@@ -191,7 +191,7 @@ async fn incomplete_success_response_means_unavailable() {
 }
 
 #[tokio::test]
-async fn error_status_counts_without_its_complete_body() {
+async fn error_status_determines_the_outcome_even_if_the_body_is_incomplete() {
     let half = b"HTTP/1.1 422 X\r\ncontent-length: 100\r\n\r\nhalf";
     let failure = FAILURE("HTTP 422 Unprocessable Entity: half".to_owned());
     let broken = raw(half, After::Close).await;
@@ -224,7 +224,7 @@ async fn body_is_read_and_quoted_up_to_a_limit() {
 }
 
 #[tokio::test]
-async fn headers_and_bodies_that_are_not_utf8_are_accepted() {
+async fn non_utf8_headers_and_bodies_are_accepted() {
     let latin: &[u8] =
         b"HTTP/1.1 200 OK\r\nretry-after: \xe9\r\nx-note: caf\xe9\r\ncontent-length: 2\r\n\r\n\xff\xfe";
     let success = outcome(&raw(latin, After::Close).await.url("http")).await;

@@ -23,7 +23,7 @@ pub enum InvalidUrl {
     /// Neither `https` nor `http`.
     #[error("has the scheme {0:?}; give an https URL")]
     Scheme(String),
-    /// `http` to another machine: tasks and credentials could be read in transit.
+    /// `http` to another machine, which would expose tasks and credentials in transit.
     #[error(
         "is http to {0:?}; give an https URL (http is for this machine only: localhost, 127.0.0.1, [::1])"
     )]
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn other_urls_are_rejected_with_the_reason() {
+    fn invalid_urls_are_rejected_with_the_reason() {
         let cases = [
             ("", "is not a URL"),
             ("https://", "is not a URL"),

@@ -39,8 +39,8 @@ impl Thrown {
         [self.error_type, self.error_message].into_iter().flatten()
     }
 
-    /// Whether the runtime, the sandbox or an extension failed, or the function exceeded its time.
-    /// The task is rarely the cause.
+    /// Whether the runtime, the sandbox or an extension failed, or the function timed out. In these
+    /// cases, the task is rarely the cause.
     fn is_the_platforms(&self) -> bool {
         let prefixes = ["Runtime.", "Sandbox.", "Extension."];
         let named = |name: &String| prefixes.iter().any(|prefix| name.starts_with(prefix));
@@ -89,7 +89,7 @@ pub(super) fn returned(payload: &[u8]) -> Outcome {
     }
 }
 
-/// The reason for a busy function, whose reply has none.
+/// Reason for a busy function, because its reply does not contain one.
 const BUSY: &str = "the function replied that it is busy";
 
 fn busy_for(seconds: Option<f64>) -> Outcome {
@@ -108,7 +108,7 @@ fn busy_for(seconds: Option<f64>) -> Outcome {
     }
 }
 
-/// The mistake in an unreadable reply, in terms of the field `outcome`.
+/// Describes the mistake in an invalid reply in terms of the `outcome` field.
 fn unreadable(payload: &[u8], error: &serde_json::Error) -> String {
     match serde_json::from_slice::<serde_json::Value>(payload) {
         Ok(serde_json::Value::Object(fields)) if !fields.contains_key("outcome") => {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn documented_replies() {
+    fn documented_replies_map_to_their_outcomes() {
         let silent = || "the function gave no reason".to_owned();
         let cases = [
             ("", Outcome::Success),

@@ -1,4 +1,4 @@
-//! The real client with prepared responses.
+//! Tests of the runner with the real client and prepared responses.
 
 use serde_json::json;
 
@@ -15,14 +15,14 @@ async fn run(responses: impl IntoIterator<Item = Prepared>) -> (Outcome, FakeAws
     (runner.run(&task("é 1")).await, aws)
 }
 
-/// An error of the service; the function did not run.
+/// A service error, after which the function did not run.
 fn error(status: u16, code: &'static str) -> Prepared {
     let headers = vec![("x-amzn-errortype", code)];
     (status, headers, json!({"Message": "because"}).to_string())
 }
 
 #[tokio::test]
-async fn the_function_is_invoked_with_the_task() {
+async fn function_is_invoked_with_the_task() {
     let (outcome, aws) = run([response(200, "null")]).await;
     assert_eq!(outcome, Outcome::Success);
 
@@ -51,7 +51,7 @@ async fn reply_of_the_function_determines_the_outcome() {
 }
 
 #[tokio::test]
-async fn a_function_that_throws_is_retried() {
+async fn task_is_retried_if_the_function_throws() {
     let thrown = json!({"errorType": "ValueError", "errorMessage": "no database"}).to_string();
     let prepared: Prepared = (200, vec![("x-amz-function-error", "Unhandled")], thrown);
     let (outcome, _) = run([prepared]).await;
@@ -60,7 +60,7 @@ async fn a_function_that_throws_is_retried() {
 }
 
 #[tokio::test]
-async fn throttling_is_busy() {
+async fn throttling_means_busy() {
     let wait = |seconds: Option<u64>| seconds.map(Duration::from_secs);
     let mut hinted = error(429, "TooManyRequestsException");
     hinted.1.push(("retry-after", "3"));
@@ -88,7 +88,7 @@ async fn throttling_is_busy() {
 }
 
 #[tokio::test]
-async fn throttling_names_the_limit_that_was_reached() {
+async fn throttling_reason_names_the_limit_that_was_reached() {
     let (status, headers, _) = error(429, "TooManyRequestsException");
     let limit = "ReservedFunctionConcurrentInvocationLimitExceeded";
     let body = json!({"Message": "Rate Exceeded.", "Reason": limit}).to_string();
@@ -121,7 +121,7 @@ async fn invoke_errors_mean_rejecting_failure_or_unavailable() {
 }
 
 #[tokio::test]
-async fn a_broken_connection_is_retried_by_the_queue_only() {
+async fn client_does_not_retry_a_broken_connection() {
     let (outcome, aws) = run([response(0, "")]).await;
     let reason = reason(&outcome, UNAVAILABLE);
     assert!(reason.contains("connection reset"), "{reason}");

@@ -39,7 +39,7 @@ async fn simulated_runner_without_capacity_is_always_busy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rates_determine_the_outcome_and_busy_runs_end_at_once() {
+async fn rates_determine_the_outcome_and_busy_runs_end_immediately() {
     let always = |failure: f64, retry: f64, busy: f64| {
         let rates = Rates {
             failure,
@@ -135,7 +135,7 @@ async fn payload_can_request_a_run_that_does_not_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_invalid_instruction_fails_the_task_and_names_the_remedy() {
+async fn invalid_instruction_fails_the_task_and_names_the_remedy() {
     let runner = Simulated::new(1, SECOND);
     for simulate in [
         json!("exit"),

@@ -189,7 +189,7 @@ async fn only_the_message_that_is_rejected_twice_is_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_message_that_failed_no_further_batch_is_sent() {
+async fn no_further_batch_is_sent_after_a_failed_message() {
     let all: Vec<_> = (0..10).collect();
     let rejects = batch_response(&all[..9], &[(9, false, "InternalError")]);
     let failing = batch_response(&[], &[(0, false, "InternalError")]);
@@ -207,7 +207,7 @@ async fn after_a_message_that_failed_no_further_batch_is_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn transient_errors_of_a_call_are_retried() {
+async fn transient_request_errors_are_retried() {
     for trouble in [
         response(0, ""),
         sqs_error(500, "InternalError"),
@@ -231,7 +231,7 @@ async fn transient_errors_of_a_call_are_retried() {
 }
 
 #[tokio::test]
-async fn permanent_errors_of_a_call_are_not_retried() {
+async fn permanent_request_errors_are_not_retried() {
     for code in ["QueueDoesNotExist", "AccessDeniedException", "KmsDisabled"] {
         let (left, made) = hand_over([sqs_error(400, code)], &tasks(12)).await;
         assert_eq!(indices(&left), (0..12).collect::<Vec<_>>(), "{code}");

@@ -32,7 +32,7 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// The assignments, each with a leading comma, to append to others.
+    /// The assignments, each with a leading comma, to append to an expression.
     fn assignments(&self) -> String {
         let breaker = self
             .breaker
@@ -74,8 +74,8 @@ impl Load<'_> {
 #[async_trait]
 impl ControlStore for DynamoStore {
     async fn request(&self) -> Result<Control, StoreError> {
-        // Unconditional: a client retry after a lost acknowledgement counts twice. The only effect
-        // is that the processor reads the index once more.
+        // This update is unconditional, so a client retry after a lost acknowledgement counts
+        // twice. The only effect is that the processor reads the index once more.
         let update = self
             .update_control()
             .update_expression("ADD requested :one")
@@ -144,7 +144,7 @@ impl ControlStore for DynamoStore {
             Updated::Done(item) => return Ok(Acquired::Ours(item::control(&item))),
             Updated::Rejected(item) => item::control(&item),
         };
-        // An owner's own live lease does not reject its claim. Only a pause can.
+        // A live lease of the claim's own owner doesn't reject the claim. Only a pause can.
         let others = rejected
             .live_lease(now)
             .filter(|lease| lease.owner != claim.owner);

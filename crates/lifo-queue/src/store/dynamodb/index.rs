@@ -13,9 +13,9 @@ impl DynamoStore {
     pub(super) async fn read_pending(&self, query: &PageQuery) -> Result<Page, StoreError> {
         let read = self
             .index_page(query)?
-            // A negation, so that items with a missing or non-numeric `ttl` are visible and can be
-            // adopted or quarantined. The second term does the same for items whose `ttl` is too
-            // old for DynamoDB to delete them.
+            // The filter is negated, so that items with a missing or non-numeric `ttl` are visible
+            // and can be adopted or quarantined. The second term does the same for items whose
+            // `ttl` is too old for DynamoDB to delete them.
             .filter_expression("NOT (#ttl <= :now) OR #ttl < :reach")
             .projection_expression("taskId, taskCreated, #ttl, notBefore, leaseToken, attempts")
             .expression_attribute_names("#ttl", schema::TTL)

@@ -30,7 +30,7 @@ enum Found {
 }
 
 impl Found {
-    /// The condition that the item matches this case and is older than the put's state.
+    /// Condition expression: the item matches this case and is older than the put's state.
     fn condition(self) -> String {
         const OLDER: &str = "taskVersion < :version AND begins_with(taskVersion, :kind)";
         let found = match self {
@@ -160,7 +160,7 @@ impl DynamoStore {
         });
         set.extend(task.not_before.map(|_| "notBefore = :notBefore"));
         if found.supersedes() {
-            // -1 + 1 = 0: the first state of a key doesn't replace any.
+            // -1 + 1 = 0, because the first state of a key doesn't replace another state.
             set.push("superseded = if_not_exists(superseded, :none) + :one");
         }
         set.extend((found == Found::Expired).then_some("revived = :createToken"));
@@ -184,8 +184,8 @@ impl DynamoStore {
         with_used(update, &change, &found.condition(), values)
     }
 
-    /// The end of a run during which a newer state was written: TAKEN → PENDING, or FAILURE for a
-    /// key that crashes its processes.
+    /// Update that ends a run during which a newer state was written: TAKEN → PENDING, or FAILURE
+    /// for a key that crashes its processes.
     pub(super) fn overtaken_update(
         &self,
         lease: &Lease,
@@ -258,7 +258,7 @@ impl DynamoStore {
         let update = |reason: LastError<'_>| self.overtaken_update(lease, end, reason, now);
         Ok(match send_fitting(update, reason, &lease.task).await? {
             Updated::Done(_) => Written::Overtaken,
-            // An earlier attempt succeeded. The sweep removes the token, so it can't detect this.
+            // An earlier attempt succeeded. A sweep can't detect this: it removes the token.
             Updated::Rejected(item)
                 if end.swept.is_none()
                     && item::is_ours(&item, TaskStatus::Pending, lease.token) =>
@@ -298,8 +298,8 @@ const WAITING: [&str; 4] = [
     "totalAttempts = :zero",
 ];
 
-/// Adds the change, its condition, and the names and values that they use. DynamoDB rejects
-/// requests with unused names or values.
+/// Adds the change, its condition, and only the names and values that these use, because DynamoDB
+/// rejects requests with unused names or values.
 fn with_used(
     update: UpdateItemFluentBuilder,
     change: &str,

@@ -64,8 +64,8 @@ impl OperatorStore for DynamoStore {
         send(update).await.map(drop)
     }
 
-    // If the client retries this or `close_breaker`, a second command is counted. There is no other
-    // effect.
+    // A client retry of this method or of `close_breaker` counts as a second command. There is no
+    // other effect.
     async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
         let update = self
             .command_breaker("SET breakerHeldUntil = :until, breakerReason = :reason")
@@ -137,7 +137,7 @@ impl DynamoStore {
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)))
-            // The stored value, because a direct writer may have written decimals.
+            // Compares the stored value, because a direct writer may have written decimals.
             .expression_attribute_values(":created", created.clone())
             .expression_attribute_values(":now", number(now.0))
             .expression_attribute_values(":ttl", number(redrive.expires_at.0))

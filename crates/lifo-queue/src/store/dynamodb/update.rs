@@ -15,8 +15,8 @@ use crate::time::{EpochSeconds, Millis};
 
 pub(super) const CRASHED: &str = "crashes = if_not_exists(crashes, :zero) + :one";
 
-/// The condition of the sweep's change, on the last start and the number of earlier crashes, and
-/// the value of `:crashes`.
+/// Returns the condition of the sweep's change, which checks the last start and the number of
+/// earlier crashes, and the value of `:crashes`.
 pub(super) fn crash_condition(reclaim: &Reclaim) -> (&'static str, Option<u32>) {
     match reclaim {
         Reclaim::Fail { .. } => ("attribute_exists(alone)", None),
@@ -28,7 +28,7 @@ pub(super) fn crash_condition(reclaim: &Reclaim) -> (&'static str, Option<u32>) 
             "attribute_exists(alone) AND crashes >= :crashes",
             Some(max_crashes - 1),
         ),
-        // The first crash is the last.
+        // With a maximum of one crash, no earlier crashes are checked.
         Reclaim::Return { .. } => ("attribute_not_exists(alone)", None),
         Reclaim::FailCrashing { .. } => ("attribute_exists(alone)", None),
     }
@@ -220,8 +220,8 @@ impl DynamoStore {
             .update_expression("SET taskStatus = :failure")
     }
 
-    /// An update of a PENDING task whose creation time and `ttl` match `seen`. These numbers were
-    /// rounded down when read, because a direct writer may have written decimals.
+    /// An update of a PENDING task whose creation time and `ttl` match `seen`. Both were rounded
+    /// down when they were read, because a direct writer may have written decimals.
     fn pending_to_failure(&self, seen: &Candidate) -> UpdateItemFluentBuilder {
         let (ttl, number_seen) = match seen.ttl {
             Ttl::Missing => ("attribute_not_exists(#ttl)", None),

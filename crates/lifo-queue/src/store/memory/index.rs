@@ -25,7 +25,7 @@ impl Tasks {
         self.by_id.get(id)
     }
 
-    /// A record to change. The index is updated at the end of the change.
+    /// Returns a record to change. The index is updated when the change is dropped.
     pub(super) fn get_mut(&mut self, id: &TaskId) -> Option<Change<'_>> {
         let record = self.by_id.get_mut(id)?;
         Some(Change {

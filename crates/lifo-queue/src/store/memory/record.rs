@@ -11,8 +11,8 @@ use crate::task::{Lease, LeaseToken, Reclaim, TaskId, TaskStatus, TokenText, Ttl
 use crate::time::{EpochSeconds, Millis};
 use crate::trace::TraceHeader;
 
-/// A stored task. It serializes as its attributes, except those that
-/// [`attributes`](Self::attributes) adds.
+/// A stored task. Its serialized form omits the attributes that [`attributes`](Self::attributes)
+/// adds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Record {
@@ -222,7 +222,7 @@ impl Record {
     }
 }
 
-/// A direct writer may have written decimals.
+/// Reads a number and rounds it down, because a direct writer may have written decimals.
 fn rounded_down<'de, D: Deserializer<'de>>(number: D) -> Result<Millis, D::Error> {
     let number = Number::deserialize(number)?.to_string();
     let millis = parse_number(&number).ok_or_else(|| D::Error::custom("not a number"))?;

@@ -77,12 +77,12 @@ impl<'a> Attributes<'a> {
             .ok_or_else(|| self.undecodable(attribute))
     }
 
-    /// Time at which a line was last opened.
+    /// Reads the time at which a line was last opened.
     pub(in crate::store::dynamodb) fn seen(&self) -> Result<Micros> {
         self.moment(schema::SEEN_AT)
     }
 
-    /// The joins that an agent's item counts: the name of each queue and its number of joins.
+    /// Returns the names of the queues that an agent has joined, each with its number of joins.
     pub(in crate::store::dynamodb) fn joins(&self) -> impl Iterator<Item = (&'a str, u64)> {
         let number = |(name, value): (&'a String, &AttributeValue)| {
             let joins = value.as_n().ok()?.parse().ok()?;
@@ -146,8 +146,8 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    /// The values of a dimension: one text, or a set of texts if it is multi-valued. A dimension
-    /// may become multi-valued while agents are registered, so one text is always accepted.
+    /// Reads a dimension's values: one text, or a set of texts if multi-valued. A dimension may
+    /// become multi-valued while agents are registered, so one text is always accepted.
     fn values(&self, dimension: &Dimension) -> Result<BTreeSet<Value>> {
         let attribute = &dimension.attribute;
         if let Some(one) = self.text(attribute) {

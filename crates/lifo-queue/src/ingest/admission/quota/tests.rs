@@ -22,7 +22,7 @@ fn full(at: Millis) -> Control {
     control
 }
 
-/// The meter one second after a mark with this many held tasks, and 10,000 arrivals since then.
+/// The meter one second after a mark with this many held tasks, with 10,000 arrivals since then.
 fn meter(held: u64, admitted: u64) -> Meter {
     Meter {
         received: 510_000,
@@ -56,7 +56,7 @@ fn every_task_is_admitted_without_a_recent_capacity() {
 }
 
 #[test]
-fn held_tasks_grow_with_admitted_ones_and_drain_at_factor_times_capacity() {
+fn held_tasks_increase_by_admitted_tasks_and_drain_at_factor_times_capacity() {
     let held = |meter: Meter| of(&meter, &full(NOW), &SETTINGS, NOW).0.held;
     assert_eq!(held(meter(1_000, 0)), 700);
     assert_eq!(held(meter(1_000, 10_000)), 10_700);
@@ -64,13 +64,13 @@ fn held_tasks_grow_with_admitted_ones_and_drain_at_factor_times_capacity() {
 }
 
 #[test]
-fn share_keeps_the_number_of_held_tasks_at_what_can_run_before_the_expiry() {
+fn share_limits_held_tasks_to_the_number_that_can_run_before_expiry() {
     let hour = Duration::from_secs(3_600);
     assert!(share(0, hour) > 1.0);
     assert!(share(90_000, hour) > 1.0);
-    // At the limit, three tasks per run: 300 of 10,000 arrivals.
+    // At the limit, three tasks are admitted per run: 300 of 10,000 arrivals.
     assert!((share(120_000, hour) - 0.03).abs() < 1e-9);
-    // A task that expires in a minute: 6,000 tasks can run before that.
+    // If a task expires in a minute, 6,000 tasks can run before its expiry.
     assert!((share(6_000, Duration::from_secs(60)) - 0.03).abs() < 1e-9);
     assert!(share(5_000, Duration::from_secs(60)) > 0.05);
     // Above the limit, for example after the capacity fell, new tasks still start.
@@ -79,7 +79,7 @@ fn share_keeps_the_number_of_held_tasks_at_what_can_run_before_the_expiry() {
 }
 
 #[test]
-fn verdicts_follow_the_share_and_change_with_the_minute() {
+fn admission_follows_the_share_and_changes_every_minute() {
     let (_, quota) = of(&meter(120_000, 300), &full(NOW), &SETTINGS, NOW);
     let quota = quota.unwrap();
     let admitted = |sent: Millis| -> BTreeSet<usize> {

@@ -7,7 +7,7 @@ use crate::time::Millis;
 /// The operators' commands that a turn has read.
 #[derive(Debug, Default)]
 pub(super) struct Hand {
-    /// Number of commands.
+    /// Number of commands so far.
     commands: u64,
     /// Time until which the last command holds the breaker open; `None` without a hold.
     until: Option<Millis>,
@@ -15,7 +15,7 @@ pub(super) struct Hand {
 
 impl Breaker {
     /// Reads the commands from the control item. A hold opens the breaker, even if the settings
-    /// disable it.
+    /// disable the breaker.
     pub(in crate::process) fn know(&mut self, control: &Control, now: Millis) {
         self.hand.commands = control.breaker_by_hand.commands;
         self.hand.until = control.held_breaker(now).map(|hold| hold.until);

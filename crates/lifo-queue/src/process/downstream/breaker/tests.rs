@@ -23,7 +23,7 @@ fn run(breaker: &mut Breaker, task: usize, signal: Signal, now: i64) {
     breaker.run_ended(number, &id(task), signal, Millis(now));
 }
 
-/// A breaker that the tasks 0 to 9 opened at time 0.
+/// A breaker that tasks 0 to 9 opened at time 0.
 fn open() -> Breaker {
     let mut breaker = breaker(8);
     for task in 0..10 {
@@ -61,7 +61,7 @@ fn ten_distinct_tasks_without_a_result_open_the_breaker() {
 }
 
 #[test]
-fn ten_tasks_that_run_repeatedly_open_the_breaker_after_twice_the_runs() {
+fn ten_repeated_tasks_open_the_breaker_after_twice_the_threshold_in_runs() {
     let (mut ten, mut nine) = (breaker(10), breaker(10));
     for count in 0..23 {
         run(&mut ten, count % 10, Signal::Unavailable, 0);
@@ -75,7 +75,7 @@ fn ten_tasks_that_run_repeatedly_open_the_breaker_after_twice_the_runs() {
 }
 
 #[test]
-fn tasks_without_a_result_and_running_ones_stay_within_the_breaker_threshold() {
+fn running_tasks_and_tasks_without_a_result_stay_within_the_threshold() {
     let mut breaker = breaker(8);
     assert_eq!(breaker.start(8, Millis(0)), Start::Any);
     for task in 0..4 {
@@ -123,7 +123,7 @@ fn any_result_closes_the_breaker() {
 }
 
 #[test]
-fn discounted_tasks_open_the_breaker_only_after_four_times_the_runs() {
+fn discounted_tasks_open_the_breaker_after_four_times_the_threshold_in_runs() {
     let mut breaker = open();
     probe(&mut breaker, 10, Signal::Result, 1_000);
     // The ten tasks that opened the breaker may be the cause.
@@ -166,7 +166,7 @@ fn run_from_before_the_opening_does_not_count_as_a_probe() {
 }
 
 #[test]
-fn probe_without_a_result_is_followed_by_another_soon() {
+fn next_probe_follows_soon_after_a_probe_without_a_result() {
     let mut breaker = open();
     probe(&mut breaker, 10, Signal::Nothing, 1_000);
     assert_eq!(breaker.next_probe(), Some(Millis(1_250)));
@@ -226,7 +226,7 @@ fn every_second_probe_is_a_task_that_is_about_to_expire() {
 }
 
 #[test]
-fn busy_counts_for_the_breaker_only_without_an_earlier_active_run() {
+fn busy_response_counts_only_if_no_earlier_run_is_active() {
     let mut breaker = breaker(8);
     let working = breaker.run_starts();
     for task in 0..20 {

@@ -2,7 +2,7 @@ use super::*;
 use crate::process::downstream::RunNumber;
 use crate::process::downstream::tests::settings;
 
-/// A group whose runs end one after another.
+/// Groups whose runs end one after another.
 struct Runs {
     breakers: GroupBreakers,
     runs: u64,
@@ -15,8 +15,8 @@ impl Runs {
         Self { breakers, runs: 0 }
     }
 
-    /// A run that ends with this signal. Returns whether it costs no attempt, and the pause of the
-    /// group that follows.
+    /// Ends a run with this signal. Returns whether the run does not count as an attempt, and the
+    /// resulting pause of the group.
     fn end(&mut self, task: &str, signal: Signal, now: i64) -> (bool, Option<Pause>) {
         let task = TaskId::from_stored(task);
         self.runs += 1;
@@ -34,14 +34,14 @@ impl Runs {
         (spared, self.breakers.rest(task.group(), now))
     }
 
-    /// Until when the group, which has no running task, may not start any.
+    /// Time until which a group without running tasks may not start any task.
     fn waits_until(&self, group: &str, now: i64) -> Option<Millis> {
         self.breakers.waits_until(group, 0, Millis(now))
     }
 }
 
 #[test]
-fn lone_task_of_a_group_loses_one_attempt_and_other_groups_go_on() {
+fn only_task_of_a_group_uses_one_attempt_and_other_groups_continue() {
     let mut runs = Runs::new();
     assert_eq!(runs.end("a/1", Signal::Unavailable, 0), (false, None));
     assert_eq!(runs.waits_until("a", 10_000), None);
@@ -55,7 +55,7 @@ fn lone_task_of_a_group_loses_one_attempt_and_other_groups_go_on() {
 }
 
 #[test]
-fn task_that_always_fails_costs_its_attempts_in_a_group_with_results() {
+fn task_that_always_fails_uses_up_its_attempts_in_a_group_with_results() {
     let mut runs = Runs::new();
     let mut attempts = 0;
     for second in 0..10 {
@@ -92,7 +92,7 @@ fn rejections_and_a_long_outage_close_the_group_instead_of_the_queue() {
 }
 
 #[test]
-fn ledger_at_rest_is_forgotten_and_one_in_trouble_is_kept() {
+fn ledger_at_rest_is_removed_and_ledger_without_a_result_is_kept() {
     let mut runs = Runs::new();
     runs.end("a/1", Signal::Result, 0);
     runs.end("b/1", Signal::Unavailable, 0);

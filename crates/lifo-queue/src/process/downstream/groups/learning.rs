@@ -15,12 +15,12 @@ pub(super) const MAX_LEARNED: usize = 500;
 #[derive(Debug)]
 pub(in crate::process) struct Learning {
     pub(in crate::process) learned: LearnedGroups,
-    /// The last writer at the start of the turn.
+    /// The most recent writer of the group state that this turn knows of.
     pub(in crate::process) seen: Option<Uuid>,
 }
 
 impl GroupLimits {
-    /// The state that the next processor needs at `now`; `None` if the table already has it.
+    /// The state that the next processor needs at `now`; `None` if the table already contains it.
     pub(in crate::process::downstream) fn learning(
         &self,
         breakers: Option<&GroupBreakers>,
@@ -68,7 +68,7 @@ impl GroupLimits {
         })
     }
 
-    /// Records that the table has what this turn, the owner `by` of the processor lease, learned.
+    /// Records that this turn, the lease owner `by`, wrote the state `learned` to the table.
     pub(in crate::process) fn has_learned(&mut self, learned: LearnedGroups, by: Uuid) {
         self.left = learned;
         self.left_by = Some(by);
@@ -87,7 +87,7 @@ impl GroupLimits {
             asked_until,
             reason: asked_until.and(group.reason.clone()),
             breaker: None,
-            // After an attempt panics, its task still counts as running.
+            // A task whose attempt panicked still counts as running, so add a lease for it.
             leases: group
                 .leases
                 .iter()

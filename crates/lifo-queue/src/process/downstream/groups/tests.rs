@@ -7,7 +7,7 @@ use crate::task::{Lease, LeaseToken};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Groups with these limits; 0 for no limit. The rate is per 100 seconds, with a burst of two.
+/// Settings with these limits; 0 for no limit. The rate is per 100 seconds, with a burst of two.
 fn limits(concurrency: u16, rate: u32) -> GroupSettings {
     GroupSettings {
         max_concurrency: NonZeroU16::new(concurrency),
@@ -40,7 +40,7 @@ fn left(groups: &GroupLimits, now: Millis) -> GroupStates {
     }
 }
 
-/// The number of starts of a group in this many seconds, checked every 100 ms.
+/// Number of starts of a group within `seconds`, with a check every 100 ms.
 fn starts(groups: &mut GroupLimits, from: i64, seconds: i64) -> u32 {
     let mut count = 0;
     for now in (at(from).0..at(from + seconds).0).step_by(100).map(Millis) {
@@ -54,7 +54,7 @@ fn starts(groups: &mut GroupLimits, from: i64, seconds: i64) -> u32 {
 }
 
 #[test]
-fn group_runs_as_many_tasks_as_its_limit() {
+fn group_runs_no_more_tasks_than_its_limit() {
     let mut groups = turn(limits(2, 0), GroupStates::default(), true, at(0));
     for id in ["a/1", "a/2", "b/1"] {
         assert_eq!(groups.closed_until(task(id).group(), at(0)), None);
@@ -74,7 +74,7 @@ fn group_runs_as_many_tasks_as_its_limit() {
 }
 
 #[test]
-fn rate_of_a_group_holds_across_turns() {
+fn group_rate_limit_applies_across_turns() {
     let (mut total, mut states) = (0, GroupStates::default());
     for turn_number in 0..20 {
         let from = turn_number * 50;
@@ -87,7 +87,7 @@ fn rate_of_a_group_holds_across_turns() {
 }
 
 #[test]
-fn sweep_learns_when_the_rate_allows_the_next_start() {
+fn stored_state_shows_when_the_rate_allows_the_next_start() {
     let mut groups = turn(limits(0, 1), GroupStates::default(), true, at(0));
     assert_eq!(starts(&mut groups, 0, 50), 2);
     let states = left(&groups, at(50));
@@ -96,12 +96,12 @@ fn sweep_learns_when_the_rate_allows_the_next_start() {
 }
 
 #[test]
-fn every_bucket_starts_empty_after_a_crash_even_a_turn_later() {
+fn every_bucket_starts_empty_after_a_crash_even_if_a_turn_intervenes() {
     let mut crashed = turn(limits(0, 10), GroupStates::default(), true, at(0));
     starts(&mut crashed, 0, 5);
     let next = turn(limits(0, 10), GroupStates::default(), false, at(10));
     assert_eq!(next.closed_until("a", at(10)), Some(at(20)));
-    // The turn starts no task of the group, but the turn after it still knows the state.
+    // This turn starts no task of the group, but the following turn still knows the state.
     let mut after = turn(limits(0, 10), left(&next, at(11)), true, at(11));
     assert_eq!(after.closed_until("a", at(11)), Some(at(20)));
     assert_eq!(starts(&mut after, 11, 20), 2);
@@ -131,7 +131,7 @@ fn tasks_of_a_crashed_processor_count_until_their_leases_expire() {
     let count_at = at(0).plus(settings.index_lag + settings.clock_skew);
     assert!(groups.closed_until("a", at(0)) >= Some(count_at));
     assert!(!groups.must_count(at(0)) && groups.must_count(count_at));
-    // A group without a limit does not wait for the count. Its task is not counted twice.
+    // A task that this turn starts before the count is not counted twice.
     groups.overrides = BTreeMap::new();
     groups.started(&task("own/1"), at(0));
     let lease = |id: &str, until| StandingLease {
@@ -153,26 +153,26 @@ fn tasks_of_a_crashed_processor_count_until_their_leases_expire() {
     assert_eq!(groups.closed_until("a", at(10)), Some(soon.plus(skew)));
     assert_eq!(groups.closed_until("own", at(10)), None);
     assert_eq!(groups.closed_until("a", soon.plus(skew)), None);
-    // The next turn continues with what is left.
+    // The next turn continues with the lease that is left.
     let next = turn(limits(1, 0), left(&groups, at(25)), true, at(25));
     assert_eq!(next.closed_until("a", at(25)), Some(later.plus(skew)));
 }
 
 #[test]
-fn count_that_a_short_turn_did_not_reach_is_left_to_the_next_turn() {
+fn next_turn_makes_the_count_that_a_short_turn_did_not_reach() {
     let crashed_before = turn(limits(1, 0), GroupStates::default(), false, at(0));
     let states = left(&crashed_before, at(2));
     let next = turn(limits(1, 0), states.clone(), true, at(3));
     assert!(next.closed_until("a", at(3)).is_some());
     assert!(next.must_count(at(60)));
-    // By then the leases of the crashed processor have expired.
+    // By then, the leases of the crashed processor have expired.
     let later = at(5).plus(settings().task_lease());
     let next = turn(limits(1, 0), states, true, later);
     assert_eq!(next.closed_until("a", later), None);
 }
 
 #[test]
-fn lease_of_a_task_in_an_unknown_state_counts_and_late_takes_do_not_start() {
+fn lease_of_a_task_in_an_unknown_state_counts_and_late_takes_are_blocked() {
     let mut groups = turn(limits(1, 0), GroupStates::default(), true, at(0));
     groups.started(&task("a/1"), at(0));
     groups.ended(&task("a/1"), false, at(1));
@@ -184,7 +184,7 @@ fn lease_of_a_task_in_an_unknown_state_counts_and_late_takes_do_not_start() {
 }
 
 #[test]
-fn busy_response_with_a_time_closes_the_group_only_if_groups_have_limits() {
+fn busy_response_with_retry_after_closes_the_group_only_if_groups_have_limits() {
     let mut groups = turn(limits(9, 0), GroupStates::default(), true, at(0));
     assert!(groups.asked(&task("a/1"), 30 * SECOND, at(0)));
     assert!(groups.asked(&task("a/2"), Duration::ZERO, at(0)));

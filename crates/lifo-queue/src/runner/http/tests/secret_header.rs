@@ -1,4 +1,4 @@
-//! Authentication by a header that contains a secret.
+//! Tests of authentication by a header that contains a secret.
 
 use aws_sdk_secretsmanager::Client;
 use futures::future::join_all;
@@ -42,7 +42,7 @@ async fn server_that_returns(rejection: u16, value: &'static str) -> Server {
 }
 
 #[tokio::test]
-async fn a_secret_is_fetched_once_and_sent_whole() {
+async fn secret_is_fetched_once_and_sent_as_the_entire_header_value() {
     let server = server_that_accepts("Bearer s3cret").await;
     let aws = FakeAws::returning([secret("Bearer s3cret\n")]);
     let runner = with_secret(&server.url("/"), &aws);
@@ -58,7 +58,7 @@ async fn a_secret_is_fetched_once_and_sent_whole() {
 }
 
 #[tokio::test]
-async fn runner_fetches_a_rotated_secret_and_repeats_the_call() {
+async fn runner_fetches_a_rotated_secret_and_retries_the_call() {
     for rejection in [401, 403] {
         let server = server_that_returns(rejection, "new-value").await;
         let aws = FakeAws::returning([secret("old-value"), secret("new-value")]);
@@ -127,7 +127,7 @@ async fn rotated_secret_that_is_also_wrong_means_rejecting() {
 }
 
 #[tokio::test]
-async fn without_a_usable_secret_no_request_is_sent() {
+async fn request_is_not_sent_without_a_usable_secret() {
     let server = server_that_accepts("nothing").await;
     let binary = json!({"ARN": ARN, "SecretBinary": "AAEC"}).to_string();
     let errors = [
@@ -183,7 +183,7 @@ async fn stale_secret_is_refetched_and_still_used_during_an_outage() {
     assert_eq!(value().await.unwrap(), "two");
     assert_eq!(aws.made().len(), 3);
     tokio::time::advance(Duration::from_secs(30)).await;
-    // Access is no longer allowed.
+    // Access to the secret is now denied.
     reason(&value().await.unwrap_err(), REJECTING);
 }
 

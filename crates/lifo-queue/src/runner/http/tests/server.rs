@@ -1,4 +1,4 @@
-//! Servers on this machine, stopped when they are dropped.
+//! Servers on this machine that stop when they are dropped.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinHandle;
 
-/// A request as it arrived.
+/// A request as the server received it.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) method: String,
@@ -104,7 +104,7 @@ pub(super) async fn raw(response: &'static [u8], after: After) -> Raw {
         let mut open = Vec::new();
         loop {
             let (mut connection, _) = listener.accept().await.unwrap();
-            // The server reads the request first. Otherwise the kernel would reset the connection,
+            // The server reads the request first. Otherwise, the kernel would reset the connection,
             // and the response would be lost.
             let mut request = [0; 16 * 1024];
             let mut length = 0;

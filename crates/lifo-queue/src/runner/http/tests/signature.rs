@@ -1,4 +1,4 @@
-//! Signature Version 4.
+//! Tests of Signature Version 4.
 
 use aws_smithy_types::date_time::{DateTime, Format};
 

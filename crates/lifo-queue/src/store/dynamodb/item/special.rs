@@ -48,7 +48,7 @@ pub(in super::super) fn meter(item: &Item) -> Meter {
 /// Reads the groups item.
 ///
 /// # Errors
-/// If the overrides can't be read, because changing one would delete the others.
+/// If the overrides can't be read, because changing one of them would delete the others.
 pub fn groups(item: &Item) -> Result<GroupStates, StoreError> {
     let overrides = match item.get(schema::OVERRIDES) {
         None => Ok(BTreeMap::new()),

@@ -2,7 +2,7 @@ use super::*;
 use crate::observed::Observed;
 
 #[test]
-fn observations_of_another_version_do_not_hide_the_rest_of_the_control_item() {
+fn observations_from_another_version_leave_the_rest_of_the_control_item_readable() {
     let requested = (schema::REQUESTED.to_owned(), number(7));
     for observed in [string("other"), number(1)] {
         let item = Item::from([requested.clone(), (schema::OBSERVED.to_owned(), observed)]);
@@ -12,7 +12,7 @@ fn observations_of_another_version_do_not_hide_the_rest_of_the_control_item() {
             (7, Observed::default())
         );
     }
-    // An attribute of a later version is ignored, and a missing one is empty.
+    // Attributes from a later version are ignored, and missing attributes are empty.
     let later = HashMap::from([
         ("medianRunMs".to_owned(), number(120)),
         ("later".to_owned(), string("x")),
