@@ -56,7 +56,10 @@ async fn purge_requires_table_name_pauses_and_keeps_running_tasks() {
         .expect(&purge(Some("tasks")), wrong, Exit::Declined)
         .await;
     let failure = world.run(&purge(None)).await.unwrap_err().line();
-    assert!(failure.ends_with("; use --confirm TABLE instead"), "{failure}");
+    assert!(
+        failure.ends_with("; use --confirm TABLE instead"),
+        "{failure}"
+    );
     world.prompt.answer = Some("yes".to_owned());
     world.expect(&purge(None), wrong, Exit::Declined).await;
     assert!(world.prompt.asked[0].starts_with(
