@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -64,6 +65,16 @@ def put_failed(queue: DeployedQueue, error: str) -> str:
     return task
 
 
+def shown(row: str) -> str:
+    """The end of the task id in a row of pending tasks: their age, their shortened id and their payload."""
+    found = re.search("…(\\S{8}) ", row)
+    return found[1] if found else ""
+
+
+def ends(task: str) -> str:
+    return task[-8:]
+
+
 def has_bars(screen: str, title: str) -> bool:
     return not set(BARS).isdisjoint("".join(box(screen, title)))
 
@@ -77,11 +88,11 @@ def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Wa
         view.wait_for("LifoQueue-dev", r"paused +.+ left: to watch", "breaker +closed", "processor +none")
         view.wait(lambda _: view.is_alternate and view.screen.cursor.hidden, "its own screen, without a cursor")
         view.wait(lambda now: f" pending: {pending}, oldest " in now and has_bars(now, "pending: "), "the depth and its curve")
-        view.wait(lambda now: {row.split()[-1] for row in box(now, "newest pending")[:3] if row} == set(ids), "3 tasks")
+        view.wait(lambda now: {shown(row) for row in box(now, "newest pending")[:3] if row} == {ends(id) for id in ids}, "3 tasks")
         view.wait(lambda now: any(box(now, "oldest pending")), "the oldest tasks")
 
         (newest,) = create(queue, 1)
-        view.wait(lambda now: (box(now, "newest pending") or [""])[0].endswith(newest), "the new task on top")
+        view.wait(lambda now: shown((box(now, "newest pending") or [""])[0]) == ends(newest), "the new task on top")
         expect(freshq, 0, "breaker", "open", "--for", "10m", "--reason", "a new release")
         view.wait_for("breaker +held open, .* left: a new release")
         assert "still paused" in expect(freshq, 0, "breaker", "close"), "no processor is woken during the pause"
@@ -137,9 +148,9 @@ def test_keys_show_a_task_pause_and_resume(queue: DeployedQueue, freshq: Run, wa
         view.wait_for("running tasks finish", r"paused +.+ left: a new release \(by ")
         view.press(b"x")
         (task,) = create(queue, 1)
-        view.wait_for(task)
+        view.wait_for(ends(task))
         view.press(b"\r")
-        view.wait_for("taskStatus +PENDING")
+        view.wait_for(task, "taskStatus +PENDING")
         view.press(b"x")
         view.press(b"r")
         view.wait_for(r"resume the queue\? \[y/N\]")

@@ -108,6 +108,17 @@ async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
     }
 }
 
+#[test]
+fn a_long_id_is_shortened_to_its_group_and_its_end() {
+    let short = |id: &str| view::short(&TaskId::from_stored(id));
+    assert_eq!(short("order-2026-11-26-000123"), "order-2026-11-26-000123");
+    let uuid = "01a2175c-8e42-76f2-b846-2cf5da51f3be";
+    assert_eq!(short(uuid), "…da51f3be");
+    assert_eq!(short(&format!("acme/{uuid}")), "acme/…da51f3be");
+    let group = "a-group-with-a-long-name/ü";
+    assert_eq!(short(group), group);
+}
+
 /// The view on a terminal of this size.
 fn on(size: (u16, u16), history: &History) -> String {
     printed("LifoQueue-dev", history, size, &Keys::default()).unwrap()
@@ -129,7 +140,7 @@ async fn a_pause_by_a_processor_and_a_long_id_fit_eighty_columns() {
     let text = on((80, 20), &history);
     for line in [
         "left: the downstream rejected 12 tasks in a row  ",
-        "5s  long-long-long-long-long-lo…│",
+        "5s  …ng-long-  {\"order\":\"long-l…│",
     ] {
         has(&text, line);
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use lifo_queue::operate::FoundTask;
 use lifo_queue::schema;
+use lifo_queue::task::TaskId;
 use lifo_queue::time::{EpochSeconds, Millis};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -236,11 +237,25 @@ fn list(
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
+/// Maximum length of an id in the lists of pending tasks, so that the payload is visible.
+const ID: usize = 24;
+
+/// An id, or the group and the end of a longer one, for example of a UUID.
+pub(super) fn short(id: &TaskId) -> String {
+    let id = id.as_str();
+    let end = id.char_indices().rev().nth(7).map_or(0, |(at, _)| at);
+    let group = id.find('/').map_or(0, |at| at + 1);
+    match id.chars().count() > ID && group < end {
+        true => format!("{}…{}", &id[..group], &id[end..]),
+        false => id.to_owned(),
+    }
+}
+
 /// The age, id and payload of a task.
 fn row(task: &FoundTask, now: Millis, width: usize) -> Line<'static> {
     let age = age(task.created, now);
     let payload = payload_preview(task, width);
-    let line = on_one_line(format!("{age:>8}  {}  {payload}", task.id));
+    let line = on_one_line(format!("{age:>8}  {}  {payload}", short(&task.id)));
     match not_before(task).filter(|at| *at > now) {
         // Truncate a long id or payload rather than the time.
         Some(at) => {
