@@ -7,6 +7,7 @@ use std::time::Duration;
 use agent_queue::agent::AgentStatus;
 use agent_queue::call::CallState;
 use agent_queue::lane::Batch;
+use agent_queue::schema::STRIPES;
 use agent_queue::transaction::agent_key;
 use agents::world::{World, pairs};
 use agents::{agent_id, embedded, store_of};
@@ -41,8 +42,11 @@ async fn damage(client: &Client, pk: &str, sk: &str, attributes: &str) {
 #[tokio::test(start_paused = true)]
 async fn unreadable_items_do_not_hide_later_items() {
     let (world, client) = world();
-    for partition in ["Q#Spanish#F", "C#Spanish#F", "Leases", "Outbox"] {
-        spoil(&client, partition, 7).await;
+    let stripes = ["Leases", "Outbox"].into_iter();
+    let stripes = stripes.flat_map(|name| (0..STRIPES).map(move |n| format!("{name}#{n}")));
+    let lines = ["Q#Spanish#F", "C#Spanish#F"].map(str::to_owned);
+    for partition in lines.into_iter().chain(stripes) {
+        spoil(&client, &partition, 7).await;
     }
     world.queued("ana", &["Spanish"], "F").await;
     assert_eq!(world.ask_whom("c1", "Spanish#F").await, "ana");
