@@ -26,7 +26,7 @@ interface Statement {
 export class QueueAssertions {
   private constructor(private readonly queue: LifoQueue) {}
 
-  /** Assertions about a queue of your app. */
+  /** Returns assertions about a queue in your app. */
   static of(queue: LifoQueue): QueueAssertions {
     return new QueueAssertions(queue);
   }

@@ -68,17 +68,17 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
  * published to a topic. A sweep completes work left unfinished by crashed processes.
  */
 export class AgentQueue extends Construct {
-  /** Agents, their queues and calls. Only the functions of this construct write to it. */
+  /** Table of agents, their queues and calls. Only this construct's functions write to it. */
   readonly table: Table;
   /** The call queue and its dead-letter queue; see {@link grantEnqueueCall}. */
   readonly intake: IQueueIntake;
-  /** Receives each assignment at least once. Subscribers deduplicate by call id and assignment number. */
+  /** Topic that receives each assignment at least once. Subscribers deduplicate by call id and assignment number. */
   readonly assignmentTopic: Topic;
-  /** Executes commands; see {@link grantDesk}. */
+  /** Function that executes commands; see {@link grantDesk}. */
   readonly agentDesk: IQueueFunction;
-  /** Matches calls from the call queue with agents. */
+  /** Function that matches calls from the call queue with agents. */
   readonly matchCalls: IQueueFunction;
-  /** Ends expired calls and call leases, and publishes remaining assignments. */
+  /** Function that ends expired calls and call leases and publishes remaining assignments. */
   readonly sweepAgents: IQueueFunction;
   /** Alarms, the dashboard and saved queries. */
   readonly observability: IQueueObservability;

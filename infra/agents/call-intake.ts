@@ -8,7 +8,7 @@ import { retainedOnceUsed } from '../lambda/retention';
 import type { RustFunction } from '../lambda/rust-function';
 import type { AgentQueueSettings } from './settings';
 
-/** Options of both queues: FIFO, TLS only, encrypted by SQS, with the maximum SQS retention. */
+/** Options shared by the call queue and its dead-letter queue: FIFO, TLS only, SQS encryption, maximum retention. */
 const BOTH = {
   fifo: true,
   // Two calls can have equal bodies, so the sender provides a deduplication id: the call's id.
@@ -57,7 +57,7 @@ export class CallIntake extends Construct implements IQueueIntake {
   }
 
   /**
-   * Invokes `target` with batches of calls. Its response lists the failed messages, so only their groups are delayed.
+   * Invokes `target` with batches of calls. The function reports failed messages, so only their groups are delayed.
    * @internal
    */
   _feed(target: RustFunction): void {
@@ -66,7 +66,7 @@ export class CallIntake extends Construct implements IQueueIntake {
     readQueue(target, 'calls', this.queue, {
       batchSize,
       maxConcurrency,
-      // Makes failed messages visible again soon.
+      // The function shortens the visibility timeout of failed messages, so that SQS redelivers them soon.
       also: ['sqs:ChangeMessageVisibility'],
     });
   }

@@ -7,7 +7,7 @@ const MOST_DIMENSIONS = 5;
 
 const SETTING = 'agents.dimensions';
 
-/** Problems with the dimensions; empty if they are valid. */
+/** Returns the problems with the dimensions, or an empty list if they are valid. */
 export function dimensionProblems(dimensions: readonly Dimension[]): Problem[] {
   if (dimensions.length < 1 || dimensions.length > MOST_DIMENSIONS) {
     return [

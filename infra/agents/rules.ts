@@ -12,7 +12,7 @@ const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
 /** Maximum interval between sweeps, in milliseconds: one hour. An alarm evaluates five intervals as one period. */
 const LONGEST_SWEEP_MS = 60 * 60 * 1_000;
 
-/** Problems with the settings; empty if they are valid. */
+/** Returns the problems with the settings, or an empty list if they are valid. */
 export function agentSettingsProblems(settings: AgentQueueSettings): Problem[] {
   return [
     ...rangeProblems('agents', AGENTS, settings.agents),

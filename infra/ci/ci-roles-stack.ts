@@ -151,7 +151,7 @@ export class CiRolesStack extends Stack {
     };
   }
 
-  /** Regions to which an environment is deployed. */
+  /** Returns the regions to which an environment is deployed. */
   private regionsOf(environment: string): readonly string[] {
     const own = ENVIRONMENTS.find(({ name }) => name === environment)?.region;
     return own === undefined ? (this.props.settings.regions ?? [Aws.REGION]) : [own];

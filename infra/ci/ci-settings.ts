@@ -30,10 +30,10 @@ export interface CiSettings {
   readonly qualifier: string;
 }
 
-/** Owner and name, each optionally with a number. Excludes IAM wildcards. */
+/** Pattern of a repository's owner and name, each optionally with a number. It excludes IAM wildcards. */
 const REPOSITORY = /^[A-Za-z0-9][A-Za-z0-9-]*(@\d+)?\/[A-Za-z0-9._-]+(@\d+)?$/;
 
-/** Branch name. Excludes IAM wildcards. */
+/** Pattern of branch names. It excludes IAM wildcards. */
 const BRANCH = /^[A-Za-z0-9._][A-Za-z0-9._/-]*$/;
 
 const REGION = /^[a-z]{2}(-[a-z]+)+-\d$/;

@@ -2,10 +2,10 @@ import { ArnFormat, type Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 
 /**
- * Permissions for `make smoke ENV=…`, in addition to describing the stacks and their alarms: read the settings of
- * functions, event sources, schedules and tables. They don't allow invoking functions or reading tasks, messages or logs.
+ * Returns statements for `make smoke ENV=…`, in addition to those for stacks and alarms. They allow reading settings of
+ * functions, event sources, schedules and tables, but not invoking functions or reading tasks, messages or logs.
  *
- * @param stacks stack names; the names of their resources start with them
+ * @param stacks stack names, which are the prefixes of resource names
  */
 export function readingSettings(
   scope: Stack,

@@ -8,7 +8,7 @@ const SHARED = ['AGENT_TABLE_NAME', 'ASSIGNMENT_TOPIC_ARN', 'CALL_DEAD_LETTER_QU
  * the same namespace and dimension as those of the task queue.
  */
 export const AGENT_QUEUE = {
-  /** The table's keys (both S) and the time when DynamoDB deletes a finished call (N, epoch seconds). */
+  /** Names of the key attributes (S) and of the attribute with a finished call's deletion time (N, epoch seconds). */
   table: { partitionKey: 'pk', sortKey: 'sk', timeToLive: 'ttl' },
   /**
    * Environment variables that each function reads in addition to `SETTINGS_<FUNCTION>`. The keys are also the names of

@@ -12,12 +12,12 @@ export interface DeclaredMetric {
   readonly meaning: string;
 }
 
-/** A metric that counts. */
+/** Declares a metric that counts events. */
 export function counter(by: readonly string[], meaning: string, unit: DeclaredMetric['unit'] = 'Count') {
   return { unit, statistic: 'Sum', by, meaning } satisfies DeclaredMetric;
 }
 
-/** A metric that a sweep measures once per interval. */
+/** Declares a metric that a sweep measures once per interval. */
 export function gauge(by: readonly string[], meaning: string, unit: DeclaredMetric['unit'] = 'Count') {
   return { unit, statistic: 'Maximum', by, meaning } satisfies DeclaredMetric;
 }

@@ -92,6 +92,6 @@ export type IngestOutputName = (typeof OPTIONAL_OUTPUTS.ingest)[number];
 type VariableOf<F extends FunctionName> = Environments[F][number];
 type OptionalVariable = (typeof OPTIONAL_ENVIRONMENT)[number];
 
-/** Environment of a function: exactly the variables of the contract. */
+/** Environment of a function, with exactly the variables that the contract defines. */
 export type EnvironmentOf<F extends FunctionName> = Record<Exclude<VariableOf<F>, OptionalVariable>, string> &
   Partial<Record<Extract<VariableOf<F>, OptionalVariable>, string>>;

@@ -9,7 +9,7 @@ export interface Hazard {
   readonly happens: string;
 }
 
-/** Data per resource type that a deployment can't restore. */
+/** Data that a deployment can't restore, by resource type. */
 export const HOLDS: Readonly<Record<string, string>> = {
   'AWS::DynamoDB::Table': 'every item',
   'AWS::DynamoDB::GlobalTable': 'every item',
@@ -22,7 +22,7 @@ export const HOLDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Retention of an SQS queue that doesn't specify a value.
+ * Retention of an SQS queue that doesn't specify one, in seconds.
  * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-sqs-queue.html
  */
 const SQS_DEFAULT_RETENTION_SECONDS = 345_600;
@@ -30,7 +30,7 @@ const SQS_DEFAULT_RETENTION_SECONDS = 345_600;
 /** Policies with which CloudFormation retains a resource or a snapshot of it. */
 const KEEPS = ['Retain', 'RetainExceptOnCreate', 'RetainExceptOnDelete', 'Snapshot'];
 
-/** Data that can be lost if this difference is deployed: by removal, by replacement, or by losing a protection. */
+/** Returns the hazards of deploying a difference: data that is removed or replaced, and protections that are lost. */
 export function dataHazards(diff: TemplateDiff): Hazard[] {
   const hazards: Hazard[] = [];
   diff.resources.forEachDifference((logicalId, change) => {
@@ -72,7 +72,7 @@ function causes(change: ResourceDifference): string {
     .join(', ');
 }
 
-/** In-place changes that shorten a retention or remove a protection. */
+/** Describes in-place changes that shorten a retention or remove a protection. */
 function protectionsLost(change: ResourceDifference): (string | undefined)[] {
   const { oldValue: before, newValue: after } = change;
   if (before === undefined || after === undefined) return [];
@@ -128,7 +128,7 @@ function indexesLost(was: unknown, is: unknown): string[] {
     .map((name) => `loses the index ${name}: its queries fail until it is created again and filled`);
 }
 
-/** Permissions that this difference adds; empty if there are none. */
+/** Returns the permissions that a difference adds, or an empty list. */
 export function broadenedPermissions(diff: TemplateDiff): string[] {
   const { statements, managedPolicies } = diff.iamChanges;
   const grants = statements.additions

@@ -15,10 +15,10 @@ import type { CfnTemplate } from './templates';
  */
 export const MOST_BYTES = 1_000_000;
 
-/** Maximum number of lines per list. For the remaining lines, the summary gives only their number. */
+/** Maximum number of lines per list. The summary gives only the number of omitted lines. */
 const MOST_LINES = 50;
 
-/** Maximum length of a name or statement, in characters. The rest is truncated. */
+/** Maximum length of a name or statement, in characters. Longer text is truncated. */
 const MOST_CHARACTERS = 200;
 
 /** Names of the two sides of a comparison, for the summary's heading. */

@@ -6,13 +6,13 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 
 export interface AlarmTopicProps {
-  /** Recipients of the alarms. SNS first asks each recipient to confirm. */
+  /** Email addresses that receive the alarms. SNS first asks each address to confirm. */
   readonly emails: readonly string[];
 }
 
 /**
- * A topic that sends alarms by email: TLS only, encrypted. Each queue that uses it lets CloudWatch publish. It has its
- * own key, because the AWS managed key for SNS doesn't allow CloudWatch to publish
+ * An encrypted, TLS-only topic that sends alarms by email. Each queue that uses the topic lets CloudWatch publish. The
+ * topic has its own key, because the AWS managed key for SNS doesn't allow CloudWatch to publish
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html).
  */
 export class AlarmTopic extends Construct {

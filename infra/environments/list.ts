@@ -41,7 +41,7 @@ export interface AgentQueueConfig {
   readonly settings?: PartialAgentQueueSettings;
 }
 
-/** One environment. */
+/** Configuration of one environment. */
 export interface Environment {
   /** Name of the environment: 1 to 20 lowercase letters and digits, starting with a letter. */
   readonly name: EnvironmentName;
@@ -71,7 +71,7 @@ export interface Environment {
   readonly pointInTimeRecovery: boolean;
   /** Log level and log retention of the functions. */
   readonly logs: { readonly level: ApplicationLogLevel; readonly retention: RetentionDays };
-  /** Task runner. */
+  /** Task runner of the environment's task queue. */
   readonly runner: RunnerConfig;
   /**
    * Lets `create-tasks` create simulated tasks. Synthesis rejects it in prod.
@@ -202,7 +202,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
   },
 ];
 
-/** Returns the environment with a task in its ingest queue per device that connects to IoT Core. */
+/** Returns the environment with an IoT rule that creates a task for each device that connects to IoT Core. */
 export function withIotPresence(environment: Environment): Environment {
   const { settings } = environment;
   return { ...environment, settings: { ...settings, ingest: { ...settings?.ingest, iotPresence: true } } };

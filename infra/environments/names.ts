@@ -8,7 +8,7 @@ const ENVIRONMENT_NAME = /^[a-z][a-z0-9]{0,19}$/;
 /** Pattern of personal stack names. */
 const PERSONAL_NAME = /^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$/;
 
-/** Stack name suffix of an environment: `dev`, or `dev-alice` for Alice's personal stacks. */
+/** Returns the stack name suffix of an environment: `dev`, or `dev-alice` for Alice's personal stacks. */
 export function stackSuffix({ name, personal }: Environment): string {
   return personal === undefined ? name : `${name}-${personal}`;
 }
@@ -24,7 +24,7 @@ export function nameProblems(name: unknown, environments: readonly Environment[]
   );
 }
 
-/** Problems with an environment's name: an invalid name, or the name of another environment. */
+/** Returns the problems with an environment's name: it is invalid, or another environment has it. */
 export function ownNameProblems({ name }: Environment, environments: readonly Environment[]): Problem[] {
   return [
     ...problemIf(
@@ -43,7 +43,7 @@ export function ownNameProblems({ name }: Environment, environments: readonly En
 }
 
 /**
- * Problems with personal stacks of the chosen environments.
+ * Returns the problems with personal stacks of the chosen environments.
  *
  * @param named whether an environment was named (`-c env=…`)
  */

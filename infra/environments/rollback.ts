@@ -32,7 +32,7 @@ export function watchProblems(watch: Duration): Problem[] {
 }
 
 /**
- * Writes the alarms on which CloudFormation rolls back a deployment to the template. They must fire within
+ * Writes to the template the alarms on which CloudFormation rolls back a deployment. They must fire within
  * {@link LEAST_WATCH} if the new code fails, but not because of a slow downstream or an operator's pause. CloudFormation
  * monitors the alarms that exist before the deployment. Synthesis prints a warning if the time is too short.
  *

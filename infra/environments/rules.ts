@@ -40,7 +40,7 @@ export function chooseEnvironments(
   return personal === undefined ? chosen : chosen.map((each) => personalized(each, String(personal)));
 }
 
-/** Problems with an environment; empty if it is valid. */
+/** Returns the problems with an environment, or an empty list if it is valid. */
 export function environmentProblems(environment: Environment): Problem[] {
   const problems = [
     ...placeProblems(environment),

@@ -10,7 +10,7 @@ export const REQUIRED_TAGS = ['project', 'environment', 'owner', 'cost-center'] 
 /** Characters that AWS allows in tags (https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html). */
 const TAG_TEXT = /^[\p{L}\p{N}\p{Z}_.:/=+\-@]*$/u;
 
-/** Problems with an environment's tags; empty if they are valid. */
+/** Returns the problems with an environment's tags, or an empty list if they are valid. */
 export function tagProblems({ name, tags }: Pick<Environment, 'name' | 'tags'>): Problem[] {
   const entries = Object.entries(tags);
   const problems = entries.filter(([key, value]) => isRejected(key, value)).map(([key]) => rejection(key));

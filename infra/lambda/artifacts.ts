@@ -29,25 +29,25 @@ export function warnOfPlaceholders(scope: IConstruct): void {
 }
 
 /**
- * Folder with one subfolder per binary: `FRESHQ_ARTIFACTS`, or the folder to which `make build` writes arm64 binaries.
+ * Returns the folder with one subfolder per binary: `FRESHQ_ARTIFACTS`, or the `make build` output (arm64 binaries).
  */
 export function artifactsRoot(): string {
   const given = process.env.FRESHQ_ARTIFACTS;
   return given ? resolve(given) : join(PACKAGE_ROOT, 'target', 'arm64', 'lambda');
 }
 
-/** Folder of a binary; undefined if it has not been built. */
+/** Returns the folder of a binary, or undefined if it has not been built. */
 export function builtFolder(binary: string): string | undefined {
   const folder = join(artifactsRoot(), binary);
   return existsSync(join(folder, 'bootstrap')) ? folder : undefined;
 }
 
 /**
- * Code of one of this package's functions: the zip file of the published package, which can also be the installed
- * package that `FRESHQ_ARTIFACTS` names, otherwise `<FRESHQ_ARTIFACTS>/<binary>/bootstrap`, otherwise the binary of
- * `make build`. With `FRESHQ_SKIP_BUILD=1`, it is the placeholder, which fails on startup.
+ * Returns the code of one of this package's functions. The first choice is the zip file from the package at
+ * `FRESHQ_ARTIFACTS`, by default this package. The second choice is the binary in {@link artifactsRoot}. With
+ * `FRESHQ_SKIP_BUILD=1`, the code is a placeholder that fails on startup.
  *
- * Throws if there is no such binary.
+ * Throws if neither file exists.
  */
 export function builtCode(binary: string): Code {
   if (skipsBuild()) return Code.fromAsset(PLACEHOLDER);

@@ -10,7 +10,7 @@ interface Manifest {
 }
 
 /**
- * The zip file of a function in the published package at `root`; undefined in the repository, which has no zip files.
+ * Returns a function's zip file in the published package at `root`, or undefined in the repository, which has none.
  *
  * Throws if the file is not the one that was published with the package.
  */

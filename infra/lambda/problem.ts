@@ -7,7 +7,7 @@ export interface Problem {
   readonly remedy: string;
 }
 
-/** Problem with a setting that breaks a rule; none if `breaks` is false. See {@link Problem}. */
+/** Returns a problem with a setting if `breaks` is true, otherwise an empty list. See {@link Problem}. */
 export function problemIf(breaks: boolean, setting: string, rule: string, remedy: string): Problem[] {
   return breaks ? [{ setting, rule, remedy }] : [];
 }

@@ -4,7 +4,7 @@ import { Construct } from 'constructs';
 import { FailureQueue } from './failure-queue';
 import type { RustFunction } from './rust-function';
 
-/** A standard topic: TLS only, encrypted. */
+/** An encrypted standard topic that accepts only TLS connections. */
 export class SecureTopic extends Topic {
   constructor(scope: Construct, id: string) {
     super(scope, id, { enforceSSL: true });

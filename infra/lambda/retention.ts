@@ -2,23 +2,23 @@ import { RemovalPolicy } from 'aws-cdk-lib';
 import { BillingMode, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 
 /**
- * Removal policy of a queue or a log group. If `policy` is `RETAIN`, CloudFormation retains the resource when the stack
- * is deleted or the resource is removed from it, but deletes the resource when its creation is rolled back. `RETAIN`
- * alone would leave an empty resource behind. If it had a fixed name, every later deployment would fail.
+ * Returns the removal policy of a queue or a log group. If `policy` is `RETAIN`, CloudFormation retains the resource
+ * when it is removed with or from the stack, but deletes it when its creation is rolled back. `RETAIN` alone would
+ * leave an empty resource behind. If that resource had a fixed name, every later deployment would fail.
  */
 export function retainedOnceUsed(policy: RemovalPolicy): RemovalPolicy {
   return policy === RemovalPolicy.RETAIN ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : policy;
 }
 
 /**
- * Removal policy of a table. With deletion protection, the table is retained even if its creation is rolled back: DynamoDB
- * would reject the deletion, and the rollback would fail. The generated name never conflicts with later deployments.
+ * Returns the removal policy of a table. With deletion protection, a rollback of its creation also retains the table,
+ * because a rejected deletion would make the rollback fail. The generated name never conflicts with later deployments.
  */
 function tableRetention(policy: RemovalPolicy, deletionProtection: boolean): RemovalPolicy {
   return deletionProtection ? policy : retainedOnceUsed(policy);
 }
 
-/** Protection of a table. */
+/** Settings that protect a table's data. */
 export interface TableProtection {
   /** Removal policy of the table: delete or retain it when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
@@ -27,7 +27,7 @@ export interface TableProtection {
   readonly pointInTimeRecovery: boolean;
 }
 
-/** Properties that both queues' tables share: billed per request, encrypted, and protected. */
+/** Returns the properties that both queues' tables share: billing per request, encryption and protection. */
 export function tableProps({ removalPolicy, deletionProtection, pointInTimeRecovery }: TableProtection) {
   return {
     billingMode: BillingMode.PAY_PER_REQUEST,

@@ -83,7 +83,7 @@ export interface NetworkSettings {
 export interface RustFunctionProps<F extends FunctionName> {
   /** Name of the function, which is also the name of its folder in `lambdas/`, its binary and its construct id. */
   readonly binary: F;
-  /** Purpose of the function, for the console. */
+  /** Description of the function, shown in the Lambda console. */
   readonly description: string;
   /** Environment variables for names, ARNs and URLs, as defined in the contract. */
   readonly environment: EnvironmentOf<F>;

@@ -9,7 +9,7 @@ export interface FunctionScheduleProps {
   readonly target: RustFunction;
   /** Interval in whole minutes, the resolution of EventBridge Scheduler. */
   readonly every: Duration;
-  /** Purpose of the schedule, for the console. */
+  /** Description of the schedule, shown in the EventBridge Scheduler console. */
   readonly description: string;
   /**
    * Event passed to the function.

@@ -44,7 +44,7 @@ function withoutRecovery({ node }: IConstruct): boolean {
 /**
  * All acknowledgements for the environments' stacks. The constructs don't acknowledge anything, because your own app
  * decides about its findings. `docs/reference/cdk-nag-suppressions.md` lists the acknowledgements. A test checks that
- * each is needed in every place, and that no other file acknowledges a finding.
+ * each is needed at every listed place, and that no other file acknowledges a finding.
  */
 export const ACKNOWLEDGEMENTS = {
   failureQueue: {

@@ -1,7 +1,7 @@
 import type { LoadWarning } from './load-rules';
 import type { QueueSettings } from './settings';
 
-/** Warnings about group settings that probably don't work as intended; none without groups. */
+/** Returns warnings about group settings that probably don't work as intended, or an empty list. */
 export function groupWarnings({ processing, ingest }: QueueSettings): LoadWarning[] {
   const { concurrency, ratePerSecond, burst, groups, order } = processing;
   if (groups === undefined) return [];
@@ -14,7 +14,7 @@ export function groupWarnings({ processing, ingest }: QueueSettings): LoadWarnin
   }
   const rate = groups.ratePerSecond;
   const limitsRates = rate !== undefined && ratePerSecond !== undefined;
-  // At the same rate, a group's limit still has an effect if the queue can start more tasks immediately.
+  // With equal rates, the group's limit still has an effect if the queue's burst is larger than the group's.
   if (limitsRates && rate >= ratePerSecond && Math.ceil(rate) >= (burst ?? Math.ceil(ratePerSecond))) {
     warnings.push({
       id: 'freshq:group-rate',

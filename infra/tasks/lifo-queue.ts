@@ -109,19 +109,19 @@ export class LifoQueue extends Construct {
   readonly triggerTopic: Topic;
   /** The topic for notifications that invoke `process-tasks`. */
   readonly processTasksTopic: Topic;
-  /** Validates tasks and writes them to the table; see {@link grantCreate}. */
+  /** Function that validates tasks and writes them to the table; see {@link grantCreate}. */
   readonly createTasks: IQueueFunction;
-  /** Requests wake-ups. */
+  /** Function that requests wake-ups. */
   readonly trigger: IQueueFunction;
-  /** Takes, runs and settles tasks. */
+  /** Function that takes, runs and settles tasks. */
   readonly processTasks: IQueueFunction;
-  /** Returns tasks with expired leases and replaces lost wake-ups. */
+  /** Function that returns tasks with expired leases and replaces lost wake-ups. */
   readonly sweepTasks: IQueueFunction;
-  /** Counts shed tasks and publishes events for finished tasks. */
+  /** Function that counts shed tasks and publishes events for finished tasks. */
   readonly countShed: IQueueFunction;
   /** The ingest queue, if `ingest` is set; see {@link grantSend}. */
   readonly ingest?: IQueueIntake;
-  /** Writes messages from the ingest queue to the table as tasks, if `ingest` is set. */
+  /** Function that writes messages from the ingest queue to the table as tasks, if `ingest` is set. */
   readonly ingestTasks?: IQueueFunction;
   /** Alarms, the dashboard and saved queries. */
   readonly observability: IQueueObservability;
@@ -306,7 +306,7 @@ export class LifoQueue extends Construct {
   }
 }
 
-/** Most alarms fire at the second error in five minutes: DynamoDB can cause a single error, whose retry succeeds. */
+/** Most alarms fire at the second error in five minutes. DynamoDB can cause a single error, whose retry succeeds. */
 function taskErrorAlarms(
   functions: Readonly<Record<string, RustFunction>>,
   createErrors: number,

@@ -21,7 +21,7 @@ export interface LoadWarning {
   readonly text: string;
 }
 
-/** Warnings about an expected load; none if the load is unknown. */
+/** Returns warnings about an expected load, or an empty list if the load is unknown. */
 export function loadWarnings(
   tasksPerSecond: number | undefined,
   { processing: { ratePerSecond } }: QueueSettings,

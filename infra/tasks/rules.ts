@@ -18,7 +18,7 @@ export const SHED_WINDOW = Duration.seconds(10);
 /** Time until Lambda's first retry of an asynchronous invocation. Lambda waits twice as long before the second retry. */
 const FIRST_ASYNC_RETRY_WAIT_MS = 60_000;
 
-/** Problems with the settings; empty if they are valid. */
+/** Returns the problems with the settings, or an empty list if they are valid. */
 export function settingsProblems(settings: QueueSettings): Problem[] {
   return [
     ...rangeProblems('tasks', TASKS, settings.tasks),
@@ -126,7 +126,7 @@ function taskProblems({ tasks }: QueueSettings): Problem[] {
   ];
 }
 
-/** If tasks certainly have keys, the default expiry must be valid for a key. Otherwise, tasks without an expiry fail. */
+/** Returns a problem if the settings imply that tasks have keys, but the default expiry is too long for a key. */
 function keyProblems({ tasks, processing, ingest }: QueueSettings): Problem[] {
   const user = ingest?.iotPresence
     ? 'ingest.iotPresence'

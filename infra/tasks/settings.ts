@@ -54,7 +54,7 @@ export interface PartialQueueSettings {
   readonly traces?: TraceSettings;
 }
 
-/** 8 minutes, or 80 % of the time until an idle queue's tail calls end, if that is shorter. */
+/** Returns 8 minutes, or 80 % of the time until an idle queue's tail calls end, if that is shorter. */
 function defaultPauseAfter(maxIdleTurns: number, turn: Duration): Duration {
   const bound = Math.floor(0.8 * maxIdleTurns * turn.toSeconds({ integral: false }));
   return Duration.seconds(Math.max(1, Math.min(480, bound)));
@@ -91,7 +91,7 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
   };
 }
 
-/** Maximum expiry of a task with a key: the shorter retention of settled tasks, which store the key's order. */
+/** Returns the maximum expiry of a task with a key: the shorter retention, because settled tasks store the order. */
 export function keyTtl({ successRetention, failureRetention }: QueueSettings['tasks']): Duration {
   return successRetention.toMilliseconds() < failureRetention.toMilliseconds()
     ? successRetention
@@ -104,7 +104,7 @@ export function expiriesOf({ tasks, processing }: QueueSettings) {
   return { defaultTtl, keyTtl: keyTtl(tasks), maxTtl, order: processing.order, groups };
 }
 
-/** Maximum expiry of any task, if the settings guarantee one; otherwise `undefined`. */
+/** Returns the maximum expiry of any task if the settings guarantee one, otherwise `undefined`. */
 export function expiryBound({ tasks, processing }: QueueSettings): Duration | undefined {
   // With 'oldest-key-first', a key keeps its position, so its `taskCreated` can be older than its state.
   if (processing.order === 'oldest-key-first' || tasks.allowDirectWrites) return undefined;

@@ -3,7 +3,7 @@ import { Construct } from 'constructs';
 import { TABLE } from '../contract/tasks';
 import { type TableProtection, tableProps } from '../lambda/retention';
 
-/** Policy statement condition that allows access to this item only. */
+/** Returns a policy statement condition that allows access to this item only. */
 function itemOnly(key: string) {
   return {
     // ForAllValues also matches a request without keys. Null excludes such a request.
@@ -55,7 +55,7 @@ export class TaskTable extends Construct {
       indexName: TABLE.index,
       partitionKey: { name: TABLE.indexPartitionKey, type: AttributeType.STRING },
       sortKey: { name: TABLE.indexSortKey, type: AttributeType.NUMBER },
-      // Without the payload, because each status change writes the index twice, and a take returns the whole item anyway.
+      // Omits the payload, because each status change writes the index twice, and a take returns the whole item anyway.
       projectionType: ProjectionType.INCLUDE,
       nonKeyAttributes: [...TABLE.indexProjection],
     });

@@ -5,13 +5,13 @@ import { ROOT } from './files';
 
 const read = (...path: string[]) => readFileSync(join(ROOT, ...path), 'utf8');
 
-/** The commands listed in the Makefile help, with their descriptions. */
+/** Returns the commands listed in the Makefile help, with their descriptions. */
 export function makeCommands(): Map<string, string> {
   const lines = read('Makefile').matchAll(/^([a-z][a-z0-9-]*):.*?## (.+)$/gm);
   return new Map([...lines].map(([, name = '', says = '']) => [name, says]));
 }
 
-/** The variables of a command, which its help lists in brackets. `NAME=` marks a required variable. */
+/** Returns the variables of a command, which its help lists in brackets. `NAME=` marks a required variable. */
 export function variablesOf(command: string): Set<string> {
   const [, names = ''] = /\[([A-Z0-9_= ]+)\]$/.exec(makeCommands().get(command) ?? '') ?? [];
   return new Set(names.split(' ').map((name) => name.replace(/=$/, '')));
@@ -21,7 +21,7 @@ export function makeTargets(): Set<string> {
   return new Set([...read('Makefile').matchAll(/^([a-z][a-z0-9-]*):/gm)].map(([, name = '']) => name));
 }
 
-/** The `freshq` verbs, with their descriptions from the help. */
+/** Returns the `freshq` verbs, with their descriptions from the help. */
 export function freshqVerbs(): Map<string, string> {
   const [, body = ''] =
     /enum Verb \{\n([\s\S]*?)\n\}/.exec(read('crates', 'freshq', 'src', 'arguments.rs')) ?? [];

@@ -42,7 +42,7 @@ CloudWatch's free tier covers three dashboards per account of up to 50 metrics e
 `;
 }
 
-/** The cost of each idle queue without its dashboard, as quoted on other pages. */
+/** Returns the cost of each idle queue without its dashboard, as quoted on other pages. */
 export function quotedCosts(): readonly string[] {
   return [TASKS, AGENTS].map((costs) => dollars(total(costs.filter(({ price }) => price !== 'dashboard'))));
 }

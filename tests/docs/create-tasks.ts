@@ -23,7 +23,7 @@ const MEANINGS: Record<string, string> = {
   delaySeconds: 'earliest start, in whole seconds from `taskCreated`; less than the expiry. Default: 0',
 };
 
-/** The value of a constant in the sources, which may be written as a product. */
+/** Returns the value of a constant in the sources, which may be written as a product. */
 function constant(source: string, name: string): number {
   const [, value] = new RegExp(`const ${name}: usize = ([\\d_ *]+);`).exec(source) ?? [];
   if (value === undefined) throw new Error(`no constant ${name}`);
@@ -39,7 +39,7 @@ function fields(): string[][] {
   });
 }
 
-/** The fields of a struct that is serialized in camelCase, with their documentation. */
+/** Returns the fields of a struct that is serialized in camelCase, with their documentation. */
 function members(name: string): string[][] {
   const [, body = ''] = new RegExp(`pub struct ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(CREATE) ?? [];
   const found = body.matchAll(/((?: {4}\/\/\/ .+\n)+)(?: {4}#\[.+\]\n)* {4}pub (\w+):/g);
@@ -139,7 +139,7 @@ ${block('sqs')}
 `;
 }
 
-/** A code block from the examples folder, tagged with its name. */
+/** Returns a code block from the examples folder, tagged with its name. */
 function block(name: string): string {
   return `\`\`\`typescript ${name}\n${read('tests', 'docs', 'examples', `${name}.mts`)}\`\`\``;
 }

@@ -32,7 +32,7 @@ export class Declarations {
     }
   }
 
-  /** The properties that an interface itself declares. */
+  /** Returns the properties that an interface itself declares. */
   properties(name: string): Property[] {
     const found = this.interfaces.get(name);
     if (found === undefined) throw new Error(`no interface ${name} is declared in infra`);

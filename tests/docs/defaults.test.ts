@@ -24,7 +24,7 @@ const GROUPS: readonly [string, Readonly<Record<string, Declared>>][] = [
 
 const DECLARATIONS = new Declarations();
 
-/** The value of a documented default: a duration in milliseconds, a number, or the text itself. */
+/** Returns the value of a documented default: a duration in milliseconds, a number, or the text itself. */
 function spelled(text: string): unknown {
   const [, amount, unit] = /^(\d+) (second|minute|hour|day)s?$/.exec(text) ?? [];
   if (amount === undefined || unit === undefined) return /^[\d.]+$/.test(text) ? Number(text) : text;
@@ -38,7 +38,7 @@ const declared = (fallback: unknown) =>
       ? String(fallback)
       : fallback;
 
-test.each(GROUPS)('%s documents the defaults that its table has', (name, table) => {
+test.each(GROUPS)('%s documents the defaults in its table', (name, table) => {
   const documented = Object.fromEntries(
     DECLARATIONS.properties(name).map((property) => [property.name, property.fallback ?? '']),
   );

@@ -35,7 +35,7 @@ test.each([
   [{ outcome: 'busy', retryAfterSeconds: 5 }, 429, ''],
   [{ outcome: 'unavailable' }, 502, ''],
   [new Error('out of memory'), 500, 'out of memory'],
-])('result %j of the handler becomes status %i', async (result, status, text) => {
+])('handler result %j becomes status %i', async (result, status, text) => {
   const received: unknown[] = [];
   const server = await serve(async (task) => {
     received.push(task);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 export const ROOT = join(__dirname, '..', '..');
 
-/** All committed files under the paths, and all new ones that aren't ignored. Without a path: the whole repository. */
+/** Returns the committed and the new, not ignored files under the paths, or in the whole repository without a path. */
 export function committed(...paths: readonly string[]): string[] {
   const options = ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths];
   const listed = execFileSync('git', options, { cwd: ROOT, encoding: 'utf8' });

@@ -15,7 +15,7 @@ function parents(file: string): string[] {
   return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
 }
 
-/** The texts of all nodes of the given kinds. */
+/** Returns the texts of all nodes of the given kinds. */
 function nodes(file: string, ...kinds: string[]): string[] {
   const text = TEXTS.get(file) ?? '';
   const found: string[] = [];
@@ -27,7 +27,7 @@ function nodes(file: string, ...kinds: string[]): string[] {
   return found;
 }
 
-/** The anchors of a document, one per heading. */
+/** Returns the anchors of a document, one per heading. */
 function anchors(file: string): Set<string> {
   const headings = nodes(file, 'ATXHeading1', 'ATXHeading2', 'ATXHeading3', 'ATXHeading4');
   return new Set(
@@ -35,12 +35,12 @@ function anchors(file: string): Set<string> {
   );
 }
 
-/** The text of a file's code spans and code blocks. */
+/** Returns the text of a file's code spans and code blocks. */
 function commands(file: string): string {
   return nodes(file, 'InlineCode', 'CodeText').join('\n');
 }
 
-test.each(DOCUMENTS)('the links of %s lead to files and headings that exist', (file) => {
+test.each(DOCUMENTS)('links in %s lead to existing files and headings', (file) => {
   const links = nodes(file, 'URL').filter((url) => !/^[a-z]+:/.test(url));
   const broken = links.filter((link) => {
     const [path = '', anchor] = link.split('#');
@@ -66,7 +66,7 @@ test.each(DOCUMENTS)('the commands in %s exist', (file) => {
   expect(unknown).toEqual([]);
 });
 
-test.each(DOCUMENTS)('the commands in %s take their variables', (file) => {
+test.each(DOCUMENTS)('the commands in %s accept the given variables', (file) => {
   const uses = [
     ...commands(file).matchAll(/(?:^|[\s`(])make ([a-z][a-z0-9-]*)((?: [A-Z_]+=(?:"[^"]*"|\S+))+)/gm),
   ];
@@ -107,7 +107,7 @@ test.each(['guarantees', 'circuit-breaker'])('the tests that %s names exist', (p
   );
 });
 
-test('the map names every page for users, and the list of internals every other one', () => {
+test('docs/README.md links every user page, and docs/internals/README.md every other page', () => {
   const pages = DOCUMENTS.filter(
     (file) => /^docs\/[^/]+\/[^/]+\.md$/.test(file) && !/^docs\/(adr|internals\/README)/.test(file),
   );
@@ -118,13 +118,13 @@ test('the map names every page for users, and the list of internals every other 
   expect(nodes('docs/README.md', 'URL').filter((url) => url.startsWith('internals/'))).toEqual([]);
 });
 
-test('the list of decisions names every decision', () => {
+test('docs/adr/README.md links every decision record', () => {
   const decisions = DOCUMENTS.filter((file) => /^docs\/adr\/\d/.test(file));
   const linked = nodes('docs/adr/README.md', 'URL').map((url) => `docs/adr/${url}`);
   expect(linked.sort()).toEqual(decisions.sort());
 });
 
-test('the README fits on a page and names both commands', () => {
+test('the README is short and shows make demo and make test', () => {
   const readme = TEXTS.get('README.md') ?? '';
   expect(readme.split('\n').length).toBeLessThanOrEqual(151);
   expect(readme).toMatch(/^make demo /m);

@@ -17,7 +17,7 @@ const template = Template.fromStack(stack);
 const [rule] = Object.values(template.findResources('AWS::IoT::TopicRule'));
 const { Sql, AwsIotSqlVersion, Actions, ErrorAction } = rule?.Properties.TopicRulePayload ?? {};
 
-/** The message that the rule builds from a request if IoT evaluates the columns as documented. */
+/** Returns the message that the rule builds from a request if IoT evaluates the columns as documented. */
 function message(topic: string, request: Record<string, unknown>): Record<string, unknown> {
   const value = (text: string): unknown => {
     const level = /^topic\((\d)\)$/.exec(text)?.[1];
@@ -48,7 +48,7 @@ test('the rule builds a task with only the fields that ingest-tasks accepts', ()
   expect(fields.map(([, name]) => name)).toEqual(expect.arrayContaining(Object.keys(built)));
 });
 
-test('the rule sends plain JSON to the ingest queue, with a role that may send there', () => {
+test('the rule sends plain JSON to the ingest queue and has a role with permission to send', () => {
   expect(AwsIotSqlVersion).toBe('2016-03-23');
   const queues = [Actions[0].Sqs, ErrorAction.Sqs].map(({ QueueUrl, UseBase64, RoleArn }) => {
     expect([UseBase64, RoleArn['Fn::GetAtt'][0]]).toEqual([false, expect.stringMatching(/^rulerole/)]);
@@ -66,7 +66,7 @@ test('the rule sends plain JSON to the ingest queue, with a role that may send t
   expect(sending.sort()).toEqual([...queues].sort());
 });
 
-test('the runner publishes the result of the built task on the topic of its thing', async () => {
+test("the runner publishes the task's result on its thing's topic", async () => {
   const [code] = Object.values(template.findResources('AWS::Lambda::Function'))
     .map(({ Properties }) => Properties.Code.ZipFile)
     .filter((text) => typeof text === 'string' && text.includes('PublishCommand'));

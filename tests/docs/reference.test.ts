@@ -25,7 +25,7 @@ test.each([
 });
 
 // `make docs` generates the codes.
-test.each(QUOTING_FILES)('%s has the status codes of the HTTP runner', (file) => {
+test.each(QUOTING_FILES)("%s quotes the HTTP runner's status codes", (file) => {
   expectCommitted(file, withStatusCodes(file));
 });
 

@@ -1,11 +1,11 @@
 import { transformSync } from '@swc/core';
 
-/** The `require` function of a snippet, which resolves `freshq` to this package. */
+/** Returns the `require` function of a snippet, which resolves `freshq` to this package. */
 function fromProject(name: string): unknown {
   return name === 'freshq' ? require('../../infra') : require(name);
 }
 
-/** Runs a TypeScript script as a module; returns its exports. */
+/** Runs a TypeScript script as a module and returns its exports. */
 export function run(
   script: string,
   require_: (name: string) => unknown = fromProject,

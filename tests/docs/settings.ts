@@ -114,7 +114,7 @@ function table(section: Section, properties: readonly Property[]): string {
   return markdownTable(['setting', 'type', 'default', 'range', 'meaning'], rows);
 }
 
-/** The range of a setting, taken from the remedy for an out-of-range value. */
+/** Returns the range of a setting, taken from the remedy for an out-of-range value. */
 function range({ path, queue }: Section, { name, type }: Property): string {
   if (path === undefined || queue === undefined) return '–';
   const setting = `${path}.${name}`;

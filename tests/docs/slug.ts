@@ -1,4 +1,4 @@
-/** The anchor that GitHub generates for a heading. The site uses the same anchors. */
+/** Returns the anchor that GitHub generates for a heading. The site uses the same anchors. */
 export function slug(heading: string): string {
   return heading
     .toLowerCase()

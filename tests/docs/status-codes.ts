@@ -6,7 +6,7 @@ const RUNNER = 'crates/lifo-queue/src/runner/http';
 
 type Means = 'Success' | 'Busy' | 'Rejecting' | 'Failure' | 'InternalError';
 
-/** The status code table of the HTTP runner: the codes per outcome, in matching order. */
+/** Returns the status code table of the HTTP runner: the codes per outcome, in matching order. */
 function table(): Map<string, string[]> {
   const source = readFileSync(join(ROOT, RUNNER, 'response.rs'), 'utf8');
   const rows = /STATUS_CODES[\s\S]*?= \[([\s\S]*?)\n\];/.exec(source)?.[1] ?? '';
@@ -18,7 +18,7 @@ function table(): Map<string, string[]> {
   );
 }
 
-/** The codes of an outcome in words. A class is *other* if an earlier row contains some of its codes. */
+/** Returns the codes of an outcome in words. A class is *other* if an earlier row contains some of its codes. */
 function codes(means: Means): string {
   const rows = [...table()];
   const place = rows.findIndex(([name]) => name === means);
@@ -74,7 +74,7 @@ const PLACES: Readonly<Record<string, readonly (readonly [Means, RegExp])[]>> = 
 /** The files that quote the codes. */
 export const QUOTING_FILES = Object.keys(PLACES);
 
-/** The text of a file, updated with the codes from the runner's table. */
+/** Returns the text of a file, updated with the codes from the runner's table. */
 export function withStatusCodes(file: string): string {
   return (PLACES[file] ?? []).reduce(
     (text, [means, place]) => {

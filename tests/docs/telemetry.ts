@@ -98,7 +98,7 @@ function section(
   ].join('\n\n');
 }
 
-/** The content of `docs/reference/telemetry.md`. */
+/** Returns the content of `docs/reference/telemetry.md`. */
 export function telemetryPage(): string {
   const page = [
     INTRODUCTION,

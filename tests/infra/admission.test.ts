@@ -26,7 +26,7 @@ test.each<[AdmissionSettings, object]>([
   expect(synthesized.settings('process-tasks').publishCapacity).toBe(true);
 });
 
-test('ingest-tasks may write the meter and read the control item, with admission only', () => {
+test('ingest-tasks can write the meter and read the control item only if admission is enabled', () => {
   const policy = (synthesized: Synthesized) => JSON.stringify(synthesized.policy('ingest-tasks/role'));
   for (const item of [TABLE.ingestItem, TABLE.controlItem]) {
     expect(policy(plain)).not.toContain(item);

@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import type { AgentSettings } from '../../infra/agents/settings';
 import { Synthesized } from './synthesis';
 
-test('the intake follows its typed settings', () => {
+test('the call queue uses the configured settings', () => {
   const synthesized = Synthesized.agentQueue({
     calls: {
       batchSize: 1,

@@ -27,28 +27,28 @@ test('the defaults are accepted', () => {
   expect(rejected({})).toEqual([]);
 });
 
-test('an explicit undefined counts as not given', () => {
+test('an explicit undefined is treated as omitted', () => {
   const given = { agents: { order: undefined }, calls: { maxWait: undefined, functionTimeout: undefined } };
   expect(resolveAgentSettings(given)).toEqual(resolveAgentSettings({}));
 });
 
 test.each<[string, PartialAgentQueueSettings, string]>([
-  ['an order that is none', { agents: { order: 'random' as 'fifo' } }, 'agents.order'],
+  ['an invalid order', { agents: { order: 'random' as 'fifo' } }, 'agents.order'],
   ['a sweep every 90 seconds', { agents: { sweepInterval: seconds(90) } }, 'agents.sweepInterval'],
-  ['a sweep without a pause', { agents: { sweepInterval: seconds(0) } }, 'agents.sweepInterval'],
+  ['a sweep interval of zero', { agents: { sweepInterval: seconds(0) } }, 'agents.sweepInterval'],
   ['a sweep every two hours', { agents: { sweepInterval: hours(2) } }, 'agents.sweepInterval'],
   [
-    'less than six function timeouts of visibility',
+    'a visibility timeout below six function timeouts',
     { calls: { visibilityTimeout: seconds(179) } },
     'calls.visibilityTimeout',
   ],
   [
-    'more attempts than SQS keeps a message for',
+    'more attempts than the SQS retention allows',
     { calls: { visibilityTimeout: hours(12), maxReceiveCount: 28 }, alarms: { intakeDelay: hours(13) } },
     'calls.maxReceiveCount',
   ],
-  ['an alarm as late as the end', { alarms: { oldestPending: minutes(5) } }, 'alarms.oldestPending'],
-  ['an alarm that a retry fixes', { alarms: { intakeDelay: seconds(180) } }, 'alarms.intakeDelay'],
+  ['an alarm at the call expiry', { alarms: { oldestPending: minutes(5) } }, 'alarms.oldestPending'],
+  ['an alarm that one retry triggers', { alarms: { intakeDelay: seconds(180) } }, 'alarms.intakeDelay'],
   ['no dimension', { agents: { dimensions: [] } }, 'agents.dimensions'],
   ['six dimensions', { agents: { dimensions: [LANGUAGE, ...singles(5)] } }, 'agents.dimensions'],
   [
@@ -73,12 +73,12 @@ test.each<[string, PartialAgentQueueSettings, string]>([
     'agents.dimensions[0].name',
   ],
   [
-    'one name twice',
+    'a duplicate name',
     { agents: { dimensions: [LANGUAGE, { ...GENDER, name: 'language' }] } },
     'agents.dimensions',
   ],
   [
-    'one attribute twice',
+    'a duplicate attribute',
     { agents: { dimensions: [LANGUAGE, { ...GENDER, attribute: 'Languages' }] } },
     'agents.dimensions',
   ],
@@ -93,23 +93,23 @@ test.each<[string, PartialAgentQueueSettings]>([
   ['two multi-valued dimensions', { agents: { dimensions: [LANGUAGE, { ...GENDER, multiValued: true }] } }],
   ['five dimensions', { agents: { dimensions: [LANGUAGE, ...singles(4)] } }],
   [
-    'a second of answer, of lease and of wait',
+    'durations of one second',
     { agents: { answerWithin: seconds(1), callLease: seconds(1) }, calls: { maxWait: seconds(2) } },
   ],
   ['a sweep every hour', { agents: { sweepInterval: hours(1) } }],
   ['exactly six function timeouts', { calls: { visibilityTimeout: seconds(180) } }],
   [
-    'a longer function timeout, which visibility and alarm follow',
+    'a longer function timeout with derived visibility timeout and alarm',
     { calls: { functionTimeout: minutes(15) } },
   ],
   ['one call at a time', { calls: { batchSize: 1, maxConcurrency: 2, maxReceiveCount: 1 } }],
-  ['an alarm a second before the end', { alarms: { oldestPending: seconds(299) } }],
+  ['an alarm one second before the call expiry', { alarms: { oldestPending: seconds(299) } }],
   ['an alarm at the first error', { alarms: { deskErrors: 0 } }],
 ])('accepted: %s', (_limit, settings) => {
   expect(rejected(settings)).toEqual([]);
 });
 
-test('the message says every rule and every remedy', () => {
+test('the error contains every broken rule and its remedy', () => {
   const build = () =>
     Synthesized.agentQueue({
       agents: { dimensions: [], sweepInterval: seconds(30) },
@@ -128,7 +128,7 @@ test('the message says every rule and every remedy', () => {
   }
 });
 
-test('the minimum timeout of match-calls leaves it time to begin a call', () => {
+test('the minimum timeout of match-calls leaves time to start a call', () => {
   expect(rejected({ calls: { functionTimeout: seconds(MATCH_MARGIN_S + 1) } })).toEqual([]);
   const source = readFileSync(join(ROOT, 'crates', 'agent-queue', 'src', 'intake', 'batch.rs'), 'utf8');
   expect(source).toContain(`MARGIN: Duration = Duration::from_secs(${MATCH_MARGIN_S});`);

@@ -19,7 +19,7 @@ interface Query {
   readonly MetricStat?: { readonly Period: number };
 }
 
-/** The metrics that a metric math alarm compares with its threshold. */
+/** Returns the metrics that a metric math alarm compares with its threshold. */
 function queries(metrics: readonly Query[]): Query[] {
   return metrics.filter(({ ReturnData }) => ReturnData !== false);
 }
@@ -44,7 +44,7 @@ describe.each([
 ])('the alarms of $stack', ({ stack, synthesized, table, metrics, own, intake }) => {
   const alarms = synthesized.all('AWS::CloudWatch::Alarm').map(({ Properties }) => Properties);
 
-  test('tell this queue from others', () => {
+  test('evaluate metrics of this queue only', () => {
     const ours = alarms.filter(({ Namespace }) => Namespace === 'freshq');
     expect(ours).toHaveLength(own);
     for (const { MetricName, Dimensions } of ours) {
@@ -54,7 +54,7 @@ describe.each([
     }
   });
 
-  test('watch every failure queue, and neither the tasks that were shed nor the messages of the intake', () => {
+  test('cover every failure queue, but not the queue for shed tasks or the intake queue', () => {
     const watched = alarms
       .filter(({ MetricName }) => MetricName === 'ApproximateNumberOfMessagesVisible')
       .map((alarm) => {
@@ -81,7 +81,7 @@ describe.each([
 describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
   const alarms = KINDS.flatMap(({ synthesize }) => synthesize(name).all('AWS::CloudWatch::Alarm'));
 
-  test('says what to do first, and names a section of the runbook that is there', () => {
+  test('describes the first action and names an existing runbook section', () => {
     const named = alarms.map(({ Properties }) => {
       expect(Properties.AlarmDescription).toMatch(/\bFirst \w+/);
       expect(Properties.AlarmDescription.length).toBeLessThanOrEqual(1_024);
@@ -95,7 +95,7 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
     expect(new Set(named)).toEqual(new Set(Object.values(everywhere)));
   });
 
-  test('names commands of freshq for its own stack', () => {
+  test('names only freshq commands for its own stack', () => {
     for (const { Properties, Metadata } of alarms) {
       const stack = String(Metadata?.['aws:cdk:path']).split('/')[0];
       const named = [...Properties.AlarmDescription.matchAll(/ --stack ([^ ,.:]+)/g)].map(([, name]) => name);
@@ -104,7 +104,7 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
     }
   });
 
-  test('is not held in OK by a late data point that FILL replaces', () => {
+  test('is not kept in the OK state by a late data point that FILL replaces', () => {
     const filled = alarms.filter(({ Properties }) =>
       JSON.stringify(Properties.Metrics ?? []).includes('FILL('),
     );
@@ -118,18 +118,18 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
     }
   });
 
-  test('have no action without a topic', () => {
+  test('has no action without a topic', () => {
     for (const { Properties } of alarms) expect(Properties.AlarmActions).toBeUndefined();
   });
 });
 
-test('an alarm of a released package has the address of its section', () => {
+test('an alarm of a released package links to its runbook section', () => {
   const page = 'https://github.com/owner/freshq/blob/HEAD/docs/how-to/runbook-agents.md';
   const home = 'https://github.com/owner/freshq#readme';
   expect(runbookPlace('agentSweepMissed', home)).toBe(`${page}#the-agents-sweep-is-missing`);
 });
 
-test('the alarms on failures follow their typed settings', () => {
+test('the failure alarms use the configured settings', () => {
   const synthesized = Synthesized.queue({
     ingest: { functionTimeout: Duration.seconds(900), deadlineMargin: Duration.seconds(5) },
     alarms: {
@@ -149,7 +149,7 @@ test('the alarms on failures follow their typed settings', () => {
   expect(at('ingest-stuck')).toMatchObject({ DatapointsToAlarm: 1_438, EvaluationPeriods: 1_440 });
 });
 
-test('without an ingest queue, the errors of create-tasks fire alone', () => {
+test('without an ingest queue, the alarm on creation errors covers only create-tasks', () => {
   const { MetricName, Metrics } = Synthesized.queue().at(
     'observability/create-tasks-errors-alarm',
   ).Properties;
@@ -213,7 +213,7 @@ test.each<[string, Synthesized, Readonly<Record<string, number>>]>([
   expect(Object.fromEntries(found)).toEqual(expected);
 });
 
-test('sweep-missed follows the interval of the sweep', () => {
+test('the period of the sweep-missed alarm is the sweep interval', () => {
   const synthesized = Synthesized.agentQueue({ agents: { sweepInterval: Duration.minutes(10) } });
   expect(synthesized.at('observability/sweep-missed-alarm').Properties.Period).toBe(600);
   const { ScheduleExpression } = synthesized.at('sweep-agents/regularly/schedule').Properties;
@@ -239,7 +239,7 @@ test.each(ALARMED)('alarms of %s publish to the given topic', (_kind, add) => {
     expect(Properties.AlarmActions.map((action: unknown) => told.readable(action))).toEqual(['on-call']);
 });
 
-test('a queue without a topic for its alarms warns, and one with a topic does not', () => {
+test('a queue prints a warning only if its alarms have no topic', () => {
   const unheard = expect.stringMatching(/alarms of this queue have no recipient.*set alarmTopic/);
   for (const queue of [Synthesized.queue(), Synthesized.agentQueue()]) {
     expect(queue.allWarnings()).toContainEqual(unheard);
@@ -248,7 +248,7 @@ test('a queue without a topic for its alarms warns, and one with a topic does no
   expect(told.allWarnings()).not.toContainEqual(unheard);
 });
 
-test.each(ALARMED)('alarms of %s may publish to a topic with its own policy', (_kind, add) => {
+test.each(ALARMED)('alarms of %s can publish to a topic with its own policy', (_kind, add) => {
   const stack = new Stack(newApp(), 'test');
   const topic = new Topic(stack, 'on-call', { enforceSSL: true });
   add(stack, topic);

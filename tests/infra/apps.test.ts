@@ -48,7 +48,7 @@ test('the app synthesizes both stacks of the environment that the context names'
   expect(readFileSync(join(out, 'LifoQueue-dev.template.json'), 'utf8')).toContain('AWS::IoT::TopicRule');
 });
 
-test('the app gives dev a downstream that shows every state, where the context says so', () => {
+test('the context value unreliable gives dev a downstream that produces every task state', () => {
   synthesize(ROOT, { env: 'dev', unreliable: 'true' });
   const template = readFileSync(join(out, 'LifoQueue-dev.template.json'), 'utf8');
   const { capacity, rates } = UNRELIABLE;
@@ -58,7 +58,7 @@ test('the app gives dev a downstream that shows every state, where the context s
   expect(withUnreliableRunner(environment('prod'))).toEqual(environment('prod'));
 });
 
-test('another app uses the construct: its own settings, its secret, and a function that may create', () => {
+test('the example app uses its own settings, its secret and a function that can create tasks', () => {
   expect(synthesize(join(ROOT, 'examples', 'cdk-app'))).toEqual(['Quotes.template.json']);
   const template = JSON.parse(readFileSync(join(out, 'Quotes.template.json'), 'utf8'));
   expect(Object.keys(template.Outputs)).toEqual(['ProducerFunctionName', ...OUTPUTS]);

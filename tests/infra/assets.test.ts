@@ -26,7 +26,7 @@ function built(codeOf: (name: string) => string, writtenAt: Date): string {
   return root;
 }
 
-/** The S3 key of each function's code, by the function's logical id. */
+/** Returns the S3 key of each function's code, by the function's logical id. */
 function codeKeys(artifacts: string): Map<string, string> {
   delete process.env.FRESHQ_SKIP_BUILD;
   process.env.FRESHQ_ARTIFACTS = artifacts;
@@ -40,7 +40,7 @@ function codeKeys(artifacts: string): Map<string, string> {
   );
 }
 
-test('the same binaries have the same assets, wherever and whenever they were built', () => {
+test('identical binaries have identical assets, regardless of build time and folder', () => {
   const here = codeKeys(built((name) => `code of ${name}`, new Date('2026-01-01')));
   const there = codeKeys(built((name) => `code of ${name}`, new Date('2026-06-01')));
   expect(here.size).toBe(FUNCTIONS.length);
@@ -48,7 +48,7 @@ test('the same binaries have the same assets, wherever and whenever they were bu
   expect(there).toEqual(here);
 });
 
-test('a function that did not change is not deployed again', () => {
+test('an unchanged function is not redeployed', () => {
   const written = new Date('2026-01-01');
   const old = codeKeys(built((name) => `code of ${name}`, written));
   const changed = codeKeys(built((name) => (name === 'trigger' ? 'new code' : `code of ${name}`), written));

@@ -26,7 +26,7 @@ interface Role {
   readonly statements: readonly { readonly Action: string | string[]; readonly Resource: unknown }[];
 }
 
-/** The roles, by the suffix of the subject that they trust. */
+/** Returns the roles, by the suffix of the subject that they trust. */
 function roles(template: Template): Map<string, Role> {
   const policies = Object.values(template.findResources('AWS::IAM::Policy'));
   return new Map(
@@ -60,7 +60,7 @@ describe('the roles', () => {
   const template = ciRoles();
   const all = roles(template);
 
-  test('there is one for pull requests, and one for each environment', () => {
+  test('consist of one for pull requests and one per environment', () => {
     expect([...all.values()].map(({ subject }) => subject)).toEqual([
       'repo:octo-org/freshq:pull_request',
       'repo:octo-org/freshq:environment:staging',
@@ -68,7 +68,7 @@ describe('the roles', () => {
     ]);
   });
 
-  test.each(['staging', 'prod'])('%s is deployed by our workflow as it is on main, and from main', (name) => {
+  test.each(['staging', 'prod'])('%s is deployed only from main, with the workflow on main', (name) => {
     expect(all.get(`environment:${name}`)?.claims).toEqual({
       ref: 'refs/heads/main',
       job_workflow_ref: 'octo-org/freshq/.github/workflows/deploy-environment.yml@refs/heads/main',
@@ -78,7 +78,7 @@ describe('the roles', () => {
     expect(all.get('pull_request')?.claims).toEqual({});
   });
 
-  test('follow their own branch, and name the repository without numbers where GitHub does', () => {
+  test('trust the configured branch and omit repository numbers where GitHub does', () => {
     const own = roles(ciRoles({ repository: 'octo-org@12/freshq@345', branch: 'release/1.x' }));
     expect(own.get('environment:prod')?.claims).toEqual({
       ref: 'refs/heads/release/1.x',
@@ -86,7 +86,7 @@ describe('the roles', () => {
     });
   });
 
-  test('are for the region of their stack, or for those that are given', () => {
+  test("apply to their stack's region or to the configured regions", () => {
     const regional = (template: Template) =>
       [...roles(template).values()].flatMap(({ statements }) => statements.map(resourcesOf)).join();
     expect(regional(template)).toContain('"Ref":"AWS::Region"');
@@ -99,7 +99,7 @@ describe('the roles', () => {
     }
   });
 
-  test("a pull request's may read the templates of our stacks, and nothing else", () => {
+  test('allow pull requests to read the templates of our stacks and nothing else', () => {
     const statements = all.get('pull_request')?.statements ?? [];
     expect(statements.map(({ Action }) => Action)).toEqual([
       ['cloudformation:DescribeStacks', 'cloudformation:GetTemplate'],
@@ -147,7 +147,7 @@ describe('the roles', () => {
     ]);
   });
 
-  test('follow their own qualifier and a subject with numbers', () => {
+  test('support a custom qualifier and a subject with numbers', () => {
     const other = roles(
       ciRoles({ repository: 'octo-org@12/freshq@345', qualifier: 'team1', environments: ['prod'] }),
     );
@@ -174,7 +174,7 @@ test('the provider is created and retained with the stack, or an existing one is
 });
 
 // The suffixes of a stack's ARN and of an alarm's name are unknown before creation, so they require wildcards.
-test('cdk-nag finds only the wildcards for ids of stacks and for names of their resources', () => {
+test('cdk-nag finds only the wildcards for stack ids and resource names', () => {
   const app = newApp();
   new CiRolesStack(app, { settings: SETTINGS });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
@@ -194,7 +194,7 @@ test('cdk-nag finds only the wildcards for ids of stacks and for names of their 
 describe('the settings', () => {
   const read = (context: Record<string, unknown>) => readCiSettings((key) => context[key]);
 
-  test('come from the context, most of them by default', () => {
+  test('come from the context, with defaults for most of them', () => {
     expect(read({ repository: 'o/r' })).toEqual({
       repository: 'o/r',
       environments: ['staging', 'prod'],
@@ -219,7 +219,7 @@ describe('the settings', () => {
     });
   });
 
-  test('reports all problems together', () => {
+  test('are rejected with all problems in one error', () => {
     const wrong = {
       repository: 'freshq',
       environments: 'staging,qa',

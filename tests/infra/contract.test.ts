@@ -29,7 +29,7 @@ test('tests/contract.json is up to date', () => {
   expectCommitted('tests/contract.json', contractText());
 });
 
-test('make builds every function that a stack deploys, and no other', () => {
+test('make builds exactly the functions that the stacks deploy', () => {
   const makefile = readFileSync(join(ROOT, 'Makefile'), 'utf8');
   const [, built = ''] = /^FUNCTIONS := (.+)$/m.exec(makefile) ?? [];
   expect(built.split(' ')).toEqual([
@@ -51,14 +51,14 @@ describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
     },
   );
 
-  test("has the contract's outputs, and those of the shed tasks it keeps, of its ingest queue and of its dashboard", () => {
+  test("has the contract's outputs, including the optional ones for its shed queue, ingest queue and dashboard", () => {
     const { shedTasks, ingest, dashboard } = contract.optionalOutputs;
     const kept = environment(name).keepShedTasks ? shedTasks : [];
     const taken = environment(name).settings?.ingest === undefined ? [] : ingest;
     expect(Object.keys(synthesized.outputs)).toEqual([...contract.outputs, ...taken, ...kept, ...dashboard]);
   });
 
-  test('names table, key, index and projection as the contract does', () => {
+  test("has the contract's key, index and projection", () => {
     const { Properties } = synthesized.at('task-table/table');
     const [index] = Properties.GlobalSecondaryIndexes;
     expect(Properties.KeySchema).toEqual([{ AttributeName: contract.table.key, KeyType: 'HASH' }]);
@@ -71,7 +71,7 @@ describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
   });
 });
 
-test('every optional variable is given once it is set', () => {
+test('every optional variable is set if its resource is configured', () => {
   const synthesized = Synthesized.of((stack) => ({
     ingest: {},
     shedTasksTo: new Queue(stack, 'shed'),
@@ -82,7 +82,7 @@ test('every optional variable is given once it is set', () => {
   }
 });
 
-test('a function gets the settings of the contract', () => {
+test("every function gets the contract's default settings", () => {
   const tasks = Synthesized.queue({ ingest: {} });
   const agents = Synthesized.agentQueue();
   for (const [fn, settings] of Object.entries(contract.settings.defaults)) {

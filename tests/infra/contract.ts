@@ -26,7 +26,7 @@ import { TASKS } from '../../infra/tasks/settings/tasks';
 import { TRACES } from '../../infra/tasks/settings/traces';
 import { TASK_LINES } from '../../infra/tasks/telemetry/log-lines';
 
-/** The settings of each function, in the format of its environment variable, from the settings of both queues. */
+/** Converts the settings of both queues to the settings of each function, in its environment variable's format. */
 function functionSettings(
   tasks: PartialQueueSettings,
   agents: Parameters<typeof resolveAgentSettings>[0],
@@ -46,7 +46,7 @@ function functionSettings(
   };
 }
 
-/** The settings of each function, with every setting at its minimum (0) or maximum (1). */
+/** Returns the settings of each function, with every setting at its minimum (0) or maximum (1). */
 function extremes(end: 0 | 1, order: 'newest-first' | 'oldest-key-first'): Record<string, object> {
   const processing = {
     ...atBound(PROCESSING, end),
@@ -68,7 +68,7 @@ function extremes(end: 0 | 1, order: 'newest-first' | 'oldest-key-first'): Recor
   );
 }
 
-/** The log lines without their meanings, as in the contract. */
+/** Returns the log lines without their meanings, as in the contract. */
 function promised(lines: Readonly<Record<string, LogLine>>) {
   const entries = Object.values(lines).map(({ message, level, by, fields }) => [
     message,
@@ -98,7 +98,7 @@ export const CONTRACT = {
   agentQueue: { ...AGENT_QUEUE, logLines: promised(AGENT_LINES) },
 };
 
-/** The contract as JSON, with each list of strings on one line. */
+/** Returns the contract as JSON, with each list of strings on one line. */
 export function contractText(): string {
   const text = JSON.stringify(CONTRACT, null, 2);
   return `${text.replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, items: string) => `[${items.replace(/\n\s+/g, ' ')}]`)}\n`;

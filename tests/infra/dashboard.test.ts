@@ -21,7 +21,7 @@ interface Widget {
   };
 }
 
-/** The widgets of a stack's dashboard. Construct paths replace the references that CloudFormation resolves. */
+/** Returns the widgets of a stack's dashboard. Construct paths replace the references that CloudFormation resolves. */
 function widgetsOf(synthesized: Synthesized): Widget[] {
   const { DashboardBody } = synthesized.at('observability/dashboard').Properties;
   return JSON.parse(synthesized.readable(DashboardBody)).widgets;
@@ -47,7 +47,7 @@ describe.each(KINDS)('the dashboard of a %s', (_kind, synthesized, table, declar
     expect(headings).toEqual(['Freshness', 'Flow', 'Errors', 'Saturation', 'Cost']);
   });
 
-  test('names what each metric is of, so that no graph shows the whole account', () => {
+  test('specifies dimensions for every metric, so that no graph shows the whole account', () => {
     expect(metrics.length).toBeGreaterThan(20);
     for (const metric of metrics) {
       const [namespace, , ...dimensions] = metric;
@@ -55,7 +55,7 @@ describe.each(KINDS)('the dashboard of a %s', (_kind, synthesized, table, declar
     }
   });
 
-  test("shows the queue's own metrics with the statistic that is declared", () => {
+  test("shows the queue's own metrics with the declared statistic", () => {
     const own = metrics.filter(([namespace]) => namespace === 'freshq');
     expect(own.length).toBeGreaterThan(10);
     for (const [, name, dimension, value, options] of own) {
@@ -67,7 +67,7 @@ describe.each(KINDS)('the dashboard of a %s', (_kind, synthesized, table, declar
     }
   });
 
-  test('draws a threshold where an alarm has one', () => {
+  test('draws the thresholds of alarms', () => {
     const alarmed = synthesized.all('AWS::CloudWatch::Alarm').map(({ Properties }) => Properties);
     const [named] = alarmed.filter(({ MetricName }) => /^Oldest/.test(MetricName));
     const body = JSON.stringify(widgets);
@@ -75,7 +75,7 @@ describe.each(KINDS)('the dashboard of a %s', (_kind, synthesized, table, declar
   });
 });
 
-test('a queue has no dashboard where it is disabled, and its queries all the same', () => {
+test('a queue with a disabled dashboard still has its saved queries', () => {
   for (const synthesized of [
     Synthesized.queue({ dashboard: false }),
     Synthesized.agentQueue({ dashboard: false }),
@@ -85,7 +85,7 @@ test('a queue has no dashboard where it is disabled, and its queries all the sam
   }
 });
 
-test('an environment has dashboards unless it says otherwise, and personal stacks have none', () => {
+test('environments have dashboards by default, and personal stacks have none', () => {
   const [personal] = chooseEnvironments('dev', ENVIRONMENTS, 'alice');
   const without = { ...environment('dev'), dashboards: false };
   const dashboards = [environment('dev'), without, personal ?? without].map((each) => {

@@ -5,7 +5,7 @@ import { Synthesized } from './synthesis';
 const withLoad = Synthesized.queue({ simulation: { load: { every: Duration.minutes(5), tasks: 20 } } });
 
 describe("trigger's stream", () => {
-  test('batches as the published sample does, by name', () => {
+  test('supports the BATCHED_10S preset', () => {
     const { Properties } = Synthesized.queue({ stream: StreamBatching.BATCHED_10S }).at('trigger/stream');
     expect(Properties).toMatchObject({
       BatchSize: 10,
@@ -14,7 +14,7 @@ describe("trigger's stream", () => {
     });
   });
 
-  test('takes typed settings', () => {
+  test('uses the configured settings', () => {
     const { Properties } = Synthesized.queue({
       stream: {
         batchSize: 10_000,
@@ -33,7 +33,7 @@ describe("trigger's stream", () => {
 });
 
 describe('schedules', () => {
-  test('make up a load when asked', () => {
+  test('create simulated tasks if a load is configured', () => {
     expect(withLoad.all('AWS::Scheduler::Schedule')).toHaveLength(2);
     const { Properties } = withLoad.at('create-tasks/load/schedule');
     expect(Properties.ScheduleExpression).toBe('rate(5 minutes)');

@@ -13,14 +13,14 @@ const SIDES = { base: 'deployed', head: 'abc1234' };
 
 const PROD: CfnTemplate = Synthesized.environment('prod').template.toJSON();
 
-/** A copy of the prod template, modified by `change`. */
+/** Returns a copy of the prod template, modified by `change`. */
 function prod(change: (template: CfnTemplate) => void = () => {}): CfnTemplate {
   const template: CfnTemplate = structuredClone(PROD);
   change(template);
   return template;
 }
 
-/** The resources of a type; there must be at least one. */
+/** Returns the resources of a type. Throws an error if there are none. */
 function each(template: CfnTemplate, type: string): CfnTemplate[] {
   const found = Object.values<CfnTemplate>(template.Resources).filter(({ Type }) => Type === type);
   expect(found.length).toBeGreaterThan(0);
@@ -42,7 +42,7 @@ function summary(change: (template: CfnTemplate) => void): string {
   return renderSummary(new Map([[STACK, prod()]]), new Map([[STACK, prod(change)]]), SIDES);
 }
 
-describe('what may be lost', () => {
+describe('data that can be lost', () => {
   test.each<[string, string, (template: CfnTemplate) => void, RegExp]>([
     ['a deleted topic', 'AWS::SNS::Topic', (t) => remove(t, 'AWS::SNS::Topic'), /is deleted, with/],
     [
@@ -117,7 +117,7 @@ describe('what may be lost', () => {
       /keeps its data for 60 s, before for/,
     ],
     [
-      'retention of messages removed, so that the default of SQS is in force',
+      'a removed message retention, so that the SQS default applies',
       'AWS::SQS::Queue',
       (t) => {
         delete first(t, 'AWS::SQS::Queue').Properties.MessageRetentionPeriod;
@@ -150,14 +150,14 @@ describe('what may be lost', () => {
         }
       },
     ],
-    ['an alarm that goes', (t) => remove(t, 'AWS::CloudWatch::Alarm')],
-  ])('nothing by %s', (_, change) => {
+    ['a removed alarm', (t) => remove(t, 'AWS::CloudWatch::Alarm')],
+  ])('nothing is lost by %s', (_, change) => {
     expect(dataHazards(fullDiff(prod(), prod(change)))).toEqual([]);
   });
 });
 
 describe('broadened permissions', () => {
-  test('a statement that is added, and one whose actions grow', () => {
+  test('include an added statement and a statement with added actions', () => {
     const diff = fullDiff(
       prod(),
       prod((template) => {
@@ -168,7 +168,7 @@ describe('broadened permissions', () => {
     expect(broadenedPermissions(diff)).toEqual([expect.stringMatching(/^Allow dynamodb:Scan on \* to AWS:/)]);
   });
 
-  test('a Deny statement that is removed', () => {
+  test('include a removed Deny statement', () => {
     const deny = { Effect: 'Deny', Action: 'sqs:*', Resource: '*', Principal: '*' };
     const withDeny = prod((template) => {
       first(template, 'AWS::SQS::QueuePolicy').Properties.PolicyDocument.Statement = [deny];
@@ -181,7 +181,7 @@ describe('broadened permissions', () => {
     ]);
   });
 
-  test('none, when a statement is removed', () => {
+  test('do not include a removed Allow statement', () => {
     const diff = fullDiff(
       prod(),
       prod((template) => {
@@ -193,7 +193,7 @@ describe('broadened permissions', () => {
 });
 
 describe('the summary', () => {
-  test('calls out data, then permissions, before any detail', () => {
+  test('lists data hazards, then permissions, before all details', () => {
     const text = summary((template) => {
       first(template, 'AWS::DynamoDB::Table').Properties.KeySchema[0].AttributeName = 'id';
       first(template, 'AWS::IAM::Policy').Properties.PolicyDocument.Statement.push({
@@ -209,7 +209,7 @@ describe('the summary', () => {
     expect(text).not.toContain('\u001b');
   });
 
-  test('describes every stack, and warns of nothing where nothing is lost', () => {
+  test('describes every stack, without warnings if nothing is lost', () => {
     const base = new Map([
       ['A', prod()],
       ['C', prod()],
@@ -223,7 +223,7 @@ describe('the summary', () => {
     expect(text).not.toContain('###');
   });
 
-  test('names a changed setting by its path, and no other', () => {
+  test('names only the changed setting, with its path', () => {
     const text = summary((template) => {
       const { Variables } = each(template, 'AWS::Lambda::Function')
         .map(({ Properties }) => Properties.Environment)
@@ -236,7 +236,7 @@ describe('the summary', () => {
     expect(text).not.toContain('turnMs');
   });
 
-  test('ignores that CloudFormation replaces characters outside of ASCII', () => {
+  test('ignores non-ASCII characters that CloudFormation replaces', () => {
     const described = (text: string) =>
       prod((template) => {
         first(template, 'AWS::Lambda::Function').Properties.Description = text;
@@ -249,7 +249,7 @@ describe('the summary', () => {
     expect(text).toContain(`- \`${STACK}\`: no difference`);
   });
 
-  test('is the same for the same templates', () => {
+  test('is deterministic', () => {
     const change = (template: CfnTemplate) => remove(template, 'AWS::SNS::Topic');
     expect(summary(change)).toBe(summary(change));
   });
@@ -266,7 +266,7 @@ describe('the summary', () => {
     expect(text).toMatch(/Data may be lost/);
   });
 
-  test('gives the number of omitted lines, and cuts long names', () => {
+  test('contains the number of omitted lines and truncates long names', () => {
     const text = summary((template) => {
       const { Statement } = first(template, 'AWS::IAM::Policy').Properties.PolicyDocument;
       for (let n = 0; n < 120; n++) {
@@ -277,7 +277,7 @@ describe('the summary', () => {
     expect(text).toMatch(/`Allow a:\d+y{150,200}…`/);
   });
 
-  test('keeps the text of a template inside of its code block, and escapes names of properties', () => {
+  test('keeps template text inside its code block and escapes property names', () => {
     const evil = '```\n# hello @everyone <img src=x>';
     const text = summary((template) => {
       first(template, 'AWS::CloudWatch::Alarm').Properties.AlarmDescription = evil;
@@ -302,14 +302,14 @@ describe('make diff-summary', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('reads the templates of a folder, and none of an empty folder', () => {
+  test('reads the templates of a folder, which can be empty', () => {
     expect(readTemplates(folder).size).toBe(0);
     writeFileSync(join(folder, `${STACK}.template.json`), JSON.stringify(prod()));
     writeFileSync(join(folder, 'manifest.json'), '{}');
     expect([...readTemplates(folder).keys()]).toEqual([STACK]);
   });
 
-  test('rejects a missing folder, and a file that is not a template', () => {
+  test('rejects a missing folder and a file that is not a template', () => {
     expect(() => readTemplates(join(folder, 'none'))).toThrow(
       /the folder .*none with templates does not exist.*Remedy/,
     );
@@ -317,7 +317,7 @@ describe('make diff-summary', () => {
     expect(() => readTemplates(folder)).toThrow(/X\.template\.json is not a CloudFormation template/);
   });
 
-  test('the command writes the summary', () => {
+  test('writes the summary', () => {
     writeFileSync(join(folder, `${STACK}.template.json`), JSON.stringify(prod()));
     const out = execFileSync(
       join(ROOT, 'node_modules', '.bin', 'tsx'),

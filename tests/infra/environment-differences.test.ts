@@ -1,7 +1,7 @@
 import type { EnvironmentName } from '../../infra/environments/list';
 import { Synthesized } from './synthesis';
 
-/** Each value of a template, by path. The environment name is masked where it is part of the stack name or the tag. */
+/** Returns each template value by path. Masks the environment name where it is part of the stack name or the tag. */
 function values(template: unknown, path: readonly string[] = []): [string, string][] {
   const entries = typeof template === 'object' && template !== null ? Object.entries(template) : [];
   if (entries.length > 0) return entries.flatMap(([name, value]) => values(value, [...path, name]));
@@ -11,7 +11,7 @@ function values(template: unknown, path: readonly string[] = []): [string, strin
   return [[path.join('.').replace(/(AllowInvoke\w+Queue)(dev|staging|prod)\w+/, '$1<env>'), masked]];
 }
 
-/** One line per different value: `-` has the prod value, and `+` has the other environment's value. */
+/** Returns one line per different value: `-` has the prod value, and `+` has the other environment's value. */
 function differences(prod: Synthesized, other: Synthesized): string {
   const [before, after] = [prod, other].map((stack) => new Map(values(stack.masked())));
   const paths = [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])].sort();

@@ -6,15 +6,15 @@ import { bothStacks, environment, KINDS, newApp, Synthesized } from './synthesis
 const SECRET = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:quotes/token-a1B2c3';
 
 describe('choosing', () => {
-  test('every environment when none is named', () => {
+  test('selects every environment if none is named', () => {
     expect(chooseEnvironments(undefined).map(({ name }) => name)).toEqual(['dev', 'staging', 'prod']);
   });
 
-  test.each(ENVIRONMENT_NAMES)('%s alone', (name) => {
+  test.each(ENVIRONMENT_NAMES)('selects only %s', (name) => {
     expect(chooseEnvironments(name)).toEqual([environment(name)]);
   });
 
-  test.each(['qa', '', 'Prod', 7])('"%s" is rejected with the names there are', (name) => {
+  test.each(['qa', '', 'Prod', 7])('rejects "%s" and lists the valid names', (name) => {
     expect(() => chooseEnvironments(name)).toThrow(
       /env: ".*" is not an environment\. Remedy: choose one of dev, staging, prod/,
     );
@@ -22,7 +22,7 @@ describe('choosing', () => {
 });
 
 describe('the committed environments', () => {
-  test.each(ENVIRONMENT_NAMES)('%s breaks no rule', (name) => {
+  test.each(ENVIRONMENT_NAMES)('%s is valid', (name) => {
     expect(environmentProblems(environment(name))).toEqual([]);
   });
 
@@ -39,7 +39,7 @@ describe('the committed environments', () => {
       expect(assembly.getStackByName(stackName).terminationProtection).toBe(protection);
   });
 
-  test('go to the account and region they name, or to those of the credentials', () => {
+  test('use the configured account and region, or those of the credentials', () => {
     const elsewhere = { ...environment('dev'), account: '123456789012', region: 'eu-central-1' };
     for (const placed of bothStacks(elsewhere)) {
       expect([placed.account, placed.region]).toEqual(['123456789012', 'eu-central-1']);
@@ -60,7 +60,7 @@ describe('the committed environments', () => {
     },
   );
 
-  test('an environment that says where its alarms go warns of nothing about them', () => {
+  test('an environment with alarm recipients prints no warning', () => {
     for (const where of [
       { alarmEmails: ['on-call@example.com'] },
       { alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call' },
@@ -69,7 +69,7 @@ describe('the committed environments', () => {
     }
   });
 
-  test('dev, which simulates, warns of nothing', () => {
+  test('dev prints no warning about its simulated runner', () => {
     expect(Synthesized.environment('dev').warnings()).toEqual([]);
     expect(Synthesized.agents('dev').warnings()).toEqual([]);
   });
@@ -77,20 +77,20 @@ describe('the committed environments', () => {
 
 test.each<[string, string, Partial<Environment>]>([
   ['an account of eleven digits', 'dev.account', { account: '12345678901' }],
-  ['a region that is none', 'dev.region', { region: 'Frankfurt' }],
+  ['an invalid region', 'dev.region', { region: 'Frankfurt' }],
   ['DESTROY with deletion protection', 'dev.removalPolicy', { deletionProtection: true }],
   ['prod without deletion protection', 'prod.deletionProtection', { deletionProtection: false }],
   ['prod without termination protection', 'prod.deletionProtection', { terminationProtection: false }],
   ['prod without point-in-time recovery', 'prod.deletionProtection', { pointInTimeRecovery: false }],
-  ['prod that makes up tasks', 'prod.simulation', { simulation: {} }],
-  ['prod that pretends', 'prod.runner', { runner: { kind: 'simulated' } }],
+  ['prod with simulated tasks', 'prod.simulation', { simulation: {} }],
+  ['prod with a simulated runner', 'prod.runner', { runner: { kind: 'simulated' } }],
   [
-    'an address without encryption',
+    'an HTTP runner URL without TLS',
     'staging.runner.url',
     { runner: { kind: 'http', url: 'http://tasks.example.com' } },
   ],
   [
-    'a secret without its last characters',
+    'a secret ARN without its suffix',
     'prod.runner.auth.secretArn',
     { runner: { kind: 'http', url: 'https://t.example.com', auth: { secretArn: SECRET.slice(0, -7) } } },
   ],
@@ -101,44 +101,44 @@ test.each<[string, string, Partial<Environment>]>([
       runner: { kind: 'http', url: 'https://t.example.com', auth: { secretArn: SECRET, headerName: 'Host' } },
     },
   ],
-  ['a simulated capacity of none', 'dev.runner.capacity', { runner: { kind: 'simulated', capacity: 0 } }],
+  ['a simulated capacity of zero', 'dev.runner.capacity', { runner: { kind: 'simulated', capacity: 0 } }],
   [
-    'settings that cannot work',
+    'invalid task queue settings',
     'prod.processing.concurrency',
     { settings: { processing: { concurrency: 0 } } },
   ],
-  ['a rate that is none', 'prod.expectedTasksPerSecond', { expectedTasksPerSecond: 0 }],
-  ['an alarm topic that is none', 'prod.alarmTopicArn', { alarmTopicArn: 'on-call' }],
+  ['a rate of zero', 'prod.expectedTasksPerSecond', { expectedTasksPerSecond: 0 }],
+  ['an invalid alarm topic ARN', 'prod.alarmTopicArn', { alarmTopicArn: 'on-call' }],
   [
     'a FIFO alarm topic',
     'prod.alarmTopicArn',
     { alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call.fifo' },
   ],
   [
-    'an alarm topic elsewhere',
+    'an alarm topic in another region',
     'prod.alarmTopicArn',
     { region: 'eu-central-1', alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call' },
   ],
-  ['prod that makes up agents', 'prod.agentQueue.seed', { agentQueue: { seed: true } }],
+  ['prod with sample agents', 'prod.agentQueue.seed', { agentQueue: { seed: true } }],
   [
-    "settings of the agents' queue that cannot work",
+    "invalid settings of the agents' queue",
     'dev.agentQueue.calls.batchSize',
     { agentQueue: { seed: true, settings: { calls: { batchSize: 11 } } } },
   ],
   ["a tag of AWS's", 'prod.tags', { tags: { 'aws:name': 'x' } }],
-  ['a tag with a sign that AWS does not take', 'dev.tags', { tags: { owner: 'a&b' } }],
+  ['a tag with an invalid character', 'dev.tags', { tags: { owner: 'a&b' } }],
   ['no cost center', 'dev.tags.cost-center', { tags: { ...environment('dev').tags, 'cost-center': '' } }],
   ["another environment's tag", 'dev.tags.environment', { tags: environment('prod').tags }],
-  ['an address that is none', 'prod.alarmEmails', { alarmEmails: ['on-call@example.com', 'on-call'] }],
+  ['an invalid email address', 'prod.alarmEmails', { alarmEmails: ['on-call@example.com', 'on-call'] }],
   [
-    'addresses together with a topic',
+    'email addresses with a topic ARN',
     'prod.alarmEmails',
     {
       alarmEmails: ['on-call@example.com'],
       alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call',
     },
   ],
-  ['a watch of seconds', 'prod.rollbackWatch', { rollbackWatch: Duration.seconds(90) }],
+  ['a watch of 90 seconds', 'prod.rollbackWatch', { rollbackWatch: Duration.seconds(90) }],
   ['a watch of a day', 'prod.rollbackWatch', { rollbackWatch: Duration.days(1) }],
 ])('rejected: %s', (_what, setting, changes) => {
   const [name = ''] = setting.split('.');
@@ -146,7 +146,7 @@ test.each<[string, string, Partial<Environment>]>([
   expect(problems.map((problem) => problem.setting)).toContain(setting);
 });
 
-test('every problem of every environment is named', () => {
+test('the error lists every problem with every environment', () => {
   const broken = ENVIRONMENTS.map((each) => ({
     ...each,
     account: 'mine',
@@ -161,7 +161,7 @@ test('every problem of every environment is named', () => {
   expect(choose).toThrow(/prod\.deletionProtection: prod lacks removalPolicy RETAIN/);
 });
 
-test('an environment may authenticate with a secret header', () => {
+test('an environment can authenticate with a secret header', () => {
   const runner = {
     kind: 'http',
     url: 'https://t.example.com',
@@ -180,7 +180,7 @@ test('an environment may authenticate with a secret header', () => {
   });
 });
 
-test('an environment may name the topic of its alarms', () => {
+test('an environment can name its alarm topic', () => {
   const told = { ...environment('prod'), alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call' };
   expect(environmentProblems({ ...told, region: 'eu-west-1' })).toEqual([]);
   for (const stack of bothStacks(told)) {

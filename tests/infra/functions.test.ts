@@ -12,7 +12,7 @@ import { newApp, Synthesized } from './synthesis';
 const FUNCTIONS = ['create-tasks', 'ingest-tasks', 'trigger', 'process-tasks', 'sweep-tasks', 'count-shed'];
 
 describe('the environment of process-tasks', () => {
-  test('leaves time, memory and concurrency to Lambda', () => {
+  test('contains the turn, while Lambda gets timeout, memory and concurrency', () => {
     const synthesized = Synthesized.queue({
       processing: {
         turn: Duration.seconds(20),
@@ -37,12 +37,12 @@ describe('the environment of process-tasks', () => {
     // Settings from a release without a circuit breaker. The pauseAfter default stays below their idle bound.
     [{ maxIdleTurns: 3 }, 144_000],
     [{ breaker: { enabled: false } }, undefined],
-  ])('has a circuit breaker with %j', (processing, pauseAfter) => {
+  ])('contains the circuit breaker settings for %j', (processing, pauseAfter) => {
     const { breaker } = Synthesized.queue({ processing }).settings('process-tasks');
     expect(breaker?.pauseAfterMs).toBe(pauseAfter);
   });
 
-  test('reads groups only where it is asked to, in every function that needs them', () => {
+  test('contains groups in every function that uses them, only if configured', () => {
     const settings = (processing: ProcessingSettings) => {
       const synthesized = Synthesized.queue({ processing, ingest: {} });
       return [
@@ -64,12 +64,12 @@ describe('the environment of process-tasks', () => {
     [5, undefined, 5],
     [0.001, undefined, 1],
     [2.5, 40, 40],
-  ])('limits the rate to %s a second, bursts of %s', (ratePerSecond, burst, atOnce) => {
+  ])('contains a rate of %s per second with a burst of %s', (ratePerSecond, burst, atOnce) => {
     const { rate } = Synthesized.queue({ processing: { ratePerSecond, burst } }).settings('process-tasks');
     expect(rate).toEqual({ perSecond: ratePerSecond, burst: atOnce });
   });
 
-  test('treats a setting that is explicitly undefined as not given', () => {
+  test('treats an explicit undefined as omitted', () => {
     const settings = Synthesized.queue({ processing: { turn: undefined } }).settings('process-tasks');
     expect(settings.turnMs).toBe(60_000);
   });
@@ -84,13 +84,13 @@ describe('the bound on expiry', () => {
     ];
   };
 
-  test('is the longest expiry, without direct writers', () => {
+  test('is the maximum expiry without direct writers', () => {
     expect(bounds({ allowDirectWrites: false, maxTtl: Duration.days(2) })).toEqual([
       172_800_000, 172_800_000,
     ]);
   });
 
-  test('is not there where others may write, longest expiry or not', () => {
+  test('is undefined if direct writes are allowed', () => {
     expect(bounds({})).toEqual([undefined, undefined]);
     expect(bounds({ maxTtl: Duration.days(2) })).toEqual([undefined, undefined]);
     expect(bounds({ allowDirectWrites: true, maxTtl: Duration.days(2) })).toEqual([undefined, undefined]);
@@ -105,7 +105,7 @@ describe('an environment over 4,096 bytes', () => {
     return () => Template.fromStack(stack);
   };
 
-  test('is rejected with its largest variables, those that were added included', () => {
+  test('is rejected with its largest variables, including added ones', () => {
     expect(queueWith({ MINE: 'x'.repeat(3_900) })).toThrow(
       /process-tasks\] the environment variables take about \d{4} bytes, and Lambda accepts 4096; the largest are MINE \(3904\), SETTINGS_PROCESS_TASKS \(\d+\).* Remedy: shorten them/,
     );

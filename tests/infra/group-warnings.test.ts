@@ -14,7 +14,7 @@ describe('groups', () => {
     [{ processing: { groups: {}, concurrency: 1, ratePerSecond: 0.1 }, ingest }],
     [{ processing: { groups: { breaker: true } }, ingest }],
     [{ ingest }],
-  ])('pass without a word if they act: %j', (settings) => {
+  ])('print no warning if they work as intended: %j', (settings) => {
     expect(Synthesized.queue(settings).warnings()).toEqual([]);
   });
 
@@ -39,7 +39,7 @@ describe('groups', () => {
       { processing: { groups: {}, order: 'oldest-key-first' } },
       /A group whose tasks are all newer does not start/,
     ],
-  ])('are warned of if they do not act as intended: %j', (settings, warning) => {
+  ])('print a warning if they do not work as intended: %j', (settings, warning) => {
     expect(Synthesized.queue(settings).warnings()).toEqual([expect.stringMatching(warning)]);
   });
 });

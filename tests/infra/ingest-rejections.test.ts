@@ -160,33 +160,33 @@ type Accepted = [limit: string, ingest: IngestSettings, alarms?: AlarmSettings];
 
 test.each<Accepted>([
   [
-    'visibility of exactly six timeouts and the window',
+    'visibility of exactly six function timeouts plus the window',
     { visibilityTimeout: seconds(185), batchWindow: seconds(5) },
   ],
   [
-    'the largest batch that just fits',
+    'the largest batch that fits into the timeout',
     { batchSize: 10_000, batchWindow: seconds(1), expectedWritesPerSecond: 400 },
   ],
   ['ten messages without a window', { batchSize: 10 }],
-  ['the smallest cap', { maxConcurrency: 2 }],
-  ['the largest cap', { maxConcurrency: 1_000 }],
-  ['a reserve as large as the cap', { maxConcurrency: 20, reservedConcurrency: 20 }],
-  ['a reserve of two for a cap of two', { maxConcurrency: 2, reservedConcurrency: 2 }],
+  ['the minimum maxConcurrency', { maxConcurrency: 2 }],
+  ['the maximum maxConcurrency', { maxConcurrency: 1_000 }],
+  ['reservedConcurrency equal to maxConcurrency', { maxConcurrency: 20, reservedConcurrency: 20 }],
+  ['both concurrency limits at two', { maxConcurrency: 2, reservedConcurrency: 2 }],
   [
-    'a reserve of five without a cap',
+    'a reservedConcurrency of five without maxConcurrency',
     { reservedConcurrency: 5, provisionedPollers: { minimumPollers: 2, maximumPollers: 2 } },
   ],
-  ['the maximum of pollers', { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } }],
+  ['the maximum number of pollers', { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } }],
   ['five receives', { maxReceiveCount: 5 }],
   ['the longest timeout', { functionTimeout: minutes(15), batchWindow: minutes(5) }],
   // Three times the visibility timeout, then 30 s for the function plus a backoff of 240, 480, and five times 900 s.
-  ['one second more than all receives take', { retention: seconds(540 + 270 + 510 + 5 * 930 + 1) }],
-  ['an alarm a second beyond a failed attempt', {}, { ingestDelay: seconds(181) }],
+  ['a retention one second longer than all receives', { retention: seconds(540 + 270 + 510 + 5 * 930 + 1) }],
+  ['an alarm one second after a failed attempt', {}, { ingestDelay: seconds(181) }],
 ])('accepted: %s', (...[, ingest, alarms]: Accepted) => {
   expect(problems(ingest, alarms)).toEqual([]);
 });
 
-test('exactly what all receives take is rejected', () => {
+test('a retention equal to the duration of all receives is rejected', () => {
   expect(problems({ retention: seconds(5_970) }).map(({ setting }) => setting)).toEqual(['ingest.retention']);
 });
 
@@ -198,7 +198,7 @@ test.each([
   expect(source).toContain(`${name}: Duration = Duration::from_secs(${milliseconds / 1_000});`);
 });
 
-test('a queue is rejected with every rule and remedy', () => {
+test('the error contains every broken rule and its remedy', () => {
   const build = () => Synthesized.queue({ ingest: { batchSize: 11, maxConcurrency: 1 } });
   expect(build).toThrow(InvalidConfiguration);
   expect(build).toThrow(/ingest\.batchWindow: 0 s is too short for batchSize = 11.*Remedy: set batchWindow/);

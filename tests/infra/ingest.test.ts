@@ -9,14 +9,14 @@ const queue = (synthesized = plain): Resource => synthesized.at('ingest/queue');
 const deadLetters = (synthesized = plain): Resource => synthesized.at('ingest/dead-letters');
 const mapping = (synthesized = plain): Resource => synthesized.at('ingest-tasks/messages');
 
-test('there is no ingest queue unless asked for', () => {
+test('there is no ingest queue by default', () => {
   const without = Synthesized.queue();
   expect(() => without.at('ingest/queue')).toThrow(/no resource/);
   expect(() => without.fn('ingest-tasks')).toThrow(/no resource/);
 });
 
 describe('the ingest queue', () => {
-  test('hides a message for six function timeouts and the window', () => {
+  test('has a visibility timeout of six function timeouts plus the window', () => {
     expect(queue().Properties.VisibilityTimeout).toBe(180);
     const gathering = Synthesized.queue({
       ingest: { functionTimeout: minutes(2), batchWindow: seconds(7) },
@@ -26,7 +26,7 @@ describe('the ingest queue', () => {
     expect(queue(longer).Properties.VisibilityTimeout).toBe(300);
   });
 
-  test('alone may use its dead-letter queue', () => {
+  test('is the only queue that can use its dead-letter queue', () => {
     const { redrivePermission, sourceQueueArns } = deadLetters().Properties.RedriveAllowPolicy;
     expect(redrivePermission).toBe('byQueue');
     expect(sourceQueueArns).toHaveLength(1);
@@ -37,7 +37,7 @@ describe('the ingest queue', () => {
     expect(arn.at(-1)).toEqual(guid);
   });
 
-  test('has a name that no other queue and no other stack can have', () => {
+  test('has a name that is unique across queues and stacks', () => {
     const [prefix, guid] = queue().Properties.QueueName['Fn::Join'][1];
     expect(guid).toEqual({ 'Fn::Select': [2, { 'Fn::Split': ['/', { Ref: 'AWS::StackId' }] }] });
     // SQS allows 80 characters, and the stack's identifier has 36.
@@ -55,7 +55,7 @@ describe('the ingest queue', () => {
   });
 });
 
-test('the mapping has its own pollers, beyond what the library thinks is the limit, and no cap', () => {
+test('the mapping supports more provisioned pollers than the CDK allows and sets no maximum concurrency', () => {
   const { Properties } = mapping(
     Synthesized.queue({
       ingest: { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } },
@@ -65,7 +65,7 @@ test('the mapping has its own pollers, beyond what the library thinks is the lim
   expect(Properties.ScalingConfig).toBeUndefined();
 });
 
-test('the function, the mapping and the queues follow their typed settings', () => {
+test('the function, the mapping and the queues use the configured settings', () => {
   const synthesized = Synthesized.queue({
     ingest: {
       batchSize: 1_000,

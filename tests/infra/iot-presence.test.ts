@@ -33,7 +33,7 @@ test('in a queue with groups, all devices are one group', () => {
   );
 });
 
-test('the rule sends plain JSON to the ingest queue, and what fails to a failure queue', () => {
+test('the rule sends plain JSON to the ingest queue and failed events to a failure queue', () => {
   expect(payload.Actions).toHaveLength(1);
   const [{ Sqs: action }] = payload.Actions;
   expect(dev.readable(action.QueueUrl)).toBe('ingest/queue');
@@ -45,7 +45,7 @@ test('the rule sends plain JSON to the ingest queue, and what fails to a failure
   }
 });
 
-test('its role may send to these two queues and nothing else, for rules of this account only', () => {
+test("the rule's role allows only sending to these two queues, and only rules in this account can use it", () => {
   const { AssumeRolePolicyDocument } = dev.at('ingest/iot-presence/role').Properties;
   expect(AssumeRolePolicyDocument.Statement).toEqual([
     {
@@ -64,18 +64,18 @@ test('its role may send to these two queues and nothing else, for rules of this 
   );
 });
 
-test('the rule waits for the policy of its role', () => {
+test("CloudFormation creates the rule after its role's policy", () => {
   const dependencies = rule?.DependsOn?.map((logicalId) => dev.readable({ Ref: logicalId }));
   expect(dependencies).toContain('ingest/iot-presence/role/DefaultPolicy');
 });
 
-test('the rule waits for the functions that know keys', () => {
+test('CloudFormation creates the rule after the functions that support keys', () => {
   const dependencies = rule?.DependsOn?.map((logicalId) => dev.readable({ Ref: logicalId }));
   for (const name of ['ingest-tasks', 'create-tasks', 'trigger', 'process-tasks', 'sweep-tasks'])
     expect(dependencies).toContain(`${name}/function`);
 });
 
-test('its failure queue has an alarm', () => {
+test("the rule's failure queue has an alarm", () => {
   const { Dimensions } = dev.at('observability/iot-presence-failures-alarm').Properties;
   expect(dev.readable(Dimensions[0].Value)).toBe('ingest/iot-presence/failures.QueueName');
 });

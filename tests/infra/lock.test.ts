@@ -40,13 +40,13 @@ describe.each(LOCKS)('the packages of %s', (folder, pinned) => {
     expect(unchecked).toEqual([]);
   });
 
-  test('no script of a dependency runs at its installation', () => {
+  test('no dependency runs an installation script', () => {
     expect(readFileSync(join(ROOT, folder, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
   });
 
   // npm can omit packages for other platforms that a registry does not have. In that case, `npm ci` rejects the lock
   // file everywhere.
-  test('the lock has the binaries of every platform', () => {
+  test('the lock has the binaries for every platform', () => {
     const missing = Object.entries(packages).flatMap(([parent, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).filter(
         (name) =>
@@ -57,7 +57,7 @@ describe.each(LOCKS)('the packages of %s', (folder, pinned) => {
     expect(missing).toEqual([]);
   });
 
-  test('every dependency of ours is pinned exactly', () => {
+  test('every direct dependency is pinned to an exact version', () => {
     for (const { dependencies, devDependencies } of pinned.map((each) => read(join(each, 'package.json')))) {
       for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
         expect(version).toMatch(/^\d+\.\d+\.\d+$/);

@@ -12,7 +12,7 @@ const MAXIMAL = {
   'agent-queue': "every option of an agents' queue",
 };
 
-/** The resources below the queue, by construct path. */
+/** Returns the resources below the queue, by construct path. */
 function current(variant: string): Map<string, Locked> {
   const build = VARIANTS[variant];
   if (build === undefined) throw new Error(`no variant ${variant}`);
@@ -43,7 +43,7 @@ function parsed(lines: string): Map<string, Locked> {
   );
 }
 
-/** One sentence per resource with data that an update of a deployed queue would delete or replace. */
+/** Returns one sentence per resource with data that an update of a deployed queue would delete or replace. */
 function lost(before: ReadonlyMap<string, Locked>, after: ReadonlyMap<string, Locked>): string[] {
   return [...before].flatMap(([path, [type, logicalId]]) => {
     const now = after.get(path);
@@ -62,18 +62,18 @@ describe.each(Object.entries(MAXIMAL))('the logical ids of %s', (name, variant) 
   const now = current(variant);
   const locked = parsed(readFileSync(join(ROOT, file), 'utf8'));
 
-  test('keep every resource with data', () => {
+  test('preserve every resource with data', () => {
     expect([...locked.values()].filter(([type]) => HOLDS[type]).length).toBeGreaterThan(8);
     expect(lost(locked, now)).toEqual([]);
   });
 
-  test('are in the lock', () => {
+  test('match the committed list', () => {
     // `make docs` must not overwrite the lock of a resource that holds data.
     expect(lost(locked, now)).toEqual([]);
     expectCommitted(file, text(now));
   });
 
-  test('of a renamed, removed or retyped resource with data are reported', () => {
+  test('are checked: a renamed, removed or retyped resource with data is reported', () => {
     const [first, second, third] = [...now].filter(([, [type]]) => HOLDS[type]);
     if (!first || !second || !third) throw new Error('too few resources with data');
     const changed = new Map(now);

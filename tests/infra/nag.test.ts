@@ -19,7 +19,7 @@ import { VARIANTS } from './variants';
 
 const LISTED: readonly Acknowledgement[] = Object.values(ACKNOWLEDGEMENTS);
 
-/** Every acknowledgement in an app: `rule at: reason`. */
+/** Returns every acknowledgement in an app: `rule at: reason`. */
 function given(app: App): string[] {
   return app.node.findAll().flatMap((construct) =>
     construct.node.metadata
@@ -51,18 +51,18 @@ describe.each(CASES)('%s', (name, build) => {
   const report = check(app);
   reports.set(name, report);
 
-  test('breaks no rule of AwsSolutions and Serverless unacknowledged', () => {
+  test('has no unacknowledged AwsSolutions or Serverless finding', () => {
     expect(report.findings).toEqual([]);
   });
 
-  test('has a finding for each acknowledgement, at its place', () => {
+  test('has a finding at the location of each acknowledgement', () => {
     const needed = new Set(report.acknowledged.map(told));
     expect(given(app).filter((acknowledgement) => !needed.has(acknowledgement))).toEqual([]);
     expect(needed.size).toBeGreaterThan(0);
   });
 });
 
-test('every acknowledgement of the list is given somewhere, and every one that is given is in the list', () => {
+test('the listed acknowledgements are exactly those that the apps use', () => {
   const all = [...reports.values()].flatMap(({ acknowledged }) => acknowledged);
   const pairs = new Set(all.map(({ rule, reason }) => `${rule}: ${reason}`));
   const listed = LISTED.flatMap(({ rules, reason }) => rules.map((rule) => `${rule}: ${reason}`));
@@ -81,7 +81,7 @@ test('only the stacks of infra/ acknowledge warnings and findings', () => {
   expect(acknowledging.sort()).toEqual(['stacks/environment-stack.ts', 'stacks/nag-suppressions.ts']);
 });
 
-test('the constructs hide no finding of your own app', () => {
+test('the constructs do not hide findings in your own app', () => {
   const stack = new Stack(newApp(), 'test');
   new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ingest: {}, pointInTimeRecovery: false });
   new AgentQueue(stack, 'agents', { pointInTimeRecovery: false });
@@ -92,7 +92,7 @@ test('the constructs hide no finding of your own app', () => {
   expect([...rules].sort()).toEqual([...new Set(LISTED.flatMap(({ rules }) => rules))].sort());
 });
 
-test('the rules would find a queue that is open, in either stack', () => {
+test('the rules find an insecure queue in either stack', () => {
   const app = newApp();
   for (const stack of bothStacks(environment('prod'), app)) new Queue(stack, 'open');
   const found = check(app).findings.map(({ rule, path }) => `${rule} ${path}`);
@@ -114,7 +114,7 @@ function places(rule: string, reason: string): string {
     .join(', ');
 }
 
-test('docs/reference/cdk-nag-suppressions.md lists them', () => {
+test('docs/reference/cdk-nag-suppressions.md lists all acknowledgements', () => {
   const says = new Map(
     [...reports.values()].flatMap(({ acknowledged }) => acknowledged.map(({ rule, says }) => [rule, says])),
   );

@@ -10,7 +10,7 @@ function queueIn(stack: Stack, id: string): LifoQueue {
   return new LifoQueue(stack, id, { runner: TaskRunner.simulated(), ingest: {} });
 }
 
-test('both queues of one stack export the outputs by which freshq finds them', () => {
+test('both queues in a stack export the outputs that freshq requires', () => {
   const stack = new Stack(newApp(), 'test');
   queueIn(stack, 'queue').exportOutputs();
   new AgentQueue(stack, 'agents').exportOutputs();
@@ -21,7 +21,7 @@ test('both queues of one stack export the outputs by which freshq finds them', (
   ]);
 });
 
-test('a stack rejects the outputs of a second task queue', () => {
+test('a second task queue in a stack cannot export outputs', () => {
   const stack = new Stack(newApp(), 'test');
   queueIn(stack, 'queue').exportOutputs();
   expect(() => queueIn(stack, 'other').exportOutputs()).toThrow(

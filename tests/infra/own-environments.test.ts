@@ -24,7 +24,7 @@ function rejections(name: unknown, personal: unknown, environments = ENVIRONMENT
 }
 
 describe('your own environment', () => {
-  test('is a few lines, and is chosen by its name', () => {
+  test('requires few properties and is selected by its name', () => {
     const [chosen] = chooseEnvironments('loadtest', [...ENVIRONMENTS, LOADTEST]);
     expect(chosen).toBe(LOADTEST);
     expect(bothStacks(LOADTEST)[0].stackName).toBe('LifoQueue-loadtest');
@@ -37,7 +37,7 @@ describe('your own environment', () => {
     );
   });
 
-  test("cannot have another's name", () => {
+  test("cannot have another environment's name", () => {
     expect(rejections(undefined, undefined, [...ENVIRONMENTS, environment('dev')])).toMatch(
       /dev\.name: two environments have the name "dev".*Remedy/,
     );
@@ -47,7 +47,7 @@ describe('your own environment', () => {
 describe('a personal stack', () => {
   const [alices] = chooseEnvironments('dev', ENVIRONMENTS, 'alice');
 
-  test('is a copy of the environment under its own name, tagged as its owner’s', () => {
+  test('is a copy of the environment with its own name and owner tag', () => {
     const stacks = bothStacks(alices as Environment);
     expect(stacks.map(({ stackName }) => stackName)).toEqual(['LifoQueue-dev-alice', 'AgentQueue-dev-alice']);
     const [table] = new Synthesized(stacks[0]).all('AWS::DynamoDB::Table');
@@ -55,7 +55,7 @@ describe('a personal stack', () => {
     expect(table?.Properties.TableName).toBeUndefined();
   });
 
-  test('never has the name of another', () => {
+  test('never has the name of another stack', () => {
     const all = [...ENVIRONMENTS, LOADTEST].flatMap((each) => [
       each,
       ...['a', 'dev', 'alice', 'dev-alice'].map((personal) => ({ ...each, personal })),
@@ -71,7 +71,7 @@ describe('a personal stack', () => {
     expect(rejections(name, 'alice')).toContain(`${name} has no personal stacks`);
   });
 
-  test('is rejected in prod whatever prod retains, and where no environment is named', () => {
+  test('is rejected in prod regardless of removal policy, and if no environment is named', () => {
     const lax = { ...environment('prod'), removalPolicy: RemovalPolicy.DESTROY };
     expect(rejections('prod', 'alice', [lax])).toContain('prod has no personal stacks');
     expect(rejections(undefined, 'alice')).toContain('no environment is given');
@@ -81,7 +81,7 @@ describe('a personal stack', () => {
 describe('addresses for alarms', () => {
   const told: Environment = { ...environment('prod'), alarmEmails: ['a@example.com', 'b@example.org'] };
 
-  test.each([0, 1] as const)('get every alarm by a topic of the stack (%d)', (which) => {
+  test.each([0, 1] as const)('receive every alarm through a topic of the stack (%d)', (which) => {
     const synthesized = new Synthesized(bothStacks(told)[which]);
     const subscriptions = synthesized
       .all('AWS::SNS::Subscription')
@@ -93,7 +93,7 @@ describe('addresses for alarms', () => {
     }
   });
 
-  test('by a topic that CloudWatch may publish to, with a key that it may use, for this account alone', () => {
+  test('use a topic and a key that CloudWatch can use for this account only', () => {
     const { template } = new Synthesized(bothStacks(told)[0]);
     const ours = { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } };
     const cloudWatchMay = (actions: string | string[]) =>
@@ -114,7 +114,7 @@ describe('addresses for alarms', () => {
     });
   });
 
-  test('break no rule of cdk-nag', () => {
+  test('cause no cdk-nag findings', () => {
     const app = newApp();
     bothStacks(told, app);
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
@@ -127,7 +127,7 @@ const WATCHED = KINDS.flatMap(({ kind, synthesize }) =>
 );
 
 describe('the rollback alarms', () => {
-  test.each(WATCHED)('of $kind-$name are alarms of its own, and few enough', ({ name, synthesize }) => {
+  test.each(WATCHED)('of $kind-$name are in its template and within the limit', ({ name, synthesize }) => {
     const synthesized = synthesize(name);
     const { Metadata, Resources } = synthesized.template.toJSON();
     const { alarms, minutes } = Metadata[ROLLBACK_METADATA];
@@ -138,7 +138,7 @@ describe('the rollback alarms', () => {
     expect(minutes).toBeGreaterThan(0);
   });
 
-  test.each(WATCHED)('of $kind-$name fire while the deployment is watched', ({ name, synthesize }) => {
+  test.each(WATCHED)('of $kind-$name fire within the rollback watch', ({ name, synthesize }) => {
     const { Metadata, Resources } = synthesize(name).template.toJSON();
     const { alarms, minutes } = Metadata[ROLLBACK_METADATA];
     for (const id of alarms) {
@@ -154,7 +154,7 @@ describe('the rollback alarms', () => {
     }
   });
 
-  test('do not watch the depth of queues, which SQS may publish 15 minutes late', () => {
+  test('do not evaluate queue depth, which SQS can publish 15 minutes late', () => {
     for (const { synthesize } of KINDS) {
       const { Metadata, Resources } = synthesize('prod').template.toJSON();
       for (const id of Metadata[ROLLBACK_METADATA].alarms)
@@ -167,7 +167,7 @@ describe('the rollback alarms', () => {
     [1, 1],
     [6, 1],
     [7, 0],
-  ])('watched for %s minutes: %s warnings that this is too short', (minutes, count) => {
+  ])('a watch of %s minutes causes %s warnings', (minutes, count) => {
     const watched = { ...environment('dev'), rollbackWatch: Duration.minutes(minutes) };
     for (const stack of bothStacks(watched)) {
       const warnings = new Synthesized(stack).warnings().filter((text) => text.includes('rollbackWatch'));

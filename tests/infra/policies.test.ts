@@ -14,7 +14,7 @@ function allow(actions: string[], resources: string[], conditions?: unknown): St
 }
 
 test.each(['process-tasks', 'sweep-tasks'])(
-  '%s may also read the item of groups if there are groups',
+  '%s can also read the groups item if the queue has groups',
   (name) => {
     const policy = (props: Partial<LifoQueueProps>) => Synthesized.queue(props).policy(`${name}/role`);
     const groupsItem = {
@@ -29,7 +29,7 @@ test.each(['process-tasks', 'sweep-tasks'])(
   },
 );
 
-/** The policy of a principal that receives a grant in a stack. */
+/** Returns the policy of a principal that receives a grant in a stack. */
 function granted(grant: (stack: Stack, role: Role) => Grant): Statement[] {
   const stack = new Stack(newApp(), 'test');
   const role = new Role(stack, 'principal', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
@@ -76,7 +76,7 @@ describe('grantPut', () => {
       taskQueue(stack, { tasks: { allowDirectWrites, maxTtl: Duration.days(2) } }).grantPut(role),
     );
 
-  test("lets a principal put tasks, and neither the queue's own items nor anything else", () => {
+  test("allows a principal to put tasks, but not the queue's own items, and nothing else", () => {
     expect(puts(true)).toEqual([
       allow(['dynamodb:PutItem'], ['queue/task-table/table.Arn'], {
         'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': ['#*'] },
@@ -85,11 +85,11 @@ describe('grantPut', () => {
     ]);
   });
 
-  test('is rejected where the settings promise that there are no such writers', () => {
+  test('is rejected if the settings exclude direct writes', () => {
     expect(() => puts(false)).toThrow(/tasks\.allowDirectWrites = false.*Remedy: use grantCreate/);
   });
 
-  test("knows the prefix of the queue's own items as the code does", () => {
+  test("uses the same prefix for the queue's own items as the Rust code", () => {
     const schema = readFileSync(join(ROOT, 'crates', 'lifo-queue', 'src', 'schema.rs'), 'utf8');
     expect(schema).toContain(`RESERVED_PREFIX: char = '${RESERVED_PREFIX}';`);
     expect(TABLE_CONTRACT.controlItem.startsWith(RESERVED_PREFIX)).toBe(true);

@@ -49,7 +49,7 @@ describe.each<
   });
 });
 
-/** A value below the range, possibly a fraction of a second, and one above it. Durations are never negative. */
+/** Returns a value below the range, possibly a fraction of a second, and one above. Durations are never negative. */
 function outside([least, greatest]: readonly [unknown, unknown]): unknown[] {
   if (!(least instanceof Duration && greatest instanceof Duration))
     return [Number(least) - 1, Number(greatest) + 1];

@@ -177,7 +177,7 @@ test.each(ACCEPTED)('accepted: %s', (_limit, settings) => {
   expect(settingsRejected(settings)).toEqual([]);
 });
 
-test('the message says every rule and every remedy', () => {
+test('the error contains every broken rule and its remedy', () => {
   const build = () =>
     Synthesized.queue({
       processing: { turn: seconds(90), heartbeat: seconds(10), burst: 3 },
@@ -216,11 +216,11 @@ test.each<[string, Partial<LifoQueueProps>, RegExp]>([
 });
 
 describe('the expected load', () => {
-  test.each([undefined, 1, 200])('%s tasks per second pass without a word', (expectedTasksPerSecond) => {
+  test.each([undefined, 1, 200])('%s tasks per second print no warning', (expectedTasksPerSecond) => {
     expect(Synthesized.queue({ expectedTasksPerSecond }).warnings()).toEqual([]);
   });
 
-  test('beyond one index partition is warned of', () => {
+  test('prints a warning beyond the limit of one index partition', () => {
     const [warning, ...others] = Synthesized.queue({ expectedTasksPerSecond: 201 }).warnings();
     expect(others).toEqual([]);
     expect(warning).toMatch(
@@ -229,7 +229,7 @@ describe('the expected load', () => {
     expect(warning).toMatch(/Split the load over several LifoQueue constructs/);
   });
 
-  test('beyond the rate limit is warned of', () => {
+  test('prints a warning beyond the rate limit', () => {
     const processing = { ratePerSecond: 4.5 };
     expect(Synthesized.queue({ processing, expectedTasksPerSecond: 4.5 }).warnings()).toEqual([]);
     expect(Synthesized.queue({ processing }).warnings()).toEqual([]);

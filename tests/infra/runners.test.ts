@@ -44,35 +44,35 @@ function userFunction(stack: Stack, timeout?: Duration): LambdaFunction {
 }
 
 describe('simulated', () => {
-  test('says which runs do not succeed, where there are any', () => {
+  test('describes the rates of unsuccessful runs only if there are any', () => {
     const of = (rates: SimulatedRates) =>
       described(Synthesized.queue({ runner: TaskRunner.simulated({ rates }) }));
     expect(of({ failure: 0.1, busy: undefined })).toMatchObject({ rates: { failure: 0.1 } });
     expect(of({ failure: 0, retry: 0 })).not.toHaveProperty('rates');
   });
 
-  test('rejects rates that are not shares', () => {
+  test('rejects rates outside 0 to 1 and a total above 1', () => {
     const rates = (given: SimulatedRates) => rejected(TaskRunner.simulated({ rates: given }));
     expect(rates({ failure: 0.5, retry: 0.25, busy: 0.25 })).toEqual([]);
     expect(rates({ retry: -0.1, busy: 2 })).toEqual(['runner.rates.retry', 'runner.rates.busy']);
     expect(rates({ retry: 0.6, busy: 0.5 })).toEqual(['runner.rates']);
   });
 
-  test('says how many concurrently and for how long', () => {
+  test('describes its capacity and duration', () => {
     const runner = TaskRunner.simulated({ capacity: 7, duration: Duration.millis(20) });
     const synthesized = Synthesized.queue({ runner });
     expect(described(synthesized)).toEqual({ kind: 'simulated', capacity: 7, durationMs: 20 });
     expect(addedStatements(synthesized)).toEqual([]);
   });
 
-  test('rejects a capacity of none, and a duration that always hits the task timeout', () => {
+  test('rejects a capacity of zero and a duration that always reaches the task timeout', () => {
     expect(rejected(TaskRunner.simulated({ capacity: 0 }))).toEqual(['runner.capacity']);
     expect(rejected(TaskRunner.simulated({ duration: Duration.seconds(30) }))).toEqual(['runner.duration']);
   });
 });
 
 describe('lambda', () => {
-  test('may invoke that function and no other', () => {
+  test('allows invoking only the given function', () => {
     const synthesized = Synthesized.of((stack) => ({ runner: TaskRunner.lambda(userFunction(stack)) }));
     expect(addedStatements(synthesized)).toEqual([
       { effect: 'Allow', actions: ['lambda:InvokeFunction'], resources: ['work.Arn'] },
@@ -80,7 +80,7 @@ describe('lambda', () => {
     expect(described(synthesized)).toEqual({ kind: 'lambda', functionArn: 'work.Arn' });
   });
 
-  test('takes an alias', () => {
+  test('accepts an alias', () => {
     const synthesized = Synthesized.of((stack) => ({
       runner: TaskRunner.lambda(userFunction(stack).addAlias('live')),
     }));
@@ -88,28 +88,28 @@ describe('lambda', () => {
     expect(resources).toEqual([expect.stringMatching(/Aliaslive/)]);
   });
 
-  test('rejects a function that may outlast the task timeout', () => {
+  test('rejects a function whose timeout exceeds the task timeout', () => {
     const stack = new Stack(newApp(), 'test');
     const [problem] = TaskRunner.lambda(userFunction(stack, Duration.seconds(31)))._problems(SETTINGS);
     expect(problem?.rule).toMatch(/may run for 31000 ms, longer than the task timeout of 30000 ms/);
     expect(problem?.remedy).toMatch(/at least 31000 ms/);
   });
 
-  test('accepts a function that ends within it', () => {
+  test('accepts a function whose timeout equals the task timeout', () => {
     const stack = new Stack(newApp(), 'test');
     expect(rejected(TaskRunner.lambda(userFunction(stack, Duration.seconds(30))))).toEqual([]);
   });
 });
 
 describe('http', () => {
-  test('needs no permission by itself', () => {
+  test('requires no permissions without authentication', () => {
     const synthesized = Synthesized.queue({ runner: http() });
     expect(described(synthesized)).toEqual({ kind: 'http', url: URL_OF_TASKS });
     expect(addedStatements(synthesized)).toEqual([]);
     expect(synthesized.fn('process-tasks').VpcConfig).toBeUndefined();
   });
 
-  test('takes an address that is only known at deployment', () => {
+  test('accepts a URL that is known only at deployment', () => {
     const synthesized = Synthesized.of((stack) => ({
       runner: http({ url: `${new HttpApi(stack, 'api').apiEndpoint}/run` }),
     }));
@@ -137,7 +137,7 @@ describe('http', () => {
     expect(problem).toMatchObject({ setting: 'runner.url', rule: expect.stringMatching(rule) });
   });
 
-  test('runs in the given VPC, with what Lambda needs for that and its own code may not do', () => {
+  test('runs in the given VPC with network permissions that the code itself cannot use', () => {
     const synthesized = Synthesized.of((stack) => {
       const vpc = new Vpc(stack, 'vpc', { natGateways: 1 });
       const securityGroups = [new SecurityGroup(stack, 'group', { vpc })];
@@ -177,7 +177,7 @@ describe('http', () => {
 });
 
 describe('http with a secret header', () => {
-  test('may read that secret and no other', () => {
+  test('allows reading only the given secret', () => {
     const synthesized = Synthesized.of((stack) => ({
       runner: http({ auth: HttpAuth.header({ secret: new Secret(stack, 'token') }) }),
     }));
@@ -191,7 +191,7 @@ describe('http with a secret header', () => {
     });
   });
 
-  test('finds a secret that is imported by name', () => {
+  test('accepts a secret that is imported by name', () => {
     const synthesized = Synthesized.of((stack) => {
       const secret = Secret.fromSecretNameV2(stack, 'token', 'quotes/key');
       return { runner: http({ auth: HttpAuth.header({ name: 'X-Api-Key', secret }) }) };
@@ -200,7 +200,7 @@ describe('http with a secret header', () => {
     expect(resources).toEqual([expect.stringMatching(/:secret:quotes\/key-\?\?\?\?\?\?$/)]);
   });
 
-  test('may decrypt with the key of the secret, through Secrets Manager only', () => {
+  test("allows decryption with the secret's key through Secrets Manager only", () => {
     const synthesized = Synthesized.of((stack) => {
       const secret = new Secret(stack, 'token', { encryptionKey: new Key(stack, 'key') });
       return { runner: http({ auth: HttpAuth.header({ secret }) }) };
@@ -222,7 +222,7 @@ describe('http with a secret header', () => {
   );
 });
 
-test('the header names that a secret may not have are the same in Rust', () => {
+test('Rust and TypeScript reserve the same header names', () => {
   const rust = readFileSync(join(ROOT, 'crates', 'lifo-queue', 'src', 'runner', 'http', 'auth.rs'), 'utf8');
   const [, list] = rust.match(/const RESERVED: \[&str; \d+\] = \[([^\]]*)\]/) ?? [];
   const named: Record<string, string> = {
@@ -241,7 +241,7 @@ test('the header names that a secret may not have are the same in Rust', () => {
 describe('http with SigV4', () => {
   const resources = ['arn:aws:execute-api:eu-west-1:123456789012:abc/*/POST/run'];
 
-  test('may do what the caller says, and signs for the stack’s region', () => {
+  test('allows the given actions and signs for the stack’s region', () => {
     const auth = HttpAuth.sigV4({ service: 'execute-api', actions: ['execute-api:Invoke'], resources });
     const synthesized = Synthesized.queue({ runner: http({ auth }) });
     expect(addedStatements(synthesized)).toEqual([
@@ -254,7 +254,7 @@ describe('http with SigV4', () => {
     });
   });
 
-  test('signs for another region when told', () => {
+  test('signs for a configured region', () => {
     const auth = HttpAuth.sigV4({
       service: 'lambda',
       region: 'eu-west-1',
@@ -265,13 +265,13 @@ describe('http with SigV4', () => {
     expect(described(synthesized).auth.region).toBe('eu-west-1');
   });
 
-  test('rejects what could not sign or call', () => {
+  test('rejects an invalid service name and a missing action', () => {
     const wrong = HttpAuth.sigV4({ service: 'Execute API', actions: [], resources });
     expect(rejected(http({ auth: wrong }))).toEqual(['runner.auth.service', 'runner.auth.actions']);
   });
 });
 
-test('warns of a key in the query of an address', () => {
+test('prints a warning about a key in the query of a URL', () => {
   const warnings = (url: string) => Synthesized.queue({ runner: http({ url }) }).warnings();
   const [first, second, ...others] = warnings(`${URL_OF_TASKS}?region=eu&api_key=1&code=2&tokenize=no`);
   expect(first).toMatch(/query parameter "api_key" .* HttpAuth.header/);

@@ -70,7 +70,7 @@ function bootstraps(assembly: string): string[] {
 
 const BUILDS = `while [ "$1" != --lambda-dir ]; do shift; done; mkdir -p "$2/my-runner"; echo built > "$2/my-runner/bootstrap"`;
 
-test('with FRESHQ_SKIP_BUILD it is the placeholder', () => {
+test('with FRESHQ_SKIP_BUILD=1, the code is the placeholder', () => {
   const synthesized = Synthesized.queue({ runner: TaskRunner.rust({ manifestPath, binary: 'my-runner' }) });
   const code = (name: string) => synthesized.fn(name).Code.S3Key;
   expect(code('process-tasks')).toBe(code('trigger'));
@@ -79,7 +79,7 @@ test('with FRESHQ_SKIP_BUILD it is the placeholder', () => {
   });
 });
 
-test('its binary is built by cargo-lambda for arm64 and replaces process-tasks', () => {
+test('cargo-lambda builds the binary for arm64, and it replaces process-tasks', () => {
   const calledWith = useCargo(BUILDS);
   const { assembly } = synthesizeWithBuild({ cargoLambdaArgs: ['--features', 'x'] });
   expect(calledWith()).toMatch(
@@ -94,14 +94,14 @@ test('its binary is built by cargo-lambda for arm64 and replaces process-tasks',
   ]);
 });
 
-test("the machine's own flags come last", () => {
+test('flags from FRESHQ_CARGO_LAMBDA_FLAGS come last', () => {
   const calledWith = useCargo(BUILDS);
   process.env.FRESHQ_CARGO_LAMBDA_FLAGS = '--skip-target-check  --compiler cargo';
   synthesizeWithBuild();
   expect(calledWith()).toMatch(/ --skip-target-check --compiler cargo$/);
 });
 
-test('a binary that was built beforehand is taken as it is', () => {
+test('a prebuilt binary is used without a build', () => {
   useCargo('exit 1');
   mkdirSync(join(scratch, 'artifacts', 'my-runner'), { recursive: true });
   writeFileSync(join(scratch, 'artifacts', 'my-runner', 'bootstrap'), 'beforehand');
@@ -111,7 +111,7 @@ test('a binary that was built beforehand is taken as it is', () => {
 test.each([
   ['fails', 'exit 3', /cargo ended with status 3/],
   ['builds nothing', 'exit 0', /cargo ended with status 0/],
-])('says what to do when cargo %s', (_what, script, message) => {
+])('the error names the remedy if cargo %s', (_what, script, message) => {
   useCargo(script);
   expect(() => synthesizeWithBuild()).toThrow(message);
   expect(() => synthesizeWithBuild()).toThrow(
@@ -119,12 +119,12 @@ test.each([
   );
 });
 
-test('says what to do when there is no cargo', () => {
+test('the error names the remedy if cargo is not installed', () => {
   process.env.PATH = scratch;
   expect(() => synthesizeWithBuild()).toThrow(/could not be built: .*ENOENT.*Remedy/s);
 });
 
-test('its own environment variables reach the function in addition to those of the queue', () => {
+test("the runner's environment variables are added to those of the queue", () => {
   const environment = { QUOTES_URL: 'https://quotes.example.com' };
   const runner = TaskRunner.rust({ manifestPath, binary: 'my-runner', environment });
   const { Variables } = Synthesized.queue({ runner }).fn('process-tasks').Environment;
@@ -142,7 +142,7 @@ test.each<[string, Partial<RustRunnerProps>, string]>([
   expect(runner._problems(resolveSettings({})).map((problem) => problem.setting)).toEqual([setting]);
 });
 
-test('functions that were not built are said to be missing, with the remedy', () => {
+test('the error names a function that was not built and the remedy', () => {
   delete process.env.FRESHQ_SKIP_BUILD;
   process.env.FRESHQ_ARTIFACTS = join(scratch, 'nothing');
   expect(() => Synthesized.queue()).toThrow(

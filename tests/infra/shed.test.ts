@@ -8,7 +8,7 @@ const dev = Synthesized.environment('dev');
 describe("count-shed's stream", () => {
   const mapping = dev.at('count-shed/stream');
 
-  test('passes unfinished tasks that the TTL deleted and expired states that were replaced, but no cancelled tasks', () => {
+  test('matches unfinished tasks that the TTL deleted and replaced expired states, but not canceled tasks', () => {
     const { Filters } = mapping.Properties.FilterCriteria;
     expect(Filters).toHaveLength(2);
     expect(JSON.parse(Filters[1].Pattern)).toEqual({
@@ -22,24 +22,24 @@ describe("count-shed's stream", () => {
     });
   });
 
-  test('is not batched as the queue asks of trigger', () => {
+  test("does not use the batch size of trigger's stream", () => {
     const { Properties } = Synthesized.queue({ stream: { batchSize: 1 } }).at('count-shed/stream');
     expect(Properties.BatchSize).toBe(100);
   });
 });
 
 describe('shed tasks', () => {
-  test('go nowhere unless asked', () => {
+  test('are not sent to a queue by default', () => {
     const { Variables } = Synthesized.queue().fn('count-shed').Environment;
     expect(Object.keys(Variables)).toEqual(['TASK_TABLE_NAME']);
   });
 
-  test('go to the queue that is given', () => {
+  test('are sent to the configured queue', () => {
     const hooked = Synthesized.of((stack) => ({ shedTasksTo: new Queue(stack, 'mine') }));
     expect(hooked.readable(hooked.fn('count-shed').Environment.Variables.SHED_QUEUE_URL)).toBe('mine');
   });
 
-  test('do not go to a FIFO queue', () => {
+  test('cannot be sent to a FIFO queue', () => {
     const stack = new Stack(newApp(), 'test');
     const shedTasksTo = new Queue(stack, 'mine', { fifo: true });
     expect(() => new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), shedTasksTo })).toThrow(
@@ -48,7 +48,7 @@ describe('shed tasks', () => {
   });
 });
 
-test('the shed tasks of an environment are counted only, where they are not kept', () => {
+test('an environment that does not keep shed tasks only counts them', () => {
   const synthesized = Synthesized.environment('prod', { keepShedTasks: false });
   expect(synthesized.outputs).not.toHaveProperty('ShedTasksQueueUrl');
   const queues = synthesized.all('AWS::SQS::Queue').map(({ Metadata }) => Metadata?.['aws:cdk:path']);

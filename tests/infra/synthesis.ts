@@ -23,7 +23,7 @@ const USUAL = new Map(
   ).map(([name, settings]) => [settingsVariable(name), settings as unknown]),
 );
 
-/** The parts of a value that differ from `usual`; `undefined` if there are none. */
+/** Returns the parts of a value that differ from `usual`, or `undefined` if there are none. */
 function unusual(value: unknown, usual: unknown): unknown {
   if (JSON.stringify(value) === JSON.stringify(usual)) return undefined;
   if (![value, usual].every((each) => typeof each === 'object' && !Array.isArray(each))) return value ?? null;
@@ -52,7 +52,7 @@ export interface Resource {
   readonly Metadata?: Record<string, string>;
 }
 
-/** An app with the context of `cdk.json`, so that tests see what the CDK CLI deploys. */
+/** Creates an app with the context of `cdk.json`, so that tests see what the CDK CLI deploys. */
 export function newApp(context: Record<string, unknown> = {}): App {
   const { context: configured } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
   return new App({
@@ -66,7 +66,7 @@ export function newApp(context: Record<string, unknown> = {}): App {
   });
 }
 
-/** This repository's environment with this name. */
+/** Returns this repository's environment with this name. */
 export function environment(name: EnvironmentName): Environment {
   const found = ENVIRONMENTS.find((candidate) => candidate.name === name);
   if (found === undefined) throw new Error(`no environment ${name}`);
@@ -105,33 +105,33 @@ export class Synthesized {
     this.json = this.template.toJSON() as typeof this.json;
   }
 
-  /** The task queue stack of one of this repository's environments. */
+  /** Synthesizes the task queue stack of one of this repository's environments. */
   static environment(name: EnvironmentName, changes: Partial<Environment> = {}): Synthesized {
     return new Synthesized(
       new LifoQueueStack(newApp(), { environment: { ...environment(name), ...changes } }),
     );
   }
 
-  /** The agents' queue stack of one of this repository's environments. */
+  /** Synthesizes the agents' queue stack of one of this repository's environments. */
   static agents(name: EnvironmentName, changes: Partial<Environment> = {}): Synthesized {
     return new Synthesized(
       new AgentQueueStack(newApp(), { environment: { ...environment(name), ...changes } }),
     );
   }
 
-  /** An agents' queue in its own app. */
+  /** Synthesizes an agents' queue in its own app. */
   static agentQueue(props: AgentQueueProps = {}): Synthesized {
     const stack = new Stack(newApp(), 'test');
     new AgentQueue(stack, 'queue', props);
     return new Synthesized(stack);
   }
 
-  /** A task queue in its own app, by default with the simulated runner. */
+  /** Synthesizes a task queue in its own app, by default with the simulated runner. */
   static queue(props: Partial<LifoQueueProps> = {}): Synthesized {
     return Synthesized.of(() => props);
   }
 
-  /** A task queue in its own app, with props that require a scope. */
+  /** Synthesizes a task queue in its own app, with props that require a scope. */
   static of(props: (stack: Stack) => Partial<LifoQueueProps>): Synthesized {
     const stack = new Stack(newApp(), 'test');
     new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ...props(stack) });
@@ -150,7 +150,7 @@ export class Synthesized {
     return Object.values(this.json.Resources).filter((resource) => resource.Type === type);
   }
 
-  /** The resource at a construct path below the queue. The path does not end with `/Resource`. */
+  /** Returns the resource at a construct path below the queue. The path does not end with `/Resource`. */
   at(path: string): Resource {
     const wanted = `${this.queuePath}/${path}/Resource`;
     const found = Object.values(this.json.Resources).find(
@@ -160,13 +160,13 @@ export class Synthesized {
     return found;
   }
 
-  /** The properties of one of the functions. */
+  /** Returns the properties of one of the functions. */
   // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
   fn(name: string): any {
     return this.at(`${name}/function`).Properties;
   }
 
-  /** The settings that one of the functions reads. */
+  /** Returns the settings that one of the functions reads. */
   // biome-ignore lint/suspicious/noExplicitAny: the settings of each function have their own shape
   settings(name: string): any {
     return JSON.parse(this.fn(name).Environment.Variables[settingsVariable(name)]);
@@ -176,12 +176,12 @@ export class Synthesized {
     return this.statements(this.at(`${rolePath}/DefaultPolicy`));
   }
 
-  /** The statements of a policy of any policy type. */
+  /** Returns the statements of a policy of any policy type. */
   statements(policy: Resource): Statement[] {
     return policy.Properties.PolicyDocument.Statement.map((raw: unknown) => this.statement(raw));
   }
 
-  /** A template statement in readable form. */
+  /** Returns a template statement in readable form. */
   // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
   statement(raw: any): Statement {
     return {
@@ -196,7 +196,7 @@ export class Synthesized {
     };
   }
 
-  /** A template value, with construct paths below the queue instead of logical ids. */
+  /** Returns a template value, with construct paths below the queue instead of logical ids. */
   readable(value: unknown): string {
     if (typeof value === 'string') return value;
     const [[intrinsic, argument] = []] = Object.entries(value as Record<string, unknown>);
@@ -216,7 +216,7 @@ export class Synthesized {
     }
   }
 
-  /** The template with masked code hashes, and with only those function settings that differ from the defaults. */
+  /** Returns the template with masked code hashes and only those function settings that differ from the defaults. */
   masked(): unknown {
     const text = JSON.stringify(this.json).replace(/"[0-9a-f]{64}\.zip"/g, '"<code>.zip"');
     return JSON.parse(text, (name, value) => {
@@ -225,13 +225,13 @@ export class Synthesized {
     });
   }
 
-  /** This stack's warnings, except those about placeholders and queues without an alarm topic. */
+  /** Returns this stack's warnings, except those about placeholders and queues without an alarm topic. */
   warnings(): string[] {
     const usual = [PLACEHOLDER_WARNING, NO_ALARM_TOPIC];
     return this.allWarnings().filter((text) => !usual.some((id) => text.includes(id)));
   }
 
-  /** All of this stack's warnings, each with its id. */
+  /** Returns all of this stack's warnings, each with its id. */
   allWarnings(): string[] {
     return Annotations.fromStack(this.stack)
       .findWarning('*', Match.anyValue())

@@ -29,8 +29,8 @@ function fits(pattern: unknown, record: unknown): boolean {
   );
 }
 
-describe('with a bus for events', () => {
-  test('count-shed knows the bus and may publish there', () => {
+describe('with an event bus', () => {
+  test('count-shed can publish to the configured bus', () => {
     expect(withBus.readable(withBus.fn('count-shed').Environment.Variables.EVENT_BUS_ARN)).toBe('ends.Arn');
     const publishing = withBus
       .policy('count-shed/role')
@@ -38,7 +38,7 @@ describe('with a bus for events', () => {
     expect(publishing).toEqual([{ effect: 'Allow', actions: ['events:PutEvents'], resources: ['ends.Arn'] }]);
   });
 
-  test('count-shed reads the ends of tasks within a second, and again for hours while the bus is down', () => {
+  test('count-shed reads finished tasks within a second and retries for hours while the bus is unavailable', () => {
     expect(withBus.at('count-shed/stream').Properties).toMatchObject({
       MaximumBatchingWindowInSeconds: 1,
       MaximumRetryAttempts: 10_000,
@@ -57,7 +57,7 @@ describe('with a bus for events', () => {
     ['FAILURE', 'FAILURE', false],
     [undefined, 'SUCCESS', false],
     ['SUCCESS', undefined, false],
-  ])('the change of a task from %s to %s reaches count-shed: %s', (before, after, reaches) => {
+  ])('a change from %s to %s reaches count-shed: %s', (before, after, reaches) => {
     const image = (status: string | undefined) =>
       status === undefined ? undefined : { taskId: { S: 'order-1' }, taskStatus: { S: status } };
     const record = { dynamodb: { OldImage: image(before), NewImage: image(after) } };
@@ -67,13 +67,13 @@ describe('with a bus for events', () => {
   });
 });
 
-test('without a bus nothing of a queue differs from one that knows no events', () => {
+test('a queue without a bus has no event settings or permissions', () => {
   expect(Object.keys(without.fn('count-shed').Environment.Variables)).toEqual(['TASK_TABLE_NAME']);
   expect(without.at('count-shed/stream').Properties.MaximumBatchingWindowInSeconds).toBe(10);
   expect(JSON.stringify(without.masked())).not.toContain('events:PutEvents');
 });
 
-describe('a bus that cannot work is rejected', () => {
+describe('an unsupported bus is rejected', () => {
   const queue = (bus: (stack: Stack) => IEventBus) => () => {
     const stack = new Stack(newApp(), 'test', { env: { region: 'eu-west-1' } });
     new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), taskEventsTo: bus(stack) });
@@ -88,7 +88,7 @@ describe('a bus that cannot work is rejected', () => {
     );
   });
 
-  test('of a partner', () => {
+  test('of a partner event source', () => {
     const partner = (stack: Stack) =>
       new EventBus(stack, 'bus', { eventSourceName: 'aws.partner/example.com/1' });
     expect(queue(partner)).toThrow(/taskEventsTo: the bus of the partner .*Remedy: use the default bus/);
@@ -96,7 +96,7 @@ describe('a bus that cannot work is rejected', () => {
 });
 
 describe('taskEventBus of an environment', () => {
-  test('is the name of a bus in its account and region', () => {
+  test("can name a bus in the environment's account and region", () => {
     const changed = { ...environment('dev'), taskEventBus: 'default' };
     expect(environmentProblems(changed)).toEqual([]);
     const synthesized = new Synthesized(bothStacks(changed)[0]);
@@ -107,7 +107,7 @@ describe('taskEventBus of an environment', () => {
   });
 
   test.each(['', 'arn:aws:events:eu-west-1:123456789012:event-bus/ends', 'aws.partner/example.com/1'])(
-    'is not "%s"',
+    'cannot be "%s"',
     (taskEventBus) => {
       expect(environmentProblems({ ...environment('dev'), taskEventBus })).toEqual([
         expect.objectContaining({

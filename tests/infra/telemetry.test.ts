@@ -75,7 +75,7 @@ describe.each(QUEUES)('the telemetry of the $kind', ({ functions, metrics, lines
     },
   );
 
-  test('names functions that the queue has', () => {
+  test('names only functions of the queue', () => {
     const named = [
       ...Object.values(metrics).flatMap(({ by }) => by),
       ...Object.values(lines).flatMap(({ by }) => by),
@@ -84,7 +84,7 @@ describe.each(QUEUES)('the telemetry of the $kind', ({ functions, metrics, lines
     expect(functions).toEqual(expect.arrayContaining(named));
   });
 
-  test('has the unit Seconds in metrics named so, and Count in all others', () => {
+  test('uses the unit Seconds in metrics named so and Count in all others', () => {
     for (const [name, { unit }] of Object.entries(metrics))
       expect([name, unit]).toEqual([name, name.endsWith('Seconds') ? 'Seconds' : 'Count']);
   });

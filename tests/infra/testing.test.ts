@@ -33,7 +33,7 @@ describe('the runner', () => {
     );
   });
 
-  test('is an endpoint that is known only at deployment', () => {
+  test('can be an endpoint that is known only at deployment', () => {
     const url = `https://${Aws.REGION}.example.com/`;
     const assertions = QueueAssertions.of(queueIn(newStack(), { runner: TaskRunner.http({ url }) }));
     assertions.runsTasksByHttp(`https://${Aws.REGION}.example.com/`);
@@ -91,7 +91,7 @@ describe('settings', () => {
 });
 
 describe('a producer', () => {
-  test.each(['grantCreate', 'grantSend', 'grantPut'] as const)('may create tasks after %s', (grant) => {
+  test.each(['grantCreate', 'grantSend', 'grantPut'] as const)('can create tasks after %s', (grant) => {
     const stack = newStack();
     const queue = queueIn(stack, { ingest: {} });
     const producer = functionIn(stack, 'producer');
@@ -99,7 +99,7 @@ describe('a producer', () => {
     QueueAssertions.of(queue).letsCreateTasks(producer);
   });
 
-  test('may create tasks of a queue in another stack, with other permissions', () => {
+  test('can create tasks for a queue in another stack and have other permissions', () => {
     const app = new App();
     const queue = queueIn(new Stack(app, 'Quotes'));
     const theirs = new Stack(app, 'Theirs');

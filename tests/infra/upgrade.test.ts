@@ -32,14 +32,14 @@ describe.each([
     expect(Object.keys(current).sort()).toEqual(ids.sort());
   });
 
-  test('replaces, empties and unprotects none of them', () => {
+  test('preserves these resources, their data and their protection', () => {
     expect(dataHazards(fullDiff(deployed, { Resources: current }))).toEqual([]);
   });
 });
 
 // In a rollback, CloudFormation changes the environment variables before the code. In the meantime, the new code has no
 // settings and fails (docs/how-to/upgrade.md).
-test('a function that fails for some seconds is invoked again, and loses no event', () => {
+test('a function that fails for some seconds is invoked again and loses no event', () => {
   const tasks = Synthesized.queue({ ingest: {} });
   const agents = Synthesized.agentQueue();
   const retries = (synthesized: Synthesized, path: string) =>
@@ -65,7 +65,7 @@ describe('a first deployment that fails', () => {
     ["an agents' queue", Synthesized.agentQueue()],
   ] as const;
   test.each(KINDS)(
-    'leaves no queue and no log of %s behind, and a deletion keeps them',
+    'removes the queues and logs of %s, which a later stack deletion would retain',
     (_kind, template) => {
       const kept = ['AWS::SQS::Queue', 'AWS::Logs::LogGroup']
         .flatMap((type) => template.all(type))
@@ -76,7 +76,7 @@ describe('a first deployment that fails', () => {
     },
   );
 
-  test('leaves a table behind only where its deletion protection would make the rollback fail', () => {
+  test('retains a table only if its deletion protection would make the rollback fail', () => {
     const policyOf = (deletionProtection: boolean, removalPolicy = RemovalPolicy.RETAIN) => [
       Synthesized.queue({ deletionProtection, removalPolicy }).at('task-table/table').DeletionPolicy,
       Synthesized.agentQueue({ deletionProtection, removalPolicy }).at('agent-table').DeletionPolicy,
@@ -90,7 +90,7 @@ describe('a first deployment that fails', () => {
 test.each([
   ['tasks', Synthesized.queue().at('task-table/table')],
   ['agents', Synthesized.agentQueue().at('agent-table')],
-])('the table of %s in another app is protected unless it says otherwise', (_kind, table) => {
+])('the table of %s in another app is protected by default', (_kind, table) => {
   expect([table.DeletionPolicy, table.UpdateReplacePolicy]).toEqual(['Retain', 'Retain']);
   expect(table.Properties.DeletionProtectionEnabled).toBe(true);
   expect(table.Properties.PointInTimeRecoverySpecification).toEqual({ PointInTimeRecoveryEnabled: true });

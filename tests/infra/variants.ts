@@ -43,7 +43,7 @@ const THEIRS = {
     LambdaFunction.fromFunctionArn(stack, 'work', `arn:aws:lambda:${HERE}:function:work`),
 };
 
-/** A task queue with a runner, in its own stack at `test/queue`. */
+/** Returns a function that creates a task queue with a runner, in its own stack at `test/queue`. */
 function runner(of: (stack: Stack) => ITaskRunner): () => Stack {
   return () => {
     const stack = new Stack(newApp(), 'test');

@@ -1,8 +1,8 @@
-//! The engine. It represents your own library, which calculates without awaiting.
+//! A pricing engine that stands in for your own synchronous library.
 
 use serde::Deserialize;
 
-/// An order, as the producer wrote it into a task's payload.
+/// An order in the format that producers write to a task's payload.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Order {
     lines: Vec<Line>,

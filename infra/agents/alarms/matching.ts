@@ -51,7 +51,7 @@ export function agentSweepAlarms(
   const period = Duration.millis(SWEEPS * sweepInterval.toMilliseconds());
   return {
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {
-      // Five periods instead of one long one, because CloudWatch waits a few additional periods for missing data.
+      // Five short periods instead of a long one, because CloudWatch waits a few additional periods for missing data.
       metric: emitted(table, 'AgentSweeps', { period: sweepInterval }),
       fires: { below: 1 },
       periods: SWEEPS,
@@ -61,7 +61,7 @@ export function agentSweepAlarms(
       section: 'agentSweepMissed',
     }),
     unpublished: new QueueAlarm(scope, 'unpublished', {
-      // The minimum of five sweeps, because each sweep retries the assignments that the previous one failed to publish.
+      // Uses the minimum of five sweeps, because each sweep retries assignments that the previous sweep didn't publish.
       metric: emitted(table, 'UnpublishedAssignments', { statistic: Stats.MINIMUM, period }),
       fires: { above: 0 },
       says: `For ${period.toMinutes()} minutes no sweep could publish every assignment and send every expired call to the dead-letter queue, so subscribers are not notified. First run ${freshq(scope, 'doctor --agents')}, which names changed settings; then check the log of sweep-agents for the response of SNS or SQS.`,

@@ -17,7 +17,7 @@ export class AgentDesk extends AgentFunction<'agent-desk'> {
       settings: { seed: props.seed },
       timeout: Duration.seconds(30),
       memorySize: 256,
-      // Callers wait for the response. Lambda doesn't retry an asynchronous command, because it would take effect late.
+      // Callers wait for the response. Asynchronous commands aren't retried, because a retry would take effect late.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
   }

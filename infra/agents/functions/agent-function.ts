@@ -21,7 +21,7 @@ export interface AgentWiring {
 
 export interface AgentFunctionProps<F extends AgentFunctionName> {
   readonly binary: F;
-  /** Purpose of the function, for the console. */
+  /** Description of the function, shown in the Lambda console. */
   readonly description: string;
   /** Environment variables in addition to those that all functions read. */
   readonly environment: Omit<EnvironmentOf<F>, keyof SharedEnvironment>;
@@ -39,14 +39,14 @@ export interface AgentFunctionProps<F extends AgentFunctionName> {
 type SharedEnvironment = EnvironmentOf<'sweep-agents'>;
 
 /**
- * A function that changes agents and calls. Each function can assign a call, so all functions have the same
- * environment, and permission to read and change table items and publish assignments. No permission depends on a
- * setting, because the table keeps items from earlier settings.
+ * A function that changes agents and calls. Because any of the functions can assign a call, they share environment
+ * variables, and all can read and change table items and publish assignments. No permission depends on a setting,
+ * because the table keeps items that were written under earlier settings.
  */
 export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> {
   constructor(scope: Construct, id: string, wiring: AgentWiring, props: AgentFunctionProps<F>) {
     const { table, assignments, logs } = wiring;
-    // While F is generic, the compiler can't verify that the two parts form a complete environment.
+    // Cast, because the compiler can't verify for a generic F that the two parts form a complete environment.
     const environment = {
       ...sharedEnvironment(wiring),
       ...props.environment,
@@ -81,7 +81,7 @@ function sharedEnvironment(wiring: AgentWiring): SharedEnvironment {
   };
 }
 
-/** Settings of the functions of an agents' queue. */
+/** Returns the settings that all functions of an agents' queue share. */
 export function agentFunctionSettings({ agents, calls }: AgentQueueSettings) {
   const { sweepInterval, dimensions, ...same } = agents;
   return {

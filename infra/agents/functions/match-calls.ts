@@ -15,7 +15,7 @@ export class MatchCalls extends AgentFunction<'match-calls'> {
       environment: { CALL_QUEUE_URL: props.intake.queue.queueUrl },
       timeout: calls.functionTimeout,
       memorySize: calls.memorySize,
-      // Only the call queue invokes it, synchronously, and SQS redelivers failed messages.
+      // Only the call queue invokes this function, synchronously. SQS redelivers failed messages.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     this.allowDeadLetters(props);

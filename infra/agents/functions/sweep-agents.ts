@@ -18,7 +18,7 @@ export class SweepAgents extends AgentFunction<'sweep-agents'> {
       // Less than the minimum interval of one minute, so that a sweep ends before the next one starts.
       timeout: Duration.seconds(50),
       memorySize: 256,
-      // The next sweep is the retry.
+      // No retries, because the next sweep does the same work.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     this.allowDeadLetters(props);

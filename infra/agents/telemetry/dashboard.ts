@@ -14,7 +14,7 @@ type ShownAlarms = ReturnType<typeof callAlarms> &
     readonly failures: readonly Alarm[];
   };
 
-/** Dashboard sections, the most urgent first. If a metric has an alarm, the graph shows the alarm's metric. */
+/** Returns the dashboard sections, most urgent first. If a metric has an alarm, the graph shows the alarm's metric. */
 export function agentSections(
   alarms: ShownAlarms,
   table: Table,

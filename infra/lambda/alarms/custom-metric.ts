@@ -9,8 +9,8 @@ import { METRICS, type MetricName } from '../../contract/tasks';
 const DECLARED = { ...TASK_METRICS, ...AGENT_METRICS };
 
 /**
- * A metric that a queue's functions emit. Its dimension value is the name of the queue's table. The default statistic
- * is the declared one, and the default period is one minute.
+ * Returns a metric that a queue's functions emit. Its dimension value is the name of the queue's table. The default
+ * statistic is the declared one, and the default period is one minute.
  */
 export function emitted(
   table: Table,

@@ -7,7 +7,7 @@ import { freshq, QueueAlarm, type RUNBOOK } from './queue-alarm';
 /** Alarm window. It slides by one minute, so the alarm fires a minute or two after Lambda publishes the errors. */
 const PERIOD = Duration.minutes(5);
 
-/** One alarm on failed invocations. */
+/** Configuration of an alarm on failed invocations. */
 export interface ErrorAlarm {
   /** Functions whose errors are summed, by name. */
   readonly of: Readonly<Record<string, RustFunction>>;

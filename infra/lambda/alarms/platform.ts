@@ -51,7 +51,7 @@ export function recursionAlarms(
 /**
  * Creates alarms on messages in failure queues.
  *
- * @param aftermath text about the data that is not lost and the automatic recovery
+ * @param aftermath end of the alarm's description: which data is not lost, and what recovers automatically
  * @param section runbook section
  */
 export function failureAlarms(

@@ -34,7 +34,7 @@ export const RUNBOOK = {
 } as const;
 
 /**
- * Location of a runbook section: its URL, so that an email contains a link.
+ * Returns the location of a runbook section. It is a URL if possible, so that alarm emails contain a link.
  * @param home home page in package.json, which only a released package has; if undefined, returns the path in the sources
  */
 export function runbookPlace(section: keyof typeof RUNBOOK, home?: string): string {
@@ -48,7 +48,7 @@ export function runbookPlace(section: keyof typeof RUNBOOK, home?: string): stri
   return `${home.replace(/#.*$/, '')}/blob/HEAD/${file}#${anchor}`;
 }
 
-/** `freshq` command line for a construct's stack. */
+/** Returns the `freshq` command line for a construct's stack. */
 export function freshq(scope: Construct, verb: string): string {
   return `freshq ${verb} --stack ${Stack.of(scope).stackName}`;
 }

@@ -26,7 +26,7 @@ export function logLine<F extends string>(line: LogLine<F>): LogLine<F> {
   return line;
 }
 
-/** Field names of `lines`, for queries. A name that isn't in any line doesn't compile. */
+/** Returns the field names of `lines`, for queries. A name that isn't in any line doesn't compile. */
 export function fieldsOf<L extends readonly LogLine[]>(
   ...lines: L
 ): { readonly [K in FieldOf<L[number]> | keyof typeof EVERY_LINE]: K } {
@@ -34,13 +34,13 @@ export function fieldsOf<L extends readonly LogLine[]>(
   return Object.fromEntries(names.map((name) => [name, name])) as ReturnType<typeof fieldsOf<L>>;
 }
 
-/** Query condition that selects lines of these kinds. */
+/** Returns the query condition that selects lines of these kinds. */
 export function isOneOf(...lines: readonly LogLine[]): string {
   const { message } = fieldsOf();
   return `${message} in [${lines.map((line) => `"${line.message}"`).join(', ')}]`;
 }
 
-/** Query command that shows these fields. */
+/** Returns the query command that shows these fields. */
 export function fields(...names: readonly string[]): string {
   return `fields ${names.join(', ')}`;
 }

@@ -20,7 +20,7 @@ const period = Duration.minutes(1);
 /** Period of graphs that show billed amounts. */
 const BILLED = Duration.minutes(5);
 
-/** Graphs of the limits of the functions, the table and its `index`, if there is one. */
+/** Returns graphs of the limits of the functions, the table and its `index`, if there is one. */
 export function limitGraphs(functions: Functions, table: Table, index?: string): IWidget[] {
   return [
     graph(
@@ -45,7 +45,7 @@ export function limitGraphs(functions: Functions, table: Table, index?: string):
   ];
 }
 
-/** Graphs of the amounts that AWS bills. An `index` of the table has its own consumption. */
+/** Returns graphs of the amounts that AWS bills. An `index` of the table has its own consumption. */
 export function costGraphs(functions: Functions, table: Table, index?: string): IWidget[] {
   const options = { statistic: Stats.SUM, period: BILLED };
   return [
@@ -84,7 +84,7 @@ function consumed(table: Table, index: Index): IMetric[] {
   );
 }
 
-/** A DynamoDB metric. DynamoDB counts an index separately from its table. */
+/** Returns a metric of the table or an index. DynamoDB counts an index separately from its table. */
 function ofTable(table: Table, name: string, period: Duration, index: Index): IMetric {
   const dimensionsMap = { TableName: table.tableName, ...index };
   const suffix = index.GlobalSecondaryIndexName === undefined ? '' : ' of the index';
@@ -92,7 +92,7 @@ function ofTable(table: Table, name: string, period: Duration, index: Index): IM
 }
 
 /**
- * Metric for the bytes ingested by a log group. The CDK's own metric has no log group, so it counts the account.
+ * Returns the metric for the bytes ingested by a log group. The CDK's own metric covers all log groups of the account.
  */
 function bytesTakenIn({ logGroupName }: LogGroup, options: MetricOptions): IMetric {
   const dimensionsMap = { LogGroupName: logGroupName };

@@ -25,14 +25,14 @@ const WIDTH = 8;
 const HEIGHT = 6;
 const FULL_WIDTH = 24;
 
-/** Graphs that answer one question. */
+/** A group of graphs that answer one question. */
 export interface DashboardSection {
   readonly heading: string;
   readonly asks: string;
   readonly graphs: readonly IWidget[];
 }
 
-/** Where an app presents a queue's alarms. */
+/** Where an app shows a queue's alarms: on a dashboard, through a topic, or both. */
 export interface Presentation {
   readonly dashboard: boolean;
   /**
@@ -45,7 +45,7 @@ export interface Presentation {
 /** The parts of a queue that {@link present} shows. */
 interface Shown extends SavedQueriesProps {
   readonly alarms: readonly Alarm[];
-  /** The most urgent first. */
+  /** Returns the dashboard sections, most urgent first. */
   readonly sections: () => readonly DashboardSection[];
 }
 
@@ -97,7 +97,7 @@ export function graph(title: string, left: readonly IMetric[], right: readonly I
   });
 }
 
-/** A graph of alarm metrics with their thresholds. Alarms with equal thresholds share one line. */
+/** Returns a graph of alarm metrics with their thresholds. Alarms with equal thresholds share one line. */
 export function alarmGraph(title: string, alarms: readonly Alarm[], more: readonly IMetric[] = []): IWidget {
   const thresholds = new Map(alarms.map((alarm) => [alarm.toAnnotation().value, alarm.toAnnotation()]));
   return new GraphWidget({
@@ -125,7 +125,7 @@ export function queryGraph(
   });
 }
 
-/** `metric` with `label` as its name in the legend. */
+/** Returns `metric` with `label` as its name in the legend. */
 export function labelled(metric: IMetric, label: string): IMetric {
   if (metric instanceof Metric || metric instanceof MathExpression) return metric.with({ label });
   return metric;

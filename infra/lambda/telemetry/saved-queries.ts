@@ -31,13 +31,13 @@ class CompleteQuery extends QueryString {
 /** Placeholder in a query. An operator replaces it with an id. */
 const PUT_ID_HERE = 'PUT-THE-ID-HERE';
 
-/** The fields that a story shows in addition to the time and the request, and the field that contains its subject's id. */
+/** The fields that a story query shows besides the time and the request, and the field with the subject's id. */
 interface Story {
   readonly id: string;
   readonly shown: readonly string[];
 }
 
-/** Query for all lines about one `subject`, for example a task. `which` describes its id in words. */
+/** Returns a query for all lines about one `subject`, for example a task. `which` describes the id in words. */
 export function storyQuery(
   of: readonly string[],
   subject: string,
@@ -57,7 +57,7 @@ export function storyQuery(
   };
 }
 
-/** Query for warnings and errors of functions. `error` is the name of the field that contains the error. */
+/** Returns a query for warnings and errors of functions. `error` is the name of the field that contains the error. */
 export function errorsQuery(of: readonly string[], error: string): SavedQuery {
   const { level, message } = fieldsOf();
   return {
@@ -97,7 +97,7 @@ export class SavedQueries extends Construct {
   }
 }
 
-/** Log groups of the `functions` whose names are in `names`. */
+/** Returns the log groups of the `functions` whose names are in `names`. */
 export function logGroupsOf(functions: Readonly<Record<string, RustFunction>>, names: readonly string[]) {
   return Object.entries(functions)
     .filter(([name]) => names.includes(name))

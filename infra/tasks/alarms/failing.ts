@@ -6,12 +6,12 @@ import { emitted } from '../../lambda/alarms/custom-metric';
 import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { AlarmSettings } from '../settings/alarms';
 
-/** Long enough for a queue with one task per minute, and short enough for a deployment's rollback watch. */
+/** Alarm period, long enough for one task per minute and short enough for a deployment's rollback watch. */
 const PERIOD = Duration.minutes(5);
 
 /**
- * The alarm on the number and share of tasks that end as FAILURE. A failed task counts as settled, so the progress
- * alarms don't fire when a downstream returns an error for every task.
+ * Creates the alarm on the number and share of tasks that end as FAILURE. A failed task counts as settled, so the
+ * progress alarms don't fire when a downstream returns an error for every task.
  */
 export function failingAlarm(
   scope: Construct,

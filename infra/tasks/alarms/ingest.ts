@@ -8,13 +8,13 @@ import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { TaskIngest } from '../ingest/task-ingest';
 import type { AlarmSettings } from '../settings/alarms';
 
-/** CloudWatch's limit for the evaluation periods of an alarm in total: one day. */
+/** Maximum total evaluation time of an alarm, in minutes: one day, a CloudWatch limit. */
 const MINUTES_A_DAY = 24 * 60;
 
 /** Number of minutes by which SQS metrics can be late. */
 const LATE = 2;
 
-/** The alarm on tasks shed by admission. */
+/** Creates the alarm on tasks shed by admission. */
 export function admissionAlarm(scope: Construct, table: Table): QueueAlarm {
   return new QueueAlarm(scope, 'not-admitted', {
     metric: emitted(table, 'TasksNotAdmitted'),
@@ -24,7 +24,7 @@ export function admissionAlarm(scope: Construct, table: Table): QueueAlarm {
   });
 }
 
-/** Alarms on rejected and late messages in the ingest queue, based on SQS metrics. */
+/** Creates alarms on rejected and late messages in the ingest queue, based on SQS metrics. */
 export function ingestAlarms(
   scope: Construct,
   { queue, deadLetters }: TaskIngest,
@@ -49,8 +49,8 @@ export function ingestAlarms(
 }
 
 /**
- * The alarm on an ingest queue that has messages while none is deleted. `ApproximateAgeOfOldestMessage` doesn't include
- * messages that were received three or more times
+ * Creates the alarm on an ingest queue that has messages while none is deleted. `ApproximateAgeOfOldestMessage` doesn't
+ * include messages that were received three or more times
  * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html).
  * Therefore, the age alarm doesn't fire while DynamoDB throttles every write or Lambda throttles every invocation.
  */

@@ -10,11 +10,11 @@ import { SHED_WINDOW } from '../rules';
 import { TaskStream } from '../task-stream';
 import type { TaskWiring } from './task-wiring';
 
-/** Patterns of the statuses before a task ends (PENDING, TAKEN) and after it. A shard suffix can follow. */
+/** Patterns that match the statuses before a task ends (PENDING, TAKEN) and after, even with a shard suffix. */
 const UNDONE = TABLE.statuses.slice(0, 2).flatMap((status) => FilterRule.beginsWith(status));
 const ENDED = TABLE.statuses.slice(2).flatMap((status) => FilterRule.beginsWith(status));
 
-/** The change of a task to SUCCESS or FAILURE, but no later change of the settled task. */
+/** Pattern of a task's change to SUCCESS or FAILURE. It doesn't match later changes of the settled task. */
 export const ENDS = {
   dynamodb: {
     OldImage: { [TABLE.indexPartitionKey]: { S: UNDONE } },
@@ -47,7 +47,7 @@ export function shedQueueProblems(queue: IQueue | undefined): Problem[] {
   );
 }
 
-/** Problems with an event bus for a task queue in `region`. */
+/** Returns the problems with an event bus for a task queue in `region`. */
 export function eventBusProblems(bus: IEventBus | undefined, region: string): Problem[] {
   if (bus === undefined) return [];
   const setting = 'taskEventsTo';
@@ -90,7 +90,7 @@ export class CountShed extends RustFunction<'count-shed'> {
       timeout: Duration.seconds(30),
       memorySize: 256,
       logs: props.logs,
-      // Only the stream invokes it, with its own retries.
+      // Only the stream invokes this function, and the stream mapping has its own retries.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     if (shedTasksTo !== undefined) this.allowSendTo(shedTasksTo);
@@ -105,9 +105,9 @@ export class CountShed extends RustFunction<'count-shed'> {
       ...(taskEventsTo && FOR_EVENTS),
       maxRecordAge: Duration.hours(6),
       reportsFailures: true,
-      // Deletions of unfinished tasks by DynamoDB's time to live. A deletion by an operator doesn't have this identity,
+      // Matches unfinished tasks deleted by DynamoDB's time to live. An operator's deletion has no service identity,
       // and a settled task past its retention has a different status. In a global table, only the region that deletes
-      // the task sees the identity, so the task is counted once.
+      // the task sees the service identity, so the task is counted once.
       patterns: [
         {
           eventName: FilterRule.isEqual('REMOVE'),
@@ -121,7 +121,7 @@ export class CountShed extends RustFunction<'count-shed'> {
             },
           },
         },
-        // A state of a key that had expired when a newer state replaced it.
+        // Matches the replacement of a key's expired state by a newer state.
         {
           eventName: FilterRule.isEqual('MODIFY'),
           dynamodb: { NewImage: { [TABLE.revived]: { S: FilterRule.exists() } } },

@@ -49,7 +49,7 @@ export class CreateTasks extends RustFunction<'create-tasks'> {
       // Lambda's default number of retries. Retries prevent lost tasks and never create a task with an id twice.
       async: { retryAttempts: 2, maxEventAge: Duration.hours(1) },
     });
-    // A newer state of a key updates the item of the older one.
+    // A newer state of a key updates the older state's item.
     this.allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [table.table.tableArn], TASKS_ONLY);
     if (simulation?.load !== undefined) {
       this.load = new FunctionSchedule(this, 'load', {

@@ -39,10 +39,10 @@ export class IngestTasks extends RustFunction<'ingest-tasks'> {
       memorySize: ingest.memorySize,
       reservedConcurrency: ingest.reservedConcurrency,
       logs: props.logs,
-      // Only the ingest queue invokes it, with its own retries.
+      // Only the ingest queue invokes this function, synchronously. SQS redelivers failed messages.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
-    // A newer state of a key updates the item of the older one.
+    // A newer state of a key updates the older state's item.
     this.allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [table.table.tableArn], TASKS_ONLY);
     if (ingest.admission !== undefined) {
       this.allow(['dynamodb:UpdateItem'], [table.table.tableArn], INGEST_ITEM_ONLY);

@@ -47,12 +47,12 @@ export class ProcessTasks extends RustFunction<'process-tasks'> {
   }
 }
 
-/** A limit on starts per second. Its default burst equals the starts of one second. */
+/** Returns a limit on task starts per second. The default burst is one second's worth of starts. */
 function rateOf(perSecond: number | undefined, burst?: number) {
   return perSecond === undefined ? undefined : { perSecond, burst: burst ?? Math.ceil(perSecond) };
 }
 
-/** The settings passed to `process-tasks`: those of `processing` that don't configure Lambda, and those of `tasks`. */
+/** Returns the settings of `process-tasks`: those of `processing` that don't configure Lambda, and those of `tasks`. */
 export function processTasksSettings(settings: QueueSettings) {
   const { tasks, processing } = settings;
   const { functionTimeout, memorySize, reservedConcurrency, retryAttempts, maxEventAge, ...own } = processing;

@@ -8,7 +8,7 @@ import { TaskStream } from '../task-stream';
 import { CONTROL_ITEM_ONLY } from '../task-table';
 import type { TaskWiring } from './task-wiring';
 
-/** The statuses of a key that isn't running: all except TAKEN. A shard suffix can follow. */
+/** Statuses of a key that isn't running: all except TAKEN. Each can have a shard suffix. */
 const IDLE = [TABLE.statuses[0], TABLE.statuses[2], TABLE.statuses[3]];
 
 /**
@@ -41,7 +41,7 @@ export class Trigger extends RustFunction<'trigger'> {
     new TaskStream(this, 'stream', {
       table,
       ...settings.stream,
-      // Only new tasks, and new states of keys that aren't running. Other writes by the queue must not wake it. The
+      // Matches only new tasks and new states of keys that aren't running. Other writes must not wake the queue. The
       // function compares the versions of a key, because a pattern can't.
       patterns: [
         { eventName: FilterRule.isEqual('INSERT'), dynamodb: { NewImage: pending } },

@@ -1,5 +1,5 @@
 /**
- * The SQL statement of the IoT rule for devices that connect. It requires SQL version 2016-03-23, the first with object
+ * Returns the SQL of the IoT rule for devices that connect. It requires SQL version 2016-03-23, the first with object
  * literals (https://docs.aws.amazon.com/iot/latest/developerguide/iot-sql-literals.html).
  *
  * - The device is the key. The version number counts the device's connections, so the events of one device are ordered,

@@ -44,7 +44,7 @@ export class IotPresence extends Construct {
         errorAction: send(this.failures.queueUrl),
       },
     });
-    // Without its role's policy, the rule would lose events.
+    // The role's policy must exist before the rule. Otherwise, the rule would lose events.
     this.rule.node.addDependency(role);
   }
 }

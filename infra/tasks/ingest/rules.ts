@@ -11,7 +11,7 @@ import {
   type ResolvedIngestSettings,
 } from '../settings/ingest';
 
-/** Maximum batch size in Lambda without a batching window. */
+/** Maximum Lambda batch size without a batching window. */
 const UNGATHERED_BATCH = 10;
 
 /** Number of concurrent batches with which Lambda starts if no maximum concurrency is set. */
@@ -26,7 +26,7 @@ export const REPORT_MARGIN_MS = 1_000;
  */
 export const POSTPONED_MS = 30_000;
 
-/** The rules that the settings of an ingest queue break; none if they are valid. */
+/** Returns the problems with the settings of an ingest queue, or an empty list if they are valid. */
 export function ingestProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSettings>): Problem[] {
   const problems = [
     ...batchProblems(ingest),
@@ -178,8 +178,8 @@ function retentionProblems(ingest: ResolvedIngestSettings): Problem[] {
 }
 
 /**
- * Maximum time for which attempts hide a message before SQS moves it to the dead-letter queue, in milliseconds. If the
- * function fails, an attempt hides the message for the visibility timeout. If the function can't write the message, the
+ * Returns the maximum time, in milliseconds, that attempts hide a message before it moves to the dead-letter queue. If
+ * the function fails, an attempt hides the message for the visibility timeout. If it can't write the message, the
  * attempt hides it during the invocation and the backoff. The backoff doubles with each receive up to visibilityMax,
  * and starts at 30 s if the table throttles.
  */

@@ -10,7 +10,7 @@ import type { RustFunction } from '../../lambda/rust-function';
 import type { ResolvedIngestSettings } from '../settings/ingest';
 import { IotPresence } from './iot-presence';
 
-/** TLS only, encrypted by SQS. With a KMS key, SNS, EventBridge and IoT could send only if the key's policy allowed it. */
+/** Options of both queues. With a KMS key, SNS, EventBridge and IoT could send only if the key's policy allowed it. */
 const BOTH = { enforceSSL: true, encryption: QueueEncryption.SQS_MANAGED } as const;
 
 export interface TaskIngestProps {
@@ -65,7 +65,7 @@ export class TaskIngest extends Construct implements IQueueIntake {
   }
 
   /**
-   * Invokes `target` with batches of messages. SQS redelivers the messages listed in its response.
+   * Invokes `target` with batches of messages. SQS redelivers the messages that the function reports as failed.
    * @internal
    */
   _feed(target: RustFunction): void {
@@ -93,10 +93,10 @@ export class TaskIngest extends Construct implements IQueueIntake {
   }
 
   /**
-   * A fixed name for the ingest queue. The two queues refer to each other, but CloudFormation allows references in only
-   * one direction. Therefore, the ingest queue is the only named resource in the stack. The name contains the stack's
-   * id, so no other stack can have it, not even a later stack with the same name. The name must never change, because a
-   * new name would replace a deployed queue.
+   * Returns a fixed name for the ingest queue. This queue and its dead-letter queue refer to each other, but
+   * CloudFormation allows references in only one direction. Therefore, the ingest queue is the stack's only named
+   * resource. Its name contains the stack's id, so no other stack can use the name, not even a later stack with the
+   * same name. The name must never change, because a new name would replace a deployed queue.
    */
   private nameOfItsOwn(): string {
     const guid = Fn.select(2, Fn.split('/', Aws.STACK_ID));

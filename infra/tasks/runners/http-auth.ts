@@ -67,7 +67,7 @@ export const RESERVED_HEADERS = [
   'user-agent',
 ];
 
-/** Problems with a header name, which must be a token as defined in RFC 9110. */
+/** Returns the problems with a header name, which must be a token as defined in RFC 9110. */
 export function headerNameProblems(name: string): Problem[] {
   const setting = 'runner.auth.name';
   return [

@@ -16,7 +16,7 @@ export interface HttpRunnerProps extends NetworkSettings {
   readonly auth?: IHttpAuth;
 }
 
-/** Problems with a URL. A URL that is known only at deployment is not checked. */
+/** Returns the problems with a URL. A URL that is known only at deployment is not checked. */
 export function urlProblems(url: string): Problem[] {
   if (Token.isUnresolved(url)) return [];
   const setting = 'runner.url';
@@ -53,7 +53,7 @@ export function urlProblems(url: string): Problem[] {
   ];
 }
 
-/** Query parameters of a URL whose names suggest that they contain a key. */
+/** Returns a URL's query parameters whose names suggest that they contain a key. */
 function secretParameters(url: string): string[] {
   if (Token.isUnresolved(url) || !URL.canParse(url)) return [];
   const names = [...new URL(url).searchParams.keys()];

@@ -19,7 +19,7 @@ export interface SimulatedRates {
   readonly busy?: number;
 }
 
-/** Total share of runs that don't succeed. */
+/** Returns the total share of runs that don't succeed. */
 export function totalOf(rates: SimulatedRates): number {
   return Object.values(rates).reduce((sum, rate) => sum + rate, 0);
 }

@@ -75,7 +75,7 @@ export class RustRunner implements ITaskRunner {
 
   private code(): Code {
     if (skipsBuild()) return Code.fromAsset(PLACEHOLDER);
-    // A binary that was built earlier, for example for the local AWS, whose machine differs from Lambda's.
+    // Uses a prebuilt binary, for example for the local AWS, where the CPU architecture can differ from Lambda's.
     const built = process.env.FRESHQ_ARTIFACTS ? builtFolder(this.props.binary) : undefined;
     if (built !== undefined) return Code.fromAsset(built);
     return Code.fromAsset(PLACEHOLDER, {

@@ -219,10 +219,10 @@ export interface ProcessingSettings {
   readonly loggedSuccesses?: number;
 }
 
-/** One task per 1,000 s. At a lower rate, hardly any invocation (900 s at most) would start a task. */
+/** Minimum rate: one task per 1,000 s. At a lower rate, hardly any invocation (900 s at most) would start a task. */
 const LOWEST_RATE = 0.001;
 
-/** Far above a queue's throughput. A higher limit would have no effect, so it is probably a mistake. */
+/** Maximum rate, far above a queue's throughput. A higher limit has no effect, so it is probably a mistake. */
 const HIGHEST_RATE = 1_000_000;
 
 /** Defaults and ranges of {@link ProcessingSettings}. */

@@ -18,7 +18,7 @@ interface ShownAlarms {
   readonly ingest: readonly Alarm[];
 }
 
-/** Dashboard sections, the most urgent first. If a metric has an alarm, the graph shows the alarm's metric. */
+/** Returns the dashboard sections, most urgent first. If a metric has an alarm, the graph shows the alarm's metric. */
 export function taskSections(
   alarms: ShownAlarms,
   table: Table,

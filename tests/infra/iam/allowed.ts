@@ -36,7 +36,7 @@ export const ALLOWED: ReadonlyMap<string, readonly Allowed[]> = (() => {
   return found;
 })();
 
-/** Permissions of a template's functions. */
+/** Returns the permissions of a template's functions. */
 export function allowedBy(template: Synthesized): Allowed[] {
   return FUNCTIONS.flatMap((name) => ofFunction(template, name));
 }

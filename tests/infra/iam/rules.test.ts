@@ -27,7 +27,7 @@ describe.each(TEMPLATES)('%s', (_name, template) => {
     expect(breaks(template)).toEqual([]);
   });
 
-  test('has statements to look at', () => {
+  test('has policy statements of every expected kind', () => {
     const kinds = everyStatement(template).map(({ kind }) => kind);
     expect(kinds).toEqual(expect.arrayContaining(['identity', 'trust']));
     // Only stacks with queues have resource policies: queue policies and topic policies.
@@ -36,14 +36,14 @@ describe.each(TEMPLATES)('%s', (_name, template) => {
   });
 });
 
-test('every wildcard that has a reason is needed', () => {
+test('every documented wildcard is used', () => {
   const allowed = TEMPLATES.flatMap(([, template]) => everyStatement(template)).flatMap(
     ({ actions, resources }) => actions.flatMap((action) => resources.map((on) => reasonFor(action, on))),
   );
   for (const { reason } of WILDCARD_RESOURCES) expect(allowed).toContain(reason);
 });
 
-/** A rule's findings in a template with the resources that `build` creates. */
+/** Returns a rule's findings in a template with the resources that `build` creates. */
 function found(rule: rules.Rule, build: (stack: Stack) => void): string[] {
   const stack = new Stack(newApp(), 'test');
   build(stack);
@@ -72,7 +72,7 @@ const READ = {
   resources: ['arn:aws:dynamodb:eu-west-1:123456789012:table/t'],
 };
 
-describe('an open template is found out:', () => {
+describe('a rule finds', () => {
   test.each<[string, rules.Rule, (stack: Stack) => void, string]>([
     [
       'a wildcard action of a role',
@@ -118,7 +118,7 @@ describe('an open template is found out:', () => {
       'vault: backup:*',
     ],
     [
-      'all actions but one',
+      'all actions except one',
       rules.namesActions,
       (stack) =>
         void role(stack).addToPolicy(
@@ -145,19 +145,19 @@ describe('an open template is found out:', () => {
       'role/DefaultPolicy: secretsmanager:GetSecretValue on arn:x:secret:*-??????',
     ],
     [
-      'a queue that anybody may send to',
+      'a queue to which any principal can send',
       rules.letsInOnlyServices,
       (stack) => void new Queue(stack, 'mine').grantSendMessages(new AnyPrincipal()),
       'mine/Policy: {"AWS":"*"}',
     ],
     [
-      'a queue that SNS may send to on behalf of anybody',
+      'a queue to which SNS can send on behalf of any account',
       rules.letsInOnlyServices,
       (stack) => void new Queue(stack, 'mine').grantSendMessages(new ServicePrincipal('sns.amazonaws.com')),
       'mine/Policy: {"Service":"sns.amazonaws.com"}',
     ],
     [
-      'a function that any topic may invoke',
+      'a function that any topic can invoke',
       rules.permissionsNameTheirSource,
       (stack) => fn(stack).addPermission('all', { principal: new ServicePrincipal('sns.amazonaws.com') }),
       'fn/all',
@@ -230,7 +230,7 @@ describe('an open template is found out:', () => {
       'role.Arn',
     ],
     [
-      'a topic without encryption',
+      'a topic that accepts plain HTTP',
       rules.topicsAreTlsOnly,
       (stack) => void new Topic(stack, 'topic'),
       'topic',
@@ -241,9 +241,9 @@ describe('an open template is found out:', () => {
       (stack) => void new Topic(stack, 'topic'),
       'topic',
     ],
-    ['a function that forgets failures', rules.functionsKeepFailures, (stack) => void fn(stack), 'fn'],
+    ['a function without a failure queue', rules.functionsKeepFailures, (stack) => void fn(stack), 'fn'],
     [
-      'a schedule that forgets failures',
+      'a schedule without a failure queue',
       rules.schedulesKeepFailures,
       (stack) =>
         void new CfnSchedule(stack, 'schedule', {
@@ -254,7 +254,7 @@ describe('an open template is found out:', () => {
       'schedule',
     ],
     [
-      'a rule of IoT that forgets failures',
+      'an IoT rule without an error action',
       rules.iotRulesKeepFailures,
       (stack) =>
         void new CfnTopicRule(stack, 'rule', { topicRulePayload: { sql: "SELECT * FROM 'a'", actions: [] } }),
@@ -262,7 +262,7 @@ describe('an open template is found out:', () => {
     ],
     ['a function whose log group does not exist', rules.logsToOwnGroup, (stack) => void fn(stack), 'fn'],
     [
-      'a function that may loop for no reason',
+      'a function without loop detection',
       rules.onlyTheLoopLoops,
       (stack) => void fn(stack, 'fn', { recursiveLoop: RecursiveLoop.ALLOW }),
       'fn: Allow',

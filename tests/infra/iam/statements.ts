@@ -46,7 +46,7 @@ interface Document {
   readonly Statement: readonly Record<string, unknown>[];
 }
 
-/** All policy documents within a value, each with the name of its property. */
+/** Returns all policy documents within a value, each with the name of its property. */
 function documents(value: unknown, key = ''): { document: Document; key: string }[] {
   if (Array.isArray(value)) return value.flatMap((each) => documents(each, key));
   if (typeof value !== 'object' || value === null) return [];

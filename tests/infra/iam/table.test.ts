@@ -14,12 +14,12 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** Conditions in readable form. */
+/** Returns conditions in readable form. */
 function told(conditions: unknown): string {
   return conditions === undefined ? '' : code(JSON.stringify(conditions).replaceAll('"', ''));
 }
 
-/** One row per function, resource and condition, with all actions. */
+/** Returns one row per function, resource and condition, with all actions. */
 function rows(allowed: readonly Allowed[]): string[][] {
   const merged = new Map<string, { row: string[]; actions: string[] }>();
   for (const each of allowed) {
@@ -35,7 +35,7 @@ function rows(allowed: readonly Allowed[]): string[][] {
   ]);
 }
 
-/** Permissions of other principals: schedule roles, queue and topic policies, and Lambda permissions. */
+/** Returns the permissions of other principals: schedule roles, queue and topic policies, and Lambda permissions. */
 function others(): string[][] {
   const schedules = PROD.flatMap((template) =>
     everyStatement(template)
@@ -88,7 +88,7 @@ function others(): string[][] {
   ]);
 }
 
-/** The service that can assume a role. */
+/** Returns the service that can assume a role. */
 function takenOnBy(template: Synthesized, roles: readonly string[]): string {
   const trust = everyStatement(template).find(({ kind, at }) => kind === 'trust' && roles.includes(at));
   return Object.values((trust?.principal ?? {}) as Record<string, string>).join(', ');
@@ -100,11 +100,11 @@ function sourceOf(template: Synthesized, conditions: unknown): string {
   return `for ${code(template.readable(arn))}`;
 }
 
-test('every function of the contract is looked at', () => {
+test('the table covers every function in the contract', () => {
   expect(FUNCTIONS).toEqual([...Object.keys(ENVIRONMENT), ...Object.keys(AGENT_QUEUE.environment)].sort());
 });
 
-test('docs/reference/iam.md states what each function may do', () => {
+test('docs/reference/iam.md lists the permissions of each function', () => {
   const HEAD = ['function', 'may', 'on', 'only if'];
   const sections = [...ALLOWED].map(([name, allowed]) =>
     name === 'prod'

@@ -80,7 +80,7 @@ export const WILDCARD_RESOURCES: readonly WildcardReason[] = [
   },
 ];
 
-/** The reason for a wildcard in `resource` for `action`, if any. */
+/** Returns the reason for a wildcard in `resource` for `action`, if any. */
 export function reasonFor(action: string, resource: string): string | undefined {
   return WILDCARD_RESOURCES.find((each) => each.actions.includes(action) && each.resource.test(resource))
     ?.reason;
