@@ -1,4 +1,4 @@
-//! Amazon SQS and Amazon SNS batches: their limits, and the outcome of each entry.
+//! Limits of Amazon SQS and Amazon SNS batches, and the outcome of each batch entry.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use backon::ExponentialBuilder;
 pub const MAX_MESSAGES: usize = 10;
 
 /// Maximum size in bytes of one SQS message, and of all messages of one SendMessageBatch together:
-/// 1 MiB, according to the same page. A queue with a lower limit rejects the message.
+/// 1 MiB, according to the SQS page above. A queue with a lower limit rejects the message.
 pub const MAX_BYTES: usize = 1_048_576;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct Rejected {
-    /// The service's error code; `NoResult` if its response does not mention the entry.
+    /// The service's error code; `NoResult` if the response does not mention the entry.
     pub code: String,
     pub message: String,
     /// Whether the sender caused the failure, so that changed content may succeed.
@@ -36,7 +36,7 @@ impl Rejected {
     }
 }
 
-/// An entry in a response's list of failures.
+/// A failed entry in a batch response.
 pub trait Failure {
     fn id(&self) -> &str;
     fn rejected(&self) -> Rejected;
@@ -63,7 +63,7 @@ impl Failure for sns::BatchResultErrorEntry {
 }
 
 /// Groups messages in order into SQS batches within the limits on number and bytes. A message above
-/// the limit is alone in its batch.
+/// the byte limit gets its own batch.
 pub fn batches<T>(
     messages: impl IntoIterator<Item = T>,
     bytes: impl Fn(&T) -> usize,
@@ -82,7 +82,7 @@ pub fn batches<T>(
     })
 }
 
-/// The outcome of each entry of a batch whose ids are 0, 1, and so on.
+/// Returns the outcome of each entry of a batch with the ids 0, 1, and so on.
 ///
 /// The service reports one result per entry. An entry that the response does not mention was not
 /// accepted.
@@ -107,7 +107,7 @@ pub fn outcomes<'a>(
     outcomes
 }
 
-/// A text as an SQS message attribute.
+/// Converts a text to an SQS message attribute.
 ///
 /// # Errors
 /// [`BuildError`] never, because the only required field is set.
@@ -118,8 +118,8 @@ pub fn text(value: &str) -> Result<sqs::MessageAttributeValue, BuildError> {
         .build()
 }
 
-/// The delays before resending entries that a successful request rejected. The client itself
-/// retries failed requests.
+/// Returns the delays before resending entries that the service rejected in a successful request.
+/// The client itself retries failed requests.
 pub fn delays() -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(50))

@@ -1,4 +1,4 @@
-//! Timeouts and retries of every AWS client, in functions and in tests.
+//! Timeouts and retries of all AWS clients, in functions and in tests.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use aws_smithy_types::timeout::{TimeoutConfig, TimeoutConfigBuilder};
 
 /// Maximum number of attempts per request, including the first.
 ///
-/// The client can retry every write of the queues, because a repeated write is recognized if its
-/// acknowledgement was lost.
+/// The client can retry every write of the queues: if an acknowledgement was lost, the table
+/// recognizes the repeated write.
 pub const MAX_ATTEMPTS: u32 = 4;
 
 /// Time limit for establishing a connection.
@@ -18,18 +18,18 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// response is considered lost.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Time limit for a request, including its retries. It is well below the processor lease, so that a
-/// heartbeat can still renew the lease after its first attempts were lost.
+/// Time limit for a request, including its retries. It is well below the processor lease, so a
+/// heartbeat can still renew the lease after losing its first attempts.
 pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// The time limits per attempt and per request.
+/// Returns the time limits per attempt and per request.
 pub fn timeouts() -> TimeoutConfigBuilder {
     TimeoutConfig::builder()
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
         .operation_timeout(OPERATION_TIMEOUT)
 }
 
-/// The number of attempts, and the delays between them.
+/// Returns the maximum number of attempts and the delays between them.
 pub fn retries() -> RetryConfig {
     RetryConfig::standard()
         .with_max_attempts(MAX_ATTEMPTS)

@@ -1,14 +1,14 @@
-//! An error and its causes on one line, for logs and callers.
+//! Formats an error and its causes on one line, for logs and callers.
 
 use std::error::Error;
 
-/// An error's message, followed by those of its sources, outermost first. Omits a source whose
-/// message its outer error already quotes.
+/// Joins an error's message with the messages of its sources, outermost first. Omits a source whose
+/// message the outer error already quotes.
 pub fn chain(error: &dyn Error) -> String {
     messages(error).join(": ")
 }
 
-/// The messages of [`chain`].
+/// Returns the messages that [`chain`] joins.
 pub fn messages(error: &dyn Error) -> Vec<String> {
     let mut messages = vec![error.to_string()];
     let mut source = error.source();
@@ -38,7 +38,7 @@ mod tests {
     struct Middle(#[source] std::io::Error);
 
     #[test]
-    fn every_cause_is_named_once() {
+    fn error_chain_names_every_cause_once() {
         let error = Outer(Middle(std::io::Error::other("inner")));
         assert_eq!(chain(&error), "outer: middle quotes inner");
     }

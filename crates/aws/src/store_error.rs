@@ -4,11 +4,11 @@ use std::error::Error;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-/// The cause of an error, with its own causes.
+/// The cause of an error, including its own causes.
 pub type Source = Box<dyn Error + Send + Sync>;
 
-/// A failed step. It may have taken effect: the client retries by itself, so an attempt before the
-/// reported one may have succeeded. To find out, retry the step with the same token.
+/// A failed step. It may still have taken effect: the client retries automatically, and an earlier
+/// attempt may have succeeded. To find out, retry the step with the same token.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("{operation}: throttled by DynamoDB; it is retried later, or raise the table's limits")]
@@ -19,7 +19,7 @@ pub enum StoreError {
     #[error("{operation}: rejected by DynamoDB ({code})")]
     Rejected {
         operation: &'static str,
-        /// DynamoDB's error code.
+        /// The error code from DynamoDB.
         code: String,
         source: Source,
     },
@@ -42,7 +42,7 @@ pub enum StoreError {
     Undecodable {
         operation: &'static str,
         attribute: String,
-        /// The item's key; `?` if it cannot be read either.
+        /// The item's key; `?` if the key is also missing or malformed.
         key: String,
     },
 }
@@ -50,7 +50,7 @@ pub enum StoreError {
 pub const VALIDATION: &str = "ValidationException";
 
 impl StoreError {
-    /// Whether a retry of the same step may succeed.
+    /// Returns whether a retry of the same step may succeed.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -58,12 +58,12 @@ impl StoreError {
         )
     }
 
-    /// Whether the item caused the error, so that the step may work for another item.
+    /// Returns whether the item caused the error. The step may then succeed for another item.
     pub fn is_of_item(&self) -> bool {
         self.is_validation() || matches!(self, Self::Contended { .. } | Self::Undecodable { .. })
     }
 
-    /// Whether DynamoDB rejected the request as invalid, for example because of the item.
+    /// Returns whether DynamoDB rejected the request as invalid, for example because of the item.
     pub fn is_validation(&self) -> bool {
         matches!(self, Self::Rejected { code, .. } if code == VALIDATION)
     }
@@ -71,8 +71,8 @@ impl StoreError {
 
 /// DynamoDB's error codes for throttling
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>). A
-/// read that conflicts with a transaction also fails with one of them. A repeated transaction is
-/// "in progress" while its first attempt is still running.
+/// read that conflicts with a transaction also fails with one of these codes. So does a repeated
+/// transaction while its first attempt is still in progress.
 const THROTTLES: [&str; 7] = [
     "ProvisionedThroughputExceededException",
     "ThrottlingException",
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn only_retryable_errors_are_transient_and_only_item_errors_validation() {
+    fn errors_are_classified_as_transient_and_as_validation_errors() {
         let operation = "UpdateItem";
         let rejected = |code: &str| StoreError::Rejected {
             operation,

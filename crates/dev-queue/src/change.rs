@@ -22,41 +22,41 @@ pub struct Change {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A write through the endpoint.
+    /// A write through the HTTP endpoint.
     Write,
-    /// The item's time to live.
+    /// A deletion by the item's time to live.
     Expiry,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Created, or the new state of a settled key. Contains the creation and the expiry, if any.
+    /// A task was created or a new state replaced a settled one. Contains the creation and expiry.
     Created(Option<Millis>, Option<EpochSeconds>),
-    /// A newer state superseded a state of the key that had not started.
+    /// A newer state superseded a state of the same key that had not started.
     Superseded,
-    /// A newer state of the key follows the running one.
+    /// A newer state of the key was queued behind the running one.
     Queued,
     Started {
         first: bool,
         created: Option<Millis>,
         at: Millis,
     },
-    /// SUCCESS, after a run of this duration.
+    /// The task became SUCCESS after a run of this duration.
     Succeeded(Duration),
-    /// FAILURE, with the number of attempts and the last error.
+    /// The task became FAILURE after this number of attempts, with this last error.
     Failed(i64, String),
-    /// Returned to PENDING, with the last error, to start again after this time.
+    /// The task returned to PENDING with this last error and can start again after this delay.
     Returned(String, Duration),
-    /// FAILURE became PENDING.
+    /// The task changed from FAILURE to PENDING.
     Redriven,
-    /// Deleted while it was pending.
+    /// The task was deleted while it was pending.
     Cancelled,
-    /// Deleted by its time to live before it finished.
+    /// The task's time to live deleted it before it finished.
     Expired,
 }
 
 impl Change {
-    /// The task transition; `None` if the change is of another kind.
+    /// Returns the task transition; `None` for any other change.
     pub fn transition(&self) -> Option<Transition> {
         use TaskStatus::{Failure, Pending, Success, Taken};
         if self.id.starts_with(RESERVED_PREFIX) {
@@ -89,9 +89,9 @@ impl Change {
         }
     }
 
-    /// Whether the trigger would request a wake-up for this change: a task was inserted as PENDING,
-    /// or a newer state of a key is PENDING and was not running. The queue's own writes change
-    /// neither.
+    /// Returns whether the trigger would request a wake-up for this change: a task was inserted as
+    /// PENDING, or a newer state of a key is PENDING and the key was not running. The queue's own
+    /// writes cause neither change.
     pub fn is_new_task(&self) -> bool {
         let is_new = self.before.is_null()
             || (self.is_newer_state() && status(&self.before) != Some(TaskStatus::Taken));
@@ -100,12 +100,12 @@ impl Change {
             && status(&self.after) == Some(TaskStatus::Pending)
     }
 
-    /// Whether the change requests a wake-up in the control item (rule 1 of the wake-up protocol).
+    /// Returns whether the change requests a wake-up in the control item (wake-up protocol rule 1).
     pub fn requests_wake_up(&self) -> bool {
         self.id == CONTROL_ITEM && number(&self.after, REQUESTED) > number(&self.before, REQUESTED)
     }
 
-    /// The line for the start or end of a pause; `None` if the change is of another kind.
+    /// Returns the journal line for the start or end of a pause; `None` for any other change.
     pub fn pause(&self) -> Option<String> {
         let until = |image| number(image, PAUSED_UNTIL).filter(|_| self.id == CONTROL_ITEM);
         match (until(&self.before), until(&self.after)) {

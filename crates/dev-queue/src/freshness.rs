@@ -1,11 +1,11 @@
-//! The ages of tasks at their start, compared with the ages at the same starts in arrival order.
+//! Compares the ages at which tasks start with their ages had they started in arrival order.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use lifo_queue::time::{EpochSeconds, Millis};
 
-/// Maximum number of remembered tasks, and of remembered starts.
+/// Maximum number of remembered arrivals, and of remembered starts.
 const REMEMBERED: usize = 10_000;
 
 /// A task counts as fresh if it starts within this time of its creation.
@@ -33,7 +33,7 @@ struct Start {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ages {
     pub started: usize,
-    /// Number of them that started within [`FRESH`].
+    /// Number of tasks that started within [`FRESH`] of their creation.
     pub fresh: usize,
     pub median: Duration,
 }
@@ -51,7 +51,7 @@ impl Freshness {
         keep(&mut self.starts, Start { created, at });
     }
 
-    /// The ages at which the tasks started; `None` without a start.
+    /// Returns the ages at which the tasks started; `None` if no task has started.
     pub fn observed(&self) -> Option<Ages> {
         let ages = self
             .starts
@@ -60,8 +60,8 @@ impl Freshness {
         Ages::of(ages.collect())
     }
 
-    /// The ages if each start, at the same time, had been that of the oldest unexpired task. `None`
-    /// without a start, or if all tasks were created at about the same time.
+    /// Returns the ages that tasks would have had if each start had taken the oldest unexpired
+    /// task. `None` if no task has started, or if all tasks were created at about the same time.
     pub fn in_arrival_order(&self) -> Option<Ages> {
         let mut queue: Vec<Arrival> = self.arrivals.iter().copied().collect();
         queue.sort_by_key(|arrival| arrival.created);
@@ -125,14 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_start_there_are_no_ages() {
+    fn no_ages_are_reported_before_the_first_start() {
         let freshness = ages(&[], &[(0, None)]);
         assert_eq!(freshness.observed(), None);
         assert_eq!(freshness.in_arrival_order(), None);
     }
 
     #[test]
-    fn the_same_starts_in_arrival_order_are_older() {
+    fn tasks_are_older_at_start_in_arrival_order() {
         let arrivals = [(0, None), (1_000, None), (2_000, None)];
         let freshness = ages(&[(0, 0), (2_000, 2_000), (1_000, 4_000)], &arrivals);
         let ages = |fresh, median| Ages {
@@ -141,7 +141,7 @@ mod tests {
             median: Duration::from_millis(median),
         };
         assert_eq!(freshness.observed(), Some(ages(2, 0)));
-        // In arrival order the tasks start at the ages 0, 1 s and 2 s.
+        // In arrival order, the tasks start at ages 0, 1 s and 2 s.
         assert_eq!(freshness.in_arrival_order(), Some(ages(1, 1_000)));
         assert_eq!(
             freshness.observed().map(|ages| ages.percent_fresh()),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn expired_tasks_do_not_start_in_arrival_order() {
+    fn arrival_order_skips_expired_tasks() {
         let arrivals = [(0, Some(1)), (1_000, Some(9))];
         let freshness = ages(&[(1_000, 1_500)], &arrivals);
         let found = freshness.in_arrival_order().unwrap();
@@ -161,14 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn tasks_that_were_created_together_have_no_order_to_compare() {
+    fn simultaneously_created_tasks_have_no_arrival_order() {
         let freshness = ages(&[(0, 10), (999, 1_500)], &[(0, None), (999, None)]);
         assert_eq!(freshness.in_arrival_order(), None);
         assert!(freshness.observed().is_some());
     }
 
     #[test]
-    fn a_start_before_every_creation_is_left_out() {
+    fn start_before_the_first_creation_is_ignored() {
         let freshness = ages(&[(0, 10)], &[(20, None)]);
         assert_eq!(freshness.in_arrival_order(), None);
     }

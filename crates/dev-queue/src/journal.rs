@@ -1,4 +1,4 @@
-//! Prints one line per task transition, and totals the transitions.
+//! Prints one line per task transition and counts the transitions.
 
 use std::io::{self, Write};
 use std::time::{Duration, UNIX_EPOCH};
@@ -17,11 +17,11 @@ pub struct Journal<W> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub created: u64,
-    /// Tasks that started, each counted once.
+    /// Number of tasks that started, each counted once.
     pub started: u64,
     pub succeeded: u64,
     pub failed: u64,
-    /// Tasks that expired before they finished.
+    /// Number of tasks that expired before they finished.
     pub expired: u64,
     pub returned: u64,
 }
@@ -41,7 +41,7 @@ impl<W: Write> Journal<W> {
         }
     }
 
-    /// Prints a transition of the task `id`, and counts it.
+    /// Prints a transition of task `id` and counts it.
     pub fn record(&mut self, now: Millis, id: &str, transition: &Transition) -> io::Result<Tally> {
         self.count(transition);
         let (event, detail) = words(transition);
@@ -57,7 +57,7 @@ impl<W: Write> Journal<W> {
         self.out.flush()
     }
 
-    /// Prints the totals of all transitions; nothing if no task was created or started.
+    /// Prints the totals of all transitions, or nothing if no task was created or started.
     pub fn summarise(&mut self) -> io::Result<()> {
         let Some(text) = summary(&self.tally, &self.freshness) else {
             return Ok(());
@@ -93,7 +93,7 @@ impl<W: Write> Journal<W> {
     }
 }
 
-/// The name of a transition, and its details.
+/// Returns the name and the details of a transition, as text.
 fn words(transition: &Transition) -> (&'static str, String) {
     match transition {
         Transition::Created(..) => ("created", String::new()),
@@ -146,14 +146,14 @@ fn summary(tally: &Tally, freshness: &Freshness) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// The time of day, in UTC.
+/// Formats the time of day in UTC.
 fn time_of_day(now: Millis) -> String {
     let since_epoch = Duration::from_millis(u64::try_from(now.0).unwrap_or(0));
     let text = humantime::format_rfc3339_millis(UNIX_EPOCH + since_epoch).to_string();
     text.get(11..23).unwrap_or_default().to_owned()
 }
 
-/// A duration in readable form: "250ms", "1.2s" or "4m 2s".
+/// Formats a duration in readable form: "250ms", "1.2s" or "4m 2s".
 fn short(duration: Duration) -> String {
     match duration.as_millis() {
         millis @ 0..1_000 => format!("{millis}ms"),
@@ -165,7 +165,7 @@ fn short(duration: Duration) -> String {
     }
 }
 
-/// Replaces control characters with spaces, because ids and errors come from outside.
+/// Replaces control characters with spaces, because ids and errors are untrusted input.
 fn on_one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transition_is_one_line_and_the_summary_compares_with_arrival_order() {
+    fn transition_prints_one_line_and_summary_compares_arrival_order() {
         let new = |at| Transition::Created(Some(Millis(at)), Some(EpochSeconds(60)));
         let text = lines(&[
             ("a", new(0)),
@@ -228,12 +228,12 @@ created 2, started 1, succeeded 1, failed 1, expired 1, returned for retry 1
     }
 
     #[test]
-    fn an_idle_queue_has_no_summary() {
+    fn idle_queue_prints_no_summary() {
         assert_eq!(lines(&[]), "");
     }
 
     #[test]
-    fn durations_are_short() {
+    fn durations_are_printed_in_short_form() {
         assert_eq!(short(Duration::ZERO), "0ms");
         assert_eq!(short(Duration::from_millis(1_099)), "1s");
         assert_eq!(short(Duration::from_millis(59_999)), "59.9s");

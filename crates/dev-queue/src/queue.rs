@@ -1,9 +1,9 @@
-//! The queue: the processor, the sweep and the expiry, and the reactions to table changes.
+//! The queue: the processor, the sweep, the expiry, and the reactions to table changes.
 //!
 //! On AWS, the table's stream invokes `trigger`, and a topic invokes `process-tasks`. Here, each
-//! table change does both: a new task requests a wake-up, as `trigger` does, and each request that
-//! is counted in the control item starts a turn after the current one. A `freshq` command in
-//! another process therefore needs no notification.
+//! table change has both effects: a new task requests a wake-up, as in `trigger`, and each wake-up
+//! request in the control item starts a turn after the current one. A `freshq` command in another
+//! process therefore needs no notification.
 
 use std::error::Error;
 use std::future::IntoFuture;
@@ -39,13 +39,13 @@ use crate::server;
 use crate::settings::Settings;
 use crate::table::{OpenError, Table};
 
-/// Interval between sweeps: shorter than the minute on AWS, because sweeps cost nothing here.
+/// Interval between sweeps, shorter than the minute on AWS because sweeps cost nothing here.
 pub const SWEEP_EVERY: Duration = Duration::from_secs(10);
 
 /// Interval between deletions of expired items.
 const EXPIRE_EVERY: Duration = Duration::from_secs(1);
 
-/// Maximum number of changes that are handled concurrently.
+/// Maximum number of changes to handle concurrently.
 const BATCH: usize = 256;
 
 pub struct DevQueue {
@@ -70,7 +70,7 @@ pub enum ServeError {
     Return(#[source] StoreError),
 }
 
-/// Starts a turn of the processor.
+/// A notifier that starts a turn of the processor in this process.
 #[derive(Default)]
 struct Bell(Notify);
 
@@ -88,7 +88,7 @@ impl Notifier for Bell {
 }
 
 impl DevQueue {
-    /// Opens the queue in `folder`, or a new one in memory. Its endpoint will be at `address`.
+    /// Opens the queue in `folder`, or a new one in memory. The endpoint will listen on `address`.
     pub fn open(
         folder: Option<&Path>,
         address: SocketAddr,
@@ -119,7 +119,7 @@ impl DevQueue {
         server::router(self.table.clone(), self.creator.clone())
     }
 
-    /// A creator of tasks. The tasks are created once the queue is served.
+    /// Returns a creator of tasks. Its tasks are created only once the queue is being served.
     pub fn creator(&self) -> Arc<Creator> {
         self.creator.clone()
     }
@@ -128,8 +128,8 @@ impl DevQueue {
         self.tally.subscribe()
     }
 
-    /// Serves the queue until `stop` completes. Returns the tasks that an earlier process left
-    /// running at the start, and the running tasks at the end. Neither costs an attempt.
+    /// Serves the queue until `stop` completes. Tasks left running by an earlier process, and tasks
+    /// running at the end, return to PENDING. Neither return costs an attempt.
     pub async fn serve<W: Write>(
         mut self,
         listener: TcpListener,
@@ -194,7 +194,7 @@ impl DevQueue {
         Ok(())
     }
 
-    /// Runs one turn after each ring of the bell.
+    /// Runs one turn per notification.
     async fn process<W: Write>(&self, journal: &Mutex<&mut Journal<W>>) -> Result<(), ServeError> {
         loop {
             self.bell.0.notified().await;
@@ -226,8 +226,8 @@ impl DevQueue {
         }
     }
 
-    /// Ends the processor lease and all task leases. Only this process uses the table, so the
-    /// holders of these leases have ended.
+    /// Ends the processor lease and all task leases. Because only this process uses the table, the
+    /// holders of these leases no longer run.
     async fn return_running(&self, reason: &str) -> Result<(), ServeError> {
         self.release().await.map_err(ServeError::Return)?;
         let mut after = None;

@@ -17,16 +17,16 @@ use serde_json::{Value, json};
 
 use crate::table::Table;
 
-/// Maximum body size: that of DynamoDB's `BatchWriteItem`.
+/// Maximum size of a request body, equal to that of DynamoDB's `BatchWriteItem`.
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
 /// Prefix of DynamoDB operations in the `X-Amz-Target` header.
 const TARGET: &str = "DynamoDB_20120810.";
 
-/// The only function that can be invoked.
+/// The only function that can be invoked through the endpoint.
 pub const CREATE_TASKS: &str = "create-tasks";
 
-/// Whether `{"simulate": …}` creates tasks.
+/// Whether `{"simulate": …}` events can create tasks.
 const SIMULATION: bool = true;
 
 const GREETING: &str =

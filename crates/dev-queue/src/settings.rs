@@ -1,4 +1,4 @@
-//! The settings of a queue: the defaults of the construct, those of a synthesized template, and
+//! The settings of a queue: the construct's defaults or those of a synthesized template, and
 //! overrides.
 
 mod template;
@@ -25,17 +25,17 @@ pub struct Settings {
     pub sweep: SweepSettings,
 }
 
-/// The settings of the functions as JSON, and the runner if a template names one.
+/// The functions' settings as JSON, and the runner if a template specifies one.
 #[derive(Clone, Debug)]
 pub struct Source {
     create: Value,
     process: Value,
     sweep: Value,
-    /// The template's runner, or the reason why it cannot be used here. `None` without a template.
+    /// The template's runner, or the reason why it can't be used here. `None` without a template.
     pub runner: Option<Result<RunnerConfig, TemplateError>>,
 }
 
-/// Settings that override those of the source. `None` keeps the source's setting.
+/// Settings that override the source's settings. `None` keeps the setting of the source.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overrides {
     /// Maximum number of concurrent tasks.
@@ -43,7 +43,7 @@ pub struct Overrides {
     /// Maximum number of starts per second, without a burst.
     pub rate: Option<NonZeroU32>,
     pub timeout: Option<Duration>,
-    /// Attempts before FAILURE.
+    /// Maximum number of attempts before a task becomes FAILURE.
     pub max_attempts: Option<NonZeroU32>,
     /// Time until a task without its own expiry expires.
     pub ttl: Option<Duration>,
@@ -70,12 +70,12 @@ impl Source {
         }
     }
 
-    /// The settings and the runner from a template that the CDK synthesized.
+    /// Reads the settings and the runner from a template that the CDK synthesized.
     pub fn template(text: &str) -> Result<Self, TemplateError> {
         template::read(text)
     }
 
-    /// The settings with these overrides.
+    /// Returns the source's settings after applying these overrides.
     pub fn settings(mut self, overrides: &Overrides) -> Result<Settings, InvalidSettings> {
         let (create, process) = (&mut self.create["create"], &mut self.process);
         let sweep = &mut self.sweep["sweep"];
@@ -95,7 +95,7 @@ impl Source {
         if let Some(ttl) = overrides.ttl {
             for settings in [&mut *create, &mut *process, &mut *sweep] {
                 settings["defaultTtlMs"] = millis(ttl);
-                // The template's bound may be shorter than this expiry.
+                // Remove the template's bound, which may be shorter than this expiry.
                 remove(settings, "expiryBoundMs");
             }
         }
@@ -104,7 +104,7 @@ impl Source {
                 settings["retry"] = json!({"baseMs": millis(base), "maxMs": millis(max)});
             }
         }
-        // Traces go to AWS X-Ray.
+        // Disable traces, because they require AWS X-Ray.
         remove(process, "traces");
         Ok(Settings {
             create: read("create-tasks", create)?,
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn defaults_are_those_of_the_construct() {
+    fn default_settings_match_the_construct() {
         let settings = Source::defaults().settings(&Overrides::default()).unwrap();
         assert_eq!(settings.process.slots, 10);
         assert_eq!(settings.process.max_attempts, settings.sweep.max_attempts);

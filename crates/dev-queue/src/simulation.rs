@@ -12,14 +12,14 @@ use tokio::sync::watch;
 use crate::journal::Tally;
 use crate::settings::Overrides;
 
-/// Tasks of the burst: 16 per second, three times the capacity of the downstream.
+/// Number of tasks in the burst: 16 per second, three times the downstream's capacity.
 const TASKS: u64 = 40;
 const INTERVAL: Duration = Duration::from_micros(62_500);
 
 /// Time until a task of the burst expires.
 const TTL_SECONDS: u64 = 3;
 
-/// The capacity of the downstream, and the duration of a run: five tasks per second.
+/// Maximum number of concurrent runs, and the duration of a run: five tasks per second.
 const CAPACITY: u16 = 2;
 const RUN: Duration = Duration::from_millis(400);
 
@@ -35,7 +35,7 @@ pub enum Downstream {
     Failing,
 }
 
-/// No task of the burst was created.
+/// The error if no task of the burst was created.
 #[derive(Debug, thiserror::Error)]
 #[error("no simulated task was created: {0}")]
 pub struct NothingCreated(String);
@@ -57,7 +57,7 @@ impl Downstream {
         }
     }
 
-    /// Settings that show the downstream's behavior within seconds.
+    /// Returns settings that make the downstream's behavior visible within seconds.
     pub fn overrides(self) -> Overrides {
         let concurrency = match self {
             Self::Slow | Self::Failing => CAPACITY,
@@ -90,7 +90,7 @@ pub async fn burst(
     if created == 0 {
         return Err(NothingCreated(error));
     }
-    // An error means that the queue ended first.
+    // An error means that the queue stopped first.
     let _ended = tally.wait_for(|tally| tally.ended() >= created).await;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The embedded table. It reports every item change as a stream would, but immediately.
+//! The embedded table. It reports every item change as a DynamoDB stream would, but immediately.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -14,18 +14,18 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::change::{Cause, Change};
 
-/// The database file in the `--data` folder.
+/// Name of the database file in the `--data` folder.
 const DATABASE: &str = "tasks.sqlite";
 
-/// The folder's lock. The operating system releases it when the process ends, even by SIGKILL.
+/// Name of the folder's lock file. The operating system releases the lock even after SIGKILL.
 const LOCK: &str = "lock";
 
-/// DynamoDB does not expire items whose time to live is more than five years in the past.
+/// Maximum age of a time to live, in seconds. DynamoDB does not expire items with an older one.
 const OLDEST_TTL: i64 = 5 * 365 * 86_400;
 
 pub struct Table {
     database: Database,
-    /// Locked during each write, so that the images before and after it are exact.
+    /// Held during each write, so that the images before and after the write are exact.
     writes: Mutex<()>,
     changes: UnboundedSender<Change>,
     _lock: Option<File>,
@@ -46,7 +46,7 @@ pub enum OpenError {
 pub struct ScanFailed(String);
 
 impl Table {
-    /// Opens the table in `folder`, or a new one in memory. Creates what is missing.
+    /// Opens the table in `folder`, or a new one in memory. Creates a missing folder or table.
     pub fn open(
         folder: Option<&Path>,
         changes: UnboundedSender<Change>,
@@ -120,7 +120,7 @@ impl Table {
         }
     }
 
-    /// Executes a request that may write these items, and reports each item that it changed.
+    /// Executes a request that may write the items `ids`, and reports each item that it changed.
     fn write(&self, ids: Vec<String>, cause: Cause, operation: &str, body: &str) -> (u16, String) {
         let _exclusive = self.writes.lock().unwrap_or_else(PoisonError::into_inner);
         let before: Vec<_> = ids.iter().map(|id| self.image(id)).collect();
@@ -128,7 +128,7 @@ impl Table {
         for (id, before) in ids.into_iter().zip(before) {
             let after = self.image(&id);
             if before != after {
-                // Without a receiver, the queue has ended.
+                // An error means that the queue, which receives the changes, has stopped.
                 let _ended = self.changes.send(Change {
                     id,
                     before,
@@ -140,7 +140,7 @@ impl Table {
         response
     }
 
-    /// An item in DynamoDB JSON; `Null` if it does not exist.
+    /// Returns an item in DynamoDB JSON; `Null` if the item does not exist.
     fn image(&self, id: &str) -> Value {
         let request = json!({"TableName": TABLE, "Key": {TASK_ID: {"S": id}}});
         let (_, body) = dispatch::call(&self.database, "GetItem", &request.to_string());
@@ -164,7 +164,7 @@ fn lock(folder: &Path) -> Result<File, OpenError> {
     }
 }
 
-/// The ids of the items in the task table that a request can write.
+/// Returns the ids of the task-table items that a request may write.
 fn written(operation: &str, body: &str) -> Vec<String> {
     let body: Value = serde_json::from_str(body).unwrap_or_default();
     let mut ids = Vec::new();

@@ -1,6 +1,6 @@
 //! # An embedded DynamoDB with a queue's table
 //!
-//! For tests, benchmarks and `freshq dev`; no deployed code depends on it. [`EmbeddedDynamo`]
+//! For tests, benchmarks and `freshq dev`. No deployed code depends on it. [`EmbeddedDynamo`]
 //! serves a database over HTTP, and [`dispatch`] calls one within the process.
 
 pub mod dispatch;
@@ -20,7 +20,7 @@ pub const TABLE: &str = "tasks";
 /// An embedded DynamoDB on the loopback interface. It runs on its own thread and ends with the
 /// process.
 pub struct EmbeddedDynamo {
-    /// A client of the real SDK, connected to this database.
+    /// An AWS SDK client that is connected to this database.
     pub client: Client,
     pub address: SocketAddr,
     pub database: Database,
@@ -48,7 +48,7 @@ impl EmbeddedDynamo {
     pub async fn start_empty() -> Result<Self, NotStarted> {
         let failed = NotStarted::new;
         let listener = TcpListener::bind("127.0.0.1:0").await;
-        // The server runs on the runtime of its own thread.
+        // Pass a standard-library listener, because the server uses the runtime of its own thread.
         let listener = listener.and_then(TcpListener::into_std);
         let listener = listener.map_err(|e| failed(&e))?;
         let address = listener.local_addr().map_err(|e| failed(&e))?;
@@ -74,7 +74,7 @@ impl EmbeddedDynamo {
     }
 }
 
-/// A client of an embedded DynamoDB, without SDK retries so that tests see every failure.
+/// Creates a client for an embedded DynamoDB, without SDK retries so that tests see every failure.
 pub fn client(address: SocketAddr) -> Client {
     let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())

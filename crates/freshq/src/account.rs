@@ -1,4 +1,4 @@
-//! The account and the region that a command works on, for display to operators.
+//! The account and the region in which a command works, for display to operators.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use aws_sdk_sts::Client;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-/// Timeout for the request: the account is worth a short delay, but not a longer one.
+/// Timeout for the request. It is short, because no command depends on the account.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Display for Account {
     }
 }
 
-/// The credentials of a command. Requests the identity behind them at most once.
+/// The credentials of a command. Requests the identity behind the credentials at most once.
 #[derive(Debug)]
 pub(crate) struct Caller {
     sts: Option<Client>,
@@ -52,7 +52,7 @@ struct Identity {
     principal: String,
 }
 
-/// The principal if AWS STS did not respond.
+/// Name of the principal if AWS STS did not respond.
 const UNKNOWN: &str = "an unknown operator";
 
 impl Caller {
@@ -85,14 +85,14 @@ impl Caller {
         }
     }
 
-    /// The account of the credentials. If AWS STS fails, the account stays unknown, because no
-    /// command depends on it. `GetCallerIdentity` requires no permission
+    /// Returns the account of the credentials. If AWS STS fails, the account stays unknown, because
+    /// no command depends on it. `GetCallerIdentity` requires no permission
     /// (<https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html>).
     pub(crate) async fn account(&self) -> &Account {
         &self.identity().await.account
     }
 
-    /// The user or role of the credentials, for example `assumed-role/Operator/ana`.
+    /// Returns the user or role of the credentials, for example `assumed-role/Operator/ana`.
     pub(crate) async fn principal(&self) -> &str {
         &self.identity().await.principal
     }

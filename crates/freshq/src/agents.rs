@@ -19,16 +19,16 @@ use crate::queue::StackName;
 use crate::report::{Format, Report};
 use crate::stack;
 
-/// A stack name consists of this prefix and the environment.
+/// Prefix of a stack name; the environment's name follows.
 const PREFIX: &str = "AgentQueue-";
 
-/// The stack output that contains the name of the desk.
+/// The stack output that contains the name of the desk function.
 pub(crate) const AGENT_DESK_FUNCTION_NAME: &str = "AgentDeskFunctionName";
 
-/// The read-only commands.
+/// The names of the read-only commands.
 const READS: [&str; 4] = ["agents", "queues", "calls", "call"];
 
-/// The name of an environment's stack.
+/// Returns the name of an environment's stack.
 pub(crate) fn stack_of(env: &str) -> String {
     format!("{PREFIX}{env}")
 }
@@ -67,7 +67,7 @@ pub(crate) struct AtDesk<V: Args> {
 }
 
 impl<V: Args + Serialize> AtDesk<V> {
-    /// The command to the desk, and the desk to send it to.
+    /// Returns the command to the desk, and the desk to send it to.
     pub(crate) fn parts(&self) -> (Value, &DeskArguments) {
         (json!(self.verb), &self.desk)
     }
@@ -88,7 +88,7 @@ pub(crate) async fn run(command: &Value, on: &DeskArguments) -> Result<Report> {
     Ok(report(response))
 }
 
-/// The desk of a stack.
+/// Returns the desk of a stack.
 pub(crate) async fn desk(stack: &str, aws: &SdkConfig) -> Result<LambdaFunction> {
     let outputs = stack::outputs(stack, aws).await?;
     let desk = stack::value(stack, &outputs, AGENT_DESK_FUNCTION_NAME)?;

@@ -1,4 +1,4 @@
-//! The command line.
+//! Parses the command line.
 
 use clap::{Args, Parser, Subcommand};
 use serde_json::Value;
@@ -129,7 +129,7 @@ pub(crate) struct Common {
 }
 
 impl Verb {
-    /// The job that the command line requests.
+    /// Returns the job that the command line requests.
     pub(crate) fn job(&self) -> Job<'_> {
         match self {
             Self::Completions(completions) => Job::Completions(completions),

@@ -63,8 +63,8 @@ pub(crate) async fn sdk_config(arguments: &AwsArguments) -> Result<SdkConfig> {
     let Some(profile) = &arguments.profile else {
         return Ok(config);
     };
-    // The default sources prefer keys in the environment to the profile, and these keys may belong
-    // to another account. The AWS CLI also ignores such keys if it gets --profile.
+    // By default, keys in the environment take precedence over the profile, but these keys may
+    // belong to another account. The AWS CLI also ignores such keys if `--profile` is set.
     let provider = ProviderConfig::without_region()
         .with_region(Some(region))
         .with_http_client(https);
@@ -77,7 +77,7 @@ pub(crate) async fn sdk_config(arguments: &AwsArguments) -> Result<SdkConfig> {
     Ok(builder.build())
 }
 
-/// The configuration for `freshq dev`, which checks neither region nor credentials.
+/// Returns the configuration for `freshq dev`, which checks neither region nor credentials.
 pub(crate) fn dev_config(url: &str) -> SdkConfig {
     let credentials = Credentials::new("local", "local", None, None, "freshq dev");
     SdkConfig::builder()

@@ -36,7 +36,7 @@ impl Prompt for Terminal {
     }
 }
 
-/// A caller without a terminal, or a caller that has already asked.
+/// A prompt for a caller without a terminal, or one that has already asked for confirmation.
 pub(crate) struct NoTerminal;
 
 impl Prompt for NoTerminal {

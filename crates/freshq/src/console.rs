@@ -104,7 +104,7 @@ impl Console {
         Ok(Exit::Done)
     }
 
-    /// The agents' desk, or the reason to show on the page Agents instead.
+    /// Returns the agents' desk, or the reason to show on the Agents page instead.
     async fn desk(
         &self,
         queue: &QueueArguments,
@@ -121,7 +121,7 @@ impl Console {
         };
         match desk(&stack, &aws::sdk_config(aws).await?).await {
             Ok(desk) => Ok(Ok(Arc::new(desk))),
-            // An environment can have only one of the two queues.
+            // An environment can have either queue without the other.
             Err(failure @ Failure::NoStack { .. }) if self.agents_stack.is_none() => {
                 Ok(Err(failure.line()))
             }
@@ -130,7 +130,7 @@ impl Console {
     }
 }
 
-/// The pages of a queue of `freshq dev`, and the path where they start. They allow changes.
+/// Creates the router of all pages for a queue of `freshq dev`, with changes, and its start path.
 pub(crate) async fn of_dev(queue: Queue) -> (String, Router) {
     let account = queue.caller.account().await.clone();
     let access = Arc::new(Access::new(true));
@@ -153,7 +153,7 @@ fn announce(url: &str, format: Format) -> io::Result<()> {
     out.flush()
 }
 
-/// The routes of all pages. Each request requires the token.
+/// Builds the router of all pages. Each request requires the token.
 fn router(site: Arc<Site>) -> Router {
     let at = |page: &str| format!("/{}/{page}", site.access.token());
     Router::new()

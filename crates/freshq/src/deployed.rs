@@ -1,4 +1,4 @@
-//! A deployed stack: its template, and the current settings of its resources.
+//! A deployed stack, with its template and the current settings of its resources.
 
 mod aws;
 mod compare;
@@ -19,16 +19,16 @@ use crate::failure::Failure;
 
 #[async_trait]
 pub(crate) trait Deployed: Send + Sync {
-    /// The stack, with the resources of its template.
+    /// Reads the stack, with the resources of its template.
     async fn stack(&self) -> Result<Stack, Failure>;
 
-    /// The current settings of a resource, named as in a template; `None` if it does not exist.
+    /// Reads the current settings of a resource, by template names; `None` if it does not exist.
     ///
     /// # Errors
     /// [`Failure`]: the service did not respond, or a local AWS does not support the resource.
     async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure>;
 
-    /// Reads up to [`Message::MOST`] messages of a queue. They remain in the queue and visible.
+    /// Reads up to [`Message::MOST`] messages of a queue. They stay visible in the queue.
     async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure>;
 
     /// Receives the message with this id, so that it can be deleted; `None` if it was not found.

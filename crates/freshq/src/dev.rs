@@ -28,7 +28,7 @@ use crate::failure::{Failure, Result};
 use crate::queue::{DEV_PORT, Queue};
 use crate::time_format::parse_duration;
 
-/// What the command supports and what it does not.
+/// Help text about the supported and unsupported features.
 const AFTER_HELP: &str = "\
 Runs the queue's own code on an embedded DynamoDB, without AWS, until Ctrl-C. For development, not for production.
 
@@ -89,7 +89,7 @@ impl Dev {
     pub(crate) async fn run(&self) -> Result<Exit> {
         let (settings, config) = self.configuration()?;
         let runner = build(config.clone(), settings.process.task_timeout)?;
-        // Install before the first line, so that a reader of that line can already send a signal.
+        // Install before printing, because a reader of the first line can already send a signal.
         let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::Terminal)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(Failure::Terminal)?;
         let failed = |source| Failure::Server {
@@ -202,7 +202,7 @@ impl Dev {
     }
 }
 
-/// The runner as text, without the query of a URL, which may be secret.
+/// Returns the runner as text, without the query of a URL, which may be secret.
 fn shown(runner: &RunnerConfig) -> String {
     match runner {
         RunnerConfig::Http { url, .. } => {

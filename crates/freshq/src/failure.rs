@@ -81,20 +81,20 @@ pub(crate) enum Failure {
     NoAwsCli { command: String, source: io::Error },
     #[error("the live view requires a terminal as standard output; use --once instead")]
     NoScreen,
-    /// A confirmation requires a terminal as standard input. Contains the option that replaces it.
+    /// A confirmation requires a terminal as standard input. Contains the option to use instead.
     #[error("the confirmation requires a terminal as standard input; use {0} instead")]
     NoTerminal(&'static str),
     #[error("could not read from or write to the terminal")]
     Terminal(#[source] io::Error),
 }
 
-/// The fix for missing, expired or invalid credentials. Its last command works with every way to
-/// sign in that the AWS CLI supports.
+/// The fix for missing, expired or invalid credentials. The last command in the text works with
+/// every sign-in method that the AWS CLI supports.
 const SIGN_IN: &str = "sign in (aws sso login), set AWS_PROFILE, set AWS_ACCESS_KEY_ID and \
                        AWS_SECRET_ACCESS_KEY, or export the credentials of the AWS CLI: \
                        eval \"$(aws configure export-credentials --format env)\"";
 
-/// AWS error codes, as contained in error messages, each with a fix
+/// AWS error codes that occur in error messages, each with a fix
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html>).
 const REMEDIES: [(&str, &str); 8] = [
     (
@@ -142,12 +142,12 @@ impl Failure {
         }
     }
 
-    /// The error with its causes and, if known, its fix.
+    /// Formats the error with its causes and, if known, its fix.
     pub(crate) fn line(&self) -> String {
         if is_caused_by::<CredentialsError>(self) {
             return format!("{self}: no valid AWS credentials ({SIGN_IN})");
         }
-        // Messages from AWS and from its client can contain line breaks.
+        // Messages from AWS and from the AWS client can contain line breaks.
         let chain = error_chain::chain(self);
         let chain = chain.split_whitespace().collect::<Vec<_>>().join(" ");
         match self.remedy(&chain) {

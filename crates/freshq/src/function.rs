@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::failure::{Failure, Result};
 
-/// Timeout of one attempt to invoke: longer than the timeouts of `create-tasks` and `agent-desk`.
+/// Timeout per attempt to invoke. It exceeds the timeouts of `create-tasks` and `agent-desk`.
 const LONGEST: Duration = Duration::from_secs(120);
 
 #[async_trait]
@@ -18,7 +18,7 @@ pub(crate) trait Function: Send + Sync {
     /// Sends one event and returns the response. The client may retry the event.
     ///
     /// # Errors
-    /// [`Failure::Function`]: the invocation failed; the event may or may not be carried out.
+    /// [`Failure::Function`]: the invocation failed; the event may still have been carried out.
     async fn send(&self, event: &Value) -> Result<Value>;
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct LambdaFunction {
 
 impl LambdaFunction {
     pub(crate) fn new(aws: &SdkConfig, name: String) -> Self {
-        // A function responds only at its end, so it gets longer timeouts than other requests.
+        // A function responds only when it ends, so invocations have longer timeouts.
         let timeouts = TimeoutConfig::builder()
             .operation_attempt_timeout(LONGEST)
             .operation_timeout(LONGEST * 2)

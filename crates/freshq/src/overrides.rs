@@ -1,4 +1,4 @@
-//! Operator changes, that is, limits and pauses, as text and as JSON.
+//! Formats limits and pauses set by operators, as text and as JSON.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::time_format::{exact, rough};
 /// Maximum number of groups per kind that `freshq status` names.
 const NAMED: usize = 5;
 
-/// A limit as text: its values, end, reason and author.
+/// Formats a limit as text: its values, end, reason and author.
 pub(crate) fn limit(limit: &OperatorLimit, now: Millis) -> String {
     let stands = stands(limit.until, &limit.reason, &limit.by, now);
     format!("{} {stands}", limit_values(limit))
 }
 
-/// The end of a limit or a pause, its reason and its author.
+/// Formats the end of a limit or a pause, its reason and its author.
 fn stands(until: Millis, reason: &str, by: &Author, now: Millis) -> String {
     let left = rough(until.since(now));
     let (name, at) = (&by.name, exact(by.at));
@@ -27,7 +27,7 @@ fn stands(until: Millis, reason: &str, by: &Author, now: Millis) -> String {
     )
 }
 
-/// The values of the limit, as text.
+/// Formats the values of a limit as text.
 pub(crate) fn limit_values(limit: &OperatorLimit) -> String {
     let rate = limit.rate.map(|rate| match rate.interval.as_millis() {
         0..=1_000 => format!("{} starts/s", rounded(rate.per_second())),
@@ -44,12 +44,12 @@ pub(crate) fn limit_values(limit: &OperatorLimit) -> String {
     values.join(" and ")
 }
 
-/// A rate without the rounding error of its interval in nanoseconds.
+/// Removes the rounding error that a rate has from its interval in nanoseconds.
 fn rounded(rate: f64) -> f64 {
     (rate * 1_000.0).round() / 1_000.0
 }
 
-/// A limit as JSON.
+/// Formats a limit as JSON.
 pub(crate) fn limit_json(limit: &OperatorLimit, now: Millis) -> Value {
     json!({
         "ratePerSecond": limit.rate.map(|rate| rounded(rate.per_second())),
@@ -62,7 +62,7 @@ pub(crate) fn limit_json(limit: &OperatorLimit, now: Millis) -> Value {
     })
 }
 
-/// The name of a group, as text.
+/// Returns the display name of a group.
 pub(crate) fn shown(name: &str) -> &str {
     match name {
         "" => "(no group)",
@@ -70,33 +70,33 @@ pub(crate) fn shown(name: &str) -> &str {
     }
 }
 
-/// The live limit of a group.
+/// Returns the group's limit if it is still in effect.
 pub(crate) fn limit_of(one: &GroupOverride, now: Millis) -> Option<&OperatorLimit> {
     one.limit.as_ref().filter(|limit| limit.until > now)
 }
 
-/// The live pause of a group.
+/// Returns the group's pause if it is still in effect.
 pub(crate) fn pause_of(one: &GroupOverride, now: Millis) -> Option<&GroupPause> {
     one.pause.as_ref().filter(|pause| pause.until > now)
 }
 
-/// A group's pause, as text.
+/// Formats a group's pause as text.
 pub(crate) fn pause(pause: &GroupPause, now: Millis) -> String {
     let stands = stands(pause.until, &pause.reason, &pause.by, now);
     format!("paused {stands}")
 }
 
-/// A group's live limit, as text.
+/// Formats a group's limit as text, if it is still in effect.
 pub(crate) fn limit_of_group(one: &GroupOverride, now: Millis) -> Option<String> {
     limit_of(one, now).map(|there| limit(there, now))
 }
 
-/// A group's live pause, as text.
+/// Formats a group's pause as text, if it is still in effect.
 pub(crate) fn pause_of_group(one: &GroupOverride, now: Millis) -> Option<String> {
     pause_of(one, now).map(|there| pause(there, now))
 }
 
-/// A group's pause, as JSON.
+/// Formats a group's pause as JSON.
 pub(crate) fn pause_json(pause: &GroupPause, now: Millis) -> Value {
     json!({
         "until": exact(pause.until),
@@ -107,12 +107,12 @@ pub(crate) fn pause_json(pause: &GroupPause, now: Millis) -> Value {
     })
 }
 
-/// Groups that do not start tasks according to the settings.
+/// Groups that are paused, limited or closed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unusual {
     paused: Vec<String>,
     limited: Vec<String>,
-    /// Closed by a processor.
+    /// Groups that a processor closed.
     closed: Vec<String>,
 }
 
@@ -136,7 +136,7 @@ impl Unusual {
         unusual
     }
 
-    /// As text; `None` if there are none.
+    /// Formats the groups as text; `None` if there are none.
     pub(crate) fn text(&self) -> Option<String> {
         let named = |what: &str, names: &[String]| {
             let more = names.len().saturating_sub(NAMED);
@@ -155,7 +155,7 @@ impl Unusual {
         (!parts.is_empty()).then(|| format!("{}; see freshq groups", parts.join("; ")))
     }
 
-    /// As JSON.
+    /// Formats the groups as JSON.
     pub(crate) fn json(&self) -> Value {
         json!({ "paused": self.paused, "limited": self.limited, "closed": self.closed })
     }
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_that_is_limited_and_closed_is_named_as_both() {
+    fn limited_and_closed_group_is_listed_as_both() {
         let limit = OperatorLimit {
             concurrency: NonZeroU16::new(3),
             rate: None,

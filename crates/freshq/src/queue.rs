@@ -1,4 +1,4 @@
-//! The queue that the command line names, and its clients.
+//! Finds the queue that the command line names, and creates its clients.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::function::{Function, LambdaFunction};
 use crate::stack::{self, Place};
 
 /// Lifetime of the start marker that this command sets (rule 9 of the wake-up protocol): the
-/// default of the stack's `notificationMarker` setting. A stack with another value works too,
+/// default of the stack's `notificationMarker` setting. A different value in the stack works too,
 /// because the marker only saves notifications.
 const NOTIFICATION_MARKER: Duration = Duration::from_secs(10);
 
@@ -88,8 +88,8 @@ pub(crate) struct QueueArguments {
 }
 
 impl QueueArguments {
-    /// The stack that the arguments or the environment variables name; `None` for a table and for
-    /// `freshq dev`.
+    /// Returns the stack that the arguments or the environment variables name; `None` for a table
+    /// and for `freshq dev`.
     pub(crate) fn stack(&self) -> Result<Option<StackName>> {
         match (&self.table, self.dev()) {
             (None, None) => StackName::of(self.env.as_ref(), self.stack.as_ref()).map(Some),
@@ -97,8 +97,8 @@ impl QueueArguments {
         }
     }
 
-    /// The address of `freshq dev`, if it is the queue. The environment variable FRESHQ_DEV takes
-    /// precedence over FRESHQ_STACK and FRESHQ_ENV, but not over an option.
+    /// Returns the address of `freshq dev`, if it is the queue. The environment variable FRESHQ_DEV
+    /// takes precedence over FRESHQ_STACK and FRESHQ_ENV, but not over an option.
     fn dev(&self) -> Option<String> {
         let option = [&self.env, &self.stack, &self.table]
             .into_iter()
@@ -107,7 +107,7 @@ impl QueueArguments {
         self.dev.clone().or_else(variable)
     }
 
-    /// The name and the clients of the stack that the arguments name. `of` returns the name of an
+    /// Reads the stack that the arguments name and creates its clients. `of` returns the name of an
     /// environment's stack.
     pub(crate) async fn deployed(
         &self,
@@ -119,7 +119,7 @@ impl QueueArguments {
         Ok((name.clone(), AwsStack::new(name, &aws)))
     }
 
-    /// The table, the topic and the function of the queue.
+    /// Finds the table, the topic and the function of the queue.
     async fn place(&self, aws: &SdkConfig) -> Result<Place> {
         match (self.stack()?, &self.table, &self.process_tasks_topic) {
             (Some(stack), ..) => stack::find(stack.in_full(stack::name_of), aws).await,
@@ -142,8 +142,8 @@ pub(crate) enum StackName {
 }
 
 impl StackName {
-    /// The stack of the options `--env` and `--stack`. Without them, the stack of the environment
-    /// variables FRESHQ_STACK and FRESHQ_ENV; FRESHQ_STACK takes precedence.
+    /// Returns the stack of the options `--env` and `--stack`. Without them, the stack of the
+    /// environment variables FRESHQ_STACK and FRESHQ_ENV; FRESHQ_STACK takes precedence.
     pub(crate) fn of(env: Option<&String>, stack: Option<&String>) -> Result<Self> {
         let option = stack.cloned().map(Self::Full);
         let option = option.or_else(|| env.cloned().map(Self::Env));
@@ -152,7 +152,7 @@ impl StackName {
         option.ok_or(Failure::NoQueue)
     }
 
-    /// The name of the stack. `of` returns the name of an environment's stack.
+    /// Returns the name of the stack. `of` returns the name of an environment's stack.
     pub(crate) fn in_full(self, of: fn(&str) -> String) -> String {
         match self {
             Self::Env(env) => of(&env),
@@ -161,14 +161,14 @@ impl StackName {
     }
 }
 
-/// The value of an environment variable, if it is not empty.
+/// Returns the value of an environment variable, if it is not empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The queue that a verb operates.
 pub(crate) struct Queue {
-    /// The display name: that of the stack, or of the table.
+    /// The display name, which is the name of the stack or of the table.
     pub(crate) name: String,
     pub(crate) caller: Caller,
     pub(crate) operator: Operator,
@@ -182,12 +182,12 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// The name with the account and the region, for confirmation prompts.
+    /// Returns the name with the account and the region, for confirmation prompts.
     pub(crate) async fn place(&self) -> String {
         format!("{} ({})", self.name, self.caller.account().await)
     }
 
-    /// The queue that the command line names.
+    /// Returns the queue that the command line names, with its clients.
     pub(crate) async fn connect(arguments: &QueueArguments, aws: &AwsArguments) -> Result<Self> {
         if let Some(url) = arguments.dev() {
             return Self::dev(&url);
@@ -210,7 +210,7 @@ impl Queue {
         })
     }
 
-    /// The queue of `freshq dev` at this address.
+    /// Returns the queue of `freshq dev` at this address.
     pub(crate) fn dev(url: &str) -> Result<Self> {
         if !url.starts_with("http://") {
             let fault =
@@ -231,7 +231,7 @@ impl Queue {
         })
     }
 
-    /// A queue on any store and without a stack.
+    /// Creates a queue on any store, without a stack.
     pub(crate) fn new(
         name: String,
         caller: Caller,
@@ -253,7 +253,7 @@ impl Queue {
     }
 }
 
-/// `freshq dev` sees each wake-up request in the control item, so it needs no notification.
+/// A notifier that does nothing: `freshq dev` reads each wake-up request in the control item.
 struct NotNeeded;
 
 #[async_trait]
@@ -269,7 +269,7 @@ impl Notifier for NotNeeded {
 
 #[cfg(test)]
 impl Queue {
-    /// A queue on this store, on tokio's clock.
+    /// Creates a queue on this store that uses tokio's clock.
     pub(crate) fn on(store: Arc<dyn QueueStore>, now: lifo_queue::time::Millis) -> Self {
         let clock = Arc::new(lifo_queue::time::TokioClock::starting_at(now));
         let topics = Arc::<simulator::topics::Topics>::default();

@@ -1,4 +1,4 @@
-//! Reports of verbs, printed as text or as JSON.
+//! Formats reports of verbs as text or as JSON.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -27,7 +27,7 @@ pub(crate) struct Report {
     pub(crate) text: String,
     /// The report as a JSON object.
     pub(crate) json: Value,
-    /// Whether to print it to standard error, because standard output has other content.
+    /// Whether to print the report to standard error, because standard output has other content.
     pub(crate) is_note: bool,
 }
 
@@ -41,12 +41,12 @@ impl Report {
         }
     }
 
-    /// Everything that was requested is done.
+    /// Creates the report of a verb that did all requested work.
     pub(crate) fn done(text: impl Into<String>, json: Value) -> Self {
         Self::new(Exit::Done, text, json)
     }
 
-    /// Adds the queue, account and region that the verb changed.
+    /// Adds the changed queue, its account and its region.
     pub(crate) fn of_change(mut self, queue: &str, account: &Account) -> Self {
         self.text += &format!("\n{queue} in {account}");
         account.add_to(&mut self.json);
@@ -74,7 +74,7 @@ pub(crate) fn print(report: &Report, format: Format) -> Result<Exit> {
     }
 }
 
-/// A two-column table without borders. Each row is one line.
+/// Formats a two-column table without borders. Each row is one line.
 pub(crate) fn two_columns<L: Into<String>, R: Into<String>>(
     rows: impl IntoIterator<Item = (L, R)>,
 ) -> String {
@@ -84,7 +84,7 @@ pub(crate) fn two_columns<L: Into<String>, R: Into<String>>(
     )
 }
 
-/// A table of `N` columns without borders. Each row is one line.
+/// Formats a table of `N` columns without borders. Each row is one line.
 pub(crate) fn columns<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = Table::new();
     *table.style_mut() = presets::NOTHING;

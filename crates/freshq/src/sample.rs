@@ -19,10 +19,10 @@ use crate::time_format::{exact, rate};
 /// Maximum number of samples whose figures are kept.
 const REMEMBERED: usize = 200;
 
-/// Maximum number of tasks in each of the lists of the newest and the oldest pending tasks.
+/// Maximum number of tasks per list, both of the newest and of the oldest pending tasks.
 const LISTED: usize = 8;
 
-/// Maximum number of running tasks to read, and of the newest pending tasks.
+/// Maximum number of tasks to read, both of the running and of the newest pending ones.
 const READ: usize = 16;
 
 /// Maximum number of failed tasks to read.
@@ -31,7 +31,7 @@ const FAILED: usize = 4;
 /// Maximum number of index entries to read for the rates, per status.
 const RECENT: u16 = 1_000;
 
-/// The rates include tasks that were created within this time before the sample.
+/// Length of the period before a sample in which tasks created count for the rates.
 pub(crate) const WINDOW: Duration = observed::WINDOW;
 
 #[derive(Clone, Debug)]
@@ -50,8 +50,8 @@ pub(crate) struct Sample {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tasks {
     pub(crate) created: Created,
-    /// When the first of the newest pending tasks may start; `None` if one may start now, or none is
-    /// pending.
+    /// Time at which the first of the newest pending tasks can start; `None` if one can start now
+    /// or none is pending.
     pub(crate) next_start: Option<Millis>,
     /// The newest running tasks.
     pub(crate) running: Vec<FoundTask>,
@@ -75,26 +75,26 @@ impl Tasks {
     }
 }
 
-/// The earliest time at which a pending task may start; `None` for any time.
+/// Returns the earliest time at which a pending task can start; `None` for any time.
 pub(crate) fn not_before(task: &FoundTask) -> Option<Millis> {
     task.number(schema::NOT_BEFORE).map(Millis)
 }
 
-/// The time from the creation of a task to its earliest start, if that makes it late.
+/// Returns the time from a task's creation to its earliest start, if the task is late.
 pub(crate) fn delay(task: &FoundTask) -> Option<Duration> {
     let delay = not_before(task)?.since(task.created);
     (delay >= LATE).then_some(delay)
 }
 
-/// Tasks created within the window.
+/// Tasks that were created within the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Created {
     pub(crate) count: u32,
-    /// By their current status: PENDING, TAKEN, SUCCESS, FAILURE.
+    /// Number of tasks per current status: PENDING, TAKEN, SUCCESS, FAILURE.
     pub(crate) by_status: [u32; 4],
-    /// Whether there are more than were read.
+    /// Whether more tasks were created than were read.
     pub(crate) more: bool,
-    /// The number of them that cannot start within the next minute.
+    /// Number of created tasks that cannot start within the next minute.
     pub(crate) delayed: u32,
     pub(crate) late: Late,
 }
@@ -103,18 +103,18 @@ pub(crate) struct Created {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Late {
     pub(crate) count: u32,
-    /// The shortest time from their creation to their start.
+    /// The shortest time from the creation of a late task to its start.
     pub(crate) delay: Option<Duration>,
 }
 
-/// Tasks are late if at least this time passes between their creation and their start.
+/// Minimum time between creation and earliest start for a task to count as late.
 pub(crate) const LATE: Duration = Duration::from_secs(60 * 60);
 
 /// Minimum surplus of created over ended tasks in the last minute.
 const SURPLUS: u32 = 20;
 
 impl Created {
-    /// Whether the backlog grows, although neither a pause nor the circuit breaker stops the queue.
+    /// Returns whether the backlog grows although no pause or open circuit breaker stops the queue.
     pub(crate) fn exceeds_ended(self, status: &Status) -> bool {
         let (control, now) = (&status.control, status.now);
         let stops = control.is_paused(now) || control.is_breaker_open(now);
@@ -127,7 +127,7 @@ impl Created {
         f64::from(self.count) / WINDOW.as_secs_f64()
     }
 
-    /// The rate, as text.
+    /// Formats the rate as text.
     pub(crate) fn text(self) -> String {
         let least = if self.more { "at least " } else { "" };
         format!("{least}{}/s in the last minute", rate(self.per_second()))
@@ -135,25 +135,25 @@ impl Created {
 }
 
 impl Sample {
-    /// The newest pending tasks.
+    /// Returns the newest pending tasks.
     pub(crate) fn newest(&self) -> &[FoundTask] {
         let recent = &self.tasks.recent;
         &recent[..recent.len().min(LISTED)]
     }
 
-    /// Tasks that succeeded, and tasks that failed, per second in the last minute.
+    /// Returns the tasks that succeeded, and those that failed, per second in the last minute.
     pub(crate) fn ended_per_second(&self) -> (f64, f64) {
         let Status { control, now, .. } = &self.status;
         control.observed.ended.per_second(*now)
     }
 
-    /// Median duration of the last runs; `None` if no processor reported any.
+    /// Returns the median duration of the last runs; `None` if no processor reported any.
     pub(crate) fn run_time(&self) -> Option<Duration> {
         let median = self.status.control.observed.median_run_ms;
         median.map(Duration::from_millis)
     }
 
-    /// The figures, as JSON.
+    /// Formats the figures as JSON.
     pub(crate) fn json(&self) -> Value {
         let Status { control, now, .. } = &self.status;
         let [pending, taken, success, failure] = self.tasks.created.by_status;
@@ -195,9 +195,9 @@ impl Sample {
 pub(crate) struct Figures {
     pub(crate) at: Millis,
     pub(crate) pending: u32,
-    /// Tasks created per second in the window.
+    /// Number of tasks created per second in the window.
     pub(crate) created_per_second: f64,
-    /// Tasks that succeeded, and tasks that failed, per second in the last minute.
+    /// Number of tasks that succeeded, and of those that failed, per second in the last minute.
     pub(crate) ended_per_second: (f64, f64),
     pub(crate) run_time: Option<Duration>,
     pub(crate) start_age: Option<Duration>,
@@ -206,7 +206,7 @@ pub(crate) struct Figures {
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) last: Option<Sample>,
-    /// Oldest sample first.
+    /// Figures of the samples, oldest first.
     pub(crate) figures: VecDeque<Figures>,
     /// The reason why the last sample failed; `None` if it succeeded.
     pub(crate) failure: Option<String>,
@@ -320,8 +320,8 @@ async fn found(queue: &Queue, status: TaskStatus, limit: usize) -> Result<Vec<Fo
     Ok(queue.operator.find(&find).await?.tasks)
 }
 
-/// The start of a running task: the time of its last write, usually the take. If a newer state of
-/// its key is written during the run, that write is the last one.
+/// Returns the start of a running task, which is the time of its last write and usually of the
+/// take. If a newer state of its key is written during the run, that write is the last one.
 pub(crate) fn started(task: &FoundTask) -> Option<Millis> {
     task.number(schema::TASK_UPDATED).map(Millis)
 }

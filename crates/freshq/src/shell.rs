@@ -1,4 +1,4 @@
-//! Shell completions and manual pages.
+//! Generates shell completions and manual pages.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub(crate) struct Man {
 
 impl Completions {
     pub(crate) fn print(&self, command: &mut Command) -> Result<()> {
-        // The generator panics if a write fails, so it writes to memory.
+        // Write to memory first, because the generator panics if a write fails.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, command, "freshq", &mut script);
         let written = io::stdout().write_all(&script);

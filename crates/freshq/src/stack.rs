@@ -1,4 +1,4 @@
-//! The outputs of a deployed stack, which name the queue's table, topic and function.
+//! Reads the outputs of a deployed stack, which name the queue's table, topic and function.
 
 use aws_config::SdkConfig;
 use aws_sdk_cloudformation::Client;
@@ -8,14 +8,14 @@ use aws_sdk_cloudformation::types::Output;
 use crate::account::Caller;
 use crate::failure::{Failure, Result};
 
-/// A stack name consists of this prefix and the environment.
+/// Prefix of a stack name; the environment's name follows.
 const PREFIX: &str = "LifoQueue-";
 
 const QUEUE_TABLE_NAME: &str = "QueueTableName";
 const PROCESS_TASKS_TOPIC_ARN: &str = "ProcessTasksTopicArn";
 const CREATE_TASKS_FUNCTION_NAME: &str = "CreateTasksFunctionName";
 
-/// The resources of a queue that this command uses.
+/// The resources of a queue that `freshq` uses.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The display name of the queue.
@@ -28,7 +28,7 @@ pub(crate) struct Place {
     pub(crate) create_tasks: Option<String>,
 }
 
-/// The name of an environment's stack.
+/// Returns the name of an environment's stack.
 pub(crate) fn name_of(env: &str) -> String {
     format!("{PREFIX}{env}")
 }
@@ -40,7 +40,7 @@ pub(crate) async fn find(stack: String, aws: &SdkConfig) -> Result<Place> {
     place(stack, &outputs)
 }
 
-/// The outputs of a stack.
+/// Reads the outputs of a stack.
 pub(crate) async fn outputs(stack: &str, aws: &SdkConfig) -> Result<Vec<Output>> {
     let described = Client::new(aws)
         .describe_stacks()
@@ -79,7 +79,7 @@ async fn missing(stack: &str, aws: &SdkConfig) -> Failure {
     }
 }
 
-/// The value of an output.
+/// Returns the value of an output.
 pub(crate) fn value(stack: &str, outputs: &[Output], output: &'static str) -> Result<String> {
     outputs
         .iter()

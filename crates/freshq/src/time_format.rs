@@ -10,11 +10,11 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 /// The last millisecond that RFC 3339 can express: the end of the year 9999.
 const LAST: i64 = 253_402_300_799_999;
 
-/// The earliest creation time of a task (in the year 1973); a smaller number is in seconds.
+/// The earliest creation time of a task, in the year 1973. A smaller number is in seconds.
 pub(crate) const FIRST_MILLIS: Millis = Millis(100_000_000_000);
 
-/// A time in RFC 3339, with milliseconds. A time outside the years 1970 to 9999, which only a
-/// direct writer can store, is printed as a number.
+/// Formats a time in RFC 3339, with milliseconds. A time outside the years 1970 to 9999, which only
+/// a direct writer can store, is printed as a number.
 pub(crate) fn exact(at: Millis) -> String {
     let since_epoch = u64::try_from(at.0).ok().filter(|_| at.0 <= LAST);
     match since_epoch.and_then(|ms| UNIX_EPOCH.checked_add(Duration::from_millis(ms))) {
@@ -23,7 +23,7 @@ pub(crate) fn exact(at: Millis) -> String {
     }
 }
 
-/// A duration as text: in milliseconds below one second, otherwise to the nearest second.
+/// Formats a duration in milliseconds if it is below one second, otherwise to the nearest second.
 pub(crate) fn rough(duration: Duration) -> String {
     let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let rounded = match millis {
@@ -33,7 +33,7 @@ pub(crate) fn rough(duration: Duration) -> String {
     humantime::format_duration(rounded).to_string()
 }
 
-/// Like [`rough`], but to a tenth of a second below ten seconds: for run times.
+/// Formats a run time like [`rough`], but to a tenth of a second if it is below ten seconds.
 pub(crate) fn tenths(duration: Duration) -> String {
     match duration.as_millis() {
         1_000..9_950 => format!("{:.1}s", duration.as_secs_f64()),
@@ -41,7 +41,7 @@ pub(crate) fn tenths(duration: Duration) -> String {
     }
 }
 
-/// A rate per second as text. A rare event is not rounded to zero: one per minute is 0.02.
+/// Formats a rate per second as text. A rare event is not rounded to zero: one per minute is 0.02.
 pub(crate) fn rate(per_second: f64) -> String {
     match per_second > 0.0 && per_second < 0.1 {
         true => format!("{per_second:.2}"),
@@ -49,7 +49,7 @@ pub(crate) fn rate(per_second: f64) -> String {
     }
 }
 
-/// The time until or since `at`: "in 5m" or "5m ago".
+/// Formats the time until or since `at`: "in 5m" or "5m ago".
 pub(crate) fn relative(at: Millis, now: Millis) -> String {
     match at > now {
         true => format!("in {}", rough(at.since(now))),
@@ -57,13 +57,13 @@ pub(crate) fn relative(at: Millis, now: Millis) -> String {
     }
 }
 
-/// A time as text: exact, and relative to now.
+/// Formats a time as text: the exact time, and the time relative to now.
 pub(crate) fn moment(at: Millis, now: Millis) -> String {
     format!("{}, {}", exact(at), relative(at, now))
 }
 
-/// The age of something created at `created`: "5m", or "in 5m" if the time is in the future. A
-/// clock that is less than a second ahead does not make it a future time.
+/// Formats the age of something created at `created`: "5m", or "in 5m" if the time is in the
+/// future. A clock that is less than a second ahead does not make it a future time.
 pub(crate) fn age(created: Millis, now: Millis) -> String {
     match created.since(now) >= Duration::from_secs(1) {
         true => relative(created, now),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_read_within_bounds() {
+    fn durations_are_parsed_within_bounds() {
         assert_eq!(parse_duration("30m"), Ok(Duration::from_secs(1_800)));
         assert_eq!(parse_duration("1h 30m"), Ok(Duration::from_secs(5_400)));
         for (text, why) in [

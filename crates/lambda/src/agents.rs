@@ -1,4 +1,4 @@
-//! Code shared by the functions of an agents' queue: the queue on its table, and its publisher.
+//! Code shared by the functions of an agents' queue: builds the queue and its publisher.
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use lifo_queue::trace::Traced;
 
-/// The configuration for every client of this process.
+/// Loads the configuration for all AWS clients of this process.
 ///
 /// In a traced invocation, each request is a subsegment ([`lifo_queue::trace`]).
 ///
@@ -21,7 +21,7 @@ pub async fn sdk_config() -> SdkConfig {
     let timeouts = client::timeouts()
         .connect_timeout(client::CONNECT_TIMEOUT)
         .build();
-    // The credentials cache is the SDK's default: lazy, shared by all clients made from this
+    // Use the SDK's default credentials cache: lazy, shared by all clients made from this
     // configuration, and refreshed before the credentials expire.
     aws_config::defaults(BehaviorVersion::latest())
         .http_client(Traced(https))

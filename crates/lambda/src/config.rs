@@ -3,8 +3,8 @@
 //! Each name, ARN and URL has its own environment variable. The settings are JSON in one variable,
 //! `SETTINGS_<FUNCTION>`. The constructs in `infra/` define the defaults and the rules between
 //! settings. A function with an invalid environment reports every invalid variable with its fix, in
-//! one error. `tests/contract.json` contains the names and sample settings. Tests here and in
-//! `tests/infra` compare with it.
+//! one error. `tests/contract.json` contains the names and sample settings, which tests here and in
+//! `tests/infra` check.
 
 #[cfg(feature = "agents")]
 mod agents;

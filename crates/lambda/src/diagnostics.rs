@@ -1,4 +1,4 @@
-//! Errors as Lambda reports them.
+//! Errors in the form that functions report to Lambda.
 
 use std::error::Error;
 use std::fmt;
@@ -6,8 +6,8 @@ use std::fmt;
 use aws::error_chain::chain;
 use lambda_runtime::Diagnostic;
 
-/// An error for Lambda: a short, stable type name, and the message with the whole chain of sources.
-/// The caller, the on-failure destination and an operator see nothing else of the error.
+/// An error reported to Lambda: a short, stable type name, and the message with the whole chain of
+/// sources. Callers, the on-failure destination and operators see nothing else of the error.
 ///
 /// `?` converts any error into it.
 #[derive(Clone, PartialEq, Eq)]
@@ -17,12 +17,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The name of the error's type, without its path.
+    /// Returns the name of the error's type, without its path.
     pub fn error_type(&self) -> &str {
         &self.error_type
     }
 
-    /// The error's message and those of its sources, from the outermost to the root cause.
+    /// Returns the error's message and those of its sources, from the outermost to the root cause.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -53,7 +53,7 @@ impl From<Failure> for Diagnostic {
     }
 }
 
-/// The runtime logs a failed handler's error in this form, once.
+/// The Lambda runtime logs a failed handler's error in this form, once.
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.error_type, self.message)
@@ -81,7 +81,7 @@ mod tests {
     struct Generic<T: fmt::Debug>(T);
 
     #[test]
-    fn a_failure_has_a_short_type_and_the_whole_chain_without_repetition() {
+    fn failure_has_a_short_type_and_its_full_chain_without_repetition() {
         let diagnostic = Diagnostic::from(Failure::from(Outer(Middle(Inner))));
         assert_eq!(diagnostic.error_type, "Outer");
         assert_eq!(diagnostic.error_message, "outer: middle quotes inner");

@@ -1,4 +1,4 @@
-//! Incoming events.
+//! Parses incoming events.
 
 use aws_lambda_events::sns::SnsEvent;
 use serde_json::Value;
@@ -8,7 +8,7 @@ pub enum EventError {
     #[error("a field of the event is missing or invalid (expected: {expected})")]
     Shape {
         expected: &'static str,
-        /// The fault, with the field.
+        /// The parse error, which names the invalid field.
         source: serde_json::Error,
     },
     #[error("field Records is empty; {expected} has at least one record")]
@@ -21,8 +21,8 @@ pub enum EventError {
 }
 
 impl EventError {
-    /// The error for an event of a kind other than `expected`. It names the event's fields but not
-    /// their values.
+    /// Creates the error for an event of a kind other than `expected`. It names the event's fields
+    /// but not their values.
     pub fn unexpected(event: &Value, expected: &'static str) -> Self {
         let found = match event {
             Value::Null => "the event is null".to_owned(),
@@ -44,19 +44,19 @@ const MAX_NAMES: usize = 10;
 
 const SNS: &str = "Amazon SNS";
 
-/// Whether `event` is from `source`, such as `aws:sns` or `aws:dynamodb`. Reads only the first
-/// record, because Lambda never mixes sources in one event. (SNS capitalizes the field's name,
-/// DynamoDB does not.)
+/// Returns whether `event` is from `source`, such as `aws:sns` or `aws:dynamodb`. Reads only the
+/// first record, because Lambda never mixes sources in one event. SNS capitalizes the field name,
+/// and DynamoDB does not.
 pub fn is_from(event: &Value, source: &str) -> bool {
     let record = &event["Records"][0];
     record["EventSource"] == source || record["eventSource"] == source
 }
 
-/// The id of the message in a notification: the same in each of Lambda's retries
+/// Returns the id of the message in a notification: the same in each of Lambda's retries
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/with-sns.html>).
 ///
-/// SNS invokes a function once per message. If an event ever has multiple messages, the first is
-/// enough, because one wake-up or turn serves all tasks.
+/// SNS invokes a function once per message. If an event ever has multiple messages, the id of the
+/// first is enough, because one wake-up or turn serves all tasks.
 ///
 /// # Errors
 /// [`EventError`] when the event is not an SNS notification.

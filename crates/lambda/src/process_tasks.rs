@@ -43,23 +43,23 @@ use crate::serve::Handler;
 use crate::telemetry;
 use crate::telemetry::metrics::Metrics;
 
-/// Maximum number of worker threads. If there are more slots, they share the threads.
+/// Maximum number of worker threads. If there are more slots, slots share threads.
 const MAX_THREADS: usize = 64;
 
-/// Input for a runner's factory.
+/// Input for the factory function that builds a runner.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// Configuration for the runner's own AWS clients. They share the queue's HTTPS client and
     /// credentials, and its short timeouts and retries unless they set others.
     pub aws: SdkConfig,
-    /// Settings of a turn. A run may take [`ProcessSettings::task_timeout`].
+    /// Settings of a turn. A run can take up to [`ProcessSettings::task_timeout`].
     pub settings: ProcessSettings,
     pub runner: RunnerConfig,
 }
 
 impl Start {
-    /// Builds the runner that `TASK_RUNNER` describes. The product's own binary uses it, and your
-    /// own runner can wrap it.
+    /// Builds the runner that `TASK_RUNNER` describes. The default binary uses this runner, and a
+    /// custom runner can wrap it.
     pub fn configured_runner(&self) -> Result<ConfiguredRunner, RunnerConfigError> {
         let runner = self.runner.clone();
         let runner = runner.build(&self.aws, self.settings.task_timeout)?;
@@ -76,7 +76,7 @@ impl TaskRunner for ConfiguredRunner {
     }
 }
 
-/// Serves `process-tasks` with the runner that `factory` creates, once per process.
+/// Serves `process-tasks` with the runner that `factory` creates once per process.
 ///
 /// # Errors
 /// When the process cannot continue; see [`crate::serve()`].
@@ -118,9 +118,9 @@ pub fn serve<R: TaskRunner + 'static>(
     })
 }
 
-/// One thread per slot, and one more. A runner should not block its thread. If it does, other tasks
-/// and the heartbeat of the processor lease still continue. An idle thread costs a few microseconds
-/// and kilobytes.
+/// Returns the number of threads: one per slot, plus one. If a runner blocks its thread (it should
+/// not), other tasks and the heartbeat of the processor lease still continue. An idle thread costs
+/// a few microseconds and kilobytes.
 fn threads(config: &Result<ProcessTasks, ConfigError>) -> usize {
     let slots = config
         .as_ref()
@@ -143,7 +143,7 @@ impl Handler for ProcessTasksHandler {
             Ok(summary) => (summary, None),
             Err(FailedTurn { summary, error }) => (summary, Some(error)),
         };
-        // A failed turn is logged and counted, too.
+        // Log and count failed turns too.
         log(&summary);
         self.metrics.emit(&summary);
         failed.map_or(Ok(summary), |error| Err(error.into()))
@@ -156,7 +156,7 @@ impl Handler for ProcessTasksHandler {
 
 /// Parses an invocation by SNS, or by an operator with `{}`.
 ///
-/// Ignores a deadline in the past: `cargo lambda watch` sends one in 1970.
+/// Ignores a deadline in the past, because `cargo lambda watch` sends one in 1970.
 fn invocation(event: Value, context: &Context, now: Millis) -> Result<Invocation, EventError> {
     let message_id = match event {
         event if event::is_from(&event, "aws:sns") => event::sns_message_id(event)?,

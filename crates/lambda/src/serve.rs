@@ -1,4 +1,4 @@
-//! The runtime loop: from process start to the handler.
+//! The runtime loop of a function, from process start to the handler.
 
 use std::future::Future;
 use std::io;
@@ -14,25 +14,25 @@ use crate::telemetry;
 
 /// Handles the events of a function.
 ///
-/// An event can be any JSON. The handler itself parses it, so that the error for a malformed event
-/// names the field.
+/// An event can be any JSON. The handler parses it, so that the error for a malformed event can
+/// name the invalid field.
 #[allow(
     async_fn_in_trait,
     reason = "the runtime loop neither boxes handlers nor sends them"
 )]
 pub trait Handler {
-    /// The response, sent as JSON.
+    /// The type of the response, which is sent as JSON.
     type Response: Serialize;
 
-    /// Handles one event. An error is reported to Lambda with its type and all its sources, and
-    /// logged.
+    /// Handles one event. A returned error is logged and reported to Lambda with its type and all
+    /// its sources.
     async fn handle(
         &self,
         event: Value,
         context: lambda_runtime::Context,
     ) -> Result<Self::Response, Failure>;
 
-    /// The tracer that records the requests of each invocation; `None` without traces.
+    /// Returns the tracer that records the requests of each invocation; `None` without traces.
     fn tracer(&self) -> Option<&Arc<Tracer>> {
         None
     }
@@ -42,12 +42,12 @@ pub trait Handler {
 /// threads.
 ///
 /// `start` runs once, before the first event. It creates only the configuration and the clients. If
-/// it fails, every invocation fails with its error, so that the failure reaches the caller, the
-/// on-failure destination and the alarms. If the process ended instead, they would see only its
+/// it fails, every invocation fails with the same error, so that the error reaches the caller, the
+/// on-failure destination and the alarms. If the process exited instead, they would see only its
 /// exit status.
 ///
 /// # Errors
-/// If the operating system cannot provide threads, or the runtime API can no longer be used.
+/// If the operating system cannot provide threads, or requests to the runtime API fail.
 pub fn serve<H: Handler>(
     threads: usize,
     start: impl Future<Output = Result<H, Failure>>,

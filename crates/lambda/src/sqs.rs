@@ -1,4 +1,4 @@
-//! SQS batches, and which of their messages failed.
+//! Parses SQS batches and reports which of their messages failed.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -11,14 +11,14 @@ use tokio::time::Instant;
 
 use crate::event::{self, EventError};
 
-/// Assumed time left if the deadline is in the past: `cargo lambda watch` sends one in 1970.
+/// Time assumed to be left if the deadline is in the past: `cargo lambda watch` sends one in 1970.
 const NO_DEADLINE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// `messageId`: identifies a failed message to Lambda.
+    /// `messageId`, which identifies a failed message to Lambda.
     pub id: String,
-    /// `receiptHandle`: identifies the message when its visibility timeout is changed.
+    /// `receiptHandle`, which identifies the message when its visibility timeout is changed.
     pub receipt: String,
     pub body: String,
     attributes: HashMap<String, String>,
@@ -28,7 +28,7 @@ pub struct Message {
 /// Reads the messages of a batch, in order.
 ///
 /// # Errors
-/// [`EventError`] when the event is not a batch of an SQS queue. It names the `expected` event.
+/// [`EventError`] when the event is not an SQS batch. The error names the `expected` event.
 pub fn messages(event: Value, expected: &'static str) -> Result<Vec<Message>, EventError> {
     if !event::is_from(&event, "aws:sqs") {
         return Err(EventError::unexpected(&event, expected));
@@ -51,10 +51,10 @@ pub fn messages(event: Value, expected: &'static str) -> Result<Vec<Message>, Ev
 }
 
 impl Message {
-    /// A system attribute, such as `SentTimestamp`.
+    /// Reads a system attribute, such as `SentTimestamp`.
     ///
     /// # Errors
-    /// [`EventError`] when it is missing or of another kind.
+    /// [`EventError`] when the attribute is missing or has another type.
     pub fn attribute<T: FromStr>(&mut self, name: &str) -> Result<T, EventError> {
         let value = self.attributes.remove(name);
         let value = value.and_then(|text| text.parse().ok());
@@ -75,7 +75,7 @@ pub fn deadline(context: &Context, margin: Duration) -> Instant {
     Instant::now() + left.saturating_sub(margin)
 }
 
-/// The response to a batch. SQS redelivers exactly the failed messages
+/// Creates the response to a batch. SQS redelivers only the failed messages
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>).
 pub fn response(failed: Vec<String>) -> SqsBatchResponse {
     let mut response = SqsBatchResponse::default();

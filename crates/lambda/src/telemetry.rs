@@ -6,7 +6,7 @@ pub mod traces;
 use lambda_runtime::tracing::subscriber::EnvFilter;
 use lambda_runtime::tracing::subscriber::filter::LevelFilter;
 
-/// Installs the log. It writes one line per log event to standard output and follows Lambda's
+/// Installs the logger. It writes one line per log event to standard output and follows Lambda's
 /// advanced logging controls: JSON if `AWS_LAMBDA_LOG_FORMAT` says so, and the minimum level from
 /// `AWS_LAMBDA_LOG_LEVEL` (default: `INFO`; `RUST_LOG` can raise individual targets). The runtime's
 /// span adds the invocation's request id and X-Ray trace id to each line.
@@ -25,7 +25,7 @@ pub(crate) fn init() {
         .with_env_filter(filter);
     let json = std::env::var("AWS_LAMBDA_LOG_FORMAT")
         .is_ok_and(|format| format.eq_ignore_ascii_case("json"));
-    // An error means that a subscriber is already installed. It remains in use.
+    // An error means that a subscriber is already installed. That subscriber remains in use.
     let _installed = if json {
         lines
             .json()
@@ -38,7 +38,7 @@ pub(crate) fn init() {
     };
 }
 
-/// The function's configured log level.
+/// Returns the log level configured for the function.
 fn level() -> String {
     std::env::var("AWS_LAMBDA_LOG_LEVEL").unwrap_or_else(|_| "INFO".to_owned())
 }

@@ -1,4 +1,4 @@
-//! How functions read their environment and report an invalid one.
+//! Tests how functions read their environment and report an invalid one.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -15,7 +15,7 @@ use lifo_queue::runner::simulated::Rates;
 use lifo_queue::store::Order;
 use serde_json::{Value, json};
 
-/// The configuration of `process-tasks` with changed settings, by their names.
+/// Reads the configuration of `process-tasks` after changing the named settings.
 fn process_tasks(changes: &[(&str, Value)]) -> Result<ProcessTasks, ConfigError> {
     let mut settings = defaults("process-tasks");
     for (name, value) in changes {
@@ -32,7 +32,7 @@ fn rejection(changes: &[(&str, Value)]) -> String {
 }
 
 #[test]
-fn a_complete_environment_is_read_with_its_units() {
+fn complete_environment_is_parsed_with_units() {
     let config = process_tasks(&[]).unwrap();
     assert_eq!(config.settings.turn, Duration::from_secs(60));
     assert_eq!(config.settings.default_ttl, Duration::from_secs(3600));
@@ -52,7 +52,7 @@ fn a_complete_environment_is_read_with_its_units() {
 }
 
 #[test]
-fn every_wrong_variable_is_reported_at_once_with_its_remedy() {
+fn all_invalid_variables_are_reported_together_with_remedies() {
     let error = ProcessTasks::read(&|name| match name {
         "TASK_TABLE_NAME" => Some(String::new()),
         "TRIGGER_TOPIC_ARN" => Some("topic".to_owned()),
@@ -74,7 +74,7 @@ fn every_wrong_variable_is_reported_at_once_with_its_remedy() {
 }
 
 #[test]
-fn a_wrong_setting_is_reported_by_its_path() {
+fn invalid_setting_is_reported_with_its_path() {
     for (setting, value, part) in [
         (
             "turnMs",
@@ -145,7 +145,7 @@ fn a_wrong_setting_is_reported_by_its_path() {
 
 /// CloudFormation changes a function's environment variables before its code.
 #[test]
-fn settings_of_the_next_release_do_not_stop_a_function() {
+fn unknown_settings_from_the_next_release_are_ignored() {
     let next = [("nextMs", json!(1)), ("order", json!("oldest-key-first"))];
     let config = process_tasks(&next).unwrap();
     assert_eq!(config.settings.order, Order::OldestFirst);
@@ -169,7 +169,7 @@ fn longest_expiry_is_optional() {
 }
 
 #[test]
-fn a_rate_limit_is_read_with_its_burst() {
+fn rate_limit_is_parsed_with_its_burst() {
     let limit = |rate: Value| process_tasks(&[("rate", rate)]).unwrap().settings.rate;
     assert_eq!(limit(Value::Null), None);
     for (per_second, burst, interval_ms) in [(0.5, 1, 2_000), (2.5, 3, 400), (20.0, 1, 50)] {

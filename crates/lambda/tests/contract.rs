@@ -51,7 +51,7 @@ fn unknown(function: &str, settings: &Value) -> Result<Vec<String>, String> {
     }
 }
 
-/// The variables of a function: names, ARNs and URLs, and its settings if it has some.
+/// Returns the variables of a function: names, ARNs, URLs and, if it has settings, theirs.
 fn variables(environment: &Value, function: &str) -> BTreeSet<String> {
     let names = environment[function].as_array().unwrap().iter();
     let names = names.map(|name| name.as_str().unwrap().to_owned());
@@ -75,7 +75,7 @@ fn functions() -> Vec<(String, BTreeSet<String>)> {
 }
 
 #[test]
-fn each_function_reads_exactly_the_variables_it_is_given() {
+fn each_function_reads_exactly_its_declared_variables() {
     let functions = functions();
     assert_eq!(functions.len(), 9);
     for (function, variables) in functions {
@@ -90,7 +90,7 @@ fn each_function_reads_exactly_the_variables_it_is_given() {
 }
 
 #[test]
-fn every_variable_but_the_optional_ones_is_required() {
+fn every_variable_except_optional_ones_is_required() {
     let contract = contract();
     let optional = contract["optionalEnvironment"].as_array().unwrap();
     for (function, variables) in functions() {
@@ -104,7 +104,7 @@ fn every_variable_but_the_optional_ones_is_required() {
     }
 }
 
-/// Synthesis must not accept settings that Rust rejects or does not know. The samples are the
+/// Synthesis must not accept settings that Rust rejects or does not define. The samples contain the
 /// constructs' defaults, and every setting at its minimum and maximum value.
 #[test]
 fn each_function_accepts_its_settings_at_both_ends_of_their_ranges() {
@@ -122,7 +122,7 @@ fn each_function_accepts_its_settings_at_both_ends_of_their_ranges() {
     }
 }
 
-/// Every number in a value, and the value with that number changed to `other`.
+/// Returns each number in a value, and a copy of the value with that number changed to `other`.
 fn with_each_number(value: &Value, other: &Value) -> Vec<(u64, Value)> {
     match value {
         Value::Number(number) => number
@@ -164,7 +164,7 @@ fn settings_below_their_range_are_rejected() {
 }
 
 #[test]
-fn the_table_has_the_names_of_the_contract() {
+fn table_names_match_the_contract() {
     let statuses = TaskStatus::ALL.map(TaskStatus::name);
     let ours = json!({
         "key": schema::TASK_ID,
@@ -184,7 +184,7 @@ fn the_table_has_the_names_of_the_contract() {
 }
 
 #[test]
-fn the_metrics_have_the_names_of_the_contract() {
+fn metric_names_match_the_contract() {
     let ours = json!({
         "namespace": metrics::NAMESPACE,
         "dimension": metrics::DIMENSION,
@@ -194,7 +194,7 @@ fn the_metrics_have_the_names_of_the_contract() {
 }
 
 #[test]
-fn the_agents_table_and_metrics_have_the_names_of_the_contract() {
+fn agents_table_and_metric_names_match_the_contract() {
     use agent_queue::schema;
     let contract = contract()["agentQueue"].clone();
     let table =

@@ -1,4 +1,4 @@
-//! `agent-desk`: executes one command per invocation, by an operator or by a program with
+//! `agent-desk`: executes one command per invocation, from an operator or a program with
 //! permission.
 
 use std::sync::Arc;

@@ -12,8 +12,8 @@ use serde::Serialize;
 
 const SOURCE: &str = "freshq";
 
-/// Maximum number of events per PutEvents request. Each has at most about 20 KB, so together they
-/// stay below the limit of 256 KB
+/// Maximum number of events per PutEvents request. Each event has at most about 20 KB, so a full
+/// request stays below the limit of 256 KB
 /// (<https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html>).
 const MAX_ENTRIES: usize = 10;
 
@@ -48,8 +48,8 @@ impl Bus {
     /// Publishes one event per task, in order, up to the first that the bus does not accept.
     /// Returns the number of published events.
     ///
-    /// The client retries failed requests. This function retries the events that a successful
-    /// request rejected.
+    /// The client retries failed requests. This function retries events that the bus rejected in a
+    /// successful request.
     pub(crate) async fn publish(&self, tasks: &[EndedTask]) -> usize {
         let mut published = 0;
         let mut delays = batch::delays().build();
@@ -72,8 +72,8 @@ impl Bus {
         published
     }
 
-    /// Sends one request. Returns the number of events that the bus accepted before the first that
-    /// it did not accept, and the error of that event.
+    /// Sends one request. Returns the number of events that the bus accepted before the first
+    /// rejected one, and the error of the rejected event.
     async fn put(&self, tasks: &[EndedTask]) -> (usize, Option<NotPublished>) {
         let mut call = self.client.put_events();
         for task in tasks {
@@ -103,8 +103,8 @@ impl Bus {
     }
 }
 
-/// Reads the response to a request. It has one entry per event, in the order of the request. An
-/// event without an entry was not accepted.
+/// Reads the response to a request. The response has one entry per event, in the order of the
+/// request. An event without an entry was not accepted.
 fn verdict(output: &PutEventsOutput, events: usize) -> (usize, Option<NotPublished>) {
     let entries = output.entries();
     let taken = entries

@@ -1,7 +1,7 @@
-//! The event of `count-shed`: a batch from the table's stream.
+//! Parses the event of `count-shed`, a batch from the table's stream.
 //!
-//! Each record is read separately, and only the required fields are read, so that an invalid record
-//! does not block the others.
+//! Reads each record separately and only its required fields, so that an invalid record does not
+//! block the others.
 
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
 use lambda::event::EventError;
@@ -15,25 +15,25 @@ const STREAM: &str = "records of the task table's stream";
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Batch {
     pub(crate) records: usize,
-    /// The tasks that were shed, oldest deletion first.
+    /// The shed tasks, earliest deletion first.
     pub(crate) tasks: Vec<ShedTask>,
     /// The tasks that ended as SUCCESS or FAILURE, in the order in which they ended.
     pub(crate) ended: Vec<EndedTask>,
-    /// Index of the record of each shed task.
+    /// Index of each shed task's record in the batch.
     shed_at: Vec<usize>,
-    /// Index of the record of each ended task.
+    /// Index of each ended task's record in the batch.
     ended_at: Vec<usize>,
     sequence_numbers: Vec<Option<String>>,
 }
 
-/// Lambda cannot retry from a record without a sequence number. The function fails instead, and
-/// Lambda retries the whole batch.
+/// The error for a failed record without a sequence number, from which Lambda cannot retry. The
+/// function fails instead, and Lambda retries the whole batch.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error("a task was not sent to its queue, and its record has no SequenceNumber to retry from")]
 pub(crate) struct NoSequenceNumber;
 
 impl Batch {
-    /// Index of the record of the first ended task that is not among the first `published` ones.
+    /// Returns the record index of the first ended task after the first `published` ones.
     pub(crate) fn unpublished(&self, published: usize) -> Option<usize> {
         self.ended_at.get(published).copied()
     }
@@ -47,9 +47,9 @@ impl Batch {
         self.shed_at.get(task).copied()
     }
 
-    /// The response to Lambda: retry everything from this record on, or nothing.
+    /// Creates the response to Lambda: retry all records from this one on, or none.
     ///
-    /// Lambda retries a stream's batch from the lowest sequence number it is given
+    /// Lambda retries a stream's batch from the lowest sequence number in the response
     /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>).
     pub(crate) fn response(
         &self,
@@ -90,10 +90,10 @@ impl Batch {
     }
 }
 
-/// The shed and the ended tasks in a batch from the stream.
+/// Reads the shed and the ended tasks in a batch from the stream.
 ///
 /// # Errors
-/// [`EventError`] when no record is one of a DynamoDB stream.
+/// [`EventError`] when no record is from a DynamoDB stream.
 pub(crate) fn read(event: &Value) -> Result<Batch, EventError> {
     let records = event["Records"].as_array();
     let records = records
@@ -124,8 +124,8 @@ fn is_deleted_by_ttl(record: &Value) -> bool {
         && identity["principalId"] == "dynamodb.amazonaws.com"
 }
 
-/// Whether a newer state of a key superseded an expired one. The put then sets a mark, which the
-/// next take deletes.
+/// Returns whether a newer state of a key superseded an expired one. In that case, the put sets a
+/// mark, which the next take deletes.
 fn replaces_expired(record: &Value) -> bool {
     let mark = |image: &str| record["dynamodb"][image][REVIVED]["S"].as_str();
     record["eventName"] == "MODIFY"

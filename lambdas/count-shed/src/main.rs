@@ -1,6 +1,6 @@
 //! `count-shed`: counts the tasks that DynamoDB's time to live deleted while they were PENDING or
-//! TAKEN, and sends them to a queue if there is one. With an event bus, it also publishes an event
-//! for each task that ended.
+//! TAKEN, and sends them to a queue if one is configured. With an event bus, it also publishes an
+//! event for each task that ended.
 //!
 //! Its event source mapping requires `ReportBatchItemFailures`. Lambda retries the batch from the
 //! first task that could not be sent or published, and no task before it is counted twice.
@@ -55,7 +55,7 @@ impl Handler for Counts {
 
     async fn handle(&self, event: Value, _: Context) -> Result<Self::Response, Failure> {
         let batch = event::read(&event)?;
-        // The events come first: do not count shed tasks after a record that will be retried.
+        // Publish events first: shed tasks after a record that will be retried must not be counted.
         let (published, unpublished) = match &self.bus {
             Some(bus) => {
                 let published = bus.publish(&batch.ended).await;

@@ -1,6 +1,6 @@
-//! HTTP requests in payload format 2.0, as a Function URL and an HTTP API send them
-//! (<https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html#urls-payloads>).
-//! Module [`request`] lists the status codes of the responses.
+//! HTTP requests in payload format 2.0, as sent by a Function URL or an HTTP API
+//! (<https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html#urls-payloads>). Module
+//! [`request`] lists the status codes of the responses.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -25,7 +25,7 @@ pub(crate) enum EventError {
     Http(#[from] HttpError),
 }
 
-/// Whether an event is an HTTP request rather than an operator's event.
+/// Returns whether an event is an HTTP request rather than an operator's event.
 pub(crate) fn is_request(event: &Value) -> bool {
     event["version"] == "2.0" && event["requestContext"]["http"]["method"].is_string()
 }

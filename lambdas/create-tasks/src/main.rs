@@ -1,6 +1,6 @@
-//! `create-tasks`: creates the tasks that an event describes and reports on each by its index. The
-//! event comes from an operator or a schedule, or is an HTTP request through a Function URL or an
-//! HTTP API.
+//! `create-tasks`: creates the tasks that an event describes and reports the outcome of each by its
+//! index. The event comes from an operator or a schedule, or is an HTTP request through a Function
+//! URL or an HTTP API.
 
 mod http;
 mod response;

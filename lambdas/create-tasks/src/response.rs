@@ -1,4 +1,4 @@
-//! The response to the caller.
+//! The response to the caller of `create-tasks`.
 
 use lambda::Failure;
 use lifo_queue::create::CreateReport;
@@ -14,7 +14,7 @@ pub(crate) enum Response {
     Http(HttpResponse),
 }
 
-/// A schedule invokes a simulation and reads no report, so missing tasks must be a failure.
+/// The schedule of a simulation reads no report, so missing tasks must fail the invocation.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{failed} of {count} simulated tasks were not created; the first, at index {index}: {error}"
@@ -27,7 +27,7 @@ struct SimulationFailed {
 }
 
 impl Response {
-    /// The report, or the failure of a simulation that did not create every task.
+    /// Returns the report, or an error if a simulation did not create every task.
     pub(crate) fn to_invoker(report: CreateReport, simulated: bool) -> Result<Self, Failure> {
         match report.failed.first() {
             Some(first) if simulated => Err(SimulationFailed {

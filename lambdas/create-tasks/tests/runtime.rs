@@ -1,14 +1,14 @@
-//! Runs the binary with the test's runtime API, and checks the response to the caller and the log.
+//! Runs the binary against a test runtime API, and checks the response to the caller and the log.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use serde_json::{Value, json};
 use simulator::runtime_api::{self, Posted};
 
-/// Invokes the function once. Also returns its log.
+/// Invokes the function once. Returns the response and the log.
 async fn invoke(environment: &[(&str, &str)], event: &Value) -> (Posted, Vec<Value>) {
     let binary = env!("CARGO_BIN_EXE_create-tasks");
-    // No server listens there, because no test of this file may reach the table.
+    // Use an address without a server, because no test in this file may reach the table.
     let nowhere = ("AWS_ENDPOINT_URL", "http://127.0.0.1:9");
     let environment = [environment, &[nowhere]].concat();
     let invoked = runtime_api::invoke(binary, &environment, event).await;
@@ -77,9 +77,9 @@ async fn invalid_task_is_reported_and_counted() {
 }
 
 /// CloudFormation changes a function's environment variables before its code, so this code may read
-/// the settings of the next release.
+/// settings of the next release.
 #[tokio::test]
-async fn a_setting_of_the_next_release_is_logged_and_has_no_effect() {
+async fn unknown_setting_from_the_next_release_is_logged_and_ignored() {
     let (table, (name, settings)) = (COMPLETE[0], COMPLETE[1]);
     let next = settings.replace("\"simulation\"", "\"next\":1,\"simulation\"");
     let ((end, _), log) = invoke(&[table, (name, &next)], &json!({"tasks": []})).await;

@@ -1,4 +1,4 @@
-//! The event of `ingest-tasks`: a batch of an SQS standard queue.
+//! Parses the event of `ingest-tasks`, a batch of an SQS standard queue.
 
 use lambda::event::EventError;
 use lambda::sqs::{self, Message};

@@ -1,7 +1,7 @@
 //! `ingest-tasks`: writes the tasks of an SQS standard queue to the table.
 //!
 //! Its event source mapping requires `ReportBatchItemFailures`. SQS redelivers exactly the messages
-//! that could not be written completely, and does so before the queue's visibility timeout.
+//! that could not be written completely, before the queue's visibility timeout ends.
 
 mod event;
 

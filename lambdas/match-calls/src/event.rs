@@ -1,4 +1,4 @@
-//! The event of `match-calls`: a batch of an SQS FIFO queue.
+//! Parses the event of `match-calls`, a batch of an SQS FIFO queue.
 
 use agent_queue::intake::Delivery;
 use agent_queue::time::Micros;

@@ -1,6 +1,6 @@
-//! `process-tasks`: one turn of the newest-first loop per wake-up, with the task runner that
-//! `TASK_RUNNER` describes. A binary with your own runner differs in this one closure:
-//! `examples/custom-runner` shows it.
+//! `process-tasks`: runs one turn of the newest-first loop per wake-up, with the task runner that
+//! `TASK_RUNNER` describes. A binary with your own runner differs only in this closure, as
+//! `examples/custom-runner` shows.
 
 use lambda::process_tasks;
 

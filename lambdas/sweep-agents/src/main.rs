@@ -1,5 +1,5 @@
-//! `sweep-agents`: every minute, ends expired call leases and expired calls, publishes remaining
-//! assignments, and assigns pending calls that a crashed process left.
+//! `sweep-agents`: every minute, ends expired call leases and expired calls, publishes the
+//! remaining assignments, and assigns pending calls left behind by crashed processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ impl Handler for Sweeps {
     async fn handle(&self, _event: Value, context: Context) -> Result<SweepReport, Failure> {
         let queue = self.queue.until(sqs::deadline(&context, MARGIN));
         let swept = queue.sweep(&*self.publisher).await;
-        // A failed sweep still reports the figures of its other steps.
+        // Report the figures of the completed steps even if the sweep failed.
         let report = swept.as_ref().unwrap_or_else(|error| &error.report);
         tracing::info!(
             returned = report.returned,

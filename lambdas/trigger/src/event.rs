@@ -1,4 +1,4 @@
-//! The two events of `trigger`: a batch from the table's stream, and a notification of
+//! Parses the two events of `trigger`: a batch from the table's stream, and a notification from
 //! TriggerTopic.
 
 use aws_lambda_events::dynamodb::{Event, EventRecord};
@@ -12,17 +12,17 @@ const STREAM: &str = "the task table's stream";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WakeUp {
-    /// Id of the event, the same in each of Lambda's retries.
+    /// The event's id, which stays the same when Lambda retries the event.
     pub(crate) id: String,
     pub(crate) reason: WakeReason,
     /// Number of new tasks and new states of keys that are PENDING; 0 for a tail call.
     pub(crate) tasks: usize,
-    /// Trace headers of the wake-up's causes: sampled tasks, or the turn that published the tail
+    /// Trace headers of what caused the wake-up: sampled tasks, or the turn that published the tail
     /// call.
     pub(crate) causes: Vec<String>,
 }
 
-/// The wake-up that the event requires; `None` if no record of its batch requires one.
+/// Returns the wake-up that the event requires; `None` if no record of a batch requires one.
 pub(crate) fn read(event: Value) -> Result<Option<WakeUp>, EventError> {
     if event::is_from(&event, "aws:dynamodb") {
         let shape = |source| EventError::Shape {
@@ -50,8 +50,8 @@ pub(crate) fn read(event: Value) -> Result<Option<WakeUp>, EventError> {
     ))
 }
 
-/// One wake-up for the whole batch, with the id of its first record. Lambda retries the same batch,
-/// with the same first record, until it succeeds or its retries are exhausted.
+/// Requests one wake-up for the whole batch, with the id of the first record. Lambda retries the
+/// same batch, with the same first record, until it succeeds or its retries are exhausted.
 fn new_tasks(records: &[EventRecord]) -> Option<WakeUp> {
     let first = records.first()?;
     let tasks: Vec<_> = records
@@ -69,7 +69,7 @@ fn new_tasks(records: &[EventRecord]) -> Option<WakeUp> {
     })
 }
 
-/// Whether the record is of a task that was inserted as PENDING, or of a newer state of a key that
+/// Returns whether the record is of a task inserted as PENDING, or of a newer state of a key that
 /// is PENDING and was not running. The processor's own writes do not change the version, so they do
 /// not wake another processor. The queue's own items are not tasks. The event source mapping's
 /// filter is broader, because it cannot compare versions.

@@ -1,7 +1,7 @@
 //! `trigger`: requests one wake-up per batch of inserted tasks and per tail call.
 //!
-//! If a wake-up may be lost, the function fails. Lambda then retries the stream batch. A tail call
-//! goes to its failure destination, and the sweep wakes the queue instead.
+//! The function fails if a wake-up may be lost. Lambda then retries a stream batch. A tail call
+//! goes to the failure destination, and the sweep wakes the queue instead.
 
 mod event;
 

@@ -35,7 +35,7 @@ fn number_of(name: &'static str, value: i64) -> (&'static str, Value) {
 }
 
 #[test]
-fn changes_of_the_status_are_transitions() {
+fn status_changes_are_reported_as_transitions() {
     let plain = |status| item(status, &[]);
     let error = || "HTTP 500".to_owned();
     let started = Transition::Started {
@@ -83,7 +83,7 @@ fn changes_of_the_status_are_transitions() {
 }
 
 #[test]
-fn a_task_that_its_time_to_live_deletes_before_its_end_is_expired() {
+fn unfinished_task_deleted_by_ttl_counts_as_expired() {
     for (status, expected) in [
         ("PENDING", Some(Transition::Expired)),
         ("TAKEN", Some(Transition::Expired)),
@@ -98,7 +98,7 @@ fn a_task_that_its_time_to_live_deletes_before_its_end_is_expired() {
 }
 
 #[test]
-fn newer_states_of_a_key_wake_the_queue_unless_the_key_runs() {
+fn newer_state_of_a_key_wakes_the_queue_unless_the_key_is_running() {
     for (before, after, transition, is_new_task) in [
         ("PENDING", "PENDING", Some(Transition::Superseded), true),
         ("TAKEN", "TAKEN", Some(Transition::Queued), false),
@@ -117,7 +117,7 @@ fn newer_states_of_a_key_wake_the_queue_unless_the_key_runs() {
 }
 
 #[test]
-fn only_inserts_of_pending_tasks_wake_the_queue() {
+fn only_inserted_pending_tasks_wake_the_queue() {
     let wakes = |before, after| change(before, after).is_new_task();
     assert!(wakes(Value::Null, item("PENDING", &[])));
     assert!(!wakes(Value::Null, item("SUCCESS", &[])));
@@ -130,7 +130,7 @@ fn only_inserts_of_pending_tasks_wake_the_queue() {
 }
 
 #[test]
-fn the_control_item_shows_wake_ups_and_pauses() {
+fn control_item_changes_show_wake_ups_and_pauses() {
     let control = |before: &[(&str, Value)], after: &[(&str, Value)]| Change {
         id: CONTROL_ITEM.to_owned(),
         ..change(item("", before), item("", after))

@@ -1,4 +1,4 @@
-//! Settings and runner from a template that the CDK synthesized.
+//! Reads the settings and the runner from a template that the CDK synthesized.
 
 use lifo_queue::runner::config::RunnerConfig;
 use serde_json::Value;
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_and_a_literal_url_are_those_of_the_template() {
+    fn settings_and_literal_url_are_read_from_the_template() {
         let url = "https://legacy.example.com/validate";
         let config = runner(&json!({"kind": "http", "url": url, "timeoutMs": 20_000})).unwrap();
         assert!(matches!(config, RunnerConfig::Http { url: read, .. } if read == url));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn runners_that_need_aws_are_named_with_the_remedy() {
+    fn error_names_the_runner_that_requires_aws_and_the_remedy() {
         let auth = json!({"kind": "header", "name": "Authorization", "secretArn": "arn:aws:secretsmanager:x"});
         for (config, part) in [
             (
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_rejected_with_the_reason() {
+    fn files_other_than_templates_are_rejected_with_the_reason() {
         for (text, part) in [
             ("", "not a CloudFormation template"),
             ("{}", "no Resources"),

@@ -31,7 +31,7 @@ fn changed(changes: &mut UnboundedReceiver<Change>) -> Vec<(String, bool, bool, 
 }
 
 #[test]
-fn each_write_reports_the_item_before_and_after_it() {
+fn each_write_reports_the_old_and_the_new_item() {
     let (table, mut changes) = table();
     let key = json!({"taskId": {"S": "a"}});
     put(&table, &item("a", "PENDING"));
@@ -127,7 +127,7 @@ fn items_expire_after_their_time_to_live() {
 }
 
 #[test]
-fn a_folder_keeps_the_table_and_has_one_user() {
+fn folder_persists_the_table_and_allows_one_process() {
     let folder = std::env::temp_dir().join(format!("freshq-{}", uuid::Uuid::new_v4()));
     let open = || Table::open(Some(&folder), unbounded_channel().0);
     let first = open().unwrap();

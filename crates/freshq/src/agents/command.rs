@@ -116,7 +116,7 @@ pub(crate) struct OfAgent {
     agent_id: String,
 }
 
-/// Where an agent goes that leaves its queues.
+/// Status of an agent after it leaves its queues.
 #[derive(Clone, Copy, Debug, Serialize, ValueEnum)]
 #[serde(rename_all = "camelCase")]
 enum IdleStatus {
@@ -150,7 +150,7 @@ pub(crate) struct OfCall {
 }
 
 impl AgentVerb {
-    /// The command to the desk, and the desk to send it to.
+    /// Returns the command to the desk, and the desk to send it to.
     pub(crate) fn parts(&self) -> (Value, &DeskArguments) {
         let (name, (mut command, desk)) = match self {
             Self::Register(at) => ("register", at.parts()),

@@ -1,4 +1,4 @@
-//! The response of the desk, as text and as JSON.
+//! Formats the desk's response as text and as JSON.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(crate) const PENDING: [&str; 5] = [
     "Pending for",
 ];
 
-/// The report of a response.
+/// Converts a response to a report.
 pub(crate) fn report(response: Value) -> Report {
     let exit = match response["changed"].as_bool() {
         Some(false) => Exit::NotAll,
@@ -65,7 +65,7 @@ fn rows<const N: usize>(objects: &Value, row: impl Fn(&Value) -> [String; N]) ->
     objects.as_array().into_iter().flatten().map(row).collect()
 }
 
-/// The row of an agent: its call, and its attributes by name.
+/// Returns an agent's table row, with its call and its attributes by name.
 pub(crate) fn agent(agent: &Value) -> [String; 5] {
     let attributes = agent["attributes"].as_object().into_iter().flatten();
     let attributes = attributes.map(|(name, values)| format!("{name}: {}", listed(values)));
@@ -78,7 +78,7 @@ pub(crate) fn agent(agent: &Value) -> [String; 5] {
     ]
 }
 
-/// The row of a pending call: its id, its criteria, and for how long it has been pending.
+/// Returns a pending call's table row: its id, its criteria, and how long it has been pending.
 pub(crate) fn call(call: &Value) -> [String; 3] {
     let pending = call["pendingMs"].as_u64().map(Duration::from_millis);
     [
@@ -88,8 +88,8 @@ pub(crate) fn call(call: &Value) -> [String; 3] {
     ]
 }
 
-/// The row of the pending calls of one criteria: their number, the number of matching agents that
-/// are queued, and the oldest call.
+/// Returns the table row of the pending calls with the same criteria: the number of calls, the
+/// number of matching queued agents, and the oldest call.
 pub(crate) fn pending_calls(calls: &Value, queues: &[Value]) -> [String; 5] {
     let criteria = calls["criteria"].as_str().unwrap_or_default();
     let matching = queues.iter().filter(|queue| {
@@ -113,8 +113,8 @@ pub(crate) fn pending_calls(calls: &Value, queues: &[Value]) -> [String; 5] {
     ]
 }
 
-/// Whether the agents of a queue match criteria. Both have one value per dimension; `*` in criteria
-/// matches any value.
+/// Returns whether the agents of a queue match criteria. Both have one value per dimension; `*` in
+/// criteria matches any value.
 fn fits(criteria: &str, queue: &str) -> bool {
     let wanted: Vec<&str> = criteria.split('#').collect();
     let values: Vec<&str> = queue.split('#').skip(1).collect();
@@ -122,7 +122,7 @@ fn fits(criteria: &str, queue: &str) -> bool {
         && std::iter::zip(wanted, values).all(|(wanted, value)| wanted == "*" || wanted == value)
 }
 
-/// The values in a queue name or in criteria, as readable text: "Spanish, M" for `Q#Spanish#M`.
+/// Formats the values in a queue name or in criteria: "Spanish, M" for `Q#Spanish#M`.
 pub(crate) fn readable(name: &Value) -> String {
     let name = name.as_str().unwrap_or_default();
     let values = name.strip_prefix("Q#").unwrap_or(name);

@@ -1,4 +1,4 @@
-//! The commands that the verbs send, and how their responses are printed.
+//! Tests the commands that the verbs send, and how their responses are printed.
 
 use clap::Parser;
 use serde_json::{Value, json};

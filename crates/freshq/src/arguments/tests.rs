@@ -44,7 +44,7 @@ fn a_queue_is_named_by_its_environment_its_table_and_topic_or_its_address() {
 }
 
 #[test]
-fn arguments_have_their_values_and_defaults() {
+fn arguments_are_parsed_with_values_and_defaults() {
     let hour = Duration::from_secs(3_600);
     let line = [
         "freshq", "pause", "--env", "dev", "--for", "1h 30m", "--reason", "x y",

@@ -18,7 +18,7 @@ use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// The accepted host names. The port is not compared, because it differs behind `ssh -L`.
+/// The accepted host names. The port is not checked, because it differs behind `ssh -L`.
 const LOOPBACK: [&str; 2] = ["127.0.0.1", "localhost"];
 
 /// Headers of every response. The referrer policy is `same-origin`, because under `no-referrer`
@@ -57,18 +57,18 @@ pub(super) enum Rejected {
 }
 
 impl Access {
-    /// Access with a new token that has 122 random bits.
+    /// Creates an access check with a new token of 122 random bits.
     pub(super) fn new(changes: bool) -> Self {
         let token = Uuid::new_v4().simple().to_string();
         Self { token, changes }
     }
 
-    /// The token: the first part of every path.
+    /// Returns the token, the first part of every path.
     pub(super) fn token(&self) -> &str {
         &self.token
     }
 
-    /// Whether the pages can change the queue.
+    /// Returns whether the pages can change the queue.
     pub(super) fn allows_changes(&self) -> bool {
         self.changes
     }
@@ -80,7 +80,7 @@ impl Access {
     pub(super) fn check(&self, request: &Parts) -> Result<(), Rejected> {
         let host = host(request).ok_or(Rejected::Host)?;
         let token = request.uri.path().split('/').nth(1).unwrap_or_default();
-        // Comparing digests takes a time that reveals nothing about the token.
+        // Compare digests, so that the duration of the comparison reveals nothing about the token.
         if Sha256::digest(token) != Sha256::digest(&self.token) {
             return Err(Rejected::Token);
         }
@@ -100,7 +100,7 @@ impl IntoResponse for Rejected {
     }
 }
 
-/// The `Host` header, if it names this machine.
+/// Returns the `Host` header, if it names this machine.
 fn host(request: &Parts) -> Option<&str> {
     let host = only(&request.headers, &HOST)?;
     let authority: Authority = host.parse().ok()?;
@@ -109,7 +109,7 @@ fn host(request: &Parts) -> Option<&str> {
     (is_plain && LOOPBACK.iter().any(|own| name.eq_ignore_ascii_case(own))).then_some(host)
 }
 
-/// The value of a header that occurs exactly once.
+/// Returns the value of a header that occurs exactly once.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
@@ -126,8 +126,8 @@ pub(crate) async fn local_only(request: Request, next: Next) -> Response {
     }
 }
 
-/// Whether a page of the same origin sent the request. Programs do not send `Origin`, and neither
-/// does a browser that opens a page.
+/// Returns whether a page of the same origin sent the request. Requests of programs have no
+/// `Origin`, and neither has the request with which a browser opens a page.
 fn has_origin(request: &Parts, host: &str) -> Result<bool, Rejected> {
     match only(&request.headers, &ORIGIN) {
         None if !request.headers.contains_key(ORIGIN) => Ok(false),

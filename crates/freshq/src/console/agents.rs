@@ -1,4 +1,4 @@
-//! The page Agents: queues, pending calls and agents, read by commands to the desk.
+//! The Agents page: queues, pending calls and agents, fetched with commands to the desk.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup> {
     })
 }
 
-/// The oldest pending calls. An earlier release of the desk does not support the command.
+/// Renders the oldest pending calls. An earlier release of the desk does not support the command.
 async fn oldest(desk: &dyn Function) -> Markup {
     match desk.send(&json!(Calls { limit: CALLS })).await {
         Ok(answer) => {
@@ -68,7 +68,7 @@ async fn oldest(desk: &dyn Function) -> Markup {
     }
 }
 
-/// One row per object of an array.
+/// Returns one row per object of an array.
 fn rows<const N: usize>(objects: &Value, row: impl Fn(&Value) -> [String; N]) -> Vec<[Markup; N]> {
     let objects = objects.as_array().into_iter().flatten();
     let rows = objects.map(|object| row(object).map(|cell| html! { (cell) }));

@@ -39,7 +39,7 @@ enum Change {
     Close,
 }
 
-/// Confirms every prompt, because the page has already asked.
+/// Confirms every prompt, because the page has already asked for confirmation.
 struct Confirmed;
 
 impl Prompt for Confirmed {
@@ -113,7 +113,7 @@ impl Change {
         }
     }
 
-    /// The address of the page to show after the change.
+    /// Returns the address of the page to show after the change.
     fn page(self, fields: &Fields) -> &'static str {
         match self {
             Self::Redrive if fields.contains_key("task") => "task",
@@ -153,14 +153,14 @@ impl Change {
         })
     }
 
-    /// The text of the confirmation, and a form that makes the change.
+    /// Returns the text of the confirmation, and a form that makes the change.
     async fn question(self, site: &Site, fields: &Fields) -> Result<Markup> {
         let group = group(fields)?;
         let queue = match &group {
             None => site.queue.place().await,
             Some(group) => format!("group {group} of {}", site.queue.place().await),
         };
-        // Pass the fields in the address, because browsers change line breaks in form inputs.
+        // Pass the fields in the URL, because browsers change line breaks in form inputs.
         let which = fields
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()));
@@ -239,7 +239,7 @@ impl Change {
     }
 }
 
-/// The stored change of the queue or of one of its groups, as text.
+/// Returns the stored change of the queue or of one of its groups, as text.
 async fn standing(
     site: &Site,
     group: Option<GroupName>,
@@ -256,7 +256,7 @@ async fn standing(
         .and_then(|one| of_group(one, now)))
 }
 
-/// The inputs of a pause, a limit and the circuit breaker.
+/// Renders the time and reason inputs of a pause, a limit and the circuit breaker.
 fn time_and_reason() -> Markup {
     html! {
         label for="for" { "Duration, for example 30m" }
@@ -266,7 +266,7 @@ fn time_and_reason() -> Markup {
     }
 }
 
-/// A question, a form whose button confirms it, and a link back.
+/// Renders a question, a form whose button confirms it, and a link back.
 fn form(action: String, question: &str, inputs: Markup, yes: &str, back: &str) -> Markup {
     html! {
         pre.question { (question) }
@@ -280,7 +280,7 @@ fn form(action: String, question: &str, inputs: Markup, yes: &str, back: &str) -
     }
 }
 
-/// The question before a redrive. Unless it is for one task, a dry run lists the tasks.
+/// Returns the question before a redrive. A redrive of multiple tasks lists them with a dry run.
 async fn question_of_redrive(site: &Site, fields: &Fields) -> Result<String> {
     let queue = site.queue.place().await;
     if fields.contains_key("task") {

@@ -1,4 +1,4 @@
-//! The charts, as inline SVG. The style sheet sets the colors for light and dark mode.
+//! Renders the charts as inline SVG. The style sheet sets the colors for light and dark mode.
 
 use std::error::Error;
 use std::time::Duration;
@@ -12,9 +12,9 @@ const SIZE: (u32, u32) = (380, 170);
 /// The minimum time span of a chart, in seconds.
 const SHORTEST: f64 = 60.0;
 
-/// A figure with the latest value as text, because some readers cannot see the drawing. It starts
-/// at `from`, so that all figures of a page have the same time axis. The line breaks where two
-/// points are more than `gap` apart.
+/// Renders a chart with the latest value as text, because some readers cannot see the drawing. The
+/// chart starts at `from`, so that all charts of a page have the same time axis. The line breaks
+/// where two points are more than `gap` apart.
 pub(super) fn chart(
     name: &str,
     latest: &str,
@@ -64,7 +64,7 @@ fn svg(
         let gap = gap.as_secs_f64();
         for line in points.chunk_by(|(earlier, _), (later, _)| later - earlier <= gap) {
             chart.draw_series(LineSeries::new(line.iter().copied(), BLUE.stroke_width(2)))?;
-            // A single sample does not form a line.
+            // Draw a single sample as a point, because it does not form a line.
             let alone = line.first().filter(|_| line.len() == 1);
             chart.draw_series(alone.map(|at| Circle::new(*at, 2, BLUE.filled())))?;
         }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_breaks_where_nothing_was_read() {
+    fn chart_line_breaks_where_samples_are_missing() {
         assert_eq!(lines(&[12, 9, 6, 3, 0]), 1);
         assert_eq!(lines(&[349, 346, 343, 3, 0]), 2, "the page slept");
     }

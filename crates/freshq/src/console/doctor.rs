@@ -1,4 +1,4 @@
-//! The page Doctor: the findings of `freshq doctor`. They are read when the page is loaded, and only then.
+//! The Doctor page: the findings of `freshq doctor`. Only loading the page runs the checks.
 
 use std::sync::Arc;
 

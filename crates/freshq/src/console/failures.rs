@@ -1,4 +1,4 @@
-//! The page Failures: failed, pending and running tasks grouped by their last error.
+//! The Failures page: failed, pending and running tasks grouped by their last error.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::site::Site;
 use crate::failure::Result;
 use crate::verbs::{Errors, Group};
 
-/// Maximum number of tasks that are read per status.
+/// Maximum number of tasks to read per status.
 const MOST_READ: u32 = 500;
 
 pub(super) async fn failures(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {

@@ -1,4 +1,4 @@
-//! The page Groups: the groups of a queue that has groups.
+//! The Groups page, for a queue with groups.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ async fn list(site: &Site) -> Result<Markup> {
 
 fn cells(site: &Site, row: &Row<'_>, now: Millis) -> [Markup; 7] {
     let of = [("group", row.name)];
-    // Tasks without a group do not have their own limit.
+    // Tasks without a group do not have a limit of their own.
     let named = !row.name.is_empty();
     [
         html! {

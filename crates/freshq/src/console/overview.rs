@@ -1,4 +1,4 @@
-//! The start page: the state of the queue.
+//! The start page, which shows the state of the queue.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub(super) async fn overview(State(site): State<Arc<Site>>, Query(fields): Asked
     page(&site, &fields, ("./", "Queue"), Ok(content))
 }
 
-/// Warnings. They omit relative times, so that a screen reader repeats them only after a change.
+/// Renders warnings without relative times, so that a screen reader repeats only changed ones.
 fn warnings(looks: &History) -> Markup {
     let sample = looks.last.as_ref();
     let control = sample.map(|sample| (&sample.status.control, sample.status.now));
@@ -97,7 +97,7 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     let facts = report.rows().into_iter();
     let facts = facts.filter(|(name, _)| !HIDDEN.contains(name));
     let facts = facts.map(|(name, value)| match (name, control.paused_until) {
-        // The owner is an id that appears only in logs.
+        // Omit the lease owner, because its id appears only in logs.
         ("processor", _) => (name, report.lease()),
         // The warning above contains the reason.
         ("paused", Some(until)) if paused => {
@@ -128,7 +128,7 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     }
 }
 
-/// Number of missing samples that break the line of a chart.
+/// Number of consecutive missing samples that break the line of a chart.
 const MISSED: u32 = 3;
 
 fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
@@ -182,7 +182,7 @@ fn running(sample: &Sample) -> Markup {
         [
             task_link(&task.id),
             html! { @if let Some(started) = started { (rough(started.since(task.created))) } },
-            // The time comes from its process's clock, which may be ahead.
+            // The start time comes from the processor's clock, which may be ahead.
             html! { @if let Some(started) = started { (rough(now.since(started))) } },
             html! { (task.number(schema::ATTEMPTS).unwrap_or(0)) },
             html! { @if let Some(until) = task.number(schema::LEASE_UNTIL) { (relative(Millis(until), now)) } },
@@ -210,7 +210,7 @@ fn running(sample: &Sample) -> Markup {
         _ => "They ended before they were read.",
     };
     html! {
-        // Both reads lag behind the table, by different times.
+        // The number and the list lag behind the table, by different times.
         h2 #running-title { "Running tasks: " (count) }
         (table("The longest running tasks", head, rows, none))
     }

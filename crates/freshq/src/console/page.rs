@@ -1,4 +1,4 @@
-//! The frame of every page, and parts that multiple pages share.
+//! The frame of every page, and elements that multiple pages share.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) type Fields = BTreeMap<String, String>;
 
 pub(super) type Asked = Query<Fields>;
 
-/// The field with the number of the outcome that a page shows.
+/// Name of the field with the number of the outcome that a page shows.
 pub(super) const OUTCOME: &str = "outcome";
 
 const MENU: [(&str, &str); 6] = [
@@ -35,7 +35,7 @@ const MENU: [(&str, &str); 6] = [
     ("agents", "Agents"),
 ];
 
-/// A page with its title and content. `menu` is the address of the menu entry to mark.
+/// Renders a page with its title and content. `menu` is the address of the menu entry to mark.
 pub(super) fn page(
     site: &Site,
     fields: &Fields,
@@ -92,12 +92,12 @@ fn status(failure: &Failure) -> StatusCode {
     }
 }
 
-/// An error message.
+/// Renders an error message.
 pub(super) fn problem(line: &str) -> Markup {
     html! { p.problem role="alert" { (line) } }
 }
 
-/// The address of a page with these fields as its query string.
+/// Returns the address of a page with these fields as its query string.
 pub(super) fn link(page: &str, fields: &[(&str, &str)]) -> String {
     let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
     let fields = fields
@@ -109,7 +109,7 @@ pub(super) fn link(page: &str, fields: &[(&str, &str)]) -> String {
     }
 }
 
-/// A link to the confirmation of a change; nothing if the console is read-only.
+/// Renders a link to the confirmation of a change, or nothing if the console is read-only.
 pub(super) fn change(site: &Site, name: &str, change: &str, fields: &[(&str, &str)]) -> Markup {
     html! {
         @if site.access.allows_changes() {
@@ -118,7 +118,7 @@ pub(super) fn change(site: &Site, name: &str, change: &str, fields: &[(&str, &st
     }
 }
 
-/// A task id, as a link to the task's page.
+/// Renders a task id as a link to the task's page.
 pub(super) fn task_link(id: &TaskId) -> Markup {
     html! { a href=(link("task", &[("id", id.as_str())])) { (id) } }
 }
@@ -128,12 +128,12 @@ pub(super) fn task_of(fields: &Fields, name: &'static str) -> Result<TaskId> {
     task_id(text).map_err(|fault| Failure::input(name, fault))
 }
 
-/// The time since `at`, with the exact time as a tooltip.
+/// Renders the time since `at`, with the exact time as a tooltip.
 pub(super) fn age(at: Millis, now: Millis) -> Markup {
     html! { time datetime=(exact(at)) title=(exact(at)) { (time_format::age(at, now)) } }
 }
 
-/// A table, or the sentence `none` if there are no rows.
+/// Renders a table, or the sentence `none` if there are no rows.
 pub(super) fn table<const N: usize>(
     caption: &str,
     head: [&str; N],
@@ -155,7 +155,7 @@ pub(super) fn table<const N: usize>(
     }
 }
 
-/// A task's payload and timeline.
+/// Renders a task's payload and timeline.
 pub(super) fn payload_and_timeline(shown: &Shown) -> Markup {
     let timeline = shown.timeline();
     html! {

@@ -21,7 +21,7 @@ const REMEMBERED: usize = 50;
 pub(super) struct Site {
     pub(super) queue: Queue,
     pub(super) account: Account,
-    /// The agents' desk, or the reason why it is unknown.
+    /// The agents' desk, or the reason why the desk is unknown.
     pub(super) desk: Result<Arc<dyn Function>, String>,
     pub(super) access: Arc<Access>,
     /// The interval at which an open page updates itself.
@@ -30,25 +30,25 @@ pub(super) struct Site {
     /// Whether a change was made since the last sample.
     is_stale: AtomicBool,
     outcomes: Mutex<Outcomes>,
-    /// The state to show in page titles, as of the last sample.
+    /// The state of the queue at the last sample, for page titles.
     state: Mutex<&'static str>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) text: String,
-    /// Whether everything was done.
+    /// Whether the change was made completely.
     pub(super) done: bool,
 }
 
 #[derive(Default)]
 struct Outcomes {
-    /// The number of the oldest outcome that is kept.
+    /// Number of the oldest outcome that is kept.
     first: usize,
     last: VecDeque<Outcome>,
 }
 
-/// The most important state, for the title of a page.
+/// Returns the most important state of the queue, for a page title.
 fn title(history: &History) -> &'static str {
     let Some(sample) = history.last.as_ref().filter(|_| history.failure.is_none()) else {
         return "not read – ";
@@ -83,8 +83,8 @@ impl Site {
         }
     }
 
-    /// The samples. Takes a new one if the last sample is older than half of `every`, or if a
-    /// change was made since then. Multiple open pages therefore share a sample.
+    /// Returns the samples. Takes a new one if the last sample is older than half of `every`, or if
+    /// a change was made since then. Multiple open pages therefore share a sample.
     pub(super) async fn looks(&self) -> tokio::sync::MutexGuard<'_, History> {
         let mut history = self.history.lock().await;
         let now = self.queue.clock.now();
@@ -99,12 +99,12 @@ impl Site {
         history
     }
 
-    /// The state of the queue for the title of a page; empty if nothing stops it.
+    /// Returns the state of the queue for a page title; empty if nothing stops the queue.
     pub(super) fn state(&self) -> &'static str {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a sample every `pace`, so that an opened page has a history. Runs until it is dropped.
+    /// Takes a sample every `pace`, so that an opened page has a history. Runs until dropped.
     pub(super) async fn read_on(&self, pace: Duration) {
         loop {
             drop(self.looks().await);
@@ -112,7 +112,7 @@ impl Site {
         }
     }
 
-    /// Keeps the outcome of a change and returns its number. The next page takes a new sample.
+    /// Stores the outcome of a change and returns its number. The next page takes a new sample.
     pub(super) fn note(&self, outcome: Result<Report>) -> usize {
         self.is_stale.store(true, Ordering::Relaxed);
         let outcome = match outcome {
@@ -134,7 +134,7 @@ impl Site {
         outcomes.first + outcomes.last.len() - 1
     }
 
-    /// The outcome with this number, if it is still kept.
+    /// Returns the outcome with this number, if it is still stored.
     pub(super) fn outcome(&self, number: usize) -> Option<Outcome> {
         let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
         let place = number.checked_sub(outcomes.first)?;

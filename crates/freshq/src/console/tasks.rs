@@ -1,4 +1,4 @@
-//! The page Tasks, with the tasks of a status, and the page of one task.
+//! The Tasks page, with the tasks of a status, and the page of a single task.
 
 use std::sync::Arc;
 
@@ -24,13 +24,13 @@ use crate::verbs::{Shown, StatusName, group_name, missing, payload_preview};
 /// Maximum number of tasks on a page.
 const LISTED: usize = 50;
 
-/// Maximum number of tasks that a page reads to find a text in their last error or payload.
+/// Maximum number of tasks to read for a page that searches last errors or payloads for a text.
 const MOST_READ: usize = 1_000;
 
 /// Maximum number of characters of a payload in a table.
 pub(super) const PAYLOAD_WIDTH: usize = 80;
 
-/// The columns of [`row`].
+/// Titles of the columns that [`row`] returns.
 pub(super) const HEAD: [&str; 5] = ["Task", "Age", "Attempts", "Last error", "Payload"];
 
 pub(super) async fn tasks(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
@@ -102,7 +102,7 @@ async fn list(site: &Site, fields: &Fields) -> Result<Markup> {
     })
 }
 
-/// The fields of a link, with the group if the page shows one.
+/// Returns the fields of a link, including the group if the page shows one.
 fn of_group<'a>(fields: &[(&'a str, &'a str)], group: &'a str) -> Vec<(&'a str, &'a str)> {
     let group = (!group.is_empty()).then_some(("group", group));
     fields.iter().copied().chain(group).collect()

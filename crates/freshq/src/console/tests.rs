@@ -30,7 +30,7 @@ impl Clock for Standing {
     }
 }
 
-/// A desk with one queue, one pending call and one agent.
+/// A fake desk with one queue, one pending call and one agent.
 struct Desk;
 
 #[async_trait]
@@ -51,7 +51,7 @@ impl Function for Desk {
     }
 }
 
-/// A running console, and its store.
+/// A running console and its store.
 struct World {
     store: Arc<MemoryStore>,
     token: String,
@@ -137,7 +137,7 @@ impl World {
         self.send(&head, "").await
     }
 
-    /// Requests a page and expects these texts on it.
+    /// Requests a page and expects these texts in the response.
     async fn page(&self, page: &str, texts: &[&str]) -> Answer {
         let answer = self.get(page).await;
         answer.expect(200, texts);
@@ -156,7 +156,7 @@ impl World {
         answer
     }
 
-    /// Sends a form as a page of the console does.
+    /// Sends a form in the same way as a page of the console.
     async fn post(&self, page: &str, form: &str) -> Answer {
         let (token, host) = (&self.token, self.host());
         let kind = "application/x-www-form-urlencoded";

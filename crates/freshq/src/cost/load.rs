@@ -1,4 +1,4 @@
-//! A workload, and the requests and units that it causes.
+//! A workload, and the requests and capacity units that it consumes.
 
 use std::time::Duration;
 
@@ -8,35 +8,35 @@ use crate::time_format::parse_duration;
 
 /// Size of a PENDING item's attributes without the payload, in bytes.
 const PENDING_BYTES: u32 = 260;
-/// The same for a TAKEN or settled item.
+/// Size of a TAKEN or settled item's attributes without the payload, in bytes.
 const TAKEN_BYTES: u32 = 360;
-/// Size of one write unit, in bytes.
+/// Size of a write unit, in bytes.
 const KIB: u32 = 1_024;
-/// SQS bills each 64 KiB of a request.
+/// Size of the chunks by which SQS bills a request, in bytes.
 const SQS_CHUNK: u32 = 64 * 1_024;
-/// Maximum number of bytes in a request with multiple messages.
+/// Maximum size of a request with multiple messages, in bytes.
 const SQS_REQUEST: u32 = 1_024 * KIB;
-/// A message's fields without the payload, in bytes.
+/// Size of a message's fields without the payload, in bytes.
 const MESSAGE_BYTES: u32 = 100;
-/// The memory of the functions in GB: `processing.memory` and `ingest.memory` by default.
+/// Memory of the functions in GB: `processing.memory` and `ingest.memory` by default.
 const MEMORY: f64 = 0.25;
-/// Time that `ingest-tasks` takes per message (docs/explanation/scaling.md).
+/// Time in seconds that `ingest-tasks` takes per message (docs/explanation/scaling.md).
 const INGEST_SECONDS: f64 = 0.002;
-/// Minimum time between tasks of different activations, because a processor waits for the index.
+/// Minimum time in seconds between tasks of separate activations. A processor waits for the index.
 const LINGER_SECONDS: f64 = 2.2;
-/// The length of a turn: `processing.turn` by default.
+/// Duration of a turn in seconds: `processing.turn` by default.
 const TURN_SECONDS: f64 = 60.0;
-/// Maximum rate at which a processor reads the head of the index.
+/// Maximum number of times per second that a processor reads the head of the index.
 const READS_PER_SECOND: f64 = 10.0;
 /// Maximum number of entries in the head of the index.
 const HEAD: f64 = 100.0;
-/// Size of an index entry, in bytes.
+/// Size of an index entry in bytes.
 const ENTRY_BYTES: f64 = 115.0;
-/// The rate at which Lambda reads a shard of the table's stream.
+/// Number of times per second that Lambda reads a shard of the table's stream.
 const STREAM_READS_PER_SECOND: f64 = 4.0;
 /// Maximum number of records in a batch of the stream.
 const STREAM_BATCH: f64 = 100.0;
-/// Write units per second that a stream shard can take.
+/// Maximum number of write units per second per stream shard.
 const SHARD_UNITS: f64 = 1_000.0;
 
 /// What producers send, and what the downstream takes.
@@ -89,12 +89,12 @@ fn positive(text: &str) -> Result<f64, String> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TransitionUnits {
     pub(super) create: f64,
-    /// Of a take, of a return, and of a settlement.
+    /// Write units of a take, of a return, or of a settlement.
     pub(super) change: f64,
 }
 
 impl TransitionUnits {
-    /// The write units of a task whose payload has this size in bytes.
+    /// Returns the write units of a task whose payload has this size in bytes.
     pub(super) fn of(payload: u32) -> Self {
         let table = |attributes: u32| f64::from((payload + attributes).div_ceil(KIB));
         Self {
@@ -124,7 +124,7 @@ impl Load {
         self.over.as_secs_f64()
     }
 
-    /// Messages per SQS request. A request has at most 1 MiB.
+    /// Returns the messages per SQS request, so that none exceeds 1 MiB. `None` without SQS.
     fn batch(&self) -> Option<u32> {
         let fitting = SQS_REQUEST / (self.payload + MESSAGE_BYTES);
         (self.batch > 0).then(|| self.batch.min(fitting.max(1)))
@@ -148,7 +148,7 @@ impl Load {
         let units = TransitionUnits::of(self.payload);
         let (ran, inserted, seconds) = (self.ran(), self.inserted(), self.seconds());
         let rate = ran / seconds;
-        // Tasks that arrive at random times: an idle queue waits 1 / rate for the next one.
+        // Tasks arrive at random times, so an idle queue waits 1 / rate on average for the next.
         let activations = ran * (-rate * LINGER_SECONDS).exp();
         let busy = (seconds - activations / rate).max(0.0);
         let turns = activations + busy / TURN_SECONDS;
@@ -192,7 +192,7 @@ impl Load {
         all
     }
 
-    /// Billed usage of a Lambda function on SQS that runs the messages of a batch concurrently.
+    /// Returns the billed usage of an SQS queue whose Lambda function runs a batch concurrently.
     pub(super) fn sqs_and_lambda(&self) -> Vec<Billed> {
         let batch = f64::from(self.batch().unwrap_or(1));
         let runs = self.ran() * self.attempts;
@@ -208,7 +208,7 @@ impl Load {
         all
     }
 
-    /// Sends, receives and deletes.
+    /// Returns the billed sends, receives and deletes.
     fn sqs(&self, received: f64) -> Vec<Billed> {
         let Some(batch) = self.batch() else {
             return vec![];
@@ -219,7 +219,7 @@ impl Load {
         vec![billed("SQS, send, receive and delete", requests, "request")]
     }
 
-    /// Read units per second for a processor that starts tasks at this rate.
+    /// Returns the read units per second of a processor that starts tasks at this rate.
     fn read_units(&self, starts: f64) -> f64 {
         let entries = f64::from(self.concurrency)
             .max(starts / READS_PER_SECOND)

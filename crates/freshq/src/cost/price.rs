@@ -1,4 +1,4 @@
-//! List prices, from `prices.json`.
+//! Reads the list prices from `prices.json`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -18,7 +18,7 @@ pub(super) struct Prices {
     prices: BTreeMap<String, Price>,
 }
 
-/// US dollars for `per` units.
+/// A price in US dollars for `per` units.
 #[derive(Debug, Deserialize)]
 pub(super) struct Price {
     pub(super) price: f64,
@@ -27,7 +27,7 @@ pub(super) struct Price {
 }
 
 impl Prices {
-    /// The price with this name in `prices.json`.
+    /// Returns the price with this name in `prices.json`.
     pub(super) fn of(&self, name: &str) -> &Price {
         &self.prices[name]
     }

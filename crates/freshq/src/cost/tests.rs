@@ -34,7 +34,7 @@ fn dynamodb(all: &[Billed]) -> f64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn units_of_transitions_are_those_that_dynamodb_reports() {
+async fn transition_units_match_those_reported_by_dynamodb() {
     for payload in [100, 500, 4_000, 50_000, 300_000] {
         let measured = units::of_transitions(payload as usize).await.unwrap();
         let computed = TransitionUnits::of(payload);
@@ -48,7 +48,7 @@ async fn units_of_transitions_are_those_that_dynamodb_reports() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn units_of_a_turn_are_at_most_those_of_the_estimate() {
+async fn turn_consumes_at_most_the_estimated_units() {
     let turn = units::of_a_turn(10, Duration::from_millis(400))
         .await
         .unwrap();
@@ -89,7 +89,7 @@ fn shed_tasks_are_not_taken_and_with_admission_not_inserted() {
 }
 
 #[test]
-fn arguments_out_of_range_are_rejected_by_their_name() {
+fn out_of_range_arguments_are_rejected_by_name() {
     for (arguments, name) in [
         (["--batch", "11"], "--batch"),
         (["--attempts", "0.5"], "--attempts"),
@@ -106,7 +106,7 @@ fn text_names_every_line_and_both_totals() {
     insta::assert_snapshot!(cost(&["--tasks", "100000000", "--over", MONTH]).text());
 }
 
-/// With `FRESHQ_WRITE_TABLES=1`, writes the page first; `make docs` does so.
+/// With `FRESHQ_WRITE_TABLES=1`, as set by `make docs`, writes the page first.
 #[test]
 fn page_has_the_current_estimates() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/load-costs.md");

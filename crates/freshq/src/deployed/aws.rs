@@ -27,8 +27,8 @@ const UNKNOWN_TYPE: &str = "TypeNotFoundException";
 
 pub(crate) struct AwsStack {
     name: String,
-    /// Whether this is a local AWS, which drops some settings and whose Cloud Control API supports
-    /// few of the deployed resources.
+    /// Whether the stack is on a local AWS, which drops some settings and whose Cloud Control API
+    /// supports few of the deployed resources.
     pub(super) is_local: bool,
     cloudformation: aws_sdk_cloudformation::Client,
     pub(super) cloudcontrol: aws_sdk_cloudcontrol::Client,
@@ -52,7 +52,7 @@ impl AwsStack {
         }
     }
 
-    /// The physical ids of the resources, by logical id.
+    /// Reads the physical ids of the resources, by logical id.
     async fn ids(&self) -> Result<BTreeMap<String, String>> {
         let resources = self.cloudformation.list_stack_resources();
         let mut pages = resources.stack_name(&self.name).into_paginator().send();
@@ -78,7 +78,7 @@ impl AwsStack {
         serde_json::from_str(body).map_err(|error| failed("GetTemplate", error))
     }
 
-    /// The status and ARN.
+    /// Reads the status and the ARN of the stack.
     async fn status(&self) -> Result<(String, String)> {
         let read = self.cloudformation.describe_stacks().stack_name(&self.name);
         let read = read
@@ -92,8 +92,8 @@ impl AwsStack {
         Ok((status, arn.unwrap_or_default().to_owned()))
     }
 
-    /// Reads settings with the Cloud Control API, which names them as templates do. It replaces the
-    /// clients of three services, which would add minutes to the compile time.
+    /// Reads settings with the Cloud Control API, which names them as templates do. This API
+    /// replaces the clients of three services, which would add minutes to the compile time.
     async fn by_cloud_control(&self, kind: &str, id: &str) -> Result<Option<Value>> {
         let read = self
             .cloudcontrol
@@ -177,7 +177,7 @@ impl Deployed for AwsStack {
     }
 }
 
-/// The response, or `None` if the service reports that the resource does not exist.
+/// Returns the response, or `None` if the service reports that the resource does not exist.
 pub(super) fn found<T, E>(operation: &'static str, result: Result<T, E>) -> Result<Option<T>>
 where
     E: ProvideErrorMetadata + Into<Source>,

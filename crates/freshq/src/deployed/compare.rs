@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::{Kind, Stack};
 
 impl Stack {
-    /// Whether a setting has the template's value. A value that only CloudFormation can evaluate is
-    /// not compared: the result is true.
+    /// Returns whether a setting has the template's value. Also returns true if only CloudFormation
+    /// can evaluate the template's value.
     pub(crate) fn agrees(&self, wanted: &Value, now: &Value) -> bool {
         let id_of = |logical: &Value| self.ids.get(logical.as_str().unwrap_or_default());
         match wanted {
@@ -15,7 +15,7 @@ impl Stack {
                     return id_of(logical).is_none_or(|id| now.as_str() == Some(id));
                 }
                 if let Some(attribute) = fields.get("Fn::GetAtt") {
-                    // The ARN contains the name, which is the last part of an id, even of a URL.
+                    // An ARN contains the name, which is the last part of an id, even of a URL.
                     let is_arn = attribute[1]
                         .as_str()
                         .is_some_and(|name| name.ends_with("Arn"));
@@ -41,7 +41,7 @@ impl Stack {
         }
     }
 
-    /// The value that CloudFormation gives to a setting; `None` if a part of it is unknown here.
+    /// Returns the value that CloudFormation gives to a setting; `None` if a part of it is unknown.
     pub(crate) fn value(&self, wanted: &Value) -> Option<Value> {
         match wanted {
             Value::Object(fields) if fields.len() == 1 => {
@@ -85,7 +85,7 @@ impl Stack {
         self.arn.split(':').nth(place).map(str::to_owned)
     }
 
-    /// The ARN of a resource, or of a table's stream.
+    /// Returns the ARN of a resource or of a table's stream.
     fn attribute(&self, attribute: &Value) -> Option<String> {
         let named = |there: &&super::Resource| attribute[0] == there.logical.as_str();
         let resource = self.resources.iter().find(named)?;
@@ -105,7 +105,7 @@ impl Stack {
         }
     }
 
-    /// The prefix of a service's ARNs in the stack's account and region.
+    /// Returns the prefix of a service's ARNs in the stack's account and region.
     pub(super) fn prefix(&self, service: &str) -> Option<String> {
         let parts: Vec<_> = self.arn.split(':').collect();
         let [_, partition, _, region, account, ..] = parts[..] else {
@@ -121,11 +121,11 @@ impl Stack {
     }
 }
 
-/// The text of a value, because templates and services write numbers and booleans differently.
+/// Returns a value as text, because templates and services write numbers and booleans differently.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        // CloudWatch writes 0 as 0.0.
+        // CloudWatch returns 0 as 0.0.
         Value::Number(number) => number
             .as_f64()
             .map_or_else(|| number.to_string(), |number| number.to_string()),

@@ -26,7 +26,7 @@ impl AwsStack {
             "MemorySize": function.memory_size(),
             "Environment": function
                 .environment()
-                // An error means that Lambda could not decrypt the variables for this operator.
+                // Skip the variables if Lambda could not decrypt them for this operator.
                 .filter(|there| there.error().is_none())
                 .map(|there| json!({ "Variables": there.variables() })),
             // Only Failed is a fault: an idle function is Inactive until its next invocation.

@@ -6,10 +6,10 @@ use aws_sdk_sqs::types::{self, MessageSystemAttributeName};
 use lifo_queue::time::Millis;
 use serde_json::Value;
 
-/// Attributes that a function or a service sets to explain why the message is in its queue.
+/// Names of attributes in which a function or a service explains why a message is in its queue.
 const REASONS: [&str; 3] = ["reason", "ErrorMessage", "ERROR_MESSAGE"];
 
-/// Fields that Lambda and AWS IoT add to the body of a failed event: printed name and JSON pointer.
+/// Fields that Lambda and AWS IoT add to the body of a failed event: display name and JSON pointer.
 const CAUSES: [(&str, &str); 3] = [
     ("condition", "/requestContext/condition"),
     ("error", "/responsePayload/errorMessage"),
@@ -23,7 +23,7 @@ pub(crate) struct Message {
     pub(crate) sent: Option<Millis>,
     pub(crate) attributes: BTreeMap<String, String>,
     pub(crate) body: String,
-    /// The message group; `None` in a standard queue.
+    /// The message group id; `None` in a standard queue.
     pub(crate) group: Option<String>,
     /// The deduplication id; `None` in a standard queue.
     pub(crate) deduplication: Option<String>,
@@ -34,7 +34,7 @@ impl Message {
     /// Maximum number of messages that SQS returns in one response.
     pub(crate) const MOST: i32 = 10;
 
-    /// What Lambda or AWS IoT added to the body, each value with its name; most specific last.
+    /// Returns the causes that Lambda or AWS IoT added to the body, by name, most specific last.
     pub(crate) fn causes(&self) -> Vec<(String, String)> {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
         let causes = CAUSES.iter().filter_map(|(name, path)| {
@@ -44,7 +44,7 @@ impl Message {
         causes.collect()
     }
 
-    /// The reason why the message is in its queue; `None` if SQS moved it there.
+    /// Returns the reason why the message is in its queue; `None` if SQS moved it there.
     pub(crate) fn error(&self) -> Option<String> {
         let reason = REASONS.iter().find_map(|name| self.attributes.get(*name));
         let cause = || self.causes().pop().map(|(_, cause)| cause);

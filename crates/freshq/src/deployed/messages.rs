@@ -7,10 +7,10 @@ use super::Message;
 use super::aws::{AwsStack, failed, found};
 use crate::failure::Result;
 
-/// Seconds for which messages are invisible during the search for one of them.
+/// Time in seconds for which messages are invisible during the search for one of them.
 const HIDDEN: i32 = 20;
 
-/// Maximum number of receives to find a message: 200 messages.
+/// Maximum number of receive requests to find a message, for 200 messages in total.
 const ROUNDS: usize = 20;
 
 impl AwsStack {
@@ -26,7 +26,7 @@ impl AwsStack {
         Ok(read.map(|read| attributes(read.attributes().into_iter().flatten())))
     }
 
-    /// The attributes of a queue by their SQS names, including the number of messages.
+    /// Reads the attributes of a queue by their SQS names, including the number of messages.
     pub(super) async fn queue(&self, url: &str) -> Result<Option<Value>> {
         let read = self.sqs.get_queue_attributes().queue_url(url);
         let read = read.attribute_names(QueueAttributeName::All).send().await;
@@ -38,7 +38,7 @@ impl AwsStack {
     }
 
     /// Receives messages until they include the requested one, because SQS cannot look up a message
-    /// by id. The others stay invisible for [`HIDDEN`] seconds.
+    /// by id. The other messages stay invisible for [`HIDDEN`] seconds.
     pub(super) async fn one(&self, queue: &str, id: &str) -> Result<Option<Message>> {
         for _ in 0..ROUNDS {
             let messages = self.receive(queue, HIDDEN).await?;
@@ -86,7 +86,7 @@ impl AwsStack {
     }
 }
 
-/// Attributes by name. A value that is a JSON object is parsed.
+/// Collects attributes by name. Parses values that are JSON objects.
 fn attributes<N: ToString, V: AsRef<str>>(all: impl Iterator<Item = (N, V)>) -> Value {
     let read = |text: &str| match text.starts_with('{') {
         true => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),

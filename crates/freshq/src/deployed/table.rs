@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::aws::{AwsStack, failed, found};
 use crate::failure::Result;
 
-/// The field with one task per misspelled status, which is missing from all lists and counts.
+/// Field for one task id per misspelled status. No list or count includes such tasks.
 pub(crate) const MISSPELLED: &str = "Misspelled";
 
 impl AwsStack {
@@ -58,7 +58,7 @@ impl AwsStack {
         })))
     }
 
-    /// The id of one task per misspelled status.
+    /// Finds one task id per misspelled status.
     async fn misspelled(&self, table: &str) -> Result<Map<String, Value>> {
         let mut found = Map::new();
         for status in ["pending", "Pending"] {

@@ -1,4 +1,4 @@
-//! The template of a deployed stack.
+//! Parses the template of a deployed stack.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind of a CloudFormation type; `None` for a type that is not checked.
+    /// Returns the kind of a CloudFormation type; `None` for a type that is not checked.
     fn of(name: &str) -> Option<Self> {
         Some(match name {
             "AWS::DynamoDB::Table" | "AWS::DynamoDB::GlobalTable" => Self::Table,
@@ -63,14 +63,14 @@ impl Kind {
 pub(crate) struct Resource {
     pub(crate) kind: Kind,
     pub(crate) logical: String,
-    /// The physical id, which its service uses; empty if the resource was never created.
+    /// The physical id by which the service knows the resource; empty if it was never created.
     pub(crate) id: String,
-    /// The template's settings, completed with defaults.
+    /// The settings in the template, completed with defaults.
     pub(crate) wanted: Value,
 }
 
 impl Resource {
-    /// The kind and the ids, as text.
+    /// Returns the kind and the ids as text.
     pub(crate) fn place(&self) -> String {
         let (kind, logical) = (self.kind.name(), &self.logical);
         match self.id.as_str() {
@@ -94,7 +94,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// A stack with the resources of its template that have a [`Kind`].
+    /// Creates a stack with the resources of its template that have a [`Kind`].
     pub(crate) fn new(status: String, template: &Value, ids: BTreeMap<String, String>) -> Self {
         let nothing = Map::new();
         let resources = template["Resources"].as_object().unwrap_or(&nothing);
@@ -104,7 +104,7 @@ impl Stack {
             let id = match kind {
                 // Lambda identifies this configuration by its function, not by CloudFormation's id.
                 Kind::Invocation => ids.get(wanted["FunctionName"]["Ref"].as_str()?).cloned(),
-                // The Cloud Control API's id of AWS::IAM::RolePolicy.
+                // The identifier that the Cloud Control API requires for AWS::IAM::RolePolicy.
                 Kind::Policy => {
                     let role = ids.get(wanted["Roles"][0]["Ref"].as_str()?)?;
                     Some(format!("{}|{role}", wanted["PolicyName"].as_str()?))
@@ -127,8 +127,8 @@ impl Stack {
         }
     }
 
-    /// The stack with its ARN, from which the ARNs of its resources are derived. It also includes
-    /// the custom event buses in its account and region to which its functions publish.
+    /// Sets the stack's ARN, from which the ARNs of its resources are derived. Also adds the custom
+    /// event buses in its account and region to which its functions publish.
     pub(crate) fn at(mut self, arn: String) -> Self {
         self.arn = arn;
         let path = "/Environment/Variables/EVENT_BUS_ARN";
@@ -151,7 +151,7 @@ impl Stack {
         self
     }
 
-    /// Whether another resource sends its failed events or messages to this queue.
+    /// Returns whether another resource sends its failed events or messages to this queue.
     pub(crate) fn takes_failures(&self, queue: &str) -> bool {
         let targets = [
             "/DestinationConfig/OnFailure/Destination",
@@ -168,7 +168,7 @@ impl Stack {
         })
     }
 
-    /// The maximum number of running tasks according to the settings of `process-tasks`; `None` if
+    /// Returns the maximum number of running tasks in the settings of `process-tasks`; `None` if
     /// the stack is not a task queue.
     pub(crate) fn concurrency(&self) -> Option<usize> {
         let path = "/Environment/Variables/SETTINGS_PROCESS_TASKS";
@@ -178,7 +178,7 @@ impl Stack {
         usize::try_from(settings["concurrency"].as_u64()?).ok()
     }
 
-    /// The setting of the runner.
+    /// Returns the runner setting.
     fn runner(&self) -> Option<Value> {
         let path = "/Environment/Variables/TASK_RUNNER";
         let functions = self.resources.iter();
@@ -188,12 +188,12 @@ impl Stack {
         serde_json::from_str(runner.as_str()?).ok()
     }
 
-    /// The ARN of the secret that the runner sends to the downstream.
+    /// Returns the ARN of the secret that the runner sends to the downstream.
     pub(crate) fn secret(&self) -> Option<String> {
         Some(self.runner()?["auth"]["secretArn"].as_str()?.to_owned())
     }
 
-    /// What runs the tasks: the name of a function, or a URL without its query.
+    /// Returns the name of the function that runs the tasks, or a URL without its query.
     pub(crate) fn downstream(&self) -> Option<String> {
         let runner = self.runner()?;
         let name = match runner["url"].as_str() {
@@ -203,7 +203,7 @@ impl Stack {
         Some(name.to_owned())
     }
 
-    /// The queue whose dead-letter queue this is.
+    /// Returns the queue whose dead-letter queue this is.
     pub(crate) fn source(&self, queue: &str) -> Option<&Resource> {
         self.resources.iter().find(|resource| {
             let target = resource
@@ -214,7 +214,7 @@ impl Stack {
         })
     }
 
-    /// The timeout in seconds of the function that reads this queue.
+    /// Returns the timeout, in seconds, of the function that reads this queue.
     pub(crate) fn reader_timeout(&self, queue: &str) -> Option<u64> {
         let reads = |resource: &&Resource| {
             resource.kind == Kind::EventSource

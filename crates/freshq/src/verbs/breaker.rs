@@ -79,7 +79,7 @@ impl VerbOnQueue for Close {
     }
 }
 
-/// An operator's hold, as text: its end, the remaining time and the reason.
+/// Formats an operator's hold as text: its end, the remaining time and the reason.
 pub(super) fn held(control: &Control, now: Millis) -> Option<String> {
     let hold = control.held_breaker(now)?;
     let left = rough(hold.until.since(now));

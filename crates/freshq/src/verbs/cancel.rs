@@ -21,7 +21,7 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::parse_duration;
 
-/// Interval between attempts while a task is running.
+/// Interval between attempts to cancel a running task.
 const POLL: Duration = Duration::from_secs(1);
 
 /// Maximum number of concurrent deletions.
@@ -117,7 +117,7 @@ async fn cancel_all(queue: &Queue, tasks: Vec<TaskId>) -> Result<Report> {
     while let Some(result) = results.next().await {
         match result? {
             Cancelled::Done => cancelled += 1,
-            // A processor took it in the meantime.
+            // A processor took the task in the meantime.
             Cancelled::Is(_) => started += 1,
             Cancelled::NotFound => gone += 1,
         }

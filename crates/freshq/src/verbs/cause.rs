@@ -1,4 +1,4 @@
-//! What stops or limits the tasks of a queue, as text.
+//! Explains in text what stops or limits the tasks of a queue.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::sample::{self, Late, Tasks, WINDOW};
 use crate::time_format::{exact, moment, rate, rough, tenths};
 
-/// Responses with a known cause: a part of the response, the cause, and the fix.
+/// Responses with a known cause: part of the response text, the cause, and the fix.
 const KNOWN: [[&str; 3]; 4] = [
     [
         "ReservedFunctionConcurrentInvocationLimitExceeded",
@@ -41,8 +41,8 @@ fn known(last: &LastResponse) -> Option<&'static [&'static str; 3]> {
     KNOWN.iter().find(|[part, ..]| last.text.contains(part))
 }
 
-/// The fix for the cause of a response, if it is known. `<downstream>` stands for the runner's function
-/// or URL.
+/// Returns the fix for the cause of a response, if it is known. `<downstream>` in the fix stands
+/// for the runner's function or URL.
 pub(crate) fn remedy(last: &LastResponse) -> Option<&'static str> {
     known(last).map(|[.., remedy]| *remedy)
 }
@@ -56,23 +56,23 @@ fn described(last: Option<&LastResponse>, otherwise: &str) -> String {
     cause.unwrap_or_else(|| otherwise.to_owned())
 }
 
-/// The expiry of a certificate, from the error of the TLS library.
+/// Returns the expiry of a certificate, from the error of the TLS library.
 fn expiry(text: &str) -> Option<Millis> {
     let (_, rest) = text.split_once("not valid after ")?;
     let seconds = rest.split(' ').next()?.parse().ok()?;
     Some(EpochSeconds(seconds).millis())
 }
 
-/// What limits the starts if more tasks are created than end.
+/// The factor that limits the starts if more tasks are created than end.
 #[derive(Debug)]
 pub(crate) enum Limit<'a> {
-    /// The downstream, according to this response of the last minute, although slots are free.
+    /// The downstream, according to this response in the last minute, although slots are free.
     Response(&'a LastResponse),
     /// `processing.ratePerSecond`, because slots are free.
     Rate(f64),
-    /// The concurrency.
+    /// The concurrency, with this number of slots.
     Slots(u16),
-    /// The concurrency: some tasks take slots for this time, far longer than other tasks do.
+    /// The concurrency: some tasks occupy slots for this time, far longer than other tasks.
     Slow(u16, Duration),
     Unknown,
 }
@@ -80,7 +80,7 @@ pub(crate) enum Limit<'a> {
 /// Minimum duration of a slow run in milliseconds, and its minimum ratio to the median.
 const SLOW: (u64, u64) = (1_000, 10);
 
-/// The rate is considered the limit if at least this share of it is used.
+/// Minimum share of the rate in use at which the rate is considered the limit.
 const USED: f64 = 0.8;
 
 impl<'a> Limit<'a> {
@@ -95,7 +95,7 @@ impl<'a> Limit<'a> {
         let (succeeded, failed) = observed.ended.within(status.now);
         let ended = f64::from(succeeded + failed) / WINDOW.as_secs_f64();
         let median = observed.median_run_ms.unwrap_or_default();
-        // Runs of median duration would leave most slots free.
+        // At the median run duration, most slots would be free.
         #[allow(clippy::cast_precision_loss, reason = "milliseconds")]
         let is_free = ended * median as f64 / 1_000.0 < f64::from(limits.concurrency) / 2.0;
         let slow = observed.longest_run;
@@ -110,7 +110,7 @@ impl<'a> Limit<'a> {
         }
     }
 
-    /// The limit in one sentence, with the fields that the tasks share.
+    /// Describes the limit in one sentence, with the fields that the tasks share.
     pub(crate) fn text(&self, tasks: &Tasks) -> String {
         let created = "tasks are created faster than";
         let recent = || shared_fields(&tasks.recent, "new");
@@ -130,11 +130,11 @@ impl<'a> Limit<'a> {
     }
 }
 
-/// What stops or limits the tasks.
+/// A summary of what stops or limits the tasks.
 pub(crate) struct Summary {
-    /// One sentence.
+    /// The summary in one sentence.
     pub(crate) text: String,
-    /// Whether `freshq doctor` has a finding with a fix for it.
+    /// Whether `freshq doctor` has a finding with a fix for the problem.
     pub(crate) is_finding: bool,
 }
 
@@ -145,11 +145,11 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Maximum number of shared fields to name, and maximum length of one in characters.
+/// Maximum number of shared fields to name, and maximum length of a field in characters.
 const NAMED: (usize, usize) = (3, 60);
 
-/// The fields that at least two and more than half of the tasks share, as text. Empty if there are
-/// none.
+/// Returns, as text, the fields shared by at least two and more than half of the tasks. Empty if
+/// there are none.
 fn shared_fields<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>, which: &str) -> String {
     let mut all = 0;
     let payloads = tasks.into_iter().inspect(|_| all += 1);
@@ -174,10 +174,10 @@ fn shared_fields<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>, which: &str
     }
 }
 
-/// Minimum number of late tasks created in a minute for a mention.
+/// Minimum number of late tasks created in a minute for a notice.
 const LATE: u32 = 5;
 
-/// What stops or limits the tasks; `None` if nothing is known to do so.
+/// Summarizes what stops or limits the tasks; `None` if nothing is known to do so.
 pub(crate) fn summary(status: &Status, tasks: &Tasks) -> Option<Summary> {
     let finding = finding(status, tasks);
     let is_finding = finding.is_some();
@@ -185,8 +185,8 @@ pub(crate) fn summary(status: &Status, tasks: &Tasks) -> Option<Summary> {
     text.map(|text| Summary { text, is_finding })
 }
 
-/// Late tasks, for a reader who may know whether they are intended. A retry after its backoff is not
-/// late.
+/// Describes late tasks, for a reader who may know whether the delay is intended. A retry after its
+/// backoff is not late.
 pub(crate) fn notice(now: Millis, tasks: &Tasks) -> Option<String> {
     let late = late(now, tasks, sample::LATE)?;
     Some(format!(
@@ -194,7 +194,7 @@ pub(crate) fn notice(now: Millis, tasks: &Tasks) -> Option<String> {
     ))
 }
 
-/// Tasks that can start only long after their creation, or no earlier than `soonest` from now.
+/// Describes tasks that can start only long after creation, or no earlier than `soonest` from now.
 fn late(now: Millis, tasks: &Tasks, soonest: Duration) -> Option<String> {
     let Late { count, delay } = tasks.created.late;
     let start = tasks.next_start.filter(|at| at.since(now) >= soonest);
@@ -217,7 +217,7 @@ fn late(now: Millis, tasks: &Tasks, soonest: Duration) -> Option<String> {
     }
 }
 
-/// The explanation from a finding of `freshq doctor`, in one sentence.
+/// Returns the explanation from a finding of `freshq doctor`, in one sentence.
 fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
     let (control, now) = (&status.control, status.now);
     let observed = &control.observed;

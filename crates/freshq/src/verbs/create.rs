@@ -80,7 +80,7 @@ impl VerbOnQueue for Create {
 }
 
 impl Create {
-    /// The task that the arguments describe.
+    /// Returns the task that the arguments describe.
     fn task(&self) -> Result<Line> {
         let payload = self.payload.as_deref().map(serde_json::from_str::<Value>);
         let payload = payload.transpose().map_err(|error| {
@@ -102,14 +102,14 @@ impl Create {
         give("ttlSeconds", self.ttl.map(|time| time.as_secs().into()));
         give("delaySeconds", self.delay.map(|time| time.as_secs().into()));
         if task.get("taskId").is_none() && task.get("key").is_none() {
-            // The client may retry the event, which must not create a second task.
+            // Set an id, because a retry of the event must not create a second task.
             task["taskId"] = uuid::Uuid::now_v7().to_string().into();
         }
         Ok(Line { number: 1, task })
     }
 }
 
-/// A progress bar on standard error, hidden if that is not a terminal.
+/// Returns a progress bar on standard error, hidden if that is not a terminal.
 fn bar(tasks: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} tasks, {per_sec}, {eta} left");
     let bar = ProgressBar::new(tasks as u64);
@@ -121,7 +121,7 @@ fn bar(tasks: usize) -> ProgressBar {
     bar
 }
 
-/// An event, and the number of each of its tasks.
+/// An event, and the numbers that identify its tasks in the report.
 type Event = (Value, Vec<usize>);
 
 fn events(lines: Vec<Line>) -> Vec<Event> {
@@ -168,7 +168,7 @@ struct Created {
     outdated: usize,
     /// The id of the first task that was created.
     first: Option<String>,
-    /// The line and the error of each failed task; line 0 if create-tasks did not name the task.
+    /// The line number and error of each failed task; line 0 if create-tasks did not name the task.
     failed: Vec<(usize, String)>,
     /// The reason why no further event was sent; `None` if all were sent.
     stopped: Option<String>,

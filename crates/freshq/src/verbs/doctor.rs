@@ -33,7 +33,7 @@ use crate::sample::Tasks;
 /// Maximum number of resources to read concurrently.
 const READS_AT_ONCE: usize = 8;
 
-/// Minimum number of running tasks to read if more are TAKEN than the concurrency allows.
+/// Minimum number of running tasks to read if more tasks are TAKEN than the concurrency allows.
 const TAKEN_READ: usize = 100;
 
 /// Checks a deployed queue: each setting against the deployed template, failure queues, the
@@ -50,11 +50,11 @@ pub(crate) struct Doctor {
 pub(crate) struct Finding {
     /// The resource, as text.
     pub(crate) place: String,
-    /// What is wrong.
+    /// What is wrong with the resource.
     pub(crate) what: String,
-    /// Why it matters.
+    /// Why the problem matters.
     pub(crate) why: String,
-    /// How to fix it.
+    /// How to fix the problem.
     pub(crate) remedy: String,
 }
 
@@ -66,9 +66,9 @@ pub(crate) struct Checkup {
     pub(crate) downstream: Option<String>,
     pub(crate) checked: usize,
     pub(crate) findings: Vec<Finding>,
-    /// Tasks that start late. A producer may intend it.
+    /// Describes tasks that start late, which a producer may intend.
     pub(crate) late: Option<String>,
-    /// What could not be read, each with the error. A local AWS does not support every resource.
+    /// Resources that could not be read, each with the error; a local AWS does not support all.
     pub(crate) unchecked: Vec<(String, Failure)>,
 }
 
@@ -85,7 +85,7 @@ async fn state(queue: &Queue, stack: &Stack, checkup: &mut Checkup) -> Result<()
     let status = queue.operator.status().await?;
     let tasks = Tasks::read(queue, status.now).await?;
     let taken = match concurrency {
-        // Decide by the items, because the index lags behind them.
+        // Check the items, because the index lags behind them.
         Some(limit) if status.taken.count as usize > limit => {
             let find = Find::newest(TaskStatus::Taken, TAKEN_READ.max(2 * limit));
             queue.operator.find(&find).await?.tasks
@@ -93,10 +93,10 @@ async fn state(queue: &Queue, stack: &Stack, checkup: &mut Checkup) -> Result<()
         _ => Vec::new(),
     };
     let groups = groups::check(&queue.store.groups().await?, status.now);
-    // The limits of groups, which are already a finding, explain a growing backlog.
+    // Limits of groups are already a finding and explain a growing backlog.
     let is_limited = !groups.1.is_empty();
     let surplus = concurrency.and_then(|limit| flow::taken(&taken, limit, status.now));
-    // List a likely cause before the growing backlog that it explains.
+    // Report a likely cause before the growing backlog that it explains.
     let checks = [
         state::control(&status, stack.secret().as_deref()),
         groups,
@@ -190,7 +190,7 @@ impl Checkup {
         let deployed = queue.deployed.as_deref().ok_or(Failure::NoTemplate)?;
         let stack = deployed.stack().await?;
         let mut checkup = Self::new(queue.name.clone());
-        // The state comes before the settings: it is what the operator sees.
+        // Check the state before the settings, because it is what the operator sees.
         if let Err(failure) = state(queue, &stack, &mut checkup).await {
             let place = "the state of the queue".to_owned();
             checkup.unchecked.push((place, failure));

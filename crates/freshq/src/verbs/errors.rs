@@ -18,7 +18,7 @@ use crate::queue::Queue;
 use crate::report::{Report, columns};
 use crate::time_format::{age, exact, parse_duration};
 
-/// The statuses of the tasks that are read. A succeeded task has no last error.
+/// Statuses of the tasks to read. A succeeded task has no last error.
 const STATUSES: [TaskStatus; 3] = [TaskStatus::Failure, TaskStatus::Pending, TaskStatus::Taken];
 
 /// Groups failed, pending and running tasks by their last error, the largest group first. Numbers and
@@ -77,7 +77,7 @@ impl Errors {
     }
 }
 
-/// Adds a task to the group of its error. Without an error, only a failed task is counted.
+/// Adds a task to the group of its error. Ignores tasks without an error, except failed ones.
 fn add(groups: &mut BTreeMap<String, Group>, task: FoundTask, status: TaskStatus) {
     let error = task.text(schema::LAST_ERROR);
     if error.is_none() && status != TaskStatus::Failure {
@@ -101,7 +101,7 @@ fn add(groups: &mut BTreeMap<String, Group>, task: FoundTask, status: TaskStatus
 /// Tasks whose most recent error matches the same pattern.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// Empty if no error was recorded.
+    /// The pattern of the errors; empty if no error was recorded.
     pub(crate) pattern: String,
     counts: Vec<(TaskStatus, usize)>,
     pub(crate) newest: FoundTask,
@@ -112,14 +112,14 @@ impl Group {
         self.counts.iter().map(|(_, count)| count).sum()
     }
 
-    /// The number of tasks of a status.
+    /// Returns the number of tasks with this status.
     pub(crate) fn of(&self, status: TaskStatus) -> usize {
         let counts = self.counts.iter();
         let of = counts.filter(|(there, _)| *there == status);
         of.map(|(_, count)| count).sum()
     }
 
-    /// The number of tasks per status, as text.
+    /// Formats the number of tasks per status as text.
     pub(crate) fn statuses(&self) -> String {
         let counts = self.counts.iter();
         let counts = counts.map(|(status, count)| format!("{status} {count}"));
@@ -127,11 +127,11 @@ impl Group {
     }
 }
 
-/// The groups, and how much was read.
+/// The groups, and how many tasks were read.
 #[derive(Debug)]
 pub(crate) struct Grouped {
     now: lifo_queue::time::Millis,
-    /// Largest group first.
+    /// The groups, largest first.
     pub(crate) groups: Vec<Group>,
     pub(crate) read: usize,
     pages: u32,

@@ -1,4 +1,4 @@
-//! The tasks that a bulk command could not change.
+//! Formats the tasks that a bulk command could not change.
 
 use lifo_queue::operate::FailedChange;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// Maximum number of tasks that the text names.
 const SHOWN: usize = 20;
 
-/// One line per task, up to [`SHOWN`]; empty without such tasks.
+/// Formats one line per task, up to [`SHOWN`]; empty without such tasks.
 pub(super) fn text(failed: &[FailedChange]) -> String {
     if failed.is_empty() {
         return String::new();
@@ -23,7 +23,7 @@ pub(super) fn text(failed: &[FailedChange]) -> String {
     format!("\nnot changed: {count}{}{more}", lines.collect::<String>())
 }
 
-/// The id and the error of each task.
+/// Formats the id and the error of each task as JSON.
 pub(super) fn json(failed: &[FailedChange]) -> Value {
     let object =
         |FailedChange { task, error }: &FailedChange| json!({ "taskId": task, "error": error });

@@ -57,16 +57,16 @@ pub(crate) struct GroupsReport {
 
 /// One group.
 pub(crate) struct Row<'a> {
-    /// Empty for tasks without a group.
+    /// The name of the group; empty for tasks without a group.
     pub(crate) name: &'a str,
     pub(crate) depth: GroupDepth,
     pub(crate) limit: Option<&'a OperatorLimit>,
     pub(crate) pause: Option<&'a GroupPause>,
-    /// Time until which none of its tasks is due; `None` if the group is open.
+    /// Time until which none of the group's tasks is due; `None` if the group is open.
     pub(crate) closed_until: Option<Millis>,
-    /// The reason why the processor closed it.
+    /// The reason why the processor closed the group.
     reason: Option<&'a str>,
-    /// The open circuit breaker, as the last turn left it.
+    /// The open circuit breaker, as of the end of the last turn.
     breaker: Option<OpenBreaker>,
 }
 
@@ -81,7 +81,7 @@ impl GroupsReport {
         })
     }
 
-    /// The groups to show, and the total number of known groups.
+    /// Returns the groups to show, and the total number of known groups.
     pub(crate) fn rows(&self) -> (Vec<Row<'_>>, usize) {
         let Self { depths, states, .. } = self;
         let is_closed = |group: &&LearnedGroup| {
@@ -121,7 +121,7 @@ impl GroupsReport {
         }
     }
 
-    /// How much was read, as text.
+    /// Formats how many entries were read, as text.
     pub(crate) fn read(&self) -> String {
         let all = match self.depths.exact {
             true => "all pending and running tasks",
@@ -132,7 +132,7 @@ impl GroupsReport {
 }
 
 impl Row<'_> {
-    /// The pause, the limit and other reasons why no task of the group is due, as text.
+    /// Formats the pause, the limit and other reasons why no task of the group is due.
     pub(crate) fn state(&self, now: Millis) -> String {
         let paused = self.pause.map(|pause| overrides::pause(pause, now));
         let closed = self.closed_until.filter(|_| paused.is_none());

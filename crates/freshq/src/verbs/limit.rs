@@ -123,12 +123,12 @@ impl VerbOnQueue for Limit {
     }
 }
 
-/// The operator's limit, as text: its values, end, reason and author.
+/// Formats the operator's limit as text: its values, end, reason and author.
 pub(crate) fn stands(control: &Control, now: Millis) -> Option<String> {
     control.limit(now).map(|limit| overrides::limit(limit, now))
 }
 
-/// The operator's limit, as JSON.
+/// Formats the operator's limit as JSON.
 pub(crate) fn as_json(control: &Control, now: Millis) -> Option<Value> {
     control
         .limit(now)

@@ -23,7 +23,7 @@ use crate::report::{Report, columns};
 use crate::sample;
 use crate::time_format::{age, exact, parse_duration, relative, rough};
 
-/// Interval at which the spinner of a long read turns.
+/// Interval at which the spinner of a long read advances.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Number of tasks to read between two progress updates.
@@ -86,7 +86,7 @@ pub(crate) enum StatusName {
 }
 
 impl StatusName {
-    /// The statuses with this name.
+    /// Returns the statuses with this name.
     pub(crate) fn statuses(self) -> Vec<TaskStatus> {
         match self {
             Self::Pending => vec![TaskStatus::Pending],
@@ -99,8 +99,8 @@ impl StatusName {
 }
 
 impl Filter {
-    /// The query for tasks of a status. It starts after `after`, or else at `older_than`, or else
-    /// at the newest task.
+    /// Creates the query for tasks of a status. It starts after `after`, or else at `older_than`,
+    /// or else at the newest task.
     pub(super) fn find(&self, status: TaskStatus, after: Option<Cursor>, now: Millis) -> Find {
         let oldest = |time| Cursor::at(now.minus(time), TaskId::from_stored("~"));
         Find {
@@ -116,7 +116,7 @@ impl Filter {
         }
     }
 
-    /// The query for tasks of a status.
+    /// Returns the query for tasks of a status.
     ///
     /// # Errors
     /// [`Failure::Input`]: no task can match, because `older_than` is not shorter than `newer_than`.
@@ -156,7 +156,7 @@ impl VerbOnQueue for List {
                 let found = queue.operator.find(&find).await?;
                 left -= found.tasks.len();
                 reads -= found.items;
-                // Without a full batch, the search reached the end of the index or its own limit.
+                // A partial batch means that the search reached the end of the index or its limit.
                 let is_full = found.tasks.len() == find.limit || found.items == find.max_items;
                 all.tasks.extend(found.tasks);
                 all.pages += found.pages;
@@ -214,7 +214,7 @@ impl Listed {
         ]
     }
 
-    /// The time at which a due task of the group can start, as text.
+    /// Returns, as text, the time at which a due task of the group can start.
     fn due(&self, group: &str) -> String {
         let paused = self.control.paused_until.filter(|at| *at > self.now);
         match (paused, self.groups.closed_until(group, self.now)) {
@@ -227,7 +227,7 @@ impl Listed {
         }
     }
 
-    /// The next step of the task, as text.
+    /// Describes the task's next step.
     fn next(&self, task: &FoundTask) -> String {
         let moment = |attribute| task.number(attribute).map(Millis);
         match task.text(schema::TASK_STATUS) {
@@ -300,12 +300,12 @@ impl Listed {
     }
 }
 
-/// How much was read, as text. Each task costs one read unit per 4 KB.
+/// Describes how much was read. Each task costs one read unit per 4 KB.
 pub(super) fn read_cost(tasks: usize, pages: u32) -> String {
     format!("tasks read: {tasks}; pages of the index: {pages}")
 }
 
-/// The first characters of the payload as JSON, without control characters; empty without one.
+/// Returns the start of the payload as JSON, without control characters; empty without a payload.
 pub(crate) fn payload_preview(task: &FoundTask, width: usize) -> String {
     let payload = task.attributes.get(schema::PAYLOAD);
     payload.map_or_else(String::new, |payload| {

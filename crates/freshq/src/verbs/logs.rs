@@ -52,7 +52,7 @@ impl Logs {
         let arguments = self.arguments(&group, aws);
         match Command::new("aws").args(&arguments).status() {
             Ok(status) if status.success() => Ok(Exit::Done),
-            // Version 1 exits with 2 for an unknown command, and version 2 with 252.
+            // Version 1 of the AWS CLI exits with 2 for an unknown command, and version 2 with 252.
             Ok(status) if status.code() == Some(2) => Err(Failure::input(
                 "aws logs tail",
                 "it needs version 2 of the AWS CLI; aws --version shows yours",
@@ -95,7 +95,7 @@ impl Logs {
     }
 }
 
-/// A function's log group, which the CDK names after the function.
+/// Returns a function's log group, which the CDK names after the function.
 fn group(stack: &Stack, function: &str) -> Option<String> {
     let name = format!("{}logs", function.replace('-', "").to_lowercase());
     let groups = stack.resources.iter();

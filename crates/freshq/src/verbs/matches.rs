@@ -1,4 +1,4 @@
-//! All tasks that match a search. A dry run prints them.
+//! Reads all tasks that match a search, which a dry run prints.
 
 use std::pin::pin;
 
@@ -18,7 +18,7 @@ const BATCH: usize = 1_000;
 /// Maximum number of ids to print.
 const SHOWN: usize = 20;
 
-/// The tasks, and how much was read.
+/// The matching tasks, and how much was read.
 #[derive(Debug, Default)]
 pub(super) struct Matches {
     pub(super) tasks: Vec<TaskId>,
@@ -44,7 +44,7 @@ impl Matches {
     }
 }
 
-/// Every task that matches `find`, regardless of its limits, in batches.
+/// Yields every task that matches `find` in batches, regardless of the limits of `find`.
 pub(super) fn batches(queue: &Queue, find: Find) -> impl Stream<Item = Result<Found, Failure>> {
     let first = Find {
         limit: BATCH,
@@ -61,7 +61,7 @@ pub(super) fn batches(queue: &Queue, find: Find) -> impl Stream<Item = Result<Fo
 }
 
 impl Matches {
-    /// The report of a dry run of this verb.
+    /// Creates the report for a dry run of this verb.
     pub(super) fn report(&self, verb: &str) -> Report {
         let Self { tasks, read, pages } = self;
         let ids = tasks.iter().take(SHOWN).map(|task| format!("\n{task}"));

@@ -58,7 +58,7 @@ impl Messages {
     }
 }
 
-/// The queues that receive failed events and messages.
+/// Returns the queues that receive failed events and messages.
 fn failure_queues(stack: &Stack) -> Vec<&Resource> {
     let takes =
         |queue: &&Resource| queue.kind == Kind::Queue && stack.takes_failures(&queue.logical);
@@ -81,7 +81,7 @@ async fn one(deployed: &dyn Deployed, url: &str) -> Result<(String, Vec<Message>
     Ok((url.to_owned(), messages))
 }
 
-/// The messages per queue, by queue URL.
+/// The received messages per queue, by queue URL.
 #[derive(Debug)]
 struct Received {
     name: String,

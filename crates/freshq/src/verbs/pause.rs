@@ -126,8 +126,8 @@ impl VerbOnQueue for Pause {
     }
 }
 
-/// The stored pause, as text: its end, the remaining time, the author and the reason. For a pause
-/// by a processor, also the last response of the downstream.
+/// Formats the stored pause as text: its end, the remaining time, the author and the reason. For a
+/// pause by a processor, also the last response of the downstream.
 pub(crate) fn stands(control: &Control, now: Millis) -> Option<String> {
     let until = control.paused_until?;
     let left = rough(until.since(now));
@@ -138,7 +138,7 @@ pub(crate) fn stands(control: &Control, now: Millis) -> Option<String> {
     ))
 }
 
-/// The reason and the author of the stored pause, as text.
+/// Formats the reason and the author of the stored pause as text.
 pub(crate) fn reason(control: &Control) -> String {
     let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
     let Some(author) = &control.paused_by else {
@@ -151,7 +151,7 @@ pub(crate) fn reason(control: &Control) -> String {
     }
 }
 
-/// The last response of the downstream, as text.
+/// Formats the last response of the downstream as text.
 pub(crate) fn response(last: &LastResponse) -> String {
     format!(
         "the last response, to task {} at {}: {}",

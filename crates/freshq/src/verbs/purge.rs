@@ -76,7 +76,7 @@ impl Purge {
     }
 }
 
-/// The outcome of a purge, with the control item read afterwards.
+/// Reports the outcome of a purge, with the control item read afterwards.
 fn report(purged: &PurgeReport, control: &Control, now: Millis) -> Report {
     let PurgeReport {
         deleted,

@@ -113,7 +113,7 @@ impl Redrive {
     }
 }
 
-/// The outcome of a redrive with `--all` or `--error`.
+/// Reports the outcome of a redrive with `--all` or `--error`.
 fn of_all(report: &RedriveReport) -> Report {
     let RedriveReport {
         redriven,

@@ -45,7 +45,7 @@ pub(crate) struct Shown {
     pub(crate) attributes: Map<String, Value>,
 }
 
-/// Attributes that are times in milliseconds, each with its meaning.
+/// Attributes that contain a time in milliseconds, each with its meaning.
 const MOMENTS: [(&str, &str); 5] = [
     (schema::TASK_CREATED, "created"),
     (schema::STATE_CREATED, "this state of its key created"),
@@ -59,7 +59,7 @@ impl Shown {
         self.attributes.get(attribute)?.as_i64().map(Millis)
     }
 
-    /// Past and future events of the task, earliest first.
+    /// Returns past and future events of the task, earliest first.
     pub(crate) fn timeline(&self) -> Vec<(Millis, String)> {
         let moments = MOMENTS
             .into_iter()
@@ -78,7 +78,7 @@ impl Shown {
         timeline
     }
 
-    /// The attributes without the payload: the id and the status first.
+    /// Returns the attributes without the payload, starting with the id and the status.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (String, String)> {
         let first = [schema::TASK_ID, schema::TASK_STATUS];
         let rest = self
@@ -131,14 +131,14 @@ impl Shown {
     }
 }
 
-/// The message for a task id that does not exist.
+/// Returns the message for a task id that does not exist.
 pub(crate) fn missing(task: &TaskId) -> String {
     format!(
         "task {task} does not exist: it was never created, or it was cancelled, purged or deleted after its expiry"
     )
 }
 
-/// The status as text. A direct writer may have misspelled it.
+/// Formats the status as text. A direct writer may have misspelled it.
 fn status(text: &str) -> String {
     match text.parse::<StatusKey>() {
         Ok(_) => text.to_owned(),

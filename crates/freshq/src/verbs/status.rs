@@ -99,7 +99,7 @@ impl StatusReport {
         }
     }
 
-    /// The processor lease, without its owner.
+    /// Describes the processor lease without its owner.
     pub(crate) fn lease(&self) -> String {
         let now = self.status.now;
         match &self.status.control.lease {
@@ -254,7 +254,7 @@ impl StatusReport {
         }
     }
 
-    /// The name and value of each fact.
+    /// Returns the name and value of each fact.
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let operate::Status {
             now,
@@ -301,7 +301,7 @@ impl StatusReport {
     }
 }
 
-/// The longest of the last runs, as text; empty if no processor reported it.
+/// Formats the longest of the last runs as text; empty if no processor reported it.
 pub(crate) fn longest_run(status: &operate::Status) -> String {
     let longest = status.control.observed.longest_run;
     longest.map_or_else(String::new, |run| {
@@ -309,7 +309,7 @@ pub(crate) fn longest_run(status: &operate::Status) -> String {
     })
 }
 
-/// The settings that limit the starts, as text.
+/// Formats the settings that limit the starts as text.
 pub(crate) fn start_limits(limits: LimitSettings) -> String {
     let rate = limits.rate_per_second();
     let rate = rate.map_or_else(String::new, |rate| format!(", ratePerSecond {rate}"));

@@ -1,4 +1,4 @@
-//! The outcome of each task that the command line names.
+//! Reports the outcome of each task that the command line names.
 
 use lifo_queue::task::{TaskId, TaskStatus};
 use serde_json::{Value, json};
@@ -13,13 +13,13 @@ pub(super) enum Outcome {
     Done,
     /// The task has another status and is unchanged.
     Is(TaskStatus),
-    /// There is no such task.
+    /// The task does not exist.
     NotFound,
     /// The task was changed, but no processor was woken, for the given reason.
     NotWoken(String),
     /// The table request failed with this error, so the task may or may not be changed.
     Unknown(String),
-    /// Not attempted, because the table request failed for an earlier task.
+    /// The change was not attempted, because the table request failed for an earlier task.
     NotTried,
 }
 
@@ -41,7 +41,7 @@ impl TaskOutcomes {
         self.outcomes.push((task.clone(), outcome));
     }
 
-    /// Whether a table request failed, so that the remaining tasks are not attempted.
+    /// Returns whether a table request failed, so that the remaining tasks are not attempted.
     pub(super) fn has_failed(&self) -> bool {
         let last = self.outcomes.last();
         last.is_some_and(|(_, outcome)| matches!(outcome, Outcome::Unknown(_) | Outcome::NotTried))
@@ -49,7 +49,7 @@ impl TaskOutcomes {
 }
 
 impl Outcome {
-    /// The outcome of a task whose table request failed.
+    /// Creates the outcome of a task whose table request failed.
     pub(super) fn unknown(failure: impl Into<Failure>) -> Self {
         Self::Unknown(failure.into().line())
     }

@@ -62,7 +62,7 @@ impl World {
         }
     }
 
-    /// A task created `age` seconds ago.
+    /// Stores a task that was created `age` seconds ago.
     fn put(&self, id: &str, status: TaskStatus, age: u64) {
         let created = self.clock.now().minus(Duration::from_secs(age));
         let ttl = Ttl::Seconds(created.ceil_seconds().plus(24 * HOUR));
@@ -88,7 +88,7 @@ impl World {
         self.run_on(self.store.clone(), verb).await
     }
 
-    /// The report of a verb that does not fail.
+    /// Returns the report of a verb that does not fail.
     async fn report(&mut self, verb: &impl VerbOnQueue) -> Report {
         self.run(verb).await.unwrap()
     }
@@ -113,12 +113,12 @@ impl World {
         self.store.put(TaskId::from_stored(id), record);
     }
 
-    /// Runs a verb that succeeds and expects its first line.
+    /// Runs a verb that must succeed, and expects this first line.
     async fn done(&mut self, verb: &impl VerbOnQueue, line: &str) {
         self.expect(verb, line, Exit::Done).await;
     }
 
-    /// Runs a verb and expects its first line and its exit code.
+    /// Runs a verb and expects this first line and this exit code.
     async fn expect(&mut self, verb: &impl VerbOnQueue, line: &str, exit: Exit) {
         let report = self.run(verb).await.unwrap();
         let text = report.text;

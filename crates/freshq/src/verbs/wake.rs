@@ -32,7 +32,7 @@ pub(super) fn exit(wake: wake::Wake) -> Exit {
     }
 }
 
-/// The outcome of a wake-up, as text.
+/// Describes the outcome of a wake-up.
 pub(super) fn text(wake: wake::Wake) -> &'static str {
     match wake {
         wake::Wake::Published => "a processor was notified",
@@ -44,7 +44,7 @@ pub(super) fn text(wake: wake::Wake) -> &'static str {
     }
 }
 
-/// The outcome of a wake-up, as a JSON value.
+/// Names the outcome of a wake-up for JSON.
 pub(super) fn name(wake: wake::Wake) -> &'static str {
     match wake {
         wake::Wake::Published => "published",

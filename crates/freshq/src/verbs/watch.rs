@@ -73,7 +73,7 @@ impl Watch {
     ) -> Result<()> {
         let mut keys = Keys::default();
         loop {
-            // The view shows the failure of a sample; the next sample may succeed.
+            // The view shows why a sample failed; the next sample may succeed.
             history.take(queue).await;
             let next = Instant::now() + self.every;
             loop {
@@ -95,7 +95,7 @@ impl Watch {
     }
 }
 
-/// Performs the action of a key and returns its text.
+/// Performs the action of a key and returns a text for the view.
 async fn carry_out(queue: &Queue, action: Action) -> String {
     let outcome = match action {
         Action::Draw | Action::Quit => return String::new(),
@@ -117,7 +117,7 @@ async fn carry_out(queue: &Queue, action: Action) -> String {
     }
 }
 
-/// Waits for a key until this time; `None` if the view must be redrawn.
+/// Waits for a key until `end`; `None` if the view must be redrawn.
 async fn key_until(end: Instant) -> Result<Option<KeyEvent>> {
     let waited = tokio::task::spawn_blocking(move || {
         loop {
@@ -136,7 +136,7 @@ async fn key_until(end: Instant) -> Result<Option<KeyEvent>> {
     waited.map_err(Failure::Terminal)
 }
 
-/// The view as text.
+/// Returns the view as text.
 fn printed(
     name: &str,
     history: &History,

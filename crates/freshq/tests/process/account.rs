@@ -1,4 +1,4 @@
-//! Which account and which queue a command works on.
+//! Tests which account and which queue a command uses.
 
 use serde_json::Value;
 use simulator::dynamodb::{EmbeddedDynamo, TABLE};
@@ -11,7 +11,7 @@ use crate::{Run, code, failed, put_failed, stderr, stdout};
 const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/process/aws-config");
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_profile_of_the_command_line_takes_precedence_over_keys_in_the_environment() {
+async fn profile_option_takes_precedence_over_keys_in_the_environment() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
     aws.deploy("LifoQueue-dev", TABLE);
     let mut run = Run::new(&dynamodb, &aws);
@@ -41,7 +41,7 @@ async fn a_profile_of_the_command_line_takes_precedence_over_keys_in_the_environ
     let line = failed(&run.freshq("status --env dev --profile pord"), 2);
     assert!(line.contains("profile pord does not exist"), "{line}");
     assert!(aws.actions_of("local").is_empty());
-    // Use the profile's region if the environment does not set one.
+    // Remove AWS_REGION, so that the command uses the profile's region.
     run.environment.push(("AWS_REGION", ""));
     let missing = run.freshq("status --env staging --profile prod");
     let line = failed(&missing, 3);
@@ -49,7 +49,7 @@ async fn a_profile_of_the_command_line_takes_precedence_over_keys_in_the_environ
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_sts_the_account_is_unknown_and_the_command_works() {
+async fn command_works_without_sts_and_shows_an_unknown_account() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
     aws.deploy("LifoQueue-dev", TABLE);
     aws.disconnect_sts();

@@ -1,4 +1,4 @@
-//! A fake of CloudFormation, SNS and STS with the actions that the command uses.
+//! A fake of CloudFormation, SNS and STS with the actions that `freshq` uses.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,9 +11,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use percent_encoding::percent_decode_str;
 
-/// The account of the access key `key-of-prod`.
+/// The account id of the access key `key-of-prod`.
 pub(crate) const PROD: &str = "222222222222";
-/// The account of every other access key.
+/// The account id of every other access key.
 pub(crate) const DEV: &str = "111111111111";
 
 type Fields = BTreeMap<String, String>;
@@ -55,7 +55,7 @@ impl Aws {
         stacks.insert(stack.to_owned(), table.to_owned());
     }
 
-    /// The actions that were requested with this access key since the last call.
+    /// Returns the actions that were requested with this access key since the last call.
     pub(crate) fn actions_of(&self, key: &str) -> Vec<String> {
         let mut requests = self.state.requests.lock().unwrap();
         let taken = std::mem::take(&mut *requests);
@@ -77,7 +77,7 @@ fn fields(form: &str) -> Fields {
         .collect()
 }
 
-/// The access key that signed a request.
+/// Returns the access key that signed a request.
 fn access_key(headers: &HeaderMap) -> String {
     let signature = headers["authorization"].to_str().unwrap();
     let (_, credential) = signature.split_once("Credential=").unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the command as a process. Its real AWS clients use an embedded DynamoDB, and a small
+//! Tests that run `freshq` as a process. Its real AWS clients use an embedded DynamoDB, and a small
 //! server instead of CloudFormation, SNS and STS.
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ use simulator::texts::has;
 
 use crate::aws::Aws;
 
-/// One run of the command against these services.
+/// One run of `freshq` against these services.
 struct Run<'a> {
     dynamodb: &'a EmbeddedDynamo,
     aws: &'a Aws,
@@ -139,7 +139,7 @@ async fn errors_are_one_line_with_a_remedy_and_an_exit_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn region_of_the_command_line_takes_precedence() {
+async fn region_option_takes_precedence() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
     let mut run = Run::new(&dynamodb, &aws);
     let elsewhere = run.freshq("status --region eu-west-1 --stack Missing");

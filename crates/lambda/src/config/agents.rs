@@ -19,11 +19,11 @@ pub struct AgentQueue {
     /// URL of the dead-letter queue, a FIFO queue.
     pub dead_letters: String,
     pub settings: Settings,
-    /// Whether command `seed` can create agents: outside production only, and only in `agent-desk`.
+    /// Whether the `seed` command can create agents; only in `agent-desk`, outside production.
     pub seed: bool,
 }
 
-/// The JSON of `SETTINGS_AGENT_DESK`, `SETTINGS_MATCH_CALLS` and `SETTINGS_SWEEP_AGENTS`.
+/// Settings parsed from `SETTINGS_AGENT_DESK`, `SETTINGS_MATCH_CALLS` or `SETTINGS_SWEEP_AGENTS`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSettings {
@@ -77,7 +77,7 @@ impl AgentQueue {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchCalls {
     pub queue: AgentQueue,
-    /// URL of the FIFO queue that delivers the calls.
+    /// URL of the FIFO queue that contains the calls.
     pub call_queue: String,
 }
 

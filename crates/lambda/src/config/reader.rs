@@ -1,4 +1,4 @@
-//! Reads environment variables and collects the faults in them.
+//! Reads environment variables and collects their faults.
 
 use std::fmt;
 
@@ -16,13 +16,13 @@ pub struct Reader<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub variable: Variable,
-    /// `is missing`, or the invalid value and the expected form.
+    /// The text `is missing`, or the invalid value and the expected form.
     pub fault: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// One per invalid variable, in the order in which they are read; never empty.
+    /// One problem per invalid variable, in the order in which they are read; never empty.
     pub problems: Vec<Problem>,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for ConfigError {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of variables, which `lookup` finds by name.
+    /// Creates a reader that finds environment variables by name with `lookup`.
     pub fn new(lookup: &'a dyn Fn(&str) -> Option<String>) -> Self {
         Self {
             lookup,
@@ -75,9 +75,9 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// Reads a value as JSON. Fields that `T` does not know are logged and ignored: CloudFormation
-    /// changes a function's environment variables before its code, so this code may read the fields
-    /// of the next release.
+    /// Reads a value as JSON. Fields that `T` does not define are logged and ignored:
+    /// CloudFormation changes a function's environment variables before its code, so this code may
+    /// read fields of the next release.
     pub fn json<T: DeserializeOwned>(&mut self, variable: Variable) -> Option<T> {
         let text = self.text(variable)?;
         match parse(&text) {
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The configuration, if no fault was recorded.
+    /// Returns the configuration, or an error if any fault was recorded.
     pub fn finish<T>(self, config: impl FnOnce() -> Option<T>) -> Result<T, ConfigError> {
         match config() {
             Some(config) if self.problems.is_empty() => Ok(config),
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads JSON. Also returns the paths of the fields that `T` does not know.
+/// Parses JSON. Also returns the paths of the fields that `T` does not define.
 ///
 /// # Errors
 /// The path of the first invalid field, and the reason why it is invalid.

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::variable::{self as var, Variable};
 use super::{ConfigError, Reader};
 
-/// Time reserved between the report and the function's deadline, for the log and the response.
+/// Time reserved before the function's deadline for the log and the response.
 pub const REPORT_MARGIN: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct CreateTasks {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct CreateTasksSettings {
     pub create: CreateSettings,
-    /// Whether the function executes `{"simulate": …}`: outside production only.
+    /// Whether the function executes `{"simulate": …}` events; true only outside production.
     pub simulation: bool,
     /// Trace settings; `None` without traces.
     pub traces: Option<TraceSettings>,
@@ -54,7 +54,7 @@ pub struct IngestTasks {
     pub queue: String,
     /// URL of the dead-letter queue for invalid messages.
     pub dead_letters: String,
-    /// URL of the queue for shed tasks; `None`: shed tasks are only counted.
+    /// URL of the queue for shed tasks. With `None`, shed tasks are only counted.
     pub shed_queue: Option<String>,
     pub settings: IngestTasksSettings,
 }
@@ -62,7 +62,7 @@ pub struct IngestTasks {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct IngestTasksSettings {
     pub ingest: IngestSettings,
-    /// Time between the end of the last write and the function's deadline, to handle invalid, shed
+    /// Time reserved between the last write and the function's deadline, to handle invalid, shed
     /// and failed messages.
     #[serde(rename = "deadlineMarginMs", deserialize_with = "ms")]
     pub margin: Duration,
@@ -101,7 +101,7 @@ pub struct Waking<S> {
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TriggerSettings {
-    /// Lifetime of the start marker (rule 9).
+    /// Lifetime of the start marker (rule 9 of the wake-up protocol).
     #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
     pub marker: Duration,
     /// Trace settings; `None` without traces.
@@ -111,7 +111,7 @@ pub struct TriggerSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct SweepTasksSettings {
     pub sweep: SweepSettings,
-    /// Lifetime of the start marker (rule 9).
+    /// Lifetime of the start marker (rule 9 of the wake-up protocol).
     #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
     pub marker: Duration,
 }
@@ -157,7 +157,7 @@ pub struct ProcessTasks {
     pub process_tasks_topic: String,
     pub trigger_topic: String,
     pub settings: ProcessSettings,
-    /// The runner; [`RunnerConfig::Custom`] if your own binary contains it.
+    /// The runner; [`RunnerConfig::Custom`] if a custom binary contains it.
     pub runner: RunnerConfig,
 }
 
@@ -185,9 +185,9 @@ impl ProcessTasks {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountShed {
     pub table: String,
-    /// URL of the queue for shed tasks; `None`: shed tasks are only counted.
+    /// URL of the queue for shed tasks. With `None`, shed tasks are only counted.
     pub shed_queue: Option<String>,
-    /// ARN of the event bus for events of finished tasks; `None`: no events are published.
+    /// ARN of the event bus for events of finished tasks. With `None`, no events are published.
     pub event_bus: Option<String>,
 }
 

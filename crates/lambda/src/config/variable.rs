@@ -1,9 +1,9 @@
-//! The environment variables: the name and meaning of each.
+//! The environment variables, with the name and meaning of each.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: &'static str,
-    /// What it contains. The error for a missing or invalid variable shows this text as the fix.
+    /// Contents of the variable. The error for a missing or invalid one shows this text as the fix.
     pub meaning: &'static str,
 }
 

@@ -36,7 +36,7 @@ fn the_event_for_local_invocation_is_read() {
 }
 
 #[test]
-fn several_notifications_in_one_event_are_one_turn() {
+fn multiple_notifications_in_one_event_start_one_turn() {
     let mut event = notification();
     let second = event["Records"][0].clone();
     event["Records"].as_array_mut().unwrap().push(second);
@@ -106,7 +106,7 @@ fn each_slot_and_the_heartbeat_have_a_thread() {
 const WORDS: &[&str] = &["Records", "EventSource", "Sns", "MessageId", "aws:sns"];
 
 proptest! {
-    /// Of arbitrary JSON, only `null` and `{}` start a turn. Everything else is rejected.
+    /// Of arbitrary JSON, only `null` and `{}` start a turn. All other values are rejected.
     #[test]
     fn arbitrary_json_starts_no_turn(event in any_json(WORDS), deadline in any::<u64>()) {
         let by_hand = event.is_null() || event == json!({});

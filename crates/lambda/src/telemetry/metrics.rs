@@ -1,5 +1,5 @@
-//! Metrics in CloudWatch's embedded metric format: CloudWatch extracts metrics from a log line, so
-//! no request is needed
+//! Metrics in CloudWatch's embedded metric format. CloudWatch extracts them from a log line, so
+//! publishing them requires no API request
 //! (<https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>).
 //!
 //! The functions use the `metrics` facade, so your own runner can add metrics with
@@ -28,7 +28,7 @@ macro_rules! counters {
             #[doc = $meaning]
             pub const $name: &str = $text;
         )*
-        /// Every metric of this kind of queue.
+        /// Names of all metrics of this kind of queue.
         pub const $all: &[&str] = &[$($name),*];
     };
 }
@@ -78,7 +78,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Installs the metrics of the queue whose tasks are in `table`, for the whole process.
+    /// Installs the metrics recorder for the whole process. `table` is the task table of the queue.
     pub fn install(table: &str) -> Result<Self, AlreadyInstalled> {
         let collector = Builder::new()
             .cloudwatch_namespace(NAMESPACE)
@@ -118,7 +118,7 @@ impl Metrics {
             self.collector.set_property("timestamp", now);
         }
         self.collector.set_property("level", self.level.as_str());
-        // Write once, so that no other log line gets into this one.
+        // Write the line in one call, so that no other log line is interleaved with it.
         let mut line = Vec::with_capacity(1024);
         self.collector.flush(&mut line)?;
         out.write_all(&line)
@@ -131,7 +131,7 @@ pub struct AlreadyInstalled(String);
 
 /// A result that is reported as metrics.
 pub trait Counted {
-    /// The name and the increase of each counter.
+    /// Returns the name and the increase of each counter.
     fn counts(&self) -> Vec<(&'static str, u64)>;
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
@@ -194,8 +194,8 @@ impl Counted for SweepReport {
             (FAILED, self.quarantined.into()),
             (SWEEP_ERRORS, self.errors.into()),
             (SWEEPS, 1),
-            // A paused queue runs no turns. Without this count, the alarm would end with the last
-            // turn.
+            // A paused queue runs no turns. Without this count, the alarm would clear after the
+            // last turn.
             (QUEUE_PAUSED, self.paused.into()),
         ]
     }
@@ -215,8 +215,8 @@ impl Counted for SweepReport {
     }
 }
 
-/// The changes of a failed sweep. It reports no gauges, because they may be incomplete, and is not
-/// counted in `Sweeps`.
+/// Counts the changes of a failed sweep. Omits gauges, because they may be incomplete, and does not
+/// count the sweep in `Sweeps`.
 impl Counted for FailedSweep {
     fn counts(&self) -> Vec<(&'static str, u64)> {
         let mut counts = self.report.counts();
@@ -256,9 +256,9 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// Only one test, because a process can have only one recorder.
+    /// This module has only one test, because a process can have only one recorder.
     #[test]
-    fn a_summary_becomes_one_line_that_cloudwatch_reads() {
+    fn summary_is_written_as_one_line_in_embedded_metric_format() {
         let metrics = Metrics::install("tasks").unwrap();
         let summary = TurnSummary {
             exit: Exit::Paused,

@@ -1,4 +1,4 @@
-//! Traces: segments for the X-Ray daemon that Lambda runs beside a function with active tracing.
+//! Sends traces to the X-Ray daemon that Lambda runs beside a function with active tracing.
 
 use std::env;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lifo_queue::time::SystemClock;
 use lifo_queue::trace::{TraceSettings, Tracer};
 
-/// The daemon's address, set by Lambda
+/// Environment variable with the daemon's address, set by Lambda
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html#configuration-envvars-runtime>).
 const DAEMON: &str = "AWS_XRAY_DAEMON_ADDRESS";
 

@@ -1,4 +1,4 @@
-//! `tests/contract.json`, which TypeScript writes.
+//! Reads `tests/contract.json`, which TypeScript code writes.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub(crate) fn defaults(function: &str) -> Value {
     contract()["settings"]["defaults"][function].clone()
 }
 
-/// A valid value of one of a function's variables.
+/// Returns a valid value for a function's environment variable.
 pub(crate) fn example(function: &str, name: &str) -> Option<String> {
     Some(match name {
         name if name.starts_with("SETTINGS_") => defaults(function).to_string(),

@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::*;
 
-/// Two shed tasks, one settled task, and one task that an operator cancelled.
+/// Returns a batch with two shed tasks, one settled task, and one task that an operator canceled.
 fn stream() -> Value {
     serde_json::from_str(include_str!("../../../../tests/events/count-shed.json")).unwrap()
 }
 
-/// The stream's first record, a shed task, after `change`.
+/// Returns the stream's first record, a shed task, after applying `change`.
 fn record(change: impl FnOnce(&mut Value)) -> Value {
     let mut record = stream()["Records"][0].take();
     change(&mut record);
@@ -22,7 +22,7 @@ fn batch(records: &[Value]) -> Batch {
     read(&json!({"Records": records})).unwrap()
 }
 
-/// The number of shed tasks in a batch of only this record.
+/// Returns the number of shed tasks in a batch with only this record.
 fn tasks_after(change: impl FnOnce(&mut Value)) -> usize {
     batch(&[record(change)]).tasks.len()
 }
@@ -73,7 +73,7 @@ fn only_tasks_deleted_by_ttl_are_shed() {
 }
 
 #[test]
-fn an_expired_state_that_a_newer_one_replaced_is_shed_once() {
+fn superseded_expired_state_is_shed_once() {
     let replaced = |old: Value, new: Value| {
         tasks_after(|record| {
             record["eventName"] = json!("MODIFY");
@@ -175,8 +175,7 @@ proptest! {
         }
     }
 
-    /// A damaged record does not affect how the other records are read, and is counted at most
-    /// once.
+    /// A damaged record does not affect how other records are read, and it is counted at most once.
     #[test]
     fn damaged_record_neither_panics_nor_affects_the_others(
         place in any::<Index>(), value in any_json(WORDS), which in 0..4_usize,
@@ -199,7 +198,7 @@ proptest! {
         prop_assert_eq!(&batch.shed_at[1 + own..], &moved[..]);
     }
 
-    /// A shed task with an invalid attribute is still counted, and names no other attribute.
+    /// A shed task with an invalid attribute is still counted and reports only that attribute.
     #[test]
     fn shed_task_with_a_damaged_attribute_is_still_counted(
         name in prop::sample::select(vec!["taskCreated", "ttl", "attempts", "totalAttempts", "payload"]),

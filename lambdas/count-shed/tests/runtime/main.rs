@@ -1,4 +1,4 @@
-//! Runs the binary with the test's runtime API, queue and event bus, and checks the response to
+//! Runs the binary against a test runtime API, queue and event bus, and checks the response to
 //! Lambda, the messages, the events and the counts.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::servers::{BOTH, BUS, BUS_ARN, NOTHING, QUEUE, invoke};
 
-/// Two shed tasks, order-4711 and order-4712, and two other records.
+/// Returns an event with two shed tasks, order-4711 and order-4712, and two other records.
 fn event() -> Value {
     serde_json::from_str(include_str!("../../../../tests/events/count-shed.json")).unwrap()
 }
 
-/// The same event plus two completed tasks: order-1 before both shed tasks, order-2 between them.
+/// Returns the same event plus two completed tasks: order-1 first, order-2 between the shed tasks.
 fn event_with_ends() -> Value {
     let end = |n: u32, status: &str| {
         let item = |status: &str| {
@@ -43,7 +43,7 @@ fn event_with_ends() -> Value {
 }
 
 #[tokio::test]
-async fn without_a_queue_shed_tasks_are_counted_only() {
+async fn without_a_queue_shed_tasks_are_only_counted() {
     let invoked = invoke(NOTHING, None, event()).await;
     assert_eq!(invoked.posted, "response");
     assert_eq!(invoked.body, json!({"batchItemFailures": []}));
@@ -78,7 +78,7 @@ async fn task_that_the_queue_rejects_is_redelivered_and_not_counted() {
 }
 
 #[tokio::test]
-async fn an_event_of_another_kind_is_an_error() {
+async fn event_of_another_kind_is_rejected() {
     let invoked = invoke(NOTHING, None, json!({"tasks": []})).await;
     assert_eq!(invoked.posted, "error");
     let message = invoked.body["errorMessage"].as_str().unwrap();
@@ -125,7 +125,7 @@ async fn batch_is_redelivered_from_the_first_event_that_the_bus_rejects() {
     let invoked = invoke(BOTH, Some("order-2"), event_with_ends()).await;
     assert_eq!(invoked.repeated_from(), "end-2");
     assert_eq!(invoked.event_ids(), ["order-1"]);
-    // The second shed task is retried with the event, so it is not counted yet.
+    // The second shed task is retried together with the event, so it is not counted yet.
     assert_eq!(invoked.sent_ids(), ["order-4711"]);
     assert_eq!(invoked.counted(), Some(1));
     let error = invoked.log.iter().find(|line| line["level"] == "ERROR");
@@ -148,7 +148,7 @@ async fn records_after_a_rejected_shed_task_are_redelivered() {
 }
 
 #[tokio::test]
-async fn events_beyond_the_limit_of_one_call_are_published_in_order() {
+async fn events_beyond_the_limit_of_one_request_are_published_in_order() {
     let ends: Vec<_> = (0..25)
         .map(|n| {
             let mut record = event_with_ends()["Records"][0].take();

@@ -1,4 +1,4 @@
-//! One invocation, with servers for the queue and the event bus.
+//! Runs one invocation against test servers for the queue and the event bus.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ pub(crate) const BUS_ARN: &str = "arn:aws:events:eu-west-1:123456789012:event-bu
 
 /// Result of one invocation.
 pub(crate) struct Invoked {
-    /// `response` or `error`.
+    /// The kind of result that the function posted to the runtime API: `response` or `error`.
     pub(crate) posted: String,
     pub(crate) body: Value,
     pub(crate) log: Vec<Value>,
@@ -31,7 +31,7 @@ struct World {
     events: Arc<Mutex<Vec<Value>>>,
 }
 
-/// The operations of SQS and EventBridge that the function calls.
+/// Handles the SQS and EventBridge operations that the function requests.
 async fn aws(State(world): State<World>, headers: HeaderMap, body: String) -> String {
     let request: Value = serde_json::from_str(&body).unwrap();
     match headers["x-amz-target"].to_str().unwrap() {
@@ -136,7 +136,7 @@ pub(crate) async fn invoke(given: Given, rejected: Option<&'static str>, event: 
 }
 
 impl Invoked {
-    /// The increase of `ShedTasks`; `None` if it is not in the log.
+    /// Returns the increase of `ShedTasks`; `None` if the log does not contain the metric.
     pub(crate) fn counted(&self) -> Option<u64> {
         let metrics = self.log.iter().find(|line| line["_aws"].is_object());
         metrics.and_then(|line| line["ShedTasks"].as_u64())

@@ -11,7 +11,7 @@ fn tail_call() -> Value {
     serde_json::from_str(include_str!("../../tests/events/tail-call.json")).unwrap()
 }
 
-/// The number of tasks in a batch of only the stream's first record, after `change`.
+/// Returns the number of tasks in a batch with only the stream's first record, after `change`.
 fn tasks_after(change: impl FnOnce(&mut Value)) -> usize {
     let mut event = stream();
     event["Records"].as_array_mut().unwrap().truncate(1);
@@ -92,7 +92,7 @@ fn only_inserted_pending_tasks_cause_a_wake_up() {
     assert_eq!(tasks_after(no_image), 0);
 }
 
-/// The number of tasks in a record of a key that changed from one version and status to another.
+/// Returns the number of tasks in the record of a key whose version and status changed as given.
 fn of_key(old: (&str, &str), new: (&str, &str)) -> usize {
     let set = |image: &mut Value, (version, status): (&str, &str)| {
         image["taskVersion"] = json!({"S": version});
@@ -108,11 +108,11 @@ fn of_key(old: (&str, &str), new: (&str, &str)) -> usize {
 }
 
 #[test]
-fn newer_state_of_a_key_causes_a_wake_up_unless_the_key_runs() {
+fn newer_state_of_a_key_causes_a_wake_up_unless_the_key_is_running() {
     for before in ["PENDING", "SUCCESS", "FAILURE"] {
         assert_eq!(of_key(("s1", before), ("s2", "PENDING")), 1, "{before}");
     }
-    // At the end of the run, its processor makes the newer state PENDING and reads the index again.
+    // At the end of the run, the processor makes the newer state PENDING and reads the index again.
     assert_eq!(of_key(("s1", "TAKEN"), ("s2", "TAKEN")), 0);
     assert_eq!(of_key(("s2", "TAKEN"), ("s2", "PENDING")), 0);
     // A redrive, a corrected `ttl` and the queue's other writes do not change the version.
@@ -121,7 +121,7 @@ fn newer_state_of_a_key_causes_a_wake_up_unless_the_key_runs() {
 }
 
 #[test]
-fn a_notification_is_a_tail_call() {
+fn notification_is_parsed_as_a_tail_call() {
     let wake_up = read(tail_call()).unwrap().unwrap();
     let id = "95df01b4-ee98-5cb9-9903-4c221d41eb5e".to_owned();
     assert_eq!(
@@ -189,8 +189,8 @@ proptest! {
         prop_assert!(read(event).is_err());
     }
 
-    /// A real event with one replaced value is read or rejected, and never has more tasks than
-    /// before.
+    /// A real event with one replaced value is read or rejected, and its number of tasks never
+    /// grows.
     #[test]
     fn a_damaged_event_never_panics(place in any::<prop::sample::Index>(), value in any_json(WORDS), sns in any::<bool>()) {
         let mut event = if sns { tail_call() } else { stream() };

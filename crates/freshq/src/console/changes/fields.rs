@@ -1,4 +1,4 @@
-//! Changes from the fields of a request.
+//! Parses the fields of a request into a change.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(super) fn text(fields: &Fields, name: &str) -> Result<String> {
         .ok_or_else(|| Failure::input(name, "it must not be empty"))
 }
 
-/// The limit in the fields.
+/// Parses the limit in the fields.
 pub(super) fn limit_of(fields: &Fields) -> Result<Limit> {
     let limit = Limit {
         rate: optional(fields, "rate", parse_rate)?,
@@ -50,7 +50,7 @@ pub(super) fn limit_of(fields: &Fields) -> Result<Limit> {
     }
 }
 
-/// A field that may be empty.
+/// Parses a field that may be empty.
 fn optional<T>(
     fields: &Fields,
     name: &str,
@@ -67,7 +67,7 @@ pub(super) fn time(fields: &Fields, name: &str) -> Result<Duration> {
     parse_duration(&text(fields, name)?).map_err(|fault| Failure::input(name, fault))
 }
 
-/// The group to change; `None` for the whole queue.
+/// Returns the group to change; `None` for the whole queue.
 pub(super) fn group(fields: &Fields) -> Result<Option<GroupName>> {
     optional(fields, "group", group_name)
 }

@@ -1,9 +1,9 @@
-//! Tests which requests the console accepts.
+//! Tests which requests the console accepts and which it rejects.
 
 use super::*;
 
 #[tokio::test]
-async fn a_page_needs_the_token_of_this_console() {
+async fn page_requires_the_token_of_this_console() {
     let world = World::start(true).await;
     let host = world.host();
     world.page("", &["LifoQueue-dev"]).await;
@@ -25,7 +25,7 @@ async fn a_page_needs_the_token_of_this_console() {
 }
 
 #[tokio::test]
-async fn a_foreign_host_is_rejected_and_a_forwarded_port_is_not() {
+async fn foreign_host_is_rejected_and_forwarded_port_is_accepted() {
     let world = World::start(true).await;
     let port = world.port;
     let get = |target: String, headers: &str| format!("GET {target} HTTP/1.1{headers}");

@@ -1,4 +1,4 @@
-//! The pages that change the queue or one of its groups.
+//! Tests the pages that change the queue or one of its groups.
 
 use super::*;
 

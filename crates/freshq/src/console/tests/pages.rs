@@ -6,7 +6,7 @@ use super::*;
 use crate::verbs::Fake;
 
 #[tokio::test]
-async fn the_first_page_shows_state_charts_running_and_pending_tasks() {
+async fn start_page_shows_state_charts_running_and_pending_tasks() {
     let world = World::start(true).await;
     for n in 0..24 {
         world.put(&format!("order-{n:02}"), TaskStatus::Pending, 3 * n, None);
@@ -53,7 +53,7 @@ async fn console_escapes_task_text() {
 }
 
 #[tokio::test]
-async fn tasks_are_recognised_and_found_by_their_payloads() {
+async fn task_pages_show_and_search_payloads() {
     let world = World::start(false).await;
     world.put("other", TaskStatus::Failure, 2, Some("HTTP 500"));
     let long = json!({ "device": "pump-7", "log": "<b>\n\u{7}".repeat(10_000) });
@@ -268,6 +268,6 @@ async fn the_console_samples_without_an_open_page() {
     let pace = Duration::from_secs(30);
     let minute = Duration::from_secs(60);
     let _elapsed = tokio::time::timeout(minute, site.read_on(pace)).await;
-    // The test's clock does not advance, so later samples are fresh.
+    // The test's clock does not advance, so later samples are never outdated.
     assert!(site.looks().await.last.is_some(), "sampled at the start");
 }

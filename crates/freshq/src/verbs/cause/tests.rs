@@ -1,4 +1,4 @@
-//! The summary for each kind of queue.
+//! Tests the summary for each kind of queue.
 
 use lifo_queue::control::{Control, OpenBreaker};
 use lifo_queue::depth::Depth;
@@ -11,7 +11,7 @@ use super::*;
 
 pub(crate) const NOW: Millis = Millis(1_800_000_000_000);
 
-/// A queue without tasks, processor or pause.
+/// Returns the status of a queue without tasks, processor or pause.
 pub(crate) fn idle() -> Status {
     let none = Depth {
         count: 0,
@@ -29,8 +29,8 @@ pub(crate) fn idle() -> Status {
     }
 }
 
-/// A queue of ten slots with 300 pending tasks and these values: running tasks, rate in starts per
-/// 1,000 s, median and longest run in milliseconds, and last response.
+/// Returns the status of a queue of ten slots with 300 pending tasks and these values: running
+/// tasks, rate in starts per 1,000 s, median and longest run in milliseconds, and last response.
 pub(crate) fn limited(
     taken: u32,
     rate: Option<u64>,
@@ -59,7 +59,7 @@ fn text(status: &Status, tasks: &Tasks) -> Option<String> {
     summary(status, tasks).map(|it| it.to_string())
 }
 
-/// 300 tasks were created in the last minute.
+/// Returns 300 tasks created in the last minute.
 fn many() -> Tasks {
     let mut tasks = Tasks::default();
     tasks.created.count = 300;
@@ -178,7 +178,7 @@ fn the_summary_names_a_pause_failed_tasks_and_late_starts() {
 }
 
 #[test]
-fn the_summary_names_tasks_that_are_delayed_for_an_hour_beside_others() {
+fn summary_mentions_tasks_delayed_for_an_hour_among_others() {
     let late = |count| {
         let delay = Some(Duration::from_secs(30_000));
         let mut tasks = Tasks::default();

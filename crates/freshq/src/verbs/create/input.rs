@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, Result};
 
-/// Number of hash characters in an id: enough to distinguish files.
+/// Number of hash characters in a task id, enough to distinguish files.
 const HASH_LENGTH: usize = 16;
 
 /// A task and its line number, starting at 1.
@@ -19,7 +19,7 @@ pub(super) struct Line {
     pub(super) task: Value,
 }
 
-/// The tasks of a file, or of standard input if the path is `-`.
+/// Reads the tasks from a file, or from standard input if the path is `-`.
 pub(super) fn read(path: &Path) -> Result<Vec<Line>> {
     let is_stdin = path.as_os_str() == "-";
     let text = match is_stdin {
@@ -41,7 +41,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Line>> {
     parse(&name, &text)
 }
 
-/// Parses one task per non-empty line. If a line is malformed, no task is sent.
+/// Parses one task per non-empty line. Fails on any malformed line, so that no task is sent.
 fn parse(name: &str, text: &str) -> Result<Vec<Line>> {
     let hash = format!("{:x}", Sha256::digest(text.as_bytes()));
     let hash = &hash[..HASH_LENGTH];

@@ -19,11 +19,11 @@ const FAILED: u32 = 5;
 /// Maximum number of tasks that a finding names.
 const NAMED: usize = 5;
 
-/// Maximum number of pending keys, and minimum number of superseded states, for a finding. A device
-/// that reports often also has many states, so a larger number of keys is not a finding.
+/// Maximum number of pending keys, and minimum number of superseded states, for a finding. Many
+/// keys are not a finding, because devices that report often also supersede many states.
 const FEW_KEYS: (u32, u64) = (2, 50);
 
-/// Checks the tasks of the last minute, and the pending keys. If groups are limited, a growing
+/// Checks the tasks of the last minute and the pending keys. If groups are limited, a growing
 /// backlog is not a finding.
 pub(super) fn flow(status: &Status, tasks: &Tasks, limited: bool) -> (usize, Vec<Finding>) {
     let findings = [

@@ -90,7 +90,7 @@ mod tests {
             }),
             ..LearnedGroup::default()
         };
-        // A group that has reached its rate is closed briefly, which is not a finding.
+        // A group at its rate limit is closed briefly, which is not a finding.
         let busy = LearnedGroup {
             name: "acme".to_owned(),
             next_start: Some(until),

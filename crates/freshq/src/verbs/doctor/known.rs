@@ -2,8 +2,8 @@
 
 use crate::deployed::Kind;
 
-/// A setting: its JSON pointer in the resource, the effect of another value, and the fix. There,
-/// `{id}` stands for the physical id of the resource, and `{wanted}` for the template's value.
+/// A setting: its JSON pointer in the resource, the effect of another value, and the fix. In the
+/// fix, `{id}` stands for the physical id of the resource, and `{wanted}` for the template's value.
 pub(super) struct Setting(
     pub(super) &'static str,
     pub(super) &'static str,
@@ -251,7 +251,7 @@ const ALARM: [Setting; 5] = [
     ),
 ];
 
-/// The settings of a resource kind.
+/// Returns the settings to check for a resource kind.
 pub(super) fn settings(kind: Kind) -> &'static [Setting] {
     match kind {
         Kind::Table => &TABLE,

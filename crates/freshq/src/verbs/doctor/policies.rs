@@ -46,7 +46,7 @@ fn actions<'a>(permissions: impl Iterator<Item = &'a Value>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// One statement per action and resource.
+/// Splits a policy into one statement per action and resource.
 fn permissions(document: &Value) -> Vec<Value> {
     let statements = document["Statement"].as_array().into_iter().flatten();
     let permissions = statements.flat_map(|statement| {
@@ -71,7 +71,7 @@ fn listed(value: &Value) -> &[Value] {
     }
 }
 
-/// The command that writes the template's policy.
+/// Returns the command that writes the template's policy.
 fn remedy(stack: &Stack, resource: &Resource) -> String {
     let (policy, role) = resource.id.split_once('|').unwrap_or_default();
     let document = &resource.wanted["PolicyDocument"];

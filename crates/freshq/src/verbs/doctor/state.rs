@@ -1,4 +1,4 @@
-//! State checks beyond the template: deployment, failure queues, processor, pause, limit, breaker.
+//! Checks beyond the template: deployment, failure queues, processor, pause, limit, breaker.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::deployed::{Kind, MISSPELLED, Message, Resource, Stack};
 use crate::time_format::{exact, relative, rough};
 use crate::verbs::{cause, limit, pause};
 
-/// Time after which an expired processor lease becomes a finding. The sweep runs every minute.
+/// Time after which an expired processor lease is a finding. The sweep runs every minute.
 const STALE: Duration = Duration::from_secs(120);
 
 /// Recommended ratio of a queue's visibility timeout to the timeout of its function
@@ -33,7 +33,7 @@ pub(super) fn complete(stack: &Stack) -> (usize, Vec<Finding>) {
     (1, finding.into_iter().collect())
 }
 
-/// The number of messages in a failure queue; 0 for any other resource.
+/// Returns the number of messages in a failure queue; 0 for any other resource.
 pub(super) fn failed(stack: &Stack, resource: &Resource, now: &Value) -> u64 {
     match resource.kind == Kind::Queue && stack.takes_failures(&resource.logical) {
         true => number(now, "ApproximateNumberOfMessages"),
@@ -46,7 +46,7 @@ fn number(now: &Value, name: &str) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// The error of the newest message.
+/// Returns the error of the newest message.
 fn newest(messages: &[Message]) -> Option<String> {
     let newest = messages.iter().max_by_key(|message| message.sent)?;
     let at = newest.sent.map_or("-".to_owned(), exact);
@@ -61,7 +61,7 @@ fn newest(messages: &[Message]) -> Option<String> {
     ))
 }
 
-/// Finds messages in a failure queue and a visibility timeout that is too short.
+/// Finds messages in a failure queue, and a visibility timeout that is too short.
 pub(super) fn messages(
     stack: &Stack,
     resource: &Resource,
@@ -113,7 +113,7 @@ pub(super) fn misspelled(resource: &Resource, now: &Value) -> Option<Finding> {
     })
 }
 
-/// What ends a pause. If the downstream rejected the credentials, the text names the secret.
+/// Describes what ends a pause. If the downstream rejected the credentials, names the secret.
 fn pause_remedy(control: &Control, secret: Option<&str>) -> String {
     let last = control.observed.last_response.as_ref();
     let rejected = last.is_some_and(|last| {

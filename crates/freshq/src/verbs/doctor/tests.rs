@@ -1,4 +1,4 @@
-//! Tests on a small stack whose settings are broken one at a time.
+//! Tests doctor on a small stack whose settings are broken one at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ async fn report_of(fake: Fake, store: Arc<MemoryStore>) -> Report {
     doctor.run(&queue, &mut NoTerminal).await.unwrap()
 }
 
-/// The findings, each as "place: what".
+/// Returns the findings, each as "place: what".
 async fn findings(fake: &Fake, store: &Arc<MemoryStore>) -> Vec<String> {
     let report = report_of(fake.clone(), store.clone()).await;
     let json = report.json;
@@ -45,7 +45,7 @@ async fn findings(fake: &Fake, store: &Arc<MemoryStore>) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_healthy_stack_has_no_finding() {
+async fn healthy_stack_has_no_findings() {
     let report = report_of(Fake::healthy(), Arc::default()).await;
     assert_eq!(report.exit, Exit::Done, "{}", report.text);
     let lines = "downstream: https://orders.example/run\n\

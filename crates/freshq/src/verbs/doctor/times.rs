@@ -12,10 +12,10 @@ use crate::failure::Result;
 use crate::queue::Queue;
 use crate::time_format::{FIRST_MILLIS, relative};
 
-/// Time by which a writer's clock may be ahead.
+/// Maximum tolerated time by which a writer's clock is ahead.
 const SKEW: Duration = Duration::from_secs(60);
 
-/// How an operator can find the writer.
+/// Text that tells an operator how to find the writer.
 const FIND: &str = "shows its payload, which identifies the writer; fix it to write the current time in milliseconds";
 
 /// Checks the newest pending task, and the newest one whose creation time is in seconds.

@@ -42,8 +42,8 @@ fn compare(resource: &Resource, name: &str, wanted: &str, now: Option<&str>) -> 
     })
 }
 
-/// The settings that differ, if the variable contains JSON. Other values may be secrets, so they
-/// are not named.
+/// Describes the settings that differ if the variable contains JSON. Omits other values, because
+/// they may be secrets.
 fn difference(wanted: &str, now: Option<&str>) -> String {
     let Some(now) = now else {
         return "is not set, but the template sets it".to_owned();
@@ -86,7 +86,7 @@ mod tests {
     use super::difference;
 
     #[test]
-    fn a_difference_names_the_settings_but_no_other_value() {
+    fn difference_names_settings_but_hides_other_values() {
         let wanted = r#"{"concurrency":10,"breaker":{"maxReturns":500},"order":"newest-first"}"#;
         for (now, text) in [
             (None, "is not set, but the template sets it"),

@@ -1,4 +1,4 @@
-//! The outcome of a change of one group.
+//! Changes one group and reports the outcome.
 
 use lifo_queue::control::{
     GroupChange, GroupChanged, GroupPause, GroupStates, MAX_OVERRIDES, OperatorLimit,
@@ -36,7 +36,7 @@ pub(in crate::verbs) async fn change(
     Ok(Report::new(exit, changed.text(), changed.json()))
 }
 
-/// The outcome of a change of one group.
+/// The outcome of a change to one group.
 struct Changed<'a> {
     now: Millis,
     group: &'a GroupName,
@@ -54,7 +54,7 @@ impl Changed<'_> {
         )
     }
 
-    /// Whether the change is in effect.
+    /// Returns whether the change is in effect.
     fn is_in_effect(&self) -> bool {
         let (limit, pause) = self.row();
         self.changed == GroupChanged::Done

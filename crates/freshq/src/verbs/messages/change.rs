@@ -1,4 +1,4 @@
-//! Deletes a message, or sends it again to the place where it failed.
+//! Deletes a message, or resends it to the function or queue where it failed.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::report::Report;
 
-/// Time for which SQS drops a second message with the same deduplication id
+/// Period during which SQS drops a second message with the same deduplication id
 /// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/using-messagededuplicationid-property.html>).
 const DEDUPLICATION: Duration = Duration::from_secs(5 * 60);
 
 /// The attribute in which a function explains why it rejected a message.
 const REASON: &str = "reason";
 
-/// The destination to which a message is sent again.
+/// The destination to which a message is resent.
 pub(super) enum Target<'a> {
-    /// The function whose invocation failed, with its event.
+    /// The function whose invocation failed, and the event to send.
     Function(String, Value),
     /// The queue from which SQS moved the message.
     Queue(&'a Resource),
@@ -32,7 +32,7 @@ pub(super) struct Changed {
     id: String,
     /// The URL of the queue that contained the message; `None` if no queue did.
     queue: Option<String>,
-    /// The function or the queue to which it was sent again.
+    /// The function or the queue to which the message was resent.
     target: Option<String>,
 }
 
@@ -50,8 +50,8 @@ pub(super) async fn delete(deployed: &dyn Deployed, id: &str) -> Result<Changed>
     })
 }
 
-/// Sends the message with this id again, then deletes it. If the deletion fails, the message is in
-/// both places.
+/// Resends the message with this id, then deletes it. If the deletion fails, the message is in both
+/// places.
 pub(super) async fn retry(deployed: &dyn Deployed, id: &str, now: Millis) -> Result<Changed> {
     let stack = deployed.stack().await?;
     let mut changed = Changed {

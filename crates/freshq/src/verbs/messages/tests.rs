@@ -1,4 +1,4 @@
-//! Tests on a stack with a queue for tasks, a dead-letter queue and a failure queue.
+//! Tests on a stack with a task queue, a dead-letter queue and a failure queue.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
-/// A stack with these messages in the queue `dead` and one message in `tasks`. Records changes.
+/// A stack with these messages in queue `dead` and one message in `tasks`. Records all changes.
 #[derive(Default)]
 struct Fake(Vec<Message>, Mutex<Vec<String>>);
 
@@ -177,7 +177,7 @@ async fn a_moved_message_is_sent_again_to_its_queue_before_it_is_deleted() {
 }
 
 #[tokio::test]
-async fn a_rejected_message_and_a_young_one_of_a_fifo_queue_stay() {
+async fn retry_keeps_rejected_messages_and_recent_fifo_messages() {
     let mut rejected = message("rejected", 400, "{}");
     let reason = ("reason".to_owned(), "ttl: it is 0".to_owned());
     rejected.attributes.extend([reason]);
@@ -201,7 +201,7 @@ async fn a_rejected_message_and_a_young_one_of_a_fifo_queue_stay() {
 }
 
 #[tokio::test]
-async fn a_failed_invocation_is_invoked_again_with_its_event() {
+async fn failed_invocation_is_retried_with_its_event() {
     let body = json!({ "requestContext": { "functionArn": "create-tasks" }, "requestPayload": { "tasks": [] } });
     let fake = Fake(vec![], Mutex::default());
     let failed = fake.stack().await.unwrap();

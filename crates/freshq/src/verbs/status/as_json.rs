@@ -1,4 +1,4 @@
-//! The status as JSON.
+//! Formats the status as JSON.
 
 use lifo_queue::control::Control;
 use lifo_queue::time::Millis;
@@ -81,7 +81,7 @@ impl StatusReport {
     }
 }
 
-/// The circuit breaker, if it is open.
+/// Formats the circuit breaker as JSON if it is open.
 fn breaker_json(control: &Control, now: Millis) -> Option<Value> {
     let held = control.held_breaker(now);
     control.is_breaker_open(now).then(|| {

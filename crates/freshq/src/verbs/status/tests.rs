@@ -114,7 +114,7 @@ fn busy() -> Control {
     }
 }
 
-/// Ten tasks that succeeded and two that failed in the last minute.
+/// Returns figures with ten tasks that succeeded and two that failed in the last minute.
 fn observed() -> Observed {
     let mut observed = Observed {
         median_run_ms: Some(1_500),
@@ -291,7 +291,7 @@ fn status_of_an_unused_queue_is_shown() {
 }
 
 #[test]
-fn a_time_before_which_no_task_may_start_is_named() {
+fn status_shows_the_earliest_start_of_pending_tasks() {
     let mut status = report(Control::default());
     status.tasks.next_start = Some(at(90));
     let line = "PENDING               at least 10000; none may start before 2027-01-15T08:01:30.000Z, in 1m 30s";
@@ -299,7 +299,7 @@ fn a_time_before_which_no_task_may_start_is_named() {
 }
 
 #[test]
-fn a_creation_time_in_seconds_is_named() {
+fn status_reports_a_creation_time_in_seconds() {
     let mut report = report(Control::default());
     report.status.oldest_pending = Some(Millis(1_800_000_000));
     let line = "oldest PENDING        created 1970-01-21T20:00:00.000Z; its taskCreated is in seconds instead of milliseconds";

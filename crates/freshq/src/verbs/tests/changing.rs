@@ -1,4 +1,4 @@
-//! Verbs that change many tasks: redrive, purge and cancel.
+//! Tests of verbs that change many tasks: redrive, purge and cancel.
 
 use lifo_queue::store::ControlStore;
 use serde_json::json;

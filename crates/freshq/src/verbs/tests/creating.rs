@@ -1,4 +1,4 @@
-//! Tests of create with a fake create-tasks.
+//! Tests of `create` with a fake create-tasks function.
 
 use std::sync::Mutex;
 

@@ -13,7 +13,7 @@ fn with_error(text: &str) -> Filter {
 }
 
 impl World {
-    /// A failed task that was created `age` seconds ago.
+    /// Stores a failed task that was created `age` seconds ago.
     pub(super) fn put_failed(&self, id: &str, age: u64, error: &str) {
         self.put(id, TaskStatus::Failure, age);
         self.edit(id, |record| {
@@ -180,7 +180,7 @@ async fn a_filter_reads_whole_pages_and_continues_after_the_last_match() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn errors_are_grouped_by_pattern_over_all_statuses() {
+async fn errors_are_grouped_by_pattern_across_all_statuses() {
     let mut world = World::start();
     for (id, error) in [
         (
@@ -219,7 +219,7 @@ tasks read: 5; pages of the index: 3";
         json!({ "FAILURE": 2, "PENDING": 1 })
     );
     assert_eq!(json["errors"][0]["example"].as_str().unwrap().len(), 55);
-    // The pattern is accepted as a filter.
+    // The printed pattern is accepted as a filter.
     let found = List {
         filter: with_error("job <n> of <uuid>"),
         ..list(StatusName::Failure)

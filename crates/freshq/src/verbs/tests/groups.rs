@@ -36,7 +36,7 @@ const ALL: Groups = Groups {
     max_reads: 10_000,
 };
 
-/// Three tasks of acme, one of them running, one task of globex, and one without a group.
+/// Creates three tasks of acme (one of them running), one task of globex, and one without a group.
 fn world() -> World {
     let world = World::start();
     for (id, status, age) in [

@@ -28,7 +28,7 @@ async fn pause_can_be_extended_but_not_shortened() {
     world.done(&half, line).await;
     let control = world.store.control().await.unwrap();
     assert!(control.is_paused(NOW.plus(HOUR / 3)));
-    // The same pause again, as if the client retried a pause whose response was lost. The store
+    // Run the same pause again, as if the client retried a pause whose response was lost. The store
     // rejects it, but the stored pause is the requested one.
     world.done(&half, line).await;
     let line = "paused until 2027-01-15T09:00:00.000Z, 1h left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)";
@@ -125,7 +125,7 @@ async fn closing_the_breaker_of_a_paused_queue_succeeds_and_reports_the_pause() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_pause_needs_a_confirmation_that_names_the_pending_tasks() {
+async fn long_pause_requires_confirmation_that_shows_pending_tasks() {
     let mut world = World::start();
     world.put("a", TaskStatus::Pending, 60);
     let long = pause(2 * HOUR);
@@ -166,7 +166,7 @@ async fn status_names_tasks_that_may_have_crashed_their_process() {
             .map(|there| there["taskId"].as_str().unwrap().to_owned())
             .collect()
     };
-    // The lease of the running task is live, but no processor is active.
+    // The lease of the running task has not expired, but no processor is active.
     let report = world.run(&Status {}).await.unwrap();
     assert_eq!(suspects(&report), ["runs", "marked"]);
     hold(&world, 20).await;

@@ -26,7 +26,7 @@ fn outcomes(report: &Report) -> Vec<String> {
         .collect()
 }
 
-/// The world's store, except that the `nth` call of `step` (counted from 1) has a fault.
+/// Returns the world's store, except that the `nth` call of `step` (counted from 1) has a fault.
 fn failing(world: &World, step: &'static str, nth: u32, fault: Fault) -> Arc<dyn QueueStore> {
     let calls = AtomicU32::new(0);
     Arc::new(FaultyStore::new(world.store.clone(), move |operation| {
@@ -193,7 +193,7 @@ async fn task_that_cannot_be_changed_is_named_with_its_error_and_the_exit_code()
     assert_eq!(world.store.records().len(), 1);
 }
 
-/// The only task that a report lists as not changed, and the text.
+/// Returns the only task that a report lists as not changed, and the text.
 fn not_changed(report: &Report) -> (String, String) {
     assert_eq!(report.exit, Exit::Failed);
     let failed = report.json["failed"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! The lines of the view above the charts.
+//! The facts that the view shows above the charts.
 
 use lifo_queue::schema;
 use ratatui::style::Stylize;
@@ -10,10 +10,10 @@ use crate::sample::{Sample, WINDOW};
 use crate::time_format::{rate, relative, rough, tenths};
 use crate::verbs::{cause, longest_run, start_limits};
 
-/// Width of the names of the facts.
+/// Width of the column with the names of the facts.
 const NAME: usize = 11;
 
-/// The lines above the charts, for a screen of this width.
+/// Returns the lines above the charts, for a screen of this width.
 pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
     let (status, now) = (&sample.status, sample.status.now);
     let control = &status.control;
@@ -32,7 +32,7 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         Some(until) => {
             let left = rough(until.since(now));
             let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
-            // For a pause by a processor, the last response is shown below.
+            // Omit the author of a pause by a processor, because the last response is shown below.
             let operator = control.paused_by.as_ref().filter(|by| !by.is_processor());
             let by = operator.map_or(String::new(), |by| format!(" (by {})", by.name));
             Line::from(format!("paused     {left} left: {reason}{by}")).yellow()
@@ -63,7 +63,7 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         rate(succeeded),
         rate(failed),
     );
-    // A pause, and a breaker that an operator holds open, have their own lines.
+    // Omit the summary during a pause or an operator's hold, which have their own lines.
     let by_hand = control.is_paused(now) || control.held_breaker(now).is_some();
     let summary = cause::summary(status, &sample.tasks).filter(|_| !by_hand);
     let summary = summary.map(|it| wrapped("summary", &it.to_string(), width));
@@ -118,7 +118,7 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
     summary.chain(lines).collect()
 }
 
-/// A fact, wrapped if the screen is narrow. Words that are longer than a line are broken.
+/// Formats a fact, wrapped if the screen is narrow. Breaks words that are longer than a line.
 pub(super) fn wrapped(name: &str, text: &str, width: usize) -> Vec<Line<'static>> {
     let width = width.saturating_sub(NAME + 2).max(NAME);
     let mut rows = vec![String::new()];

@@ -1,4 +1,4 @@
-//! The keys of the live view: what the view shows besides the queue, and what a key does.
+//! Handles the keys of the live view and tracks what the view shows besides the queue.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::verbs::task_id;
 
-/// Duration of a pause that the view starts.
+/// Duration of a pause that is started from the view.
 pub(super) const PAUSE: Duration = Duration::from_secs(900);
 
-/// The keys, for the help and for the last line.
+/// The keys and their effects, for the help and for the last line.
 pub(super) const HELP: [(&str, &str); 7] = [
     (
         "↑ ↓",
@@ -33,7 +33,7 @@ pub(super) enum Mode {
     Typing(Field, String),
     /// The confirmation prompt before the queue is resumed.
     Resuming,
-    /// The text of a task, or the outcome of a change.
+    /// The text of a task or of the outcome of a change.
     Text(String),
 }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn q_escape_and_control_c_end_the_view() {
+    fn q_escape_and_control_c_close_the_view() {
         for code in [KeyCode::Char('q'), KeyCode::Esc] {
             assert_eq!(press(&mut Keys::default(), code), Action::Quit);
         }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn pause_needs_a_reason_and_resume_a_confirmation() {
+    fn pause_requires_a_reason_and_resume_a_confirmation() {
         let mut keys = Keys::default();
         press(&mut keys, KeyCode::Char('p'));
         assert_eq!(press(&mut keys, KeyCode::Enter), Action::Draw);

@@ -1,4 +1,4 @@
-//! Tests of the view as text, on the in-memory store.
+//! Tests of the watch view as text, on the in-memory store.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn put(store: &MemoryStore, id: &str, status: TaskStatus, age: i64) {
 }
 
 #[test]
-fn a_long_fact_breaks_between_words_and_a_long_word_at_the_edge() {
+fn long_fact_wraps_between_words_and_long_word_at_the_edge() {
     let rows = facts::wrapped("response", "one two-three https://a.example/long", 24);
     let rows = rows.iter().map(ToString::to_string).collect::<Vec<_>>();
     let expected = [
@@ -119,7 +119,7 @@ fn a_long_id_is_shortened_to_its_group_and_its_end() {
     assert_eq!(short(group), group);
 }
 
-/// The view on a terminal of this size.
+/// Returns the view on a terminal of this size.
 fn on(size: (u16, u16), history: &History) -> String {
     printed("LifoQueue-dev", history, size, &Keys::default()).unwrap()
 }
@@ -147,7 +147,7 @@ async fn a_pause_by_a_processor_and_a_long_id_fit_eighty_columns() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn paused_groups_and_replaced_tasks_are_in_the_first_lines() {
+async fn paused_groups_and_superseded_tasks_are_in_the_first_lines() {
     let store = Arc::<MemoryStore>::default();
     let mut history = History::default();
     let mut sample = sample::take(&queue(&store)).await.unwrap();
@@ -183,7 +183,7 @@ async fn paused_groups_and_replaced_tasks_are_in_the_first_lines() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_without_pending_tasks_has_no_empty_lists() {
+async fn view_omits_empty_lists_of_pending_tasks() {
     let store = Arc::<MemoryStore>::default();
     let mut history = History::default();
     history.add(sample::take(&queue(&store)).await.unwrap());

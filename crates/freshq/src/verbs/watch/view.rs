@@ -1,4 +1,4 @@
-//! The view of a queue on the terminal.
+//! Draws the view of a queue on the terminal.
 
 use std::time::Duration;
 
@@ -22,10 +22,10 @@ use crate::verbs::payload_preview;
 /// Minimum height of the charts.
 const CURVES: u16 = 4;
 
-/// Later expiries are not shown.
+/// Maximum time until an expiry that is shown.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Height of the lists of pending tasks that is not available to failed tasks.
+/// Height reserved for the lists of pending tasks, not available to failed tasks.
 const LISTS: u16 = 7;
 
 pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &Keys) {
@@ -50,7 +50,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &
             (curves, left.saturating_sub(curves))
         }
     };
-    // A chart with one row shows nothing useful.
+    // Omit the charts on a low screen, because a chart with one row shows nothing useful.
     let (curves, tasks) = match left < 2 * CURVES {
         true => (0, left),
         false => (curves, tasks),
@@ -77,7 +77,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &
     }
 }
 
-/// The text that covers the lists.
+/// Returns the text that covers the lists.
 fn overlay(mode: &Mode) -> Option<String> {
     match mode {
         Mode::Help => {
@@ -91,7 +91,7 @@ fn overlay(mode: &Mode) -> Option<String> {
     }
 }
 
-/// The last line: a question, a failure or the keys.
+/// Returns the last line: a question, a failure or the keys.
 fn foot(history: &History, keys: &Keys) -> Line<'static> {
     match (&keys.mode, &history.failure) {
         (Mode::Typing(Field::Task, text), _) => Line::from(format!("task id: {text}▏")),
@@ -124,7 +124,7 @@ fn draw_curves(frame: &mut Frame<'_>, area: Rect, history: &History, sample: &Sa
     sparkline(frame, age, title, ages.collect());
 }
 
-/// Height of a list of failed or running tasks; 0 if there are none, or the screen has no space.
+/// Returns the height of a list of failed or running tasks; 0 without such tasks or without space.
 fn extra_height(tasks: usize, left: u16, listed: u16) -> u16 {
     let lists = match listed {
         0 => 1,
@@ -251,13 +251,13 @@ pub(super) fn short(id: &TaskId) -> String {
     }
 }
 
-/// The age, id and payload of a task.
+/// Formats the age, id and payload of a task.
 fn row(task: &FoundTask, now: Millis, width: usize) -> Line<'static> {
     let age = age(task.created, now);
     let payload = payload_preview(task, width);
     let line = on_one_line(format!("{age:>8}  {}  {payload}", short(&task.id)));
     match not_before(task).filter(|at| *at > now) {
-        // Truncate a long id or payload rather than the time.
+        // Truncate a long id or payload, not the time.
         Some(at) => {
             let start = format!(", starts {}", relative(at, now));
             let left = width.saturating_sub(start.chars().count());

@@ -1,4 +1,4 @@
-//! Checks of the flow, with each kind of status.
+//! Tests the checks of the task flow with each kind of status.
 
 use lifo_queue::observed::LastResponse;
 use lifo_queue::operate::Suspect;
@@ -8,7 +8,7 @@ use simulator::texts::has;
 use super::*;
 use crate::verbs::cause::tests::{NOW, idle, limited};
 
-/// Tasks of which this number was created in the last minute.
+/// Returns tasks of which `count` were created in the last minute.
 fn many(count: u32) -> Tasks {
     let mut tasks = Tasks::default();
     tasks.created.count = count;
@@ -61,7 +61,7 @@ fn more_created_than_ended_tasks_are_a_finding_unless_the_queue_is_stopped() {
 }
 
 #[test]
-fn tasks_that_start_later_are_no_surplus() {
+fn delayed_tasks_do_not_count_as_surplus() {
     let mut status = idle();
     status.pending.count = 300;
     let mut tasks = many(300);
@@ -70,7 +70,7 @@ fn tasks_that_start_later_are_no_surplus() {
 }
 
 #[test]
-fn the_remedy_of_a_surplus_is_that_of_what_limits_the_starts() {
+fn surplus_remedy_depends_on_what_limits_the_starts() {
     let busy = Some("HTTP 429: at most one at once");
     let slow = "runs take 127ms at the median, longest 25s; running: 10 with concurrency 10";
     let rate = "running: 3 with concurrency 10, ratePerSecond 4";
@@ -122,7 +122,7 @@ fn more_running_tasks_than_the_concurrency_are_a_finding() {
 }
 
 #[test]
-fn one_key_that_replaces_many_tasks_is_a_finding() {
+fn one_key_that_supersedes_many_tasks_is_a_finding() {
     let mut status = idle();
     let mut found = |tasks, superseded| {
         status.keys = Keys {

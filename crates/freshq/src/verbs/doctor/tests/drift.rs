@@ -1,4 +1,4 @@
-//! Environment variables, inline policies, event buses and creation times outside the template.
+//! Tests differences from the template in variables, policies and event buses, and creation times.
 
 use super::*;
 

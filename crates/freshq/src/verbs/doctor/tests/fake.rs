@@ -1,4 +1,4 @@
-//! A small stack.
+//! A fake of a small deployed stack.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ const SETTINGS: &str = r#"{"concurrency":10}"#;
 const BUS: &str = "arn:aws:events:y:1:event-bus/orders";
 const RUNNER: &str = r#"{"kind":"http","url":"https://orders.example/run","auth":{"kind":"header","secretArn":"the-secret"}}"#;
 
-/// At least one resource of each kind, with the settings of a queue.
+/// Returns a template with at least one resource of each kind and the settings of a queue.
 fn template() -> Value {
     let failures = json!({ "Fn::GetAtt": ["failures", "Arn"] });
     let function = json!({ "Ref": "process" });
@@ -66,7 +66,7 @@ fn template() -> Value {
     }})
 }
 
-/// A stack with the settings of its template, except those that a test breaks.
+/// A fake stack with the settings of its template, except those that a test breaks.
 #[derive(Clone)]
 pub(crate) struct Fake {
     pub(super) stack: Stack,
@@ -149,7 +149,7 @@ impl Deployed for Fake {
     }
 }
 
-/// The value that AWS would return for a setting.
+/// Returns the value that AWS would return for a setting.
 fn evaluated(wanted: &Value, ids: &BTreeMap<String, String>) -> Value {
     match wanted {
         Value::Object(fields) if fields.contains_key("Fn::GetAtt") => {

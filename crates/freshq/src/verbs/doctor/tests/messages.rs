@@ -35,7 +35,7 @@ async fn the_error_of_the_newest_message_of_a_failure_queue_is_quoted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unreadable_messages_are_named_beside_their_number() {
+async fn unreadable_messages_are_counted_and_reported_as_not_checked() {
     let mut fake = Fake::healthy();
     fake.set("failures", "/ApproximateNumberOfMessages", json!("3"));
     fake.messages = None;
