@@ -89,7 +89,7 @@ def _release(given: argparse.Namespace) -> int:
 
 
 def _compiler(given: argparse.Namespace) -> str:
-    """The compiler of the functions; not required for a dry run without functions."""
+    """The functions' compiler, which a dry run without functions doesn't require."""
     if given.dry and not any(given.built.glob("*/bootstrap")):
         return "none"
     return package.rustc()

@@ -18,12 +18,12 @@ class Stack:
     #: The assembly's folder.
     directory: Path
     name: str
-    #: Region of the stack; `None` means the region of the credentials in use.
+    #: Region of the stack; `None` means the current region.
     region: str | None
 
     @property
     def account(self) -> str | None:
-        """Account of the stack; `None` means the account of the credentials in use."""
+        """Account of the stack; `None` means the account of the current credentials."""
         account = self._artifact()["environment"].removeprefix("aws://").split("/")[0]
         return None if account == "unknown-account" else account
 

@@ -2,14 +2,14 @@
 # Builds functions for AWS: arm64, release, into target/arm64/lambda/<function>/bootstrap.
 #
 #   delivery/build-arm64.sh <function> ...
-#   delivery/build-arm64.sh --check          # only name the compiler
+#   delivery/build-arm64.sh --check          # only prints the compiler's name
 #
 # Uses the first compiler that has Rust's standard library for aarch64-unknown-linux-gnu: the one on the PATH (rustup's)
 # with the zig linker from .venv, or Debian's with Debian's cross gcc. Binaries from both require glibc 2.34 or earlier,
 # the version of Amazon Linux 2023. Doesn't install anything: a toolchain belongs to the machine, not to the project.
 #
 # The same sources, lock file and compiler produce identical bytes in every checkout, and therefore the same asset hash.
-# For this, the folders that the compiler writes to a binary (panic locations) get fixed names.
+# To this end, fixed names replace the folder names that the compiler writes to a binary (panic locations).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,7 +30,7 @@ missing: Rust's standard library for $TARGET. Install it with one of
 MESSAGE
 }
 
-# The unit separator separates the flags, so that a folder name can contain a space.
+# The flags are separated by U+001F instead of spaces, so that a folder name can contain a space.
 encoded_flags() {
   local cargo_home=${CARGO_HOME:-$HOME/.cargo} separator=$'\x1f'
   printf '%s' "-Ctarget-cpu=$CPU$separator--remap-path-prefix=$PWD=/freshq$separator" \

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 # cargo-zigbuild is in .venv and finds zig through the Python interpreter in the same folder.
 export PATH=$PWD/.venv/bin:$PATH
 export CARGO_TARGET_DIR=target/cli/cargo RUSTUP_AUTO_INSTALL=0 MACOSX_DEPLOYMENT_TARGET=11.0
-# The folders that the compiler writes to a binary get fixed names, so that every checkout produces identical bytes.
+# Fixed names replace the folder names in the binary, so that every checkout produces identical bytes.
 separator=$'\x1f'
 export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$PWD=/freshq$separator--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=/crates"
 

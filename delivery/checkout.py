@@ -1,4 +1,4 @@
-"""Checks that a deployment is reproducible: committed, and built for Lambda."""
+"""Checks that a deployment is reproducible: built for Lambda from committed code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLACEHOLDER = PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap"
 
 
 class NotDeployable(RuntimeError):
-    """The stack must not be deployed. The message contains the reason and the remedy."""
+    """Raised if the stack must not be deployed. The message contains the reason and the remedy."""
 
 
 def reject_uncommitted(project: Path) -> None:

@@ -18,19 +18,19 @@ from local.paths import PROJECT
 
 #: The folder to which `make build-cli` writes the commands: `<platform>/freshq`.
 BUILT = PROJECT / "target" / "cli"
-#: Debian 10, RHEL 8 and Amazon Linux 2023 have this version or later.
+#: Maximum glibc version that a command can require: Debian 10, RHEL 8 and Amazon Linux 2023 have it or a later one.
 GLIBC_CEILING = (2, 28)
 #: Maximum size of a command's archive, in bytes.
 SIZE_CEILING = 10_000_000
 _STAGES = PROJECT / "target" / "package" / "cli"
-#: Start of a 64-bit little-endian Mach-O file, and its CPU types.
+#: Magic number of a 64-bit little-endian Mach-O file, followed by its CPU types.
 _MACH_O = 0xFEEDFACF
 _LIBRARIES = {"libc.so.6", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"}
 
 
 @dataclass(frozen=True)
 class Platform:
-    #: As in `process.platform` and `process.arch` of Node.js.
+    #: Operating system and CPU, as in `process.platform` and `process.arch` of Node.js.
     os: str
     cpu: str
     #: Target of the Rust compiler.
@@ -40,7 +40,7 @@ class Platform:
 
     @property
     def name(self) -> str:
-        """For example `linux-x64`."""
+        """The platform's name, for example `linux-x64`."""
         return f"{self.os}-{self.cpu}"
 
     @property
@@ -74,7 +74,7 @@ def problems(platform: Platform, binary: Path) -> list[str]:
 
 
 def build(platform: Platform, binary: Path, metadata: Metadata, out: Path) -> Path:
-    """Writes the archive of a platform's package to the folder ``out`` and returns its path."""
+    """Writes the archive of a platform's package to the folder ``out`` and returns the archive's path."""
     stage = _STAGES / platform.name
     shutil.rmtree(stage, ignore_errors=True)
     (stage / "bin").mkdir(parents=True)
@@ -94,7 +94,7 @@ def build(platform: Platform, binary: Path, metadata: Metadata, out: Path) -> Pa
         "os": [platform.os],
         "cpu": [platform.cpu],
         **({"libc": ["glibc"]} if platform.os == "linux" else {}),
-        # Yarn can't start a program inside an archive.
+        # Makes Yarn unpack the package, because it can't start a program inside an archive.
         "preferUnplugged": True,
         "files": ["bin", "THIRD_PARTY_LICENSES"],
     }

@@ -1,4 +1,4 @@
-"""Finds settings missing from the template of a protected environment: the runner's URL, the alarm recipients."""
+"""Finds a missing runner URL or missing alarm recipients in the template of a protected environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from delivery.assembly import Stack
 
-#: The placeholder in infra/environments/list.ts.
+#: The placeholder for the runner's URL in infra/environments/list.ts.
 PLACEHOLDER = "https://tasks.invalid/run"
 _LIST = "infra/environments/list.ts"
 
@@ -23,7 +23,7 @@ class Gap:
 
 
 def gaps(stack: Stack) -> list[Gap]:
-    """The settings that the stack lacks; none for personal stacks and dev stacks."""
+    """The settings that the stack lacks; empty for personal stacks and dev stacks."""
     if not stack.protected:
         return []
     resources = stack.template()["Resources"].values()

@@ -34,7 +34,7 @@ OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR
 class Crate:
     name: str
     version: str
-    #: SPDX expression.
+    #: License as an SPDX expression.
     licence: str
     authors: tuple[str, ...]
     #: Folder of its sources.
@@ -77,7 +77,7 @@ def linked(target: str, roots: Sequence[str]) -> list[Crate]:
 
 
 def licences(crates: Iterable[Crate]) -> str:
-    """The `THIRD_PARTY_LICENSES` document: each text once, after the crates to which it applies."""
+    """The `THIRD_PARTY_LICENSES` document, with each text once, after the crates to which it applies."""
     by_text: dict[str, list[Crate]] = {}
     for crate in crates:
         for text in crate.texts():

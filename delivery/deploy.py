@@ -23,16 +23,16 @@ _TASKS = "LifoQueue-"
 
 
 class Failed(RuntimeError):
-    """A command failed. Its output is on the terminal."""
+    """Raised if a command fails. Its output is on the terminal."""
 
 
 @dataclass(frozen=True)
 class Request:
     stack: Stack
     environment: str
-    #: Skip all prompts and answer yes.
+    #: Whether to skip all prompts and answer yes.
     yes: bool
-    #: Deploy to the local AWS, whose functions are built for this machine.
+    #: Whether to deploy to the local AWS, whose functions are built for this machine.
     local: bool
 
 
@@ -61,7 +61,7 @@ def run(request: Request, ask: Callable[[str], str] = input, say: Callable[[str]
     outputs.parent.mkdir(parents=True, exist_ok=True)
     _cdk(
         ["deploy", stack.name, "--exclusively", "--app", str(stack.directory)]
-        # The prompt above covers every kind of change.
+        # Disables the CDK CLI's prompt, because the prompt above covers every kind of change.
         + ["--require-approval", "never", "--outputs-file", str(outputs)]
         + watched.arguments()
     )
@@ -71,9 +71,9 @@ def run(request: Request, ask: Callable[[str], str] = input, say: Callable[[str]
 
 
 def bootstrap() -> None:
-    """Bootstraps the CDK in the account and region of the credentials in use."""
+    """Bootstraps the CDK in the current account and region."""
     place = f"aws://{account.identify()}"
-    # Not in the project folder, where the CDK CLI would first synthesize the app in cdk.json.
+    # Runs outside the project folder, where the CDK CLI would first synthesize the app in cdk.json.
     STATE.mkdir(exist_ok=True)
     _cdk(["bootstrap", place], STATE)
 

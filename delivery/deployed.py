@@ -12,12 +12,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from delivery.assembly import Stack
 from local import account
 
-#: Creates a CloudFormation client for a region; `None` means the region of the credentials in use.
+#: Creates a CloudFormation client for a region; `None` means the current region.
 ClientOf = Callable[[str | None], Any]
 
 
 class FetchFailed(RuntimeError):
-    """A template could not be read. The message contains the template and the reason."""
+    """Raised if a template can't be read. The message names the template and the reason."""
 
 
 def cloudformation(region: str | None) -> Any:
@@ -51,6 +51,6 @@ def _template(client: Any, name: str) -> dict[str, Any] | None:
         raise FetchFailed(f"the template of {name} cannot be read: {error}") from error
     except BotoCoreError as error:
         raise FetchFailed(f"the template of {name} cannot be read: {error}") from error
-    # boto3 returns a JSON template parsed, and any other template as text.
+    # boto3 returns a JSON template as an object, and any other template as text.
     template = json.loads(body) if isinstance(body, str) else body
     return dict(template)

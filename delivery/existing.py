@@ -23,7 +23,7 @@ def bus_of(stack: Stack) -> str | None:
 
 
 def missing_bus(name: str, events: Any) -> Gap | None:
-    """The problem if the bus doesn't exist: `count-shed` would retry its stream batches for hours."""
+    """A problem if the bus doesn't exist, because `count-shed` would then retry its stream batches for hours."""
     if _exists(lambda: events.describe_event_bus(Name=name), "ResourceNotFoundException"):
         return None
     return Gap(
@@ -33,7 +33,7 @@ def missing_bus(name: str, events: Any) -> Gap | None:
 
 
 def leftover_queue(stack: Stack, deployed: Mapping[str, Any], stack_id: str, sqs: Any) -> Gap | None:
-    """The problem if a queue with a fixed name exists although the deployed template doesn't contain it."""
+    """A problem if a queue with a fixed name exists although the deployed template doesn't contain it."""
     guid = stack_id.rsplit("/", 1)[-1]
     for id_, resource in stack.template()["Resources"].items():
         prefix = _name_before_guid(resource)

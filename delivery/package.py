@@ -33,7 +33,7 @@ _STAGE = PROJECT / "target" / "package" / "freshq"
 class Functions:
     """The functions to package, and their origin."""
 
-    #: Folder with one subfolder per function, which contains `bootstrap`.
+    #: Folder with one subfolder per function. Each subfolder contains `bootstrap`.
     built: Path
     names: tuple[str, ...]
     rustc: str
@@ -63,7 +63,7 @@ def rustc() -> str:
 def zip_bootstrap(binary: Path, path: Path) -> str:
     """Writes a function's zip file to ``path`` and returns its SHA-256 hash."""
     entry = zipfile.ZipInfo("bootstrap", _EPOCH)
-    entry.create_system = 3  # Unix, so that the mode counts
+    entry.create_system = 3  # Unix, so that the file mode applies
     entry.external_attr = 0o100755 << 16
     entry.compress_type = zipfile.ZIP_DEFLATED
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """Finds problems with a deployment or a bootstrap before the build. Each problem is one line with its remedy.
 
 There are two phases. The first requires only boto3: `of_account` checks the credentials and the region, and `of_build`
-checks the tools. In the second, `of_stack` checks a template synthesized without code: its account and bootstrap, the
+checks the tools. In the second, `of_stack` checks a template with placeholder code: its account and bootstrap, the
 stack state, other resources, and the reserved concurrency.
 """
 
@@ -23,7 +23,7 @@ from local import account
 from local.captured import captured
 from local.paths import NODE_BIN, PROJECT
 
-#: Creates a client for a service in a region; `None` means the region of the credentials in use.
+#: Creates a client for a service in a region; `None` means the current region.
 Clients = Callable[[str, str | None], Any]
 #: Lambda keeps this much of an account's concurrency, or all of a smaller quota, for functions without a reservation:
 #: https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html
@@ -35,7 +35,7 @@ _DENIED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation")
 
 
 class NotReady(RuntimeError):
-    """The preflight found problems and printed them on the terminal."""
+    """Raised if the preflight finds problems, which it prints on the terminal."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def report(findings: list[Finding], say: Callable[[str], None]) -> None:
 
 
 def client(service: str, region: str | None) -> Any:
-    """A client with the credentials in use and timeouts of a few seconds."""
+    """A client with the current credentials and timeouts of a few seconds."""
     return account.session().client(service, region_name=region, config=_CONFIG)
 
 
@@ -77,7 +77,7 @@ def of_account(environ: Mapping[str, str] = os.environ, client_of: Clients = cli
 
 
 def of_build(environ: Mapping[str, str] = os.environ) -> list[Finding]:
-    """Checks that this machine can build the functions, and that no environment variable omits their code."""
+    """Checks that this machine can build the functions, and that no environment variable skips the build."""
     findings = []
     if environ.get("FRESHQ_SKIP_BUILD"):
         findings.append(Finding("code", "FRESHQ_SKIP_BUILD omits the functions' code", "unset FRESHQ_SKIP_BUILD"))
@@ -113,9 +113,9 @@ def of_stack(stack: Stack, client_of: Clients = client) -> list[Finding]:
 
 
 def synthesize(environment: str, personal: str | None, into: Path) -> None:
-    """Writes an environment's assembly without code. Raises `NotReady` if its settings are rejected."""
+    """Writes an environment's assembly with placeholder code. Raises `NotReady` if its settings are invalid."""
     context = {"env": environment} | ({"name": personal} if personal else {})
-    # Without the CDK CLI, which would print a warning about placeholders.
+    # Runs the app without the CDK CLI, which would print a warning about placeholders.
     finished = captured(
         [str(NODE_BIN / "tsx"), "infra/app.ts"],
         cwd=PROJECT,
@@ -136,7 +136,7 @@ def _region() -> tuple[str | None, list[Finding]]:
 
 
 def _credentials(region: str | None, client_of: Clients) -> Finding:
-    # Any region can respond for the account.
+    # Every region returns the same account.
     try:
         identity = client_of("sts", region or "us-east-1").get_caller_identity()
     except (BotoCoreError, ClientError) as error:

@@ -16,11 +16,11 @@ from local.captured import captured
 
 
 class Unprotected(RuntimeError):
-    """Other branches can use an environment. The message contains the environment and the remedy."""
+    """Raised if a branch other than the permitted one can use an environment. The message has the remedy."""
 
 
 class _Unread(RuntimeError):
-    """`gh` could not read the response. The message is the one from `gh`."""
+    """Raised if `gh` fails to read from the GitHub API. The message is the one from `gh`."""
 
 
 def check(repository: str, branch: str, environments: Iterable[str], say: Callable[[str], None]) -> None:
@@ -57,7 +57,7 @@ def _problem(path: str, branch: str) -> str | None:
     if policy is None:
         return "can be used from every branch"
     if not policy["custom_branch_policies"]:
-        return None  # Protected branches only.
+        return None  # Only protected branches can use it.
     # GitHub returns up to 30 rules per page. The first page is enough, because more than one rule is already a problem.
     rules = _get(f"{path}/deployment-branch-policies")["branch_policies"]
     others = sorted({rule["name"] for rule in rules} - {branch})

@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
     for archive in archives:
         package = _inside(archive, "package/package.json")
         identity = f"{package['name']}@{package['version']}"
-        # A rerun after a failure publishes the remaining packages.
+        # Skips published packages, so that a rerun after a failure publishes the remaining ones.
         if subprocess.run(["npm", "view", identity, "version"], capture_output=True, check=False).stdout.strip():
             print(f"{identity} is already published", flush=True)
             continue

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the templates written by a pull request's own code, and copies them as data.
 
-Uses only the standard library, because privileged jobs run this file from the base.
+Uses only the standard library, because privileged jobs run this file from the base branch.
 
     received.py --from FOLDER --into FOLDER
 
@@ -20,14 +20,14 @@ from pathlib import Path
 
 #: Names of the files that the `synth` job writes: templates and manifests.
 NAME = re.compile(r"[\w.-]+\.json", re.ASCII)
-#: CloudFormation accepts templates of up to 1 MB. A manifest or construct tree is larger.
+#: Maximum file size in bytes. CloudFormation accepts templates of up to 1 MB. A manifest or construct tree is larger.
 MOST_BYTES = 8 * 1024 * 1024
-#: For three environments, `synth` writes about twenty files.
+#: Maximum number of files. For three environments, `synth` writes about twenty.
 MOST_FILES = 100
 
 
 class Rejected(RuntimeError):
-    """The folder contains an entry that must not be copied. The message contains its name."""
+    """Raised if the folder contains an entry that must not be copied. The message contains the entry's name."""
 
 
 def take(received: Path, into: Path) -> list[str]:
@@ -55,7 +55,7 @@ def _names(received: Path) -> list[str]:
 
 
 def _read(path: Path) -> bytes:
-    """The content of a regular file without other hard links. The open file is checked, not its name."""
+    """Reads a regular file that has no other hard links. The checks apply to the open file, not to its name."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:

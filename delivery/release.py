@@ -58,7 +58,7 @@ def build(release: Release, out: Path, tell: Callable[[str], None]) -> None:
             raise RuntimeError(f"{archive} has {archive.stat().st_size} bytes, more than {commands.SIZE_CEILING}")
         packed.append(archive)
         contents.append(_bill(out, platform.package, metadata.version, crates.linked(platform.target, ("freshq",))))
-    # Packed last, because the other packages are its dependencies.
+    # Packs this package last, because the other packages are its dependencies.
     packed.append(package.build(functions, out))
     contents.append(_bill(out, "freshq", metadata.version, crates.linked(package.TARGET, functions.names)))
     _checksums(out, packed)

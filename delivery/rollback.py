@@ -19,12 +19,12 @@ from delivery.assembly import Stack
 #: Template metadata key that lists the alarms, written by infra/environments/rollback.ts.
 METADATA = "freshq:rollback"
 
-#: Creates a client for a service in a region; `None` means the region of the credentials in use.
+#: Creates a client for a service in a region; `None` means the current region.
 Clients = Callable[[str, str | None], Any]
 
 
 class AlarmsUnknown(RuntimeError):
-    """The deployed alarms could not be read. The message contains the reason."""
+    """Raised if the deployed alarms can't be read. The message contains the reason."""
 
 
 @dataclass(frozen=True)

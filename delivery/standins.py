@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-#: Value of the `rustc` field in a manifest with stand-ins.
+#: Value of the `rustc` field in the manifest of a package with stand-ins.
 COMPILER = "stand-ins"
 _EM_AARCH64 = 183
 

@@ -23,12 +23,12 @@ _REMEDIES = {
     "DELETE_FAILED": "aws cloudformation delete-stack --stack-name {name}; where a resource still fails, add"
     " --retain-resources <its logical id>",
 }
-#: Deleting a table or a VPC's network interfaces takes minutes.
+#: Maximum wait for a deletion: 30 minutes, because deleting a table or a VPC's network interfaces takes minutes.
 _DELETION = {"Delay": 5, "MaxAttempts": 360}
 
 
 class Wedged(RuntimeError):
-    """The stack doesn't accept a deployment. The message contains the reason and the remedy."""
+    """Raised if the stack doesn't accept a deployment. The message contains the reason and the remedy."""
 
 
 def state(client: Any, name: str) -> dict[str, Any] | None:
@@ -61,7 +61,7 @@ def problem(name: str, status: str) -> tuple[str, str] | None:
 def make_way(client: Any, name: str, agreed: Callable[[str], bool], say: Callable[[str], None]) -> bool:
     """Deletes the remains of a failed creation, if `agreed`, and returns whether the stack accepts a deployment.
 
-    Raises `Wedged` for any other state that doesn't accept one, and if the deletion isn't allowed or fails.
+    Raises `Wedged` for any other state that doesn't accept a deployment, and if the deletion isn't allowed or fails.
     """
     try:
         found = state(client, name)
@@ -113,7 +113,7 @@ def _retained(client: Any, stack_id: str) -> list[str]:
 
 
 def _reason(client: Any, stack_id: str) -> str:
-    """The reason why the creation failed: that of the first failed resource."""
+    """The reason why the creation failed, which is that of the first failed resource."""
     reasons = _reasons(client, stack_id, "CREATE_FAILED")
     return f": {reasons[0]}" if reasons else ""
 

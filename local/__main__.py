@@ -16,10 +16,10 @@ from local.paths import LOCAL_ASSEMBLY, PROJECT
 
 def main() -> int:
     arguments = _parser().parse_args()
-    # A shell can start a background process with SIGINT ignored.
+    # Restores the handler, because a shell can start a background process with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # An exception runs the `finally` blocks, which stop the started processes.
+        # Raises an exception, so that the `finally` blocks stop the started processes.
         signal.signal(number, _leave)
     console = Console(highlight=False, soft_wrap=True)
     try:

@@ -1,4 +1,4 @@
-"""Checks before a change in real AWS: the account in use, and the resources that a deletion leaves behind."""
+"""Identifies the current AWS account before a change, and lists the resources that a deletion leaves behind."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempt
 
 
 class NoAccount(RuntimeError):
-    """There are no valid AWS credentials. The message contains the remedy."""
+    """Raised if there are no valid AWS credentials. The message contains the remedy."""
 
 
 def session() -> boto3.Session:
-    """A session with the credentials in use and their region, if there is one.
+    """A boto3 session with the current credentials and, if one is set, the current region.
 
     `AWS_REGION` takes precedence, as in the CDK, the AWS CLI and freshq. boto3 itself reads only `AWS_DEFAULT_REGION`.
     """
@@ -47,7 +47,7 @@ def identify() -> str:
 
 
 def leftovers(assembly: Assembly) -> list[str]:
-    """The resources that `cdk destroy` can't delete or leaves behind, and the commands that delete them."""
+    """Lines that list the resources that `cdk destroy` retains or can't delete, and the commands that delete them."""
     lines = []
     for resource in assembly.resources():
         if not (resource.is_retained or resource.is_protected):

@@ -13,9 +13,9 @@ from local.contract import AGENT_PK, AGENT_SK
 from local.events import sqs_record
 from local.stack import DeployedStack
 
-#: The dimensions of dev's queue, in order. An agent can have multiple values for the first dimension.
+#: Dimensions of the `dev` queue, in order. An agent can have multiple values for the first dimension.
 DIMENSIONS = ("language", "gender")
-#: Represents any value in canonical criteria.
+#: Placeholder for any value in canonical criteria.
 ANY = "*"
 
 
@@ -60,7 +60,7 @@ class DeployedAgents(DeployedStack):
                 return found
 
     def members(self, queue: str) -> list[str]:
-        """The ids of the agents in a queue, queued longest first, read from the table."""
+        """The ids of a queue's agents, read from the table. The agent queued longest is first."""
         pages = self.client("dynamodb").get_paginator("query").paginate(
             TableName=self.table,
             KeyConditionExpression="#pk = :queue",
@@ -92,7 +92,7 @@ def canonical(criteria: dict[str, str]) -> str:
 def intake_message(
     call_id: str, criteria: dict[str, str], *, group: str | None = None, body: str | None = None
 ) -> dict[str, str]:
-    """A call as a message for the call queue. For an invalid message, set a different `group` or `body`."""
+    """A message for the call queue with this call. To make it invalid, set a different `group` or `body`."""
     return {
         "MessageBody": json.dumps({"callId": call_id, "criteria": criteria}) if body is None else body,
         "MessageGroupId": canonical(criteria) if group is None else group,

@@ -18,13 +18,13 @@ def install() -> None:
 
 
 def with_metric_math(record: Record) -> Record:
-    """A function like `record` that also accepts the properties of a metric math alarm."""
+    """Wraps `record` so that it also accepts the properties of a metric math alarm."""
 
     def recorded(name: str, properties: dict[str, Any]) -> dict[str, Any]:
         metrics = properties.get("Metrics")
         if not metrics:
             return record(name, properties)
-        # An alarm evaluates exactly one of its queries. ReturnData defaults to true.
+        # An alarm evaluates exactly one of its queries: the one whose ReturnData is true, which is the default.
         [query] = [each for each in metrics if str(each.get("ReturnData", True)).lower() == "true"]
         plain = {key: value for key, value in properties.items() if key != "Metrics"}
         return record(name, plain | {"Namespace": "metric math", "MetricName": query["Expression"]})

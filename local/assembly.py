@@ -1,4 +1,4 @@
-"""Reads a stack's template from the output of ``cdk synth``, by resource type."""
+"""Reads a stack's template from the output of ``cdk synth``, and selects its resources by type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Iterator
 
 
 class AssemblyError(RuntimeError):
-    """The cloud assembly is missing or doesn't contain the expected stack."""
+    """Raised if the cloud assembly is missing or doesn't contain the expected stack."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ as documented by AWS (https://docs.aws.amazon.com/lambda/latest/dg/invocation-as
 - a throttled event, up to its maximum age, after 1 s, 2 s, 4 s and so on, with a maximum wait of 5 minutes;
 - a function error, the configured number of times (two by default), after 1 and 2 minutes.
 
-The event then goes to the failure destination, which must be an SQS queue. With a reserved concurrency of 0, it goes
-there immediately.
+After that, the event goes to the failure destination, which must be an SQS queue. If the function's reserved
+concurrency is 0, the event goes there immediately.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Function = dict[str, Any]
 def install() -> None:
     lambda_svc.invoke_async_with_retry = accept  # type: ignore[assignment]
     eventbridge._dispatch_to_lambda = _of_schedule
-    # The names that SNS uses. It uses the last one only to deliver a notification.
+    # Contains only the names that SNS uses. SNS uses the last one only to deliver a notification.
     sns._lambda_svc = SimpleNamespace(  # type: ignore[assignment]
         _get_func_record_for_ref=lambda_svc._get_func_record_for_ref,
         _execution_record_for_config=lambda_svc._execution_record_for_config,

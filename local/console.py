@@ -12,7 +12,7 @@ from local.emulator import STOP_SECONDS, local_environment
 
 
 class ConsoleError(RuntimeError):
-    """The console did not start, or exited with a code other than 0. It printed the reason."""
+    """Raised if the console does not start, or exits with a code other than 0. The console prints the reason."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The names shared by every language, read from ``tests/contract.json``."""
+"""Names shared by the Rust, TypeScript and Python code, read from ``tests/contract.json``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONTROL_ITEM: str = _CONTRACT["table"]["controlItem"]
 STATUSES: list[str] = _CONTRACT["table"]["statuses"]
 #: The filter pattern for stream records of finished tasks.
 ENDS_PATTERN: dict[str, Any] = _CONTRACT["endsPattern"]
-#: The functions of the task queue.
+#: Names of the task queue's functions.
 FUNCTIONS: list[str] = list(_CONTRACT["environment"])
 
 _AGENT_QUEUE = _CONTRACT["agentQueue"]
@@ -28,7 +28,7 @@ _AGENT_QUEUE = _CONTRACT["agentQueue"]
 AGENT_PK: str = _AGENT_QUEUE["table"]["partitionKey"]
 #: The sort key of the agent table.
 AGENT_SK: str = _AGENT_QUEUE["table"]["sortKey"]
-#: The functions of the agents' queue.
+#: Names of the functions of the agents' queue.
 AGENT_FUNCTIONS: list[str] = list(_AGENT_QUEUE["environment"])
 #: The environment variables that each function of both queues reads, in addition to its settings.
 ENVIRONMENT: dict[str, list[str]] = _CONTRACT["environment"] | _AGENT_QUEUE["environment"]

@@ -1,4 +1,4 @@
-"""Agents and calls of one test. A unique language or gender separates them from other tests."""
+"""Agents and calls of one test. A unique language or gender separates them from those of other tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from local.waiting import wait_until
 
 @dataclass
 class Crew:
-    """Agents with a language that no other queued agent has."""
+    """Agents with a unique language, which no other queued agent has."""
 
     queue: DeployedAgents
     language: str = field(default_factory=lambda: fresh("lang"))

@@ -12,7 +12,7 @@ class Decision:
     """Whether a role was allowed to perform an action on a resource."""
 
     role: str
-    #: Role session name: the function that uses the role.
+    #: Role session name, which is the name of the function that uses the role.
     session: str
     action: str
     resource: str
@@ -26,12 +26,12 @@ class Decisions:
     """Reads the decisions that an emulator writes to a file. Each read returns only new decisions."""
 
     def __init__(self, path: Path, since_start: bool = False) -> None:
-        """Starts reading at decisions written to `path` from now on, or since the emulator started."""
+        """Reads the decisions written to `path` after this call, or all since the emulator started."""
         self._path = path
         self._read = 0 if since_start else path.stat().st_size
 
     def since(self) -> list[Decision]:
-        """All decisions since the last call."""
+        """Returns the decisions written since the last call."""
         with self._path.open("rb") as file:
             file.seek(self._read)
             written = file.read()

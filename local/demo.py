@@ -30,7 +30,7 @@ _FINAL = ("SUCCESS", "FAILURE")
 def run(assembly: Assembly, console: Console, freshq: str | None = None) -> int:
     """Starts a local AWS, deploys, runs the burst and reports. Always stops the local AWS.
 
-    With the path of `freshq`, its console shows the queue during the burst. On a terminal, it stays open until Enter.
+    Given the path of `freshq`, its console shows the queue during the burst and, on a terminal, until you press Enter.
 
     Returns the exit code: 0 only if every task reached SUCCESS in the correct order. If the runner has failure rates,
     FAILURE is also allowed.

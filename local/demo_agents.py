@@ -29,7 +29,7 @@ Agent = dict[str, Any]
 
 
 class NotAsPromised(RuntimeError):
-    """The outcome of a step differs from the guarantees."""
+    """Raised if the outcome of a step differs from the guarantees."""
 
 
 def run(assembly: Assembly, console: Console) -> int:
@@ -196,7 +196,7 @@ def agent_table(pool: list[Agent]) -> Table:
             ", ".join(attributes["language"]),
             attributes["gender"],
             agent["status"],
-            # Only the time of day differs.
+            # Omits the date, which is the same for every agent.
             agent["availableSince"].partition("T")[2],
         )
     return table
@@ -205,7 +205,7 @@ def agent_table(pool: list[Agent]) -> Table:
 def counter_table(
     before: dict[str, Counters], after: dict[str, Counters] | None = None
 ) -> Table:
-    """A table with one row per queue: its depth and version, before and after."""
+    """A table with one row per queue that shows its depth and version, with changes if `after` is given."""
     table = Table(title="Queues" if after is None else "Queues, before → after")
     table.add_column("queue")
     table.add_column("depth", justify="right")

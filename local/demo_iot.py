@@ -84,7 +84,7 @@ class Outcome:
         return self.devices - len(self.waits)
 
     def percentile(self, share: float) -> float:
-        """The wait, in seconds, that this share of the validated devices didn't exceed."""
+        """The percentile of the validated devices' waits, in seconds. `share` is a fraction, such as 0.9."""
         return sorted(self.waits)[max(0, round(share * len(self.waits)) - 1)]
 
 
@@ -244,7 +244,7 @@ class Demonstration:
 
 
 def outcome(name: str, connected: dict[str, int], legacy: FakeDownstream) -> Outcome:
-    """The outcome of a legacy system for the devices that connected."""
+    """The outcome that a legacy system achieved for the devices that connected."""
     waits = [
         (done - connected[device]) / 1000
         for device, (connection, done) in legacy.validated.items()

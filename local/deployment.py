@@ -19,21 +19,21 @@ _BOOTSTRAP_STACK = "CDKToolkit"
 
 
 class DeploymentError(RuntimeError):
-    """The CDK CLI failed. The message contains the end of its output."""
+    """Raised if the CDK CLI fails. The message contains the end of its output."""
 
 
 def deploy(
     emulator: Emulator, assembly: Assembly, kind: type[S], say: Callable[[str], None] = lambda line: None
 ) -> S:
-    """Bootstraps the emulated account, deploys the assembly's stack, and sets what the emulator's CloudFormation drops.
+    """Bootstraps the account, deploys the assembly's stack, and sets the properties that CloudFormation dropped.
 
-    `say` receives one line per step.
+    Passes one line per step to `say`.
     """
     if not CDK.exists():
         raise DeploymentError("the CDK CLI is not installed: run `make setup`")
     session = fake_session()
     cloudformation = session.client("cloudformation", endpoint_url=emulator.endpoint)
-    # The tests deploy multiple stacks to one emulator.
+    # Bootstraps only once, because the tests deploy multiple stacks to one emulator.
     if not exists(cloudformation, _BOOTSTRAP_STACK):
         say("cdk bootstrap")
         _cdk(emulator, ["bootstrap", f"aws://{ACCOUNT}/{REGION}"])
@@ -63,7 +63,7 @@ def _cdk(emulator: Emulator, arguments: list[str]) -> None:
         "CDK_DISABLE_CLI_TELEMETRY": "true",
         "CI": "true",
     }
-    # Not in the project folder, where `cdk bootstrap` would first synthesize the app in cdk.json.
+    # Runs outside the project folder, where `cdk bootstrap` would first synthesize the app in cdk.json.
     finished = captured(
         [str(CDK), *arguments, "--no-notices", "--no-version-reporting"],
         cwd=emulator.directory,

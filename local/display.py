@@ -1,4 +1,4 @@
-"""Parts shared by the demonstrations: a local AWS with their stack, and a display of a burst's state."""
+"""Provides the demonstrations with a local AWS that runs their stack, and with a display of a burst's state."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def deployed(name: str, console: Console, assembly: Assembly, kind: type[S], **o
 
 
 class Display:
-    """A panel that is redrawn in place on a terminal. Elsewhere, prints a line every two seconds."""
+    """A panel that is redrawn in place on a terminal. Without a terminal, prints a line every two seconds."""
 
     def __init__(self, console: Console, total: int) -> None:
         self._console = console

@@ -45,7 +45,7 @@ _PROGRAM = "local.serving"
 
 
 class EmulatorError(RuntimeError):
-    """The local AWS could not be started. The message contains the reason and the location of its log."""
+    """Raised if the local AWS can't be started. The message contains the reason and the location of its log."""
 
 
 def client_variables(endpoint: str) -> dict[str, str]:
@@ -106,17 +106,17 @@ def start(
 ) -> Emulator:
     """Starts the emulator on a free port of 127.0.0.1 and waits until it responds.
 
-    `directory` doesn't have to exist. It receives the log (``ministack.log``) and temporary files. The process leads
-    its own process group, so that :meth:`Emulator.stop` also ends the functions.
+    `directory` doesn't have to exist. The emulator writes its log (``ministack.log``) and temporary files there. The
+    process leads its own process group, so that :meth:`Emulator.stop` also ends the functions.
 
-    With `enforced`, it uses TLS and enforces IAM policies. Only the fake credentials of :func:`client_variables` allow
-    everything, like an account's root user. From then on, this process and its children trust only the emulator's
-    certificate.
+    With `enforced`, the emulator uses TLS and enforces IAM policies. Only the fake credentials of
+    :func:`client_variables` allow everything, like an account's root user. From then on, this process and its children
+    trust only the emulator's certificate.
 
-    Without `schedules`, no schedule fires, and a test invokes the functions that it requires.
+    Without `schedules`, no schedule fires, and tests invoke the scheduled functions themselves.
 
-    With `inserts`, tables whose names start with its first element have its second element as the limit of new tasks
-    per second; see `local.throttling`.
+    `inserts` is a prefix of table names and the maximum number of new tasks per second in each of these tables; see
+    `local.throttling`.
     """
     if not (Path(sys.executable).parent / "ministack").exists():
         raise EmulatorError("ministack is not installed in this environment: run `make setup`")
@@ -177,7 +177,7 @@ def start(
 def is_running(pid: int) -> bool:
     """Whether `pid` is a running emulator of this project rather than another process with a reused id."""
     listing = captured(["ps", "-p", str(pid), "-o", "command="])
-    # An earlier version of this project started ministack under its own name.
+    # An earlier version of this project started ministack directly, under the name `ministack`.
     ours = _PROGRAM in listing.stdout or "ministack" in listing.stdout
     return ours and "<defunct>" not in listing.stdout
 
@@ -218,7 +218,7 @@ def _trust(certificate: Path) -> None:
             "openssl is missing: the local AWS creates its certificate with it."
             " Debian, Ubuntu: apt-get install openssl. macOS has it."
         )
-    # For boto3, the CDK CLI and the Rust programs, in this order.
+    # Environment variables for boto3, the CDK CLI and the Rust programs, in this order.
     for variable in ("AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"):
         os.environ[variable] = str(certificate)
 

@@ -1,4 +1,4 @@
-"""Uses APIs to set what the emulator's CloudFormation drops.
+"""Sets the properties that the emulator's CloudFormation drops, through the APIs of the services.
 
 ministack accepts a template's reserved concurrency, recursive-loop setting, TTL and
 point-in-time recovery, but applies them only if they are set through their own APIs. This module reads each value from
@@ -19,7 +19,7 @@ GLOBAL_TABLE = "AWS::DynamoDB::GlobalTable"
 
 
 def apply(assembly: Assembly, physical_id: Callable[[str], str], lambda_: Any, dynamodb: Any) -> list[str]:
-    """Applies the settings that were dropped and returns one line of text per setting.
+    """Applies the dropped settings and returns one line of text per setting.
 
     `physical_id` returns the deployed name for a logical id. `lambda_` and `dynamodb` are boto3 clients.
     """
@@ -60,7 +60,7 @@ def _apply_to_table(table: Resource, name: str, dynamodb: Any) -> list[str]:
 
 
 def _point_in_time_recovery(table: Resource) -> dict[str, Any] | None:
-    """The setting of a table. A TableV2 has the setting in each replica; the first replica is in the stack's region."""
+    """A table's setting. A TableV2 has one per replica, and the first replica is in the stack's region."""
     if table.type == GLOBAL_TABLE:
         return table.properties["Replicas"][0].get("PointInTimeRecoverySpecification")
     return table.properties.get("PointInTimeRecoverySpecification")

@@ -18,7 +18,7 @@ def event(name: str) -> Any:
 def sqs_record(
     name: str, body: Any, sent: int | None = None, attributes: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    """A record in the format of the event, for another message: text or JSON. Sent now, unless `sent` (ms) is given."""
+    """A copy of the event's record with another body (text or JSON), sent now or at `sent` (ms since the epoch)."""
     (record, *_) = event(name)["Records"]
     text = body if isinstance(body, str) else json.dumps(body)
     changed = record["attributes"] | {"SentTimestamp": str(sent or now_ms())} | (attributes or {})

@@ -17,7 +17,7 @@ from local.waiting import now_ms
 
 @dataclass
 class FakeDownstream:
-    """A downstream system: its capacity and its statistics.
+    """A downstream system with its capacity and its statistics.
 
     It processes `capacity` devices concurrently, each for `service_seconds`, and returns 503 for others. `validated`
     has each device's last validated connection and the end of that validation (this machine's clock, ms). `newest` has
@@ -40,11 +40,11 @@ class FakeDownstream:
 
     @property
     def rate(self) -> float:
-        """Maximum number of devices that it can validate per second."""
+        """Maximum number of devices that the system can validate per second."""
         return self.capacity / self.service_seconds
 
     def validate(self, task: dict[str, Any]) -> bool:
-        """Validates a task's device; returns False if all capacity is in use."""
+        """Validates a task's device. Returns False if the system is at capacity."""
         with self._lock:
             if self._busy >= self.capacity:
                 self.turned_away += 1

@@ -17,8 +17,8 @@ from local.waiting import now_ms
 
 _POLL_SECONDS = 0.1
 _PAGE = 1000
-#: A page also ends before a record that would make it exceed 1 MB. A record has two images of up to 400 KB. A page is
-#: therefore the end of the stream if its JSON is smaller than this and it has fewer than `_PAGE` records.
+#: JSON size below which a page with fewer than `_PAGE` records is the end of the stream. Otherwise, the page would also
+#: contain the next record: two images of up to 400 KB fit into the remaining 800 KB of the 1 MB limit.
 _SMALL = 200_000
 _PATIENCE_SECONDS = 30
 
@@ -54,7 +54,7 @@ class Change:
 
 
 class History:
-    """A thread that reads the stream from the start until it is closed."""
+    """Reads the stream in a thread, from the start until `close`."""
 
     def __init__(self, queue: DeployedQueue) -> None:
         self._streams = queue.client("dynamodbstreams")
@@ -85,8 +85,8 @@ class History:
     def changes(self) -> list[Change]:
         """All changes committed before the call, or before `close`.
 
-        Waits for a read that starts after the call and reaches the end of the stream: up to two poll intervals on an
-        idle machine. If an error stopped reading, raises this error.
+        Waits for a read that starts after the call and reaches the end of the stream, which takes up to two poll
+        intervals on an idle machine. Raises the error that stopped reading, if any.
         """
         with self._progress:
             last = self._began

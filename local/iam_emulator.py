@@ -8,10 +8,10 @@ ministack lacks, so that the synthesized policies don't have to change:
   https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-api-permissions-reference.html);
 - the condition key ``dynamodb:LeadingKeys``, which separates the control item from tasks
   (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html);
-- the actions of read requests in the Lambda API, which ministack checks as other actions
+- the actions of read requests in the Lambda API, which ministack checks under other names
   (https://docs.aws.amazon.com/service-authorization/latest/reference/list_awslambda.html);
-- a line per decision about a role, in the file specified by ``FRESHQ_IAM_DECISIONS``. It allows a test to distinguish a
-  denied request from other failures: see `local.decisions`.
+- a line per decision about a role, in the file specified by ``FRESHQ_IAM_DECISIONS``. From this file, a test can
+  distinguish a denied request from other failures: see `local.decisions`.
 """
 
 from __future__ import annotations
@@ -102,5 +102,5 @@ def install(decisions: str) -> None:
     iam_actions._lambda_action = _with_reads(iam_actions._lambda_action)  # type: ignore[assignment]
     iam_actions.dynamodb_service_context = _with_leading_keys(iam_actions.dynamodb_service_context)  # type: ignore[assignment]
     iam_evaluator.enforce = _with_record(iam_evaluator.enforce, decisions)
-    # With TLS, ministack would also listen on port 443. No client in this project uses that port.
+    # Prevents ministack from also listening on port 443 with TLS. No client in this project uses that port.
     app._port_is_bindable = lambda host, port: False

@@ -1,8 +1,8 @@
 """The messages that the deployed IoT rule sends to the ingest queue.
 
 The emulator's rules engine supports neither `floor` nor object literals nor case statements. Therefore, this module
-builds the messages for the one statement that this project deploys, as AWS documents its parts. It rejects a template
-with any other statement.
+builds the messages for the only statement that this project deploys, according to AWS's documentation. It rejects a
+template with any other statement.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STATEMENT = (
 
 
 class OtherStatement(RuntimeError):
-    """The template's rule doesn't have the statement that this module supports."""
+    """Raised if the template's rule doesn't have the statement that this module supports."""
 
 
 def check(assembly: Assembly) -> None:

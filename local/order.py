@@ -64,7 +64,7 @@ class Verdict:
 
     @property
     def held(self) -> bool:
-        """Whether each start was of the newest due task, and at least one start had a choice."""
+        """Whether each start took the newest due task, and at least one start had a choice."""
         return not self.violations and self.overtakes > 0
 
 

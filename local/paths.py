@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
-#: The programs in node_modules.
+#: The folder of the programs that npm installs.
 NODE_BIN = PROJECT / "node_modules" / ".bin"
 #: The folder to which a running local AWS writes its log, process id and shell variables.
 STATE = PROJECT / ".local"

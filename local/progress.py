@@ -33,7 +33,7 @@ def counts(changes: list[Change]) -> Counter[str]:
 
 
 def age(milliseconds: float) -> str:
-    """A duration as text: in milliseconds if less than one second, otherwise in seconds."""
+    """Formats a duration in milliseconds if it is less than one second, otherwise in seconds."""
     return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
 
 

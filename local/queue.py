@@ -27,7 +27,7 @@ class DeployedQueue(DeployedStack):
         return self.outputs["QueueTableName"]
 
     def create(self, tasks: list[dict[str, Any]]) -> dict[str, Any]:
-        """Creates tasks through create-tasks. Its response lists created, duplicates and failed."""
+        """Creates tasks through create-tasks and returns its response: created, duplicates and failed."""
         return self.invoke("create-tasks", {"tasks": tasks})
 
     def item(self, task_id: str) -> dict[str, Any] | None:
@@ -96,9 +96,9 @@ class DeployedQueue(DeployedStack):
             time.sleep(0.2)
 
     def replace_environment(self, binary: str, variables: dict[str, str]) -> None:
-        """Gives a deployed function exactly these variables and waits until they apply.
+        """Sets a deployed function's environment to exactly these variables and waits until they apply.
 
-        A new environment replaces the process. A replaced processor would leave its lease behind, and the next tasks
+        A new environment replaces the process. A replaced processor would not release its lease, and the next tasks
         would wait for the sweep. For process-tasks, this method therefore first waits until the queue is idle.
         """
         if binary == "process-tasks":
@@ -135,9 +135,9 @@ class DeployedQueue(DeployedStack):
 def wait_for_last_turn(queue: DeployedQueue, since_ms: int, taken: int = 0, seconds: float = 90) -> None:
     """Waits until the last turn since `since_ms` has ended, and every turn's summary is logged.
 
-    The emulator can delay an invocation's last log lines until the next invocation in the same process; with multiple
-    processors, also its START line. If summaries are missing after the last turn, or count fewer than `taken` takes in
-    total, two concurrent extra turns flush the lines of both processes.
+    The emulator can delay an invocation's last log lines until the next invocation in the same process. With multiple
+    processors, it can also delay the START line. If summaries are missing after the last turn, or count fewer than
+    `taken` takes in total, two concurrent extra turns flush the lines of both processes.
     """
 
     def ended() -> bool:

@@ -33,7 +33,7 @@ class QueueReader:
         self._messages: list[Message] = []
 
     def messages(self) -> list[Message]:
-        """All messages so far, in order of arrival. They are deleted from the queue."""
+        """Deletes the messages from the queue and returns all messages so far, in order of arrival."""
         while received := self._receive():
             self._messages += received
         return list(self._messages)
@@ -41,7 +41,7 @@ class QueueReader:
     def wait_for(
         self, wanted: Callable[[Message], bool], seconds: float, what: str
     ) -> list[Message]:
-        """Waits for a message that is `wanted` and returns all wanted messages in order of arrival."""
+        """Waits for a message that satisfies `wanted` and returns all such messages in order of arrival."""
         wait_until(lambda: any(map(wanted, self.messages())), seconds, what)
         return [message for message in self._messages if wanted(message)]
 

@@ -54,7 +54,7 @@ def rejection(headers: Iterable[tuple[str, str]]) -> str | None:
 
 
 def without_web_pages(application: Application) -> Application:
-    """An application like `application` that rejects requests and WebSockets from web pages."""
+    """Wraps `application` so that it rejects requests and WebSockets from web pages."""
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -74,7 +74,7 @@ def without_web_pages(application: Application) -> Application:
 
 
 def _runtime_api_without_web_pages(build: Callable[..., type]) -> Callable[..., type]:
-    """Builds a handler for the functions' runtime API, which has its own ports, that also rejects web pages."""
+    """Wraps `build` so that the functions' runtime API, which has its own ports, also rejects web pages."""
 
     def built(*arguments: Any) -> type:
         class Guarded(build(*arguments)):  # type: ignore[misc]

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 
 S = TypeVar("S", bound="DeployedStack")
 
-# A synchronous invocation waits for the end of a turn, which can last a minute.
+# The read timeout exceeds a turn, because a synchronous invocation waits up to a minute for the end of one.
 _AWS_CONFIG = Config(
     read_timeout=180, connect_timeout=10, retries={"total_max_attempts": 5, "mode": "standard"}
 )
@@ -61,7 +61,7 @@ def _merged(group: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 class InvocationFailed(RuntimeError):
-    """A function returned an error. The message contains the error."""
+    """Raised if a function returns an error. The message contains the error."""
 
 
 @dataclass
@@ -161,7 +161,7 @@ class DeployedStack:
         return before
 
     def replace_environment(self, binary: str, variables: dict[str, str]) -> None:
-        """Gives a deployed function exactly these variables and waits until they apply."""
+        """Sets a deployed function's environment to exactly these variables and waits until they apply."""
         client, name = self.client("lambda"), self.function(binary)
         client.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
         client.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1})

@@ -1,4 +1,4 @@
-"""A storm of connecting devices, and, for comparison, workers that serve it in order of arrival."""
+"""A storm of connecting devices, and, for comparison, workers that serve them in order of arrival."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Storm:
             yield self.burst_seconds + number / self.steady
 
     def blow(self, connected: Callable[[list[Event]], None], every: float = 0.1) -> dict[str, int]:
-        """Lets the devices connect at their times, and calls `connected` with the new events every `every` seconds.
+        """Connects the devices on schedule, and calls `connected` with the new events every `every` seconds.
 
         Returns the time of each device's last connection (this machine's clock, ms). This is the planned time, even if
         the machine is late, so two connections of a device have different times, even within one call of `connected`.
@@ -97,7 +97,7 @@ def connection(number: int, before: int = 0, at_ms: int | None = None) -> Event:
 class ArrivalOrder:
     """Sends tasks to the legacy system in order of arrival, as many concurrently as it can serve.
 
-    A task older than `expiry_seconds` at its turn is dropped, as in the queue.
+    Like the queue, it drops a task that is older than `expiry_seconds` instead of running it.
     """
 
     def __init__(self, legacy: FakeDownstream, expiry_seconds: float) -> None:

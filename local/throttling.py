@@ -1,7 +1,7 @@
-"""The limit of the index partition with pending tasks, for the emulator, which doesn't throttle.
+"""Limits inserts on the emulator, as the index partition of pending tasks does on AWS.
 
-On AWS, this partition accepts 1,000 inserts per second, more than the emulator can. Storm tests therefore set a lower
-limit. The emulator then responds to excess inserts as DynamoDB does, and `ingest-tasks` has to keep newest first.
+On AWS, this partition accepts 1,000 inserts per second, more than the emulator can handle. Storm tests therefore set a
+lower limit. The emulator then throttles excess inserts as DynamoDB does, and `ingest-tasks` has to keep newest first.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 from ministack.core.responses import error_response_json
 from ministack.services import dynamodb
 
-#: The start of the condition of each task insert.
+#: Prefix of the condition expression in each insert of a task.
 _INSERT = "attribute_not_exists(taskId)"
 
 Handler = Callable[[dict[str, Any]], tuple]
 
 
 class Inserts:
-    """Inserts per second. Unused inserts are saved for one second."""
+    """A limit on inserts per second. Unused inserts remain available for one second."""
 
     def __init__(self, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_second = self._left = per_second
@@ -28,7 +28,7 @@ class Inserts:
         self._at = clock()
 
     def take(self) -> bool:
-        """Uses up one insert and returns whether it is within the limit."""
+        """Counts one insert and returns whether it is within the limit."""
         now = self._clock()
         self._left = min(self._per_second, self._left + (now - self._at) * self._per_second)
         self._at = now

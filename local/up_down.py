@@ -1,4 +1,4 @@
-"""The local AWS that keeps running: `make local-up` and `make local-down`."""
+"""Starts and stops the local AWS that keeps running, for `make local-up` and `make local-down`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def up(queue: Assembly, agents: Assembly, say: Callable[[str], None]) -> list[De
         )
     local_aws = emulator.start(STATE / "up")
     try:
-        # Written first, so that `local-down` finds the local AWS even if this command is killed.
+        # Writes this file first, so that `local-down` finds the local AWS even if this command is killed.
         RUN_FILE.write_text(json.dumps({"pid": local_aws.pid, "endpoint": local_aws.endpoint}))
         stacks = [
             deployment.deploy(local_aws, queue, DeployedQueue, say),
@@ -41,7 +41,7 @@ def up(queue: Assembly, agents: Assembly, say: Callable[[str], None]) -> list[De
 
 
 def down() -> bool:
-    """Stops what `up` started; returns False if nothing was running."""
+    """Stops the local AWS that `up` started. Returns False if none was running."""
     running = _running()
     if running is not None:
         running.stop()

@@ -9,7 +9,7 @@ from typing import Callable
 def wait_until(
     condition: Callable[[], bool], seconds: float, what: str, every: float = 0.2
 ) -> None:
-    """Waits until `condition` holds. Raises `TimeoutError`, which contains `what`, after `seconds`."""
+    """Waits until `condition` holds. After `seconds`, raises `TimeoutError` with `what` in the message."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

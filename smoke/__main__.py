@@ -31,10 +31,10 @@ _KINDS: dict[str, type[DeployedStack]] = {"LifoQueue": DeployedQueue, "AgentQueu
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command and returns the exit code."""
     given = _parser().parse_args(arguments)
-    # A shell can start a background process with SIGINT ignored.
+    # Restores the handler, because a shell can start a background process with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # An exception runs the `finally` blocks, which remove the stacks.
+        # Raises an exception, so that the `finally` blocks remove the stacks.
         signal.signal(number, _leave)
     report = Report()
     try:
@@ -79,7 +79,7 @@ def _run(given: argparse.Namespace, report: Report) -> None:
 
 @contextmanager
 def _removed_in_the_end(where: Place, names: list[str], report: Report) -> Iterator[None]:
-    """Removes the stacks when the block ends, even after an error."""
+    """Removes the stacks at the end of the block, even after an error."""
     try:
         yield
     finally:

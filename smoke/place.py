@@ -1,4 +1,4 @@
-"""The environment of a smoke test: the AWS account of the credentials in use, or a local AWS for this test."""
+"""The environment of a smoke test: the AWS account of the current credentials, or a local AWS for this test."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def local_aws() -> Iterator[Place]:
 
 
 def real_aws() -> Place:
-    """The account of the credentials in use. Raises `account.NoAccount`."""
+    """The account of the current credentials. Raises `account.NoAccount`."""
     account.identify()
     return Place(account.session(), None)
 
@@ -58,7 +58,7 @@ class Freshq:
     """The operator command for one environment's queue."""
 
     program: Path
-    #: The environment with the personal name, in the format of `freshq --env`.
+    #: Environment and personal name, in the format of `freshq --env`.
     suffix: str
     place: Place
 

@@ -9,11 +9,11 @@ from functools import partial
 
 
 class Skipped(Exception):
-    """A check that doesn't apply here. The message contains the reason."""
+    """Raised by a check that doesn't apply in this environment. The message contains the reason."""
 
 
 class CheckFailed(RuntimeError):
-    """A check found a result other than the expected one. The message contains the result."""
+    """Raised by a check that finds an unexpected result. The message contains the result."""
 
 
 @dataclass(frozen=True)

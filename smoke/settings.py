@@ -1,4 +1,4 @@
-"""Compares a deployed stack with its template. Read-only; doesn't read any task data."""
+"""Compares a deployed stack with its template. Makes only read requests and doesn't read any task data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEDULE = "AWS::Scheduler::Schedule"
 TABLE = "AWS::DynamoDB::Table"
 GLOBAL_TABLE = "AWS::DynamoDB::GlobalTable"
 ALARM = "AWS::CloudWatch::Alarm"
-#: A new mapping takes a minute. After the first deployment, an alarm on a missing sweep fires for a few minutes.
+#: Maximum waits. A new mapping starts within a minute. An alarm on a missing sweep can fire for minutes at first.
 MAPPING_SECONDS = 180.0
 ALARM_SECONDS = 600.0
 _CALM = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
@@ -32,7 +32,7 @@ class SettingChecks:
     template: Assembly
     #: Whether CloudFormation rejects the deletion of the stack.
     termination_protection: bool
-    #: Start of the deployment. An alarm that was already in ALARM doesn't fail the check. With None, any alarm fails it.
+    #: Start of the deployment. An alarm that was in ALARM before it doesn't fail the check. If None, any alarm does.
     since: datetime | None = None
 
     def run(self, report: Report) -> None:

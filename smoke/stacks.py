@@ -31,7 +31,7 @@ _MOST_LOOKS = 30
 
 
 class StackExists(RuntimeError):
-    """A stack with this name already exists. The message contains the remedy."""
+    """Raised if a stack with this name already exists. The message contains the remedy."""
 
 
 def reject_existing(place: Place, stacks: list[str]) -> None:
@@ -72,13 +72,13 @@ def remove(place: Place, stacks: list[str]) -> str:
     """Deletes the stacks, including partly created ones, and checks that none of their resources are left."""
     cloudformation = place.client("cloudformation")
     present = [name for name in stacks if exists(cloudformation, name)]
-    # Names don't identify the stack, because another stack can be named LifoQueue-dev-smoketest.
+    # Lists the resources by stack, because a name prefix also matches a stack such as LifoQueue-dev-smoketest.
     owned = {resource for name in present for resource in resources(place, name)}
     for name in present:
         cloudformation.delete_stack(StackName=name)
     waiter = cloudformation.get_waiter("stack_delete_complete")
     for name in present:
-        # 20 minutes on AWS, because an event source mapping or a custom resource can take several minutes.
+        # Waits up to 20 minutes on AWS, because an event source mapping or a custom resource can take several minutes.
         waiter.wait(StackName=name, WaiterConfig={"Delay": 1 if place.is_local else 10, "MaxAttempts": 120})
     _delete_late_logs(place, owned)
     left = leftovers(place, owned)

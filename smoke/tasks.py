@@ -18,22 +18,22 @@ from smoke.place import Freshq
 from smoke.report import Report, expect
 
 BURST = 100
-#: Less than the sweep interval of one minute.
+#: Maximum time from an insert to SUCCESS. It is less than the sweep interval of one minute.
 WAKE_UP_SECONDS = 20.0
-#: The sweep runs once per minute, so it can cause only one of three wake-ups within a minute.
+#: Number of wake-ups. The sweep runs once per minute, so it can cause only one of three within a minute.
 WAKE_UPS = 3
-#: Time for a lease (5.5 s), the sweep's schedule (60 s), the emulator's tick (10 s), a Lambda retry, backoff and runs.
+#: Recovery time after a crash: lease (5.5 s), sweep schedule (60 s), emulator tick (10 s), retry, backoff and runs.
 CRASH_SECONDS = 180.0
-#: CloudWatch can show a metric a few minutes late.
+#: Maximum wait for a metric, which CloudWatch can show a few minutes late.
 METRIC_SECONDS = 300.0
 ATTEMPTS = 2
-#: Enough for one minute at a queue's limit of 500 tasks/s. The local AWS shows only that the check works.
+#: Number of tasks: one minute at a queue's limit of 500 tasks/s. The local AWS shows only that the check works.
 RATE_TASKS, LOCAL_RATE_TASKS = 30_000, 500
 RATE_SECONDS = 60.0
-#: With these settings, DynamoDB and the function are the limit, because up to 2,000 runs can end per second.
+#: With these settings, DynamoDB and the function are the bottleneck, because up to 2,000 runs can end per second.
 RATE_SLOTS, RATE_RUN_MS = 200, 100
 
-#: Short times keep the test short. Only the smoke test's own stack uses them.
+#: Settings with short times, which shorten the test. Only the smoke test's own stack uses them.
 SETTINGS = {
     "taskTimeoutMs": 4000,
     "deadlineMarginMs": 1000,
@@ -76,7 +76,7 @@ class TaskChecks:
         slots = self.queue.settings("process-tasks")["concurrency"]
         self.freshq("pause", "--for", "10m", "--reason", "smoke test")
         try:
-            # One request per task, so that no two tasks have the same creation time.
+            # Sends one request per task, so that no two tasks have the same creation time.
             ids = [self.create({"number": number})[0] for number in range(BURST)]
             time.sleep(2)
             waiting = [task for task in ids if self.queue.status(task) == "PENDING"]
@@ -135,7 +135,7 @@ class TaskChecks:
         return f"Failed: {self.failed_by_metric(began):.0f} in CloudWatch"
 
     def failed_by_metric(self, since_ms: int) -> float:
-        """The sum of the Failed metric."""
+        """The sum of the Failed metric since `since_ms`."""
         response = self.queue.client("cloudwatch").get_metric_statistics(
             Namespace="freshq",
             MetricName="Failed",
@@ -151,7 +151,7 @@ class TaskChecks:
         (task,) = self.create({"simulate": {"outcome": "retry", "attempts": ATTEMPTS}})
         wait_for(self.queue, [task], "FAILURE", seconds=60)
         self.queue.wait_until_idle()
-        # One additional attempt represents the fix after which an operator redrives.
+        # The additional attempt simulates the fix that precedes an operator's redrive.
         self.queue.set_environment("process-tasks", settings={"maxAttempts": ATTEMPTS + 1})
         self.freshq("redrive", task)
         wait_for(self.queue, [task], seconds=60)

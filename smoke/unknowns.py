@@ -1,8 +1,8 @@
-"""Behavior that only AWS can show: a list of what the local AWS can't do, and checks of some of it on AWS.
+"""Lists behavior that only AWS can show, not the local AWS, and checks some of this behavior on AWS.
 
-``python -m smoke unknowns`` prints the list. Each check uses AWS itself, with the credentials in use, on the tables and
+``python -m smoke unknowns`` prints the list. Each check runs on AWS with the current credentials, on the tables and
 topics of a smoke test's own stacks. A check that fails on the first deployment to a new partition or region indicates a
-defect; report it.
+defect, which you should report.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Unknown:
     what: str
     #: The behavior of the local AWS.
     locally: str
-    #: The `make smoke` check that shows it on AWS; None if only operation can show it.
+    #: The `make smoke` check that shows the behavior on AWS; None if only production use can show it.
     check: str | None = None
 
 
@@ -116,7 +116,7 @@ class UnknownChecks:
             report.check(name, self.on_aws(check))
 
     def on_aws(self, check: Callable[[], str]) -> Callable[[], str]:
-        """The check on AWS; raises `Skipped` on the local AWS."""
+        """Wraps a check so that it raises `Skipped` on the local AWS."""
 
         def run() -> str:
             if self.place.is_local:
@@ -132,7 +132,7 @@ class UnknownChecks:
             attributes = sns.get_topic_attributes(TopicArn=arn)["Attributes"]
             expect(bool(attributes.get("KmsMasterKeyId")), f"{arn} is not encrypted")
             keys.add(attributes["KmsMasterKeyId"])
-            # An extra tail call or notification is harmless. A key that SNS can't use fails here.
+            # An extra tail call or notification is harmless. The request fails if SNS can't use the topic's key.
             sns.publish(TopicArn=arn, Message="{}")
         return f"by {', '.join(sorted(keys))}"
 
@@ -171,7 +171,7 @@ class UnknownChecks:
 
 
 def cancelled(dynamodb: Any, update: dict[str, Any], token: str) -> bool:
-    """Whether a transaction with this one update and this token is canceled by the update's condition."""
+    """Whether the update's condition cancels a transaction with only this update and this token."""
     try:
         dynamodb.transact_write_items(TransactItems=[{"Update": update}], ClientRequestToken=token)
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""``python -m tests.flaky 5 tests/e2e`` repeats tests and lists the failed ones; exit code 1 if there are any.
+"""``python -m tests.flaky 5 tests/e2e`` repeats tests and lists those that failed. It exits with code 1 if any did.
 
 All arguments after the number are passed to pytest.
 """
@@ -24,7 +24,7 @@ def failures(results: Path) -> list[str]:
 
 
 def main(runs: int, *arguments: str) -> int:
-    """Run pytest with these arguments `runs` times; returns the exit code."""
+    """Runs pytest with these arguments `runs` times and returns the exit code."""
     failed: Counter[str] = Counter()
     directory = STATE / "flaky"
     directory.mkdir(parents=True, exist_ok=True)

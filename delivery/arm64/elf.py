@@ -10,14 +10,14 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 
-#: Amazon Linux 2023 has glibc 2.34 (https://docs.aws.amazon.com/linux/al2023/ug/core-glibc.html).
+#: glibc version of Amazon Linux 2023: https://docs.aws.amazon.com/linux/al2023/ug/core-glibc.html
 GLIBC_CEILING = (2, 34)
 #: Libraries in `provided.al2023`: those of glibc, and the gcc library that unwinds panics.
 _PROVIDED = {"ld-linux-aarch64.so.1", "libc.so.6", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "libdl.so.2"}
 
 
 class NotAnElf(RuntimeError):
-    """The file is missing or isn't a program for Linux. The message says which."""
+    """Raised if the file is missing or isn't a Linux program. The message says which."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class Binary:
     """Information from a program's ELF headers."""
 
     machine: str
-    #: The newest glibc symbol version that it requires, from its version-needed section; `None` if it requires none.
+    #: The newest glibc symbol version that the program requires, from its version-needed section; `None` if none.
     glibc: tuple[int, ...] | None
-    #: The shared libraries that it loads.
+    #: The shared libraries that the program loads.
     libraries: frozenset[str]
 
     def problems(self) -> list[str]:
-        """The reasons why it can't start on arm64 in Lambda; empty if it can."""
+        """The reasons why the program can't start on arm64 in Lambda; empty if it can."""
         found = []
         if self.machine != "EM_AARCH64":
             found.append(f"it is for {self.machine.removeprefix('EM_')}, and the functions are arm64: run `make build`")
@@ -43,7 +43,7 @@ class Binary:
         return found
 
     def described(self) -> str:
-        """Machine and glibc version, for a table."""
+        """The machine and glibc version as text for a table."""
         return f"{self.machine.removeprefix('EM_')}, glibc {_dotted(self.glibc) if self.glibc else 'none'}"
 
 
@@ -75,7 +75,7 @@ def _glibc(elf: ELFFile) -> tuple[int, ...] | None:
 
 def _libraries(elf: ELFFile) -> frozenset[str]:
     return frozenset(
-        tag.needed  # type: ignore[attr-defined]  # pyelftools adds the attribute by the kind of the tag
+        tag.needed  # type: ignore[attr-defined]  # pyelftools adds the attribute depending on the tag
         for section in elf.iter_sections()
         if isinstance(section, DynamicSection)
         for tag in section.iter_tags("DT_NEEDED")

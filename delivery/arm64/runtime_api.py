@@ -29,9 +29,9 @@ class Result:
 
 
 class _Server(ThreadingHTTPServer):
-    """A server that ignores connections closed because its function is stopped."""
+    """A server that ignores connections that close because its function stopped."""
 
-    # A request for the next invocation can wait until the function exits.
+    # Doesn't block the exit, because a request for the next invocation can wait until the function exits.
     daemon_threads = True
     block_on_close = False
 
@@ -42,7 +42,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class RuntimeApi:
-    """Serves one function: `with RuntimeApi(name, seconds) as api`, then `api.invoke(event)`."""
+    """Serves one function. Use `with RuntimeApi(name, seconds) as api`, then `api.invoke(event)`."""
 
     def __init__(self, function: str, deadline_seconds: float) -> None:
         self._function = function

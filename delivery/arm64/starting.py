@@ -15,7 +15,7 @@ from typing import Any
 
 from delivery.arm64.runtime_api import Result, RuntimeApi
 
-#: Under qemu, a response takes seconds.
+#: Maximum wait for a response, which takes seconds under qemu.
 _RESPONSE_SECONDS = 60.0
 #: Remaining time reported to a function. `process-tasks` ends its turn long before this deadline.
 _DEADLINE_SECONDS = 120.0
@@ -25,7 +25,7 @@ _QEMU = ("qemu-aarch64-static", "qemu-aarch64")
 
 
 class CannotStart(RuntimeError):
-    """This machine can't run arm64, or the function did not respond. The message says which, with the remedy."""
+    """Raised if this machine can't run arm64, or the function doesn't respond. The message has the remedy."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Run:
 
 
 def emulator() -> list[str]:
-    """The command that must precede an arm64 program; empty on arm64. Raises `CannotStart`."""
+    """The emulator command that must precede an arm64 program; empty on arm64. Raises `CannotStart`."""
     if sys.platform != "linux":
         raise CannotStart("the functions are programs for Linux: run `make verify-arm64` on Linux, or in CI")
     if platform.machine() in ("aarch64", "arm64"):
@@ -95,7 +95,7 @@ def _wait_for_result(api: RuntimeApi, process: subprocess.Popen[bytes]) -> Resul
         if result is not None:
             return result
         if process.poll() is not None:
-            # It might have responded just before it exited.
+            # The function might have responded just before it exited.
             return api.result(0.5)
     return None
 

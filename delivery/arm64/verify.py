@@ -28,11 +28,11 @@ _EVENT_FILES = {"trigger": "trigger-insert.json"}
 
 
 class WrongResponse(RuntimeError):
-    """A function failed a check, for example because of a wrong response. The message says which."""
+    """Raised if a function fails a check. The message contains the function and the reason."""
 
 
 def _has(**expected: Any) -> Callable[[Any], bool]:
-    """A check that a response is an object with these values; it can have others."""
+    """Returns a check that a response is an object with these values, possibly among others."""
     return lambda response: isinstance(response, dict) and expected.items() <= response.items()
 
 

@@ -1,6 +1,6 @@
 /**
- * Tests of the console in Chromium. `test_console.py` starts the local AWS, two consoles, and this file. The tests run
- * in this order on one queue.
+ * Tests the console in Chromium. `test_console.py` starts the local AWS, two consoles, and this file. The tests run in
+ * this order on one queue.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -28,12 +28,12 @@ const FLAGS = [
   '--disable-sync',
 ];
 /**
- * Maximum time until the page shows a change, in milliseconds: a few page updates, plus processing by the queue.
+ * Maximum time until the page shows a change, in milliseconds: a few page updates plus the queue's processing.
  */
 const SOON = 20_000;
 
 /**
- * Duration of the sleep, in milliseconds. A chart line breaks after three missing one-second updates. The console
+ * Duration of the tab's sleep, in milliseconds. A chart line breaks after three missing one-second updates. The console
  * itself reads every 30 seconds, at most once during the sleep.
  */
 const ASLEEP = 8_000;
@@ -66,7 +66,7 @@ const freshq = (...line: string[]) =>
 /** Creates a task. The queue is paused, so the task stays pending. */
 const create = (id: string) => freshq('create', '--id', id, '--payload', JSON.stringify({ order: id }));
 
-/** The value of an entry in the State section. */
+/** Locates the value of an entry in the State section. */
 const fact = (name: string) => page.locator(`#state div:has(> dt:text-is("${name}")) dd`);
 
 /** Waits until the page shows a text without a reload. */
@@ -90,7 +90,7 @@ async function confirm(button: string, outcome: string): Promise<void> {
   await page.locator('.outcome', { hasText: outcome }).waitFor();
 }
 
-test('the queue is paused by keyboard alone, after a confirmation', async () => {
+test('the keyboard alone can pause the queue, after a confirmation', async () => {
   await page.goto(CONSOLE);
   await page.keyboard.press('Tab');
   assert.equal(await focused().innerText(), 'Skip to the content');
@@ -123,12 +123,12 @@ test('the depth rises as tasks are created, without a reload', async () => {
   assert.match(await newest.innerText(), /^order-5/);
 });
 
-test('after a sleep of the tab, the charts have a gap and the page continues', async () => {
+test('after the tab sleeps, the charts have a gap and the page continues to update', async () => {
   const other = await browser.browser()?.newContext();
   assert.ok(other, 'the browser has further contexts');
   const tab = await other.newPage();
   await tab.clock.install();
-  // Until now, no page of this console was open.
+  // No page of this console has been open before.
   await tab.goto(READ_ONLY);
   const lines = async () => {
     const drawn = tab.locator('#charts figure').first().locator('polyline[stroke="#0000FF"]');
@@ -155,7 +155,7 @@ test('after a sleep of the tab, the charts have a gap and the page continues', a
   await other.close();
 });
 
-test('failures are grouped by error, with payload and timeline', async () => {
+test('failed tasks are grouped by error, with payload and timeline', async () => {
   await page.getByRole('link', { name: 'Failures' }).click();
   const groups = page.locator('section.failure');
   assert.equal(await groups.count(), 2);
@@ -176,7 +176,7 @@ test('failures are grouped by error, with payload and timeline', async () => {
   assert.match(await page.locator('dl').innerText(), /lastError\s+HTTP 502 from the gateway/);
 });
 
-test('a group is redriven after a confirmation, and a single task too', async () => {
+test('a group and a single task are each redriven after a confirmation', async () => {
   await page.goto(`${CONSOLE}failures`);
   const group = page.locator('section.failure', { hasText: 'HTTP 502' });
   await group.getByRole('link', { name: 'Redrive…' }).click();
@@ -203,7 +203,7 @@ test('a pending task is cancelled after a confirmation', async () => {
 test('the page is dark if the system is dark', async () => {
   await page.goto(CONSOLE);
   const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
-  // After a few updates, the charts have lines.
+  // Waits for a few updates, after which the charts have lines.
   await page.locator('#charts polyline').nth(2).waitFor({ state: 'attached' });
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
@@ -213,7 +213,7 @@ test('the page is dark if the system is dark', async () => {
   await page.emulateMedia({ colorScheme: 'light' });
 });
 
-test('after resume the queue works, and the page shows it', async () => {
+test('after a resume, the page shows that tasks run', async () => {
   await page.getByRole('link', { name: 'Resume…' }).click();
   await confirm('Resume', 'resumed');
   await heading('Pending tasks: 0');
@@ -224,10 +224,10 @@ test('after resume the queue works, and the page shows it', async () => {
 });
 
 test('screenshots for the documentation', { skip: !SCREENSHOTS }, async () => {
-  // Two full rows of charts.
+  // This size shows two full rows of charts.
   await page.setViewportSize({ width: 1180, height: 960 });
   await page.goto(CONSOLE);
-  // A minute of bursts, so that the charts are full.
+  // Creates bursts for a minute to fill the charts.
   for (const burst of [60, 20, 90, 20, 40, 120, 20, 60, 90]) {
     freshq('create', '--simulate', `${burst}`);
     await page.waitForTimeout(6_000);
@@ -239,7 +239,7 @@ test('screenshots for the documentation', { skip: !SCREENSHOTS }, async () => {
   await page.emulateMedia({ colorScheme: 'light' });
 });
 
-test('the page Doctor shows a message in a dead-letter queue, with its remedy', async () => {
+test('the Doctor page shows a message in a dead-letter queue, with the remedy', async () => {
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Doctor' }).click();
   await shows(/Settings checked: \d+, findings: \d+/);
   await page
@@ -248,7 +248,7 @@ test('the page Doctor shows a message in a dead-letter queue, with its remedy', 
     .waitFor();
 });
 
-test('the agents’ page shows queues, pending calls and agents', async () => {
+test('the Agents page shows queues, pending calls and agents', async () => {
   await page.getByRole('link', { name: 'Agents' }).click();
   const row = (text: string) => page.locator('tr', { hasText: text });
   assert.match(await row('Basque').first().innerText(), /Basque, M\s+1/);
@@ -257,7 +257,7 @@ test('the agents’ page shows queues, pending calls and agents', async () => {
   assert.match(await row('Spanish, F').first().innerText(), /1$/);
 });
 
-test('it works without JavaScript', async () => {
+test('the console works without JavaScript', async () => {
   const plain = await browser.browser()?.newContext({ javaScriptEnabled: false });
   assert.ok(plain, 'the browser has further contexts');
   const still = await plain.newPage();
@@ -273,7 +273,7 @@ test('it works without JavaScript', async () => {
   await plain.close();
 });
 
-test('a read-only console has no way to change, and rejects changes', async () => {
+test('a read-only console offers no changes and rejects change requests', async () => {
   for (const path of ['', 'failures', 'task?id=failed-5']) {
     await page.goto(`${READ_ONLY}${path}`);
     await shows('read-only');
@@ -290,7 +290,7 @@ test('a read-only console has no way to change, and rejects changes', async () =
   errors.length = 0; // The browser logs the 403 status as an error.
 });
 
-test('requests of other pages and hosts are rejected', async () => {
+test('requests from other pages and hosts are rejected', async () => {
   const { origin, port } = new URL(CONSOLE);
   const foreign = await request.newContext();
   const get = async (url: string, headers: Record<string, string> = {}) => {
@@ -309,7 +309,7 @@ test('requests of other pages and hosts are rejected', async () => {
   }
   await foreign.dispose();
 
-  // The same attack in the browser: a page from another origin that knows the address submits the form.
+  // Repeats the attack in the browser, from a page of another origin that knows the address and submits the form.
   const other = await browser.newPage();
   await other.route('http://evil.example/', (route) =>
     route.fulfill({
@@ -324,6 +324,6 @@ test('requests of other pages and hosts are rejected', async () => {
   assert.match(freshq('status'), /paused +no\n/);
 });
 
-test('no page violated its content security policy or had an error in its script', () => {
+test('no page violated its content security policy or had a script error', () => {
   assert.deepEqual(errors, []);
 });

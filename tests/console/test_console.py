@@ -23,7 +23,7 @@ from local.queue import DeployedQueue
 from local.waiting import now_ms
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-#: Number of failed tasks that the test creates, by last error.
+#: Number of failed tasks to create, by last error.
 FAILURES = {"HTTP 502 from the gateway": 3, "HTTP 400 <b>no such order</b>": 2}
 BROWSER_SECONDS = 180
 
@@ -37,7 +37,7 @@ def local_aws() -> Iterator[Emulator]:
 @pytest.fixture(scope="module")
 def queue(local_aws: Emulator) -> DeployedQueue:
     deployed = deployment.deploy(local_aws, assembly.read(LOCAL_ASSEMBLY, "LifoQueue-dev"), DeployedQueue)
-    # Replaces the dev runner, so that every run succeeds.
+    # Replaces the runner of dev, so that every run succeeds.
     runner = {"kind": "simulated", "capacity": 50, "durationMs": 1500}
     deployed.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)}, {})
     return deployed

@@ -1,4 +1,4 @@
-"""A local AWS and small assemblies for tests of the steps before and around a deployment."""
+"""Provides a local AWS and small assemblies to tests of the steps before and around a deployment."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Aws:
         return session.client(service, endpoint_url=self.endpoint, config=_CONFIG)
 
     def create(self, name: str, template: dict[str, Any], protected: bool = False) -> str:
-        """Create a stack, wait until no stack operation is running, and return the stack's state."""
+        """Creates a stack, waits until no operation of the stack is running, and returns its state."""
         self.client("cloudformation").create_stack(
             StackName=name, TemplateBody=json.dumps(template), EnableTerminationProtection=protected
         )
         return self.settled(name)
 
     def settled(self, name: str) -> str:
-        """Wait until no operation of a stack is running; returns the stack's state."""
+        """Waits until no operation of a stack is running, and returns the stack's state."""
         deadline = time.monotonic() + _SECONDS
         while (status := self.status(name)).endswith("_IN_PROGRESS"):
             if time.monotonic() > deadline:
@@ -78,7 +78,7 @@ def write_stack(
     environment: str = "aws://unknown-account/unknown-region",
     **properties: Any,
 ) -> Stack:
-    """Write an assembly with one stack, in the format that the CDK CLI reads."""
+    """Writes an assembly with one stack, in the format that the CDK CLI reads."""
     folder.mkdir(parents=True, exist_ok=True)
     artifact = {
         "type": "aws:cloudformation:stack",

@@ -1,4 +1,4 @@
-"""Checks of a binary, its start with the Runtime API, and checks of its responses."""
+"""The checks of a binary, its start with the Runtime API, and the checks of its responses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TestBinary:
         assert says in problem
 
     @pytest.mark.skipif(sys.platform != "linux", reason="this machine's programs are not ELF files")
-    def test_a_program_of_this_machine_is_read(self) -> None:
+    def test_headers_of_a_program_for_this_machine_are_read(self) -> None:
         read = elf.read(Path(sys.executable).resolve())
         assert read.machine == {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}[platform.machine()]
         assert read.glibc is not None and (2, 2) <= read.glibc < (3, 0)
@@ -51,7 +51,7 @@ class TestBinary:
             elf.read(tmp_path / "bootstrap")
 
 
-#: A Python function that does what its event specifies.
+#: Source of a Python function whose behavior its event specifies.
 FUNCTION = """
     import json, os, sys, urllib.request
     api = "http://" + os.environ["AWS_LAMBDA_RUNTIME_API"] + "/2018-06-01/runtime"
@@ -83,7 +83,7 @@ def bootstrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class TestStarting:
-    def test_a_function_gets_only_the_variables_of_lambda_and_its_own(self, bootstrap: Path) -> None:
+    def test_function_gets_only_its_own_variables_and_those_of_lambda(self, bootstrap: Path) -> None:
         run = starting.run("trigger", bootstrap, {"a": 1}, {"TABLE": "tasks"})
         assert run.result.kind == "response"
         assert run.result.body["event"] == {"a": 1}
@@ -91,11 +91,11 @@ class TestStarting:
         assert run.result.body["left"] > 0
         assert 0 < run.cold_start < 30
 
-    def test_a_failed_invocation_and_a_failed_start_are_errors(self, bootstrap: Path) -> None:
+    def test_function_error_and_initialization_error_are_distinguished(self, bootstrap: Path) -> None:
         assert starting.run("trigger", bootstrap, "fail", {}).result.kind == "error"
         assert starting.run("trigger", bootstrap, {}, {"BREAKS": "start"}).result.kind == "init/error"
 
-    def test_the_error_of_a_function_that_exits_has_its_output(self, bootstrap: Path) -> None:
+    def test_error_for_an_exited_function_contains_its_output(self, bootstrap: Path) -> None:
         with pytest.raises(CannotStart, match=r"exit code 3\):\nout of luck"):
             starting.run("trigger", bootstrap, "die", {})
 

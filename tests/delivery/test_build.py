@@ -1,4 +1,4 @@
-"""The arm64 build: its compiler, and fixed names in the binaries for this machine's folders."""
+"""The build selects the compiler and replaces this machine's folder names in the binaries with fixed names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCRIPT = PROJECT / "delivery" / "build-arm64.sh"
 
 @pytest.fixture
 def tools(tmp_path: Path) -> Path:
-    """A compiler with the target, and a cargo that only records its arguments and environment."""
+    """A compiler with the target, and a `cargo` stub that only records its arguments and environment."""
     folder = tmp_path / "bin"
     folder.mkdir()
     write(folder / "rustc", f'echo "{tmp_path}"')

@@ -56,7 +56,7 @@ def never(question: str) -> str:
 
 
 class TestDeploying:
-    def test_the_changes_are_shown_before_the_question(self, ran: list[list[str]]) -> None:
+    def test_changes_are_shown_before_the_prompt(self, ran: list[list[str]]) -> None:
         asked: list[str] = []
 
         def no(question: str) -> str:
@@ -69,7 +69,7 @@ class TestDeploying:
         assert [command[0] for command in ran] == ["diff"]
 
     @pytest.mark.parametrize("answer", ["", "n", "no", "yess", "ja"])
-    def test_any_answer_but_yes_deploys_nothing(self, ran: list[list[str]], answer: str) -> None:
+    def test_any_answer_except_yes_deploys_nothing(self, ran: list[list[str]], answer: str) -> None:
         assert deploy.run(request(), ask=lambda _: answer, say=lambda _: None) is False
 
     @pytest.mark.parametrize("answer", ["y", "Y", " yes "])
@@ -117,7 +117,7 @@ class TestDeploying:
     def test_the_next_command_for_the_agents_queue_lists_its_queues(self) -> None:
         assert "--function-name desk-1 " in deploy.next_command("AgentQueue-dev", OUTPUTS)
 
-    def test_a_failed_command_of_the_cdk_raises_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_failed_cdk_command_raises_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(deploy, "CDK", Path("/bin/false"))
         with pytest.raises(deploy.Failed, match="cdk diff ended with code 1"):
             deploy._cdk(["diff"])

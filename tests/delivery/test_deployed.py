@@ -1,4 +1,4 @@
-"""Reading an assembly and fetching the templates of its deployed stacks."""
+"""Tests that read an assembly and fetch the templates of its deployed stacks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TestFetching:
         assert json.loads(written.read_text()) == {"Resources": {}}
         assert regions == ["eu-west-1", None]
 
-    def test_templates_of_an_earlier_run_are_removed(self, tmp_path: Path) -> None:
+    def test_templates_from_an_earlier_run_are_removed(self, tmp_path: Path) -> None:
         (tmp_path / "Gone.template.json").write_text("{}")
         assert deployed.fetch([], tmp_path) == []
         assert list(tmp_path.iterdir()) == []
@@ -74,7 +74,7 @@ class TestFetching:
             NoCredentialsError(),
         ],
     )
-    def test_a_template_that_cannot_be_read_is_an_error(
+    def test_unreadable_template_is_an_error(
         self, tmp_path: Path, error: Exception
     ) -> None:
         with pytest.raises(deployed.FetchFailed, match="template of Here cannot be read"):
@@ -92,7 +92,7 @@ class TestAssembly:
         assert found == [("A", "eu-central-1"), ("B", None)]
         assert [each.name for each in assembly.stacks(tmp_path, "B")] == ["B"]
 
-    def test_a_stack_or_an_assembly_that_is_missing_is_named(self, tmp_path: Path) -> None:
+    def test_error_names_a_missing_stack_or_assembly(self, tmp_path: Path) -> None:
         with pytest.raises(AssemblyError, match="manifest.json is missing"):
             assembly.stacks(tmp_path)
         write_assembly(tmp_path, A="aws://unknown-account/unknown-region")

@@ -47,11 +47,11 @@ def test_a_missing_event_bus_is_found(aws: Aws, tmp_path: Path) -> None:
     assert finding("event bus", stack, aws) == Finding("event bus", "orders exists")
 
 
-def test_a_stack_without_an_event_bus_needs_none(aws: Aws, tmp_path: Path) -> None:
+def test_event_bus_is_not_required_by_a_stack_without_one(aws: Aws, tmp_path: Path) -> None:
     assert finding("event bus", write_stack(tmp_path, NAME, {"q": queue()}), aws).remedy is None
 
 
-def test_an_ingest_queue_that_an_earlier_deployment_left_is_found(aws: Aws, tmp_path: Path) -> None:
+def test_ingest_queue_retained_by_an_earlier_deployment_is_found(aws: Aws, tmp_path: Path) -> None:
     stack = write_stack(tmp_path, NAME, {"q": queue(), "ingest": ingest_queue()})
     assert finding("ingest queue", stack, aws).remedy is None, "the stack is not deployed yet"
     assert aws.create(NAME, {"Resources": {"q": queue()}}) == "CREATE_COMPLETE"
@@ -65,7 +65,7 @@ def test_an_ingest_queue_that_an_earlier_deployment_left_is_found(aws: Aws, tmp_
     assert finding("ingest queue", stack, aws).remedy is None, "the queue was deleted"
 
 
-def test_the_ingest_queue_of_the_deployed_stack_is_not_in_the_way(aws: Aws, tmp_path: Path) -> None:
+def test_ingest_queue_of_the_deployed_stack_is_not_a_problem(aws: Aws, tmp_path: Path) -> None:
     name = f"{NAME}-with-ingest"
     resources = {"q": queue(), "ingest": ingest_queue()}
     assert aws.create(name, {"Resources": resources}) == "CREATE_COMPLETE"

@@ -20,7 +20,7 @@ VERBS = {
 
 
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run make as if from a shell, even if `make test` started this test."""
+    """Runs make as if from a shell, even if `make test` started this test."""
     outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
     return captured(["make", *arguments], cwd=PROJECT, env=outside | environment)
 
@@ -50,7 +50,7 @@ def test_a_variable_that_a_verb_cannot_use_is_rejected_before_anything_runs(
     assert finished.stdout == ""
 
 
-def test_variables_of_the_environment_are_ignored() -> None:
+def test_environment_variables_are_ignored() -> None:
     finished = make("--dry-run", "console", ENV="prod", NAME="host", QUEUE="none", LOCAL="yes", PORT="x", IOT="maybe")
 
     assert finished.returncode == 0, finished.stderr

@@ -26,7 +26,7 @@ VERSION = "/cdk-bootstrap/hnb659fds/version"
 @pytest.fixture(scope="module")
 def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aws]:
     with pytest.MonkeyPatch.context() as patch:
-        # The quota of an AWS account. Otherwise, the emulator would use this machine's capacity.
+        # Sets the quota of an AWS account. By default, the emulator uses this machine's capacity.
         patch.setenv("LAMBDA_ACCOUNT_CONCURRENCY", "1000")
         with running(tmp_path_factory.mktemp("aws")) as started:
             yield started
@@ -34,7 +34,7 @@ def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aws]:
 
 @pytest.fixture(autouse=True)
 def signed_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove credentials, region and profile, as in a fresh shell."""
+    """Removes the credentials, the region and the profile, as in a new shell."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -67,7 +67,7 @@ class TestAccount:
         assert "Unable to locate credentials" in found["credentials"].found
         assert "aws sso login" in (found["credentials"].remedy or "")
 
-    def test_the_region_is_that_of_aws_region(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_aws_region_takes_precedence(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_REGION", "eu-central-1")
         monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         assert by_check(preflight.of_account({}))["region"].found == "eu-central-1"
@@ -97,7 +97,7 @@ class TestAccount:
         [finding] = preflight.of_account({"AWS_ENDPOINT_URL": "http://127.0.0.1:4566"})
         assert "LOCAL=1" in (finding.remedy or "")
 
-    def test_the_account_and_the_region_are_named(self, aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_findings_name_the_account_and_the_region(self, aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         found = preflight.of_account({}, aws.client)
         assert [finding.remedy for finding in found] == [None, None]
@@ -114,7 +114,7 @@ class TestBuild:
     def test_a_compiler_without_the_target_is_found(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "rustc").write_text("#!/bin/sh\necho /nowhere\n")
         (tmp_path / "rustc").chmod(0o755)
-        # The script may find Debian's compiler at its fixed path, but not the linker: this PATH doesn't contain it.
+        # The script can find Debian's compiler at its fixed path, but not the linker, which isn't in this PATH.
         for tool in ("bash", "env", "cat", "dirname"):
             (tmp_path / tool).symlink_to(shutil.which(tool) or "")
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -138,7 +138,7 @@ class TestBootstrap:
         bootstrapped(aws, 6)
         assert by_check(preflight.of_stack(stack_in(tmp_path), aws.client))["bootstrap"].remedy is None
 
-    def test_a_bootstrap_that_failed_has_to_be_deleted_first(self, aws: Aws) -> None:
+    def test_failed_bootstrap_must_be_deleted_first(self, aws: Aws) -> None:
         [none] = preflight.of_toolkit(None, aws.client)
         assert none.remedy is None
         assert aws.create(preflight.TOOLKIT, {"Resources": never(1)}) == "ROLLBACK_COMPLETE"
@@ -202,7 +202,7 @@ class Lambda:
 
 
 class TestConcurrency:
-    def test_concurrency_that_other_functions_reserve_is_not_free(self, aws: Aws, tmp_path: Path) -> None:
+    def test_concurrency_reserved_by_other_functions_is_not_available(self, aws: Aws, tmp_path: Path) -> None:
         role = "arn:aws:iam::000000000000:role/r"
         functions = aws.client("lambda")
         functions.create_function(
@@ -274,7 +274,7 @@ def test_a_template_without_code_has_the_reserved_concurrency_of_the_stack(tmp_p
     assert stack.account is None
 
 
-def test_the_stacks_of_prod_lack_an_address_and_recipients_until_they_are_configured(aws: Aws, tmp_path: Path) -> None:
+def test_prod_stacks_lack_a_runner_url_and_recipients_until_configured(aws: Aws, tmp_path: Path) -> None:
     preflight.synthesize("prod", None, tmp_path / "assembly")
     tasks, agents = (Stack(tmp_path / "assembly", f"{kind}-prod", None) for kind in ("LifoQueue", "AgentQueue"))
     runner, silent = configured.gaps(tasks)
@@ -286,7 +286,7 @@ def test_the_stacks_of_prod_lack_an_address_and_recipients_until_they_are_config
         assert len(found) == count and all(finding.remedy for finding in found)
 
 
-def test_a_stack_that_is_not_protected_needs_no_recipient(tmp_path: Path) -> None:
+def test_unprotected_stack_needs_no_recipient(tmp_path: Path) -> None:
     properties: dict[str, Any] = {"Threshold": 0}
     alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": properties}
     assert configured.gaps(write_stack(tmp_path / "dev", "LifoQueue-dev", {"a": alarm})) == []
@@ -296,6 +296,6 @@ def test_a_stack_that_is_not_protected_needs_no_recipient(tmp_path: Path) -> Non
     assert configured.gaps(write_stack(tmp_path / "told", "LifoQueue-prod", {"a": alarm}, terminationProtection=True)) == []
 
 
-def test_the_error_of_rejected_settings_has_the_reason(tmp_path: Path) -> None:
+def test_error_for_rejected_settings_contains_the_reason(tmp_path: Path) -> None:
     with pytest.raises(preflight.NotReady, match="nowhere"):
         preflight.synthesize("nowhere", None, tmp_path / "assembly")

@@ -1,4 +1,4 @@
-"""GitHub environments that other branches can use are rejected if GitHub responds."""
+"""GitHub environments that branches other than main can use are rejected if GitHub responds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CUSTOM = {"deployment_branch_policy": {"protected_branches": False, "custom_bran
 OPEN = {"deployment_branch_policy": None}
 
 
-#: Responds like `gh api`, from one file per path.
+#: Script that responds like `gh api`, from one file per path.
 GH = """#!/bin/sh
 response="$RESPONSES/$(echo "${2#repos/octo/freshq/}" | tr / :)"
 if [ "$1" != api ] || [ ! -f "$response" ]; then echo "gh: Not Found (HTTP 404)" >&2; exit 1; fi
@@ -60,11 +60,11 @@ def test_environments_for_main_or_for_protected_branches_are_accepted(github: Gi
     github["environments/prod"] = CUSTOM
     github["environments/prod/deployment-branch-policies"] = rules("main")
     assert check("staging", "prod") == []
-    # The repository name in the format of GitHub's tokens.
+    # The repository's name has the format of GitHub's tokens.
     assert check("staging", repository="octo@12/freshq@345") == []
 
 
-def test_every_unprotected_environment_is_named_with_the_remedy(github: GitHub) -> None:
+def test_error_names_every_unprotected_environment_and_the_remedy(github: GitHub) -> None:
     github["environments/staging"] = OPEN
     github["environments/prod"] = CUSTOM
     github["environments/prod/deployment-branch-policies"] = rules("main", "release/*")
@@ -77,7 +77,7 @@ def test_every_unprotected_environment_is_named_with_the_remedy(github: GitHub) 
     assert "Remedy: in Settings > Environments" in text
 
 
-def test_an_environment_that_cannot_be_read_is_named_and_is_not_rejected(github: GitHub) -> None:
+def test_unreadable_environment_is_named_but_not_rejected(github: GitHub) -> None:
     github["environments/prod"] = "gh: Resource not accessible by personal access token (HTTP 403)"
     [said] = check("prod")
     assert said.startswith("not checked: whether octo/freshq lets only main use the environment prod: gh: Resource not")

@@ -48,11 +48,11 @@ def hostile_archive() -> bytes:
 
 
 def write_artifact(into: Path) -> None:
-    """Write the files that a hostile pull request uploads instead of templates."""
+    """Writes the files that a hostile pull request uploads instead of templates."""
     into.mkdir(parents=True, exist_ok=True)
     (into / "templates.tar.gz").write_bytes(hostile_archive())
     for name in ("Makefile", "delivery/received.py", "node_modules/.bin/cdk", "head/cdk.json"):
-        # If the folder were the checkout, the download would overwrite it.
+        # A download into the checkout would overwrite its files.
         folder(into, name)
         (into / name).write_text("evil")
 
@@ -62,7 +62,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 def play(job: str, checkout: Path, temporary: Path) -> None:
-    """Run the steps of a job from the download of the templates through the first step that uses them."""
+    """Runs a job's steps from the download of the templates through the first step that uses the templates."""
     steps = DIFF[job]["steps"]
     first = next(i for i, step in enumerate(steps) if step.get("with", {}).get("name") == "templates")
     place = steps[first]["with"].get("path", ".").replace("${{ runner.temp }}", str(temporary))
@@ -82,7 +82,7 @@ def play(job: str, checkout: Path, temporary: Path) -> None:
 
 
 @pytest.mark.parametrize("job", HANDED)
-def test_no_artifact_of_a_pull_request_changes_the_checkout_of_the_base(job: str, tmp_path: Path) -> None:
+def test_pull_request_artifacts_cannot_change_the_base_checkout(job: str, tmp_path: Path) -> None:
     checkout = folder(tmp_path / "checkout", "Makefile", "node_modules/.bin/cdk")
     shutil.copytree(PROJECT / "delivery", checkout / "delivery", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "temporary").mkdir()
@@ -94,7 +94,7 @@ def test_no_artifact_of_a_pull_request_changes_the_checkout_of_the_base(job: str
     assert set(after) == set(before)
 
 
-def test_the_jobs_with_rights_are_tested() -> None:
+def test_all_privileged_jobs_with_artifacts_are_tested() -> None:
     assert HANDED == ["deployed", "render"]
 
 
@@ -140,7 +140,7 @@ class TestTaking:
         (tmp_path / "in").mkdir()
         self.rejected(tmp_path / "in", tmp_path)
 
-    def test_an_existing_destination_is_not_written_to(self, tmp_path: Path) -> None:
+    def test_existing_destination_is_rejected(self, tmp_path: Path) -> None:
         source = folder(tmp_path / "in", "good.json")
         (tmp_path / "out").symlink_to(tmp_path / "elsewhere")
         with pytest.raises(Rejected, match="exists already"):

@@ -24,7 +24,7 @@ DARWIN_ARM64, _, LINUX_ARM64, LINUX_X64 = commands.PLATFORMS
 
 
 def crate(folder: Path, licence: str, **files: str) -> crates.Crate:
-    """A crate that contains these files."""
+    """A crate whose folder contains these files."""
     folder.mkdir(parents=True)
     for name, content in files.items():
         (folder / name).write_text(content)
@@ -48,14 +48,14 @@ def test_a_package_outside_of_the_workspace_is_rejected() -> None:
         crates.linked("aarch64-unknown-linux-gnu", ("process-tasks", "tokio"))
 
 
-def test_every_linked_crate_has_the_text_of_its_licence(linked: list[crates.Crate]) -> None:
+def test_every_linked_crate_has_its_licence_text(linked: list[crates.Crate]) -> None:
     document = crates.licences(linked)
     for each in linked:
         assert f"\n{each.name} {each.version} ({each.licence})\n" in document
         assert any(len(text) > 400 for text in each.texts()), each.name
 
 
-def test_a_text_is_written_once_with_the_crates_that_have_it(tmp_path: Path) -> None:
+def test_each_licence_text_is_written_once_with_its_crates(tmp_path: Path) -> None:
     same = {"LICENSE-MIT": "Copyright (c) Grace", "README.md": "not a licence"}
     first, second = crate(tmp_path / "first", "MIT", **same), crate(tmp_path / "second", "MIT", **same)
     document = crates.licences([first, second])
@@ -64,7 +64,7 @@ def test_a_text_is_written_once_with_the_crates_that_have_it(tmp_path: Path) -> 
     assert "not a licence" not in document
 
 
-def test_a_crate_without_a_file_gets_the_text_of_its_licence_or_is_rejected(tmp_path: Path) -> None:
+def test_crate_without_a_licence_file_gets_a_known_text_or_is_rejected(tmp_path: Path) -> None:
     assert crate(tmp_path / "mit", "MIT").texts()[0].startswith("MIT License\n\nCopyright (c) Ada\n\nPermission")
     apache = crate(tmp_path / "apache", "MIT OR Apache-2.0").texts()
     assert apache == [(PROJECT / "LICENSE").read_text().strip() + "\n"]
@@ -115,7 +115,7 @@ def test_the_sources_have_one_version() -> None:
     assert len([each for each in release.version_problems("9.9.9") if "has the version" in each]) == 4
 
 
-def test_only_a_package_of_a_workflow_names_its_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_package_built_in_a_workflow_names_its_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     source: dict[str, object] = {"version": "1.2.3", "license": "Apache-2.0", "engines": {"node": ">=20"}}
     assert Metadata(source, None).shared == source
     monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.example")
@@ -131,7 +131,7 @@ def test_a_version_without_changelog_and_tag_is_reported() -> None:
     assert "and not the tag v9.9.9 without changes" in found
 
 
-def test_stand_ins_are_programs_for_arm64_with_bytes_of_their_own(tmp_path: Path) -> None:
+def test_stand_ins_are_distinct_arm64_programs(tmp_path: Path) -> None:
     root = standins.write(tmp_path, ["a", "b"])
     assert commands.elf.read(root / "a" / "bootstrap").problems() == []
     assert (root / "a" / "bootstrap").read_bytes() != (root / "b" / "bootstrap").read_bytes()
@@ -139,7 +139,7 @@ def test_stand_ins_are_programs_for_arm64_with_bytes_of_their_own(tmp_path: Path
 
 @pytest.fixture
 def packed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write packages without npm and the TypeScript compiler."""
+    """Writes packages without npm or the TypeScript compiler."""
 
     def write(_part: object, *rest: object) -> Path:
         out = Path(str(rest[-1]))
@@ -196,7 +196,7 @@ def test_a_command_that_is_too_large_fails_the_release(tmp_path: Path, monkeypat
 
 
 def archive(folder: Path, name: str, package: str) -> str:
-    """Write a package archive; returns its line in the checksum list."""
+    """Writes a package archive and returns its line for the checksum list."""
     content = json.dumps({"name": package, "version": "1.2.3"}).encode()
     entry = tarfile.TarInfo("package/package.json")
     entry.size = len(content)
@@ -206,7 +206,7 @@ def archive(folder: Path, name: str, package: str) -> str:
 
 
 def publish(folder: Path, published: str = "") -> tuple[subprocess.CompletedProcess[str], list[str]]:
-    """Run the publication with an npm stub that knows the package ``published``; also returns npm's calls."""
+    """Publishes with an npm stub that has the package ``published``, and returns the result and npm's calls."""
     stub = folder / "bin" / "npm"
     stub.parent.mkdir(exist_ok=True)
     stub.write_text(

@@ -1,4 +1,4 @@
-"""pip installs exactly the resolved files and verifies their checksums."""
+"""pip installs exactly the pinned packages and verifies their checksums."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def packages(path: Path) -> dict[str, list[str]]:
     return found
 
 
-def test_there_is_a_set_for_each_purpose() -> None:
+def test_requirements_files_are_the_expected_ones() -> None:
     assert [path.name for path in FILES] == [
         "requirements-arm64.txt",
         "requirements-aws.txt",
@@ -33,7 +33,7 @@ def test_there_is_a_set_for_each_purpose() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_every_package_is_pinned_with_its_checksums_and_nothing_else_is_named(path: Path) -> None:
+def test_every_package_is_pinned_with_its_checksums(path: Path) -> None:
     assert packages(path)
     for pin, options in packages(path).items():
         assert PIN.fullmatch(pin), pin
@@ -50,7 +50,7 @@ def test_a_package_has_the_same_checksums_in_every_set() -> None:
     assert {pin for pin, checksums in seen.items() if len(checksums) > 1} == set()
 
 
-def test_a_job_with_rights_installs_only_the_libraries_for_aws_and_elf() -> None:
+def test_privileged_jobs_install_only_the_aws_and_elf_libraries() -> None:
     names = {PIN.fullmatch(pin)["name"] for pin in packages(PROJECT / "requirements-aws.txt")}  # type: ignore[index]
     assert names == {
         "boto3",
@@ -68,7 +68,7 @@ def test_make_demo_installs_no_compiler_for_arm64() -> None:
     assert "ziglang" not in (PROJECT / "requirements.txt").read_text()
 
 
-def test_pip_resolves_and_builds_nothing() -> None:
+def test_pip_does_not_resolve_or_build_packages() -> None:
     makefile = (PROJECT / "Makefile").read_text()
     installs = re.findall(r"^.*-m pip install.*$", makefile, re.MULTILINE)
     assert len(installs) == 1
@@ -79,6 +79,6 @@ def test_advisories_are_read_for_every_language_and_every_dependency() -> None:
     advisories = (PROJECT / "Makefile").read_text().split("\nadvisories:")[1].split("\n\n")[0]
     assert "cargo deny check advisories" in advisories
     assert "npm audit" in advisories
-    # Strict: a package that can't be looked up is also a failure.
+    # With --strict, a package that can't be looked up is also a failure.
     assert "pip-audit --strict --require-hashes" in advisories
     assert 'unmaintained = "all"' in (PROJECT / "deny.toml").read_text()

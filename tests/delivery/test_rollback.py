@@ -67,7 +67,7 @@ def watch(given: Stack, cloudformation: CloudFormation, cloudwatch: CloudWatch) 
     return rollback.watch(given, client_of)
 
 
-def test_the_alarms_that_are_deployed_are_watched(tmp_path: Path) -> None:
+def test_deployed_alarms_are_watched(tmp_path: Path) -> None:
     found = watch(stack(tmp_path, "stalled", "failures", "new"), CloudFormation(), CloudWatch())
     assert found.arguments() == [
         "--rollback-trigger-alarm-arns",
@@ -95,7 +95,7 @@ def test_an_alarm_already_in_alarm_state_is_not_watched(tmp_path: Path) -> None:
         (["stalled"], "Stack with id S does not exist", "none of its alarms is deployed yet"),
     ],
 )
-def test_without_alarms_those_of_an_earlier_deployment_are_cleared(
+def test_without_alarms_the_earlier_alarms_are_cleared(
     tmp_path: Path, alarms: list[str], error: str, says: str
 ) -> None:
     found = watch(stack(tmp_path, *alarms), CloudFormation(error), CloudWatch())
@@ -103,7 +103,7 @@ def test_without_alarms_those_of_an_earlier_deployment_are_cleared(
     assert says in found.notes[0]
 
 
-def test_alarms_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
+def test_unreadable_alarms_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(rollback.AlarmsUnknown, match="the alarms of S cannot be read"):
         watch(stack(tmp_path, "stalled"), CloudFormation("access denied"), CloudWatch())
 

@@ -1,4 +1,4 @@
-"""The error for a stack that can't be deployed includes the remedy. A failed creation is deleted after confirmation."""
+"""The error for a stack that can't be deployed contains the remedy. A failed creation is deleted after confirmation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aws]:
 
 
 def fail(aws: Aws, name: str) -> None:
-    """Leave the stack in the state after a failed first deployment, with termination protection."""
+    """Leaves the stack in the state after a failed first deployment, with termination protection."""
     resources = {"kept": queue() | {"DeletionPolicy": "Retain"}, **never(1)}
     resources["awaited"]["DependsOn"] = "kept"
     assert aws.create(name, {"Resources": resources}, protected=True) == "ROLLBACK_COMPLETE"
@@ -41,7 +41,7 @@ def make_way(aws: Aws, name: str, answer: bool) -> tuple[bool, list[str], list[s
 
 
 class TestMakingWay:
-    def test_a_failed_creation_is_deleted_though_it_is_protected(self, aws: Aws) -> None:
+    def test_failed_creation_is_deleted_despite_termination_protection(self, aws: Aws) -> None:
         fail(aws, "Failed")
         client = aws.client("cloudformation")
         with pytest.raises(ClientError, match="TerminationProtection is enabled"):
@@ -69,7 +69,7 @@ class TestMakingWay:
         with pytest.raises(Wedged, match="Busy is CREATE_IN_PROGRESS. Remedy: wait until"):
             make_way(aws, "Busy", True)
 
-    def test_the_error_of_missing_rights_names_the_commands(self) -> None:
+    def test_error_for_missing_permissions_names_the_commands(self) -> None:
         class Denied:
             def describe_stacks(self, StackName: str) -> None:  # noqa: N803
                 error = {"Error": {"Code": "AccessDenied", "Message": "not authorized"}}

@@ -1,4 +1,4 @@
-"""The workflows follow the rules that limit the permissions of a pull request; actionlint checks the rest."""
+"""The workflows follow the rules that limit the permissions of a pull request. actionlint checks other rules."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_no_checkout_persists_its_credentials(path: Path) -> None:
             assert step["with"]["persist-credentials"] is False
 
 
-def test_no_workflow_runs_with_rights_for_a_fork() -> None:
+def test_no_privileged_workflow_runs_for_a_fork() -> None:
     for path in WORKFLOWS:
         # YAML 1.1 interprets the key `on` as true.
         triggers = parsed(path)[True]
@@ -108,7 +108,7 @@ def checkouts(file: str, job: str) -> list[str]:
     ]
 
 
-def test_jobs_with_rights_run_no_code_of_the_pull_request() -> None:
+def test_privileged_jobs_do_not_run_pull_request_code() -> None:
     base = "${{ github.event.pull_request.base.sha }}"
     for job in ("deployed", "render"):
         assert checkouts("diff.yml", job) == [base]
@@ -118,7 +118,7 @@ def job_of(file: str, job: str) -> dict[str, Any]:
     return parsed(GITHUB / "workflows" / file)["jobs"][job]
 
 
-def test_jobs_with_rights_do_not_run_for_a_fork() -> None:
+def test_privileged_jobs_do_not_run_for_a_fork() -> None:
     condition = job_of("diff.yml", "deployed")["if"]
     assert "github.event.pull_request.head.repo.full_name == github.repository" in condition
     render = job_of("diff.yml", "render")
@@ -141,7 +141,7 @@ def setups(file: str, job: str) -> list[dict[str, str]]:
     return [step.get("with", {}) for step in used]
 
 
-def test_jobs_with_rights_install_the_fewest_tools_and_restore_no_cache() -> None:
+def test_privileged_jobs_install_the_fewest_tools_and_restore_no_cache() -> None:
     assert setups("diff.yml", "deployed") == [{"tools": "aws", "cache": "false"}]
     assert setups("deploy-environment.yml", "deploy") == [{"tools": "deploy", "cache": "false"}]
 

@@ -1,4 +1,4 @@
-"""The command, which is built once, and a runner that the tests hold back."""
+"""Fixtures for the command, which is built once, and for a runner whose runs the tests end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def command() -> str:
 
 @pytest.fixture
 def downstream() -> Iterator[Runner]:
-    """A runner whose runs end only when the test lets them."""
+    """A runner whose runs end only when the test ends them."""
     with held_runner() as running:
         yield running
 

@@ -1,4 +1,4 @@
-"""Starts `freshq dev` as a process, and starts a runner for its tasks."""
+"""Starts `freshq dev` as a process, and a runner for its tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any
 from local.captured import captured
 from local.http_endpoint import http_endpoint
 
-#: Fails a test that would otherwise wait indefinitely. No assertion depends on this value.
+#: Maximum wait, which fails a test that would otherwise wait indefinitely. No assertion depends on this value.
 PATIENCE_SECONDS = 60
 
 
@@ -34,7 +34,7 @@ class Runner:
         return self._calls.get(timeout=PATIENCE_SECONDS)
 
     def end(self, calls: int = 1) -> None:
-        """Let this number of calls succeed."""
+        """Lets this number of calls succeed."""
         self._permits.release(calls)
 
     def respond(self, body: bytes, _: Message) -> tuple[int, dict[str, str]]:
@@ -81,7 +81,7 @@ class Dev:
             running.process.wait()
 
     def wait_for(self, pattern: str) -> re.Match[str]:
-        """The next printed line that matches the pattern."""
+        """Waits for the next printed line that matches the pattern, and returns it."""
         while True:
             line = self._new.get(timeout=PATIENCE_SECONDS)
             assert line is not None, f"freshq dev ended without {pattern!r}:\n{''.join(self.lines)}"
@@ -90,12 +90,12 @@ class Dev:
                 return found
 
     def end(self, signal: int) -> int:
-        """Send a signal, read all lines, and return the exit code."""
+        """Sends a signal, reads all lines, and returns the exit code."""
         self.process.send_signal(signal)
         return self.ended()
 
     def ended(self) -> int:
-        """Wait until the process exits, read all lines, and return the exit code."""
+        """Waits until the process exits, reads all lines, and returns the exit code."""
         while self._new.get(timeout=PATIENCE_SECONDS) is not None:
             pass
         return self.process.wait()
@@ -103,7 +103,7 @@ class Dev:
     def request(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> tuple[int, str]:
-        """Send a request to the queue. Returns the status code and the body of the response."""
+        """Sends a request to the queue. Returns the status code and the body of the response."""
         data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers or {}, method=method)
         try:
@@ -117,7 +117,7 @@ class Dev:
         assert status == 200, body
 
     def freshq(self, *arguments: str) -> str:
-        """The output of a command on this queue."""
+        """Runs a command on this queue and returns its output."""
         ended = captured(
             [self.command, *arguments], env={**os.environ, "FRESHQ_DEV": self.url}, timeout=PATIENCE_SECONDS
         )

@@ -36,7 +36,7 @@ def statuses(dev: Dev, status: str) -> set[str]:
     return {each["taskId"] for each in json.loads(dev.freshq("list", "--status", status, "--output", "json"))["tasks"]}
 
 
-def test_the_newest_task_runs_first_whatever_wrote_it(dev: Dev, downstream: Runner) -> None:
+def test_newest_task_runs_first_regardless_of_its_writer(dev: Dev, downstream: Runner) -> None:
     dev.create(task("running", 9_000))
     assert downstream.next_call() == "running"
 
@@ -117,7 +117,7 @@ def test_web_pages_and_other_host_names_are_rejected(dev: Dev) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the sockets of a process are in /proc")
-def test_it_listens_on_the_loopback_interface_alone(dev: Dev) -> None:
+def test_dev_listens_only_on_the_loopback_interface(dev: Dev) -> None:
     process = Path(f"/proc/{dev.process.pid}")
     opened = {str(each.readlink()) for each in (process / "fd").iterdir()}
     listening = []
@@ -147,7 +147,7 @@ def test_tasks_survive_sigkill(command: str, downstream: Runner, folder: str) ->
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_and_returns_the_running_tasks(
+def test_signal_ends_dev_and_returns_the_running_tasks(
     command: str, downstream: Runner, folder: str, sent: signal.Signals
 ) -> None:
     arguments = ("--runner", downstream.url, "--data", folder, "--max-attempts", "1")
@@ -200,7 +200,7 @@ def test_a_simulated_burst_ends_with_a_comparison(command: str) -> None:
         (("--simulate", "--concurrency", "0"), "not in 1..=900"),
     ],
 )
-def test_a_wrong_command_line_is_rejected(command: str, arguments: tuple[str, ...], part: str) -> None:
+def test_invalid_command_line_is_rejected(command: str, arguments: tuple[str, ...], part: str) -> None:
     ended = captured([command, "dev", *arguments])
     assert ended.returncode == 2
     assert part in ended.stderr

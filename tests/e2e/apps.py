@@ -1,4 +1,4 @@
-"""Test CDK apps, deployed to the local AWS."""
+"""Deploys test CDK apps to the local AWS."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ TOOLS = PROJECT / "node_modules" / ".bin"
 
 
 def deployed(aws: Emulator, stack: str, app: str) -> DeployedQueue:
-    """The queue of `stack` in a TypeScript CDK app that is type-checked, synthesized and deployed."""
-    # Inside the project, so that imports of the `freshq` package resolve to its constructs.
+    """Type-checks, synthesizes and deploys a TypeScript CDK app, and returns the queue in `stack`."""
+    # The folder is inside the project, so that imports of the `freshq` package resolve to its constructs.
     directory = STATE / stack.lower()
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "app.ts").write_text(app)
@@ -31,12 +31,12 @@ def deployed(aws: Emulator, stack: str, app: str) -> DeployedQueue:
 
 
 def tool(directory: Path, name: str, *arguments: str, **variables: str) -> None:
-    """Run one of the project's tools."""
+    """Runs one of the project's tools."""
     output_of([str(TOOLS / name), *arguments], directory, dict(os.environ) | variables)
 
 
 def output_of(command: list[str], directory: Path, environment: dict[str, str]) -> str:
-    """The standard output of a command, which must exit with code 0."""
+    """Runs a command, which must exit with code 0, and returns its standard output."""
     finished = captured(command, cwd=directory, env=environment, timeout=120)
     assert finished.returncode == 0, f"{command}:\n{finished.stdout}\n{finished.stderr}"
     return finished.stdout

@@ -15,7 +15,7 @@ WITHOUT_QUEUE = {"completions", "man"}
 
 
 def make(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run make without a terminal, as a script does."""
+    """Runs make without a terminal, as a script does."""
     return captured(
         ["make", "--silent", "--no-print-directory", *arguments],
         cwd=PROJECT,
@@ -25,14 +25,14 @@ def make(*arguments: str, environment: dict[str, str] | None = None) -> subproce
 
 
 def built_freshq() -> str:
-    """The path of freshq. `make build-freshq` builds it and prints the path last."""
+    """Builds freshq with `make build-freshq`, which prints its path last, and returns the path."""
     built = make("build-freshq")
     assert built.returncode == 0, built.stderr
     return str(PROJECT / built.stdout.split()[-1])
 
 
 def run(command: str, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a freshq verb without a terminal, on the dev queue unless the arguments name another queue."""
+    """Runs a freshq verb without a terminal, on the dev queue unless the arguments name another queue."""
     line = [command, *arguments]
     if {"--env", "--stack"}.isdisjoint(arguments) and arguments[0] not in WITHOUT_QUEUE:
         line += ["--env", "dev"]

@@ -25,14 +25,14 @@ STACK = "LifoQueue-dev"
 AGENTS_STACK = "AgentQueue-dev"
 #: The slowest test files, slowest first. They start first, so that all processes end at about the same time.
 LONGEST = ("smoke", "storm", "surplus", "schedules", "drain", "operate", "runbook", "runbook_platform", "two_processors", "ingest", "outage", "telemetry")
-#: The local AWS has no index lag. With the deployed setting, each turn would last two seconds longer.
+#: Index lag setting for the local AWS, which has no lag. The deployed setting would add two seconds to each turn.
 INDEX_LAG_MS = 200
 #: Inserts per second into the table of `test_storm.py`: the rate that the local AWS sustains while other tests run.
 STORM_INSERTS = ("Storm-", 60)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files of `LONGEST` first."""
+    """Moves the test files in `LONGEST` to the front."""
     order = {f"test_{name}.py": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
@@ -45,7 +45,7 @@ def command() -> str:
 
 @pytest.fixture(scope="session")
 def template() -> Assembly:
-    """The synthesized assembly; `make synth-local` writes it."""
+    """The synthesized assembly, which `make synth-local` writes."""
     return assembly.read(LOCAL_ASSEMBLY, STACK)
 
 
@@ -60,7 +60,7 @@ def local_aws(worker_id: str) -> Iterator[Emulator]:
     """The local AWS of this process, for the whole session. Each stack is deployed when a test first needs it.
 
     It enforces the synthesized IAM policies of the functions. At the end, IAM must not have denied any function an
-    action on an existing resource, even if no test noticed. ``FRESHQ_IAM=0`` disables enforcement.
+    action on an existing resource, even if no test failed. ``FRESHQ_IAM=0`` disables enforcement.
 
     Schedules don't fire, because sweeps at arbitrary times make some tests fail. Tests invoke the sweeps they need.
     """
@@ -129,7 +129,7 @@ def queue(deployed: DeployedQueue) -> Iterator[DeployedQueue]:
 
 @pytest.fixture
 def unchanged(queue: DeployedQueue, template: Assembly) -> None:
-    """Require that all settings of the queue match its template."""
+    """Restores the settings of process-tasks from the template."""
     (settings,) = [
         variables["SETTINGS_PROCESS_TASKS"]
         for function in template.resources("AWS::Lambda::Function")
@@ -140,7 +140,7 @@ def unchanged(queue: DeployedQueue, template: Assembly) -> None:
 
 @pytest.fixture
 def tasks(queue: DeployedQueue, template: Assembly, command: str) -> Iterator[Any]:
-    """On call for a task queue alarm. Before and after, the queue is idle and its failure queues are empty."""
+    """An `OnCall` per alarm name. Before and after the test, the queue is idle and its failure queues are empty."""
 
     def freshq(*arguments: str) -> None:
         commands.run(command, local_environment(queue.local_endpoint), *arguments)

@@ -22,7 +22,7 @@ __all__ = [
     "runs_on", "sweep_until", "takes", "wait_for",
 ]
 
-#: This machine's processes, on Linux.
+#: Folder with this machine's processes, on Linux.
 PROCESSES = Path("/proc")
 #: The name of a table that does not exist, for functions that must fail. No role can write to it.
 NO_TABLE = "no-such-table"
@@ -39,7 +39,7 @@ SHORT_LEASES = {
 
 
 def sweep_until(stack: DeployedStack, condition: Callable[[], bool], what: str, seconds: float = 120) -> None:
-    """Invoke the stack's sweep until `condition` holds, because no schedule invokes it here."""
+    """Invokes the stack's sweep until `condition` holds, because no schedule invokes it here."""
     sweep = "sweep-agents" if isinstance(stack, DeployedAgents) else "sweep-tasks"
 
     def swept() -> bool:
@@ -50,35 +50,35 @@ def sweep_until(stack: DeployedStack, condition: Callable[[], bool], what: str, 
 
 
 def failure_queue(stack: DeployedStack, template: Assembly, name: str) -> str:
-    """The URL of the queue with this name in its logical id."""
+    """The URL of the only queue with `name` in its logical id."""
     queues = template.resources("AWS::SQS::Queue")
     [found] = [queue.logical_id for queue in queues if name in queue.logical_id.lower()]
     return stack.physical_id(found)
 
 
 def takes(history: History, task_ids: Iterable[str]) -> Counter[str]:
-    """How often each of these tasks was taken, according to the table's stream."""
+    """The number of times each of these tasks was taken, according to the table's stream."""
     wanted = set(task_ids)
     counted = Counter(s.task_id for s in order.starts(history.changes()) if s.task_id in wanted)
     return counted
 
 
 def put(queue: DeployedQueue, item: dict[str, Any]) -> None:
-    """Write an item directly, without create-tasks, as any program can."""
+    """Writes an item directly, without create-tasks, as any program can."""
     queue.client("dynamodb").put_item(
         TableName=queue.table, Item=item, ConditionExpression="attribute_not_exists(taskId)"
     )
 
 
 def create(queue: DeployedQueue, count: int, **payload: Any) -> list[str]:
-    """Create tasks with numbered payloads; returns their ids."""
+    """Creates tasks with numbered payloads and returns their ids."""
     response = queue.create([{"payload": {"number": n, **payload}} for n in range(count)])
     assert response["failed"] == []
     return [created["taskId"] for created in response["created"]]
 
 
 def runs_on(queue: DeployedQueue, url: str, settings: dict[str, Any] | None = None) -> None:
-    """Make the queue send its tasks to this endpoint, with these settings if given."""
+    """Makes the queue send its tasks to this endpoint, with these settings if given."""
     queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})}, settings)
 
 
@@ -87,7 +87,7 @@ def number(item: dict[str, Any], attribute: str) -> int:
 
 
 def processes_of(queue: DeployedQueue, binary: str) -> list[int]:
-    """A function's processes on this local AWS only: others on this machine give their functions the same names."""
+    """The ids of a function's processes on this local AWS. Other local AWSs use the same function names."""
     wanted = {
         f"AWS_LAMBDA_FUNCTION_NAME={queue.function(binary)}".encode(),
         f"AWS_ENDPOINT_URL={queue.local_endpoint}".encode(),

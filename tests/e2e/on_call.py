@@ -22,7 +22,7 @@ class OnCall:
     stack: DeployedStack
     command: str
     text: str
-    #: The title of a subsection, if the section refers to one.
+    #: The title of the subsection to read, if the section refers to one.
     subsection: str | None = None
 
     @property
@@ -32,17 +32,17 @@ class OnCall:
         return re.split(r"^##", rest, flags=re.MULTILINE)[0]
 
     def printed(self, after: str, before: str) -> list[str]:
-        """The commands between two marks in the section."""
+        """The commands in the section between two strings."""
         _, _, rest = self.section.partition(after)
         span = rest.partition(before)[0]
         return re.findall(r"`((?:freshq|aws) [^`]+)`", span.replace("\n  ", " "))
 
     def first(self) -> str:
-        """Run the first command in the alarm's text; returns its output."""
+        """Runs the first command in the alarm's text and returns its output."""
         return self.run(re.findall(r"freshq [^.,:]+ --stack [\w-]+", self.text)[0])
 
     def look(self, **values: str) -> str:
-        """Run the commands in the alarm's text, then the commands of the first look; returns their output."""
+        """Runs the commands in the alarm's text and the section's check commands, and returns their output."""
         first = re.findall(r"freshq [^.,:]+ --stack [\w-]+", self.text)
         assert first, self.text
         lines = first + self.printed("- **Check**", "- **Fix**")
@@ -52,12 +52,12 @@ class OnCall:
         return "\n".join(self.run(line, **values) for line in known)
 
     def do(self, beginning: str, **values: str) -> str:
-        """Run the remedy command that starts with `beginning`; returns its output."""
+        """Runs the fix command that starts with `beginning`, and returns its output."""
         (line,) = {line for line in self.printed("- **Fix**", "- **Resolved**") if line.startswith(beginning)}
         return self.run(line, **values)
 
     def run(self, line: str, **values: str) -> str:
-        """Run a command as printed, with its placeholders replaced; returns its output."""
+        """Runs a command as printed, with its placeholders replaced, and returns its output."""
         for name, value in {"env": "dev", **values}.items():
             line = line.replace(f"<{name}>", value)
         program, *arguments = shlex.split(line)
@@ -69,17 +69,17 @@ class OnCall:
         return ran.stdout
 
     def remedy(self, found: str, beginning: str, **values: str) -> None:
-        """Run the command that starts with `beginning` in a doctor finding, with its placeholders replaced."""
+        """Runs the command in a doctor finding that starts with `beginning`, with its placeholders replaced."""
         (remedy,) = set(re.findall(rf"({beginning} [^;\n]+)", found))
         self.run(remedy, **values)
 
     def _aws(self, service: str, operation: str, *options: str) -> str:
-        """Run an AWS CLI command with boto3."""
+        """Runs the equivalent of an AWS CLI command with boto3."""
         given: dict[str, Any] = {}
         for option, value in zip(options, [*options[1:], "--"], strict=True):
             name = "".join(word.title() for word in option[2:].split("-")).replace("Uuid", "UUID")
             if option.startswith("--"):
-                # An option without a value is a switch.
+                # An option without a value is a Boolean flag.
                 given[name] = True if value.startswith("--") else int(value) if value.isdigit() else value
         return str(getattr(self.stack.client(service), operation.replace("-", "_"))(**given))
 

@@ -27,7 +27,7 @@ from rich.text import Text
 #: The private mode of the alternate screen, as pyte encodes it.
 ALTERNATE_SCREEN = 1049 << 5
 WAIT_SECONDS = 30.0
-#: A full cell.
+#: The character that fills a whole cell.
 BLOCK = "█"
 
 
@@ -43,7 +43,7 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """The screen, line by line."""
+        """The screen as text, one line per row."""
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     @property
@@ -60,14 +60,14 @@ class Terminal:
         os.write(self._master, keys)
 
     def resize(self, columns: int, rows: int) -> None:
-        """Change the size of the window; the kernel sends SIGWINCH to the command."""
+        """Changes the size of the window; the kernel sends SIGWINCH to the command."""
         self.screen.resize(rows, columns)
-        # A real terminal has no content for the new cells.
+        # Clears the screen, because a real terminal has no content for the new cells.
         self.screen.erase_in_display(2)
         set_size(self._master, columns, rows)
 
     def wait(self, condition: Callable[[str], Any], what: str, seconds: float = WAIT_SECONDS) -> str:
-        """Draw the command's output until the screen meets `condition`; returns the screen."""
+        """Draws the command's output until the screen meets `condition` and returns the screen."""
         deadline = time.monotonic() + seconds
         while not condition(self.text):
             assert self.process.poll() is None, f"the command ended before: {what}, on\n{self.text}"
@@ -76,11 +76,11 @@ class Terminal:
         return self.text
 
     def wait_for(self, *patterns: str) -> str:
-        """Draw the output until the screen matches every pattern; returns the screen."""
+        """Draws the output until the screen matches every pattern and returns the screen."""
         return self.wait(lambda text: all(re.search(pattern, text) for pattern in patterns), " and ".join(patterns))
 
     def ended(self, seconds: float = WAIT_SECONDS) -> int:
-        """Draw the output until the command ends; returns its exit code."""
+        """Draws the output until the command ends and returns its exit code."""
         deadline = time.monotonic() + seconds
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"not within {seconds:.0f} s: the end, on\n{self.text}"
@@ -112,7 +112,7 @@ class Terminal:
 
 @contextmanager
 def terminal(command: list[str], environment: dict[str, str], columns: int, rows: int) -> Iterator[Terminal]:
-    """Run a command in a terminal of this size; kill it at the end of the block if it is still running."""
+    """Runs a command in a terminal of this size. Kills the command at the end of the block if it is still running."""
     master, slave = pty.openpty()
     try:
         set_size(master, columns, rows)
@@ -123,7 +123,7 @@ def terminal(command: list[str], environment: dict[str, str], columns: int, rows
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            # The kernel sends SIGWINCH only to the processes that the terminal controls.
+            # Sets the controlling terminal, because the kernel sends SIGWINCH only to the processes that it controls.
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         try:
@@ -141,7 +141,7 @@ def set_size(terminal: int, columns: int, rows: int) -> None:
 
 
 def style(cell: Char) -> Style:
-    """The rich style of a cell."""
+    """A cell's style in the format of the rich library."""
 
     def colour(name: str) -> str | None:
         if name == "default":

@@ -53,7 +53,7 @@ def test_the_demonstration_of_the_published_sample(agents: DeployedAgents, assig
     assert [message.json() for message in published] == [first["assignment"]]
 
 
-def test_calls_in_parallel_never_share_an_agent(agents: DeployedAgents) -> None:
+def test_concurrent_calls_never_share_an_agent(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     queued = crew.queued(*(f"Agent{n}" for n in range(20)))
     with ThreadPoolExecutor(8) as callers:
@@ -67,7 +67,7 @@ def test_calls_in_parallel_never_share_an_agent(agents: DeployedAgents) -> None:
         agents.command("cancel-call", callId=call_id)
 
 
-def test_all_calls_and_agents_that_arrive_at_the_same_time_are_matched(agents: DeployedAgents) -> None:
+def test_concurrent_calls_and_agents_are_all_matched(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     ids = [crew.register(f"Agent{n}") for n in range(16)]
     for agent in ids:
@@ -85,7 +85,7 @@ def test_all_calls_and_agents_that_arrive_at_the_same_time_are_matched(agents: D
     assert crew.depth() == 0 and agents.pending().get(f"{crew.language}#M", 0) == 0
 
 
-def test_an_agent_whose_lease_ends_is_available_again_and_not_queued(agents: DeployedAgents) -> None:
+def test_agent_with_an_expired_lease_becomes_available_but_is_not_queued(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     (agent,) = crew.queued("Noa")
     with agents.changed("agent-desk", {"callLeaseMs": 1000}):

@@ -30,7 +30,7 @@ def test_a_pending_call_gets_the_next_queued_agent(
     assert published[0].json() == response["assignment"]
 
 
-def test_calls_of_a_group_get_agents_in_the_order_of_the_calls_and_of_the_agents(agents: DeployedAgents) -> None:
+def test_calls_of_a_group_get_the_longest_queued_agents_in_call_order(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     queued = crew.queued("One", "Two", "Three")
     calls = [fresh("call") for _ in queued]
@@ -39,7 +39,7 @@ def test_calls_of_a_group_get_agents_in_the_order_of_the_calls_and_of_the_agents
     assert [response["assignment"]["agentId"] for response in responses] == queued
 
 
-def test_pending_calls_get_agents_in_the_order_of_arrival(agents: DeployedAgents) -> None:
+def test_pending_calls_get_agents_in_order_of_arrival(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     calls = [fresh("call") for _ in range(3)]
     agents.send_calls(intake_message(call, crew.criteria) for call in calls)

@@ -30,7 +30,7 @@ def agents() -> Iterator[DeployedAgents]:
 
 
 class Subscriber:
-    """The tutorial's program subscriber.py."""
+    """The tutorial's program `subscriber.py` as a process."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -38,7 +38,7 @@ class Subscriber:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, environment: dict[str, str]) -> None:
-        """Start the program and wait until it has subscribed."""
+        """Starts the program and waits until it has subscribed."""
         with self._output.open("w") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "subscriber.py"], cwd=self._folder, env=environment, stdout=output
@@ -49,7 +49,7 @@ class Subscriber:
         wait_until(lambda: line in self._output.read_text().splitlines(), 30, f"the line {line!r} of the subscriber")
 
     def stop(self) -> None:
-        """Stop the program if it was started."""
+        """Stops the program if it was started."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

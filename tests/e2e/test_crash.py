@@ -1,4 +1,4 @@
-"""Tasks run again if their processor is killed while they run."""
+"""Tasks are retried if their processor is killed while they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks that create-tasks creates reach SUCCESS."""
+"""Tasks created through create-tasks reach SUCCESS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from local.queue import DeployedQueue
 from local.waiting import now_ms
 
 
-def test_tasks_reach_success_and_carry_the_whole_item(
+def test_tasks_reach_success_and_have_all_attributes(
     queue: DeployedQueue, history: History
 ) -> None:
     began = now_ms()

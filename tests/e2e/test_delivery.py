@@ -1,4 +1,4 @@
-"""Reads from a deployed stack: the template for a pull request and the alarms for a deployment."""
+"""Reads the template for a pull request and the alarms for a deployment from a deployed stack."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from local.assembly import Assembly
 from local.queue import DeployedQueue
 
 
-def test_the_deployed_template_is_read_back_as_it_was_synthesized(
+def test_template_read_from_aws_matches_the_synthesized_template(
     deployed: DeployedQueue, template: Assembly, tmp_path: Path
 ) -> None:
     [stack] = stacks(template.directory, template.stack)
@@ -34,6 +34,6 @@ def test_the_rollback_alarms_are_found_in_the_deployed_stack(
     watch = rollback.watch(stack, client_of)
     wanted = template.template["Metadata"][rollback.METADATA]["alarms"]
     watched = [arn.rsplit(":", 1)[-1] for arn in watch.arns]
-    # An earlier test may have made a function fail. Its alarm then fires, so a note names it, and it isn't watched.
+    # An earlier test may have made a function fail. Its firing alarm is then not watched, and a note names it.
     ringing = [note.split()[0] for note in watch.notes]
     assert sorted(watched + ringing) == sorted(deployed.physical_id(logical_id) for logical_id in wanted)

@@ -20,7 +20,7 @@ CONTROL = {"taskId": {"S": "#processor"}}
 
 @pytest.fixture
 def doctor(queue: DeployedQueue, command: str) -> Callable[[int], Report]:
-    """Run doctor, check its exit code, and return its report."""
+    """Runs doctor, checks the exit code, and returns the report."""
 
     def run(code: int) -> Report:
         environment = local_environment(queue.local_endpoint)
@@ -138,7 +138,7 @@ def dead_letter(queue: DeployedQueue) -> Iterator[str]:
 def control(changes: str, values: dict[str, Any], removes: str, finding: str) -> Breakage:
     def change(queue: DeployedQueue) -> Iterator[str]:
         client, table = queue.client("dynamodb"), queue.outputs["QueueTableName"]
-        # `owner` is a reserved word.
+        # `owner` is a reserved word in DynamoDB expressions.
         names = {"ExpressionAttributeNames": {"#owner": "owner"}} if "#owner" in changes else {}
         client.update_item(
             TableName=table, Key=CONTROL, UpdateExpression=f"SET {changes}", ExpressionAttributeValues=values, **names
@@ -212,7 +212,7 @@ def test_doctor_finds_each_of_many_broken_settings_and_none_in_a_healthy_queue(
 
 
 def doctor_findings(doctor: Callable[[int], Report]) -> list[Any]:
-    """The findings of doctor, or the failed assertion if the exit code is not 0."""
+    """The findings of doctor, or the message of the failed assertion if the exit code is not 0."""
     try:
         return doctor(0)["findings"]
     except AssertionError as error:

@@ -13,7 +13,7 @@ TASKS = 1000
 SHORT_TURN_MS = 3000
 
 
-def test_a_short_turn_drains_a_thousand_tasks_by_tail_calls(
+def test_short_turns_drain_a_thousand_tasks_with_tail_calls(
     queue: DeployedQueue, history: History
 ) -> None:
     queue.wait_until_idle()
@@ -51,5 +51,5 @@ def test_a_burst_wakes_few_processors(queue: DeployedQueue) -> None:
 
 
 def succeeded(history: History, wanted: set[str]) -> int:
-    """The number of tasks that reached SUCCESS. The stream is cheaper to read than the index."""
+    """The number of tasks that reached SUCCESS, read from the stream, which costs less than a read of the index."""
     return sum(c.after == "SUCCESS" and c.task_id in wanted for c in history.changes())

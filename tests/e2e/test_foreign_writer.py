@@ -1,4 +1,4 @@
-"""Valid and invalid items that another program wrote with a plain PutItem."""
+"""Valid and invalid items that another program writes with a plain PutItem request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def assert_settled_like_ours(queue: DeployedQueue, task_id: str) -> None:
     assert number(item, "attempts") == 1
 
 
-def test_three_attributes_are_enough(queue: DeployedQueue) -> None:
+def test_item_with_only_the_three_required_attributes_succeeds(queue: DeployedQueue) -> None:
     task_id = fresh("three")
     put(queue, foreign(task_id))
     wait_for(queue, [task_id])
@@ -39,7 +39,7 @@ def test_three_attributes_are_enough(queue: DeployedQueue) -> None:
 
 
 @pytest.mark.parametrize("unit", ["seconds", "milliseconds"])
-def test_a_ttl_in_either_unit_is_understood(
+def test_ttl_is_accepted_in_seconds_and_in_milliseconds(
     queue: DeployedQueue, history: History, unit: str
 ) -> None:
     task_id = fresh(unit)
@@ -48,7 +48,7 @@ def test_a_ttl_in_either_unit_is_understood(
     put(queue, foreign(task_id, ttl={"N": str(given)}))
     wait_for(queue, [task_id])
     assert_settled_like_ours(queue, task_id)
-    # During the run, expiresAt had the expiry in seconds, and ttl was later than the lease, so DynamoDB kept the task.
+    # During the run, expiresAt held the expiry in epoch seconds, and ttl was after the lease, so no deletion occurred.
 
     # On a busy machine, a change appears in the local AWS's stream later than in its table.
     def takes_of_it() -> list[Change]:
@@ -62,7 +62,7 @@ def test_a_ttl_in_either_unit_is_understood(
     assert lease_until / 1000 < ttl < 10**11
 
 
-def test_an_expired_task_never_runs_and_blocks_no_other(
+def test_expired_task_never_runs_and_does_not_block_others(
     queue: DeployedQueue, history: History
 ) -> None:
     behind, expired, before = fresh("behind"), fresh("expired"), fresh("before")
@@ -85,6 +85,6 @@ def test_an_item_that_cannot_be_taken_is_quarantined(queue: DeployedQueue, histo
     item = queue.item(broken)
     assert item is not None and "attempts" in item["lastError"]["S"]
     # On AWS, the take fails because it adds 1 to an attribute that is not a number. The emulator accepts the take. The
-    # taken item can't be read, so it is also quarantined, after one take.
+    # queue then quarantines the taken item too, because that item is invalid.
     assert takes(history, [broken])[broken] <= 1
     assert takes(history, [behind, before]) == {behind: 1, before: 1}

@@ -1,4 +1,4 @@
-"""Groups of a deployed queue: a noisy tenant, an outage of one tenant, and a limit and a pause of one tenant."""
+"""Groups of a deployed queue, with a noisy tenant, and with an outage, a limit and a pause of one tenant."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Tenants:
         self.most: Counter[str] = Counter()
         #: Tenants whose host responds with 502.
         self.down: set[str] = set()
-        #: The first two calls of these tenants wait for each other, so they are active at the same time.
+        #: The barrier per tenant at which its first two calls wait for each other, so that both are active at once.
         self.meeting: dict[str, threading.Barrier] = {}
 
     def respond(self, body: bytes, _: Message) -> tuple[int, dict[str, str]]:
@@ -94,7 +94,7 @@ def tenants(deployed_groups: DeployedQueue) -> Iterator[Tenants]:
 
 @pytest.fixture
 def freshq(deployed_groups: DeployedQueue, command: str) -> Freshq:
-    """Runs a verb on the queue; returns its JSON output."""
+    """Runs a verb on the queue and returns its JSON output."""
     run = functools.partial(commands.run, command, local_environment(deployed_groups.local_endpoint))
 
     def verb(*arguments: str) -> Any:
@@ -106,7 +106,7 @@ def freshq(deployed_groups: DeployedQueue, command: str) -> Freshq:
 
 
 def send(queue: DeployedQueue, tasks: dict[str, int], test: str) -> list[str]:
-    """Send this number of tasks per tenant through SQS, and wait until they are created. Returns their ids.
+    """Sends this number of tasks per tenant through SQS, waits until they are created, and returns their ids.
 
     Tasks of tenants listed earlier are older.
     """
@@ -153,7 +153,7 @@ def test_noisy_tenant_does_not_delay_quiet_ones(
         assert starts == sorted(starts, reverse=True), f"{tenant}: the newest first"
 
 
-def test_outage_of_one_tenant_fails_no_task_and_stops_no_other(
+def test_outage_of_one_tenant_fails_no_task_and_does_not_stop_others(
     deployed_groups: DeployedQueue, tenants: Tenants, freshq: Freshq
 ) -> None:
     tenants.down = {"acme"}
@@ -182,7 +182,7 @@ def test_outage_of_one_tenant_fails_no_task_and_stops_no_other(
     assert freshq("status")["groups"]["paused"] == []
 
 
-def test_limit_of_one_tenant_holds_beside_others(
+def test_limit_of_one_tenant_does_not_limit_others(
     deployed_groups: DeployedQueue, tenants: Tenants, freshq: Freshq
 ) -> None:
     tenants.meeting = {"globex": threading.Barrier(2)}

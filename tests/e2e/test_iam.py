@@ -35,7 +35,7 @@ _ROOT_TOO = {
 
 @contextmanager
 def acting_as(queue: DeployedQueue, function: str) -> Iterator[Any]:
-    """A DynamoDB client with the role of a function. While the block runs, the role trusts the account."""
+    """A DynamoDB client that uses the role of a function. While the block runs, the role trusts the account."""
     configuration = queue.client("lambda").get_function_configuration(
         FunctionName=queue.function(function)
     )
@@ -55,7 +55,7 @@ def acting_as(queue: DeployedQueue, function: str) -> Iterator[Any]:
 
 
 def touch(dynamodb: Any, queue: DeployedQueue, action: str, item: str) -> str:
-    """Try to read or change an item; returns the error code or `allowed`. The condition of the change is never met."""
+    """Tries to read or change an item and returns the error code or `allowed`. The change's condition is never met."""
     asked: dict[str, Any] = {"TableName": queue.table, "Key": {KEY: {"S": item}}}
     try:
         if action == "GetItem":
@@ -80,7 +80,7 @@ def touch(dynamodb: Any, queue: DeployedQueue, action: str, item: str) -> str:
         ("sweep-tasks", "GetItem", "allowed"),
     ],
 )
-def test_a_role_that_needs_only_the_control_item_may_use_no_task(
+def test_role_for_the_control_item_cannot_access_tasks(
     queue: DeployedQueue, function: str, action: str, allowed: str
 ) -> None:
     with acting_as(queue, function) as dynamodb:

@@ -40,7 +40,7 @@ def test_one_task_is_created_and_succeeds(queue: DeployedQueue, history: History
     assert queue.status(message_id) is None, "the task has its own id, not that of the message"
 
 
-def test_the_message_gives_a_task_its_id_and_its_age(queue: DeployedQueue) -> None:
+def test_task_id_and_creation_time_default_to_those_of_the_message(queue: DeployedQueue) -> None:
     began = now_ms()
     message_id = send(queue, {"payload": {}})
     sent = now_ms()
@@ -48,14 +48,14 @@ def test_the_message_gives_a_task_its_id_and_its_age(queue: DeployedQueue) -> No
     assert began - 1 <= number(item(queue, message_id), "taskCreated") <= sent + 1
 
 
-def test_an_array_is_several_tasks(queue: DeployedQueue) -> None:
+def test_array_creates_one_task_per_element(queue: DeployedQueue) -> None:
     named = fresh("named")
     message_id = send(queue, [{"payload": {"n": 0}}, {"taskId": named}, {"payload": {"n": 2}}])
     wait_for(queue, [f"{message_id}#0", named, f"{message_id}#2"])
     assert queue.status(f"{message_id}#1") is None
 
 
-def test_a_device_that_connects_becomes_a_task_once(queue: DeployedQueue, template: Assembly) -> None:
+def test_device_connection_creates_one_task_even_if_published_twice(queue: DeployedQueue, template: Assembly) -> None:
     event = connection(7)
     iot_presence.check(template)
     task = iot_presence.message(event, now_ms())
@@ -105,7 +105,7 @@ def test_only_the_invalid_elements_of_an_array_go_to_the_dead_letter_queue(
     assert queue.status(wrong["taskId"]) is None
 
 
-def test_a_message_that_is_delivered_twice_creates_its_task_once(queue: DeployedQueue) -> None:
+def test_redelivered_message_creates_its_task_once(queue: DeployedQueue) -> None:
     message = sqs_record("ingest-tasks", {"payload": {"version": 1}}, sent=now_ms() - 5_000)
     assert queue.invoke("ingest-tasks", {"Records": [message]}) == {"batchItemFailures": []}
     wait_for(queue, [message["messageId"]])
@@ -202,7 +202,7 @@ def with_text(text: str) -> Any:
 
 
 def about(message_id: str) -> Any:
-    """A check that a dead-letter queue message comes from this message."""
+    """Returns a check that a message in the dead-letter queue comes from this message."""
 
     def is_about(message: Message) -> bool:
         return message.attributes.get("messageId") == message_id
@@ -214,7 +214,7 @@ def about(message_id: str) -> Any:
 def visibility(
     queue: DeployedQueue, *, seconds: int, most_receives: int | None = None
 ) -> Iterator[None]:
-    """Change the ingest queue's visibility timeout and maximum receives while the block runs."""
+    """Changes the ingest queue's visibility timeout and maximum receives while the block runs."""
     sqs, url = queue.client("sqs"), queue.outputs["IngestQueueUrl"]
     names = ["VisibilityTimeout", "RedrivePolicy"]
     before = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]

@@ -17,7 +17,7 @@ from local.queue import DeployedQueue
 from local.waiting import wait_until
 
 RUN_SECONDS = 1.0
-#: Less than the task timeout.
+#: Maximum duration of a run. It is less than the task timeout.
 _LONGEST_RUN_SECONDS = 20
 
 
@@ -28,7 +28,7 @@ class Downstream:
     calls: list[dict[str, Any]] = field(default_factory=list)
     idempotency: list[str] = field(default_factory=list)
     most_at_once: int = 0
-    #: No call gets a response before this is set.
+    #: Calls get no response until this event is set.
     may_respond: threading.Event = field(default_factory=threading.Event)
     _running: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -75,7 +75,7 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
         item = queue.item(key)
         assert item is not None and number(item, "superseded") == 1
 
-        # Older and equal states change nothing, even after SUCCESS.
+        # Older and equal states have no effect, even after SUCCESS.
         response = queue.create([state(key, 4), state(key, 5)])
         assert [task["index"] for task in response["outdated"]] == [0]
         assert [task["index"] for task in response["duplicates"]] == [1]
@@ -92,7 +92,7 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
     assert versions == sorted(versions)
 
 
-def test_a_key_and_a_task_without_one_cannot_share_an_id(queue: DeployedQueue) -> None:
+def test_tasks_with_and_without_a_key_cannot_share_an_id(queue: DeployedQueue) -> None:
     plain, key = f"plain-{uuid.uuid4()}", f"key-{uuid.uuid4()}"
     queue.create([{"taskId": plain}, {"key": key}])
     failed = queue.create([{"key": plain}, {"taskId": key}, {"key": key, "sequence": 1}])["failed"]

@@ -1,4 +1,4 @@
-"""An operator's limit on starts, under load and through a crash of the processor."""
+"""An operator's limit on starts, under load and during a crash of the processor."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Downstream:
         return 200, {}
 
     def since(self, began: float) -> list[int]:
-        """The number of active runs at each start since then."""
+        """The number of active runs at each start since `began`."""
         return [active for at, active in self.starts if at >= began]
 
 

@@ -24,7 +24,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def freshq(queue: DeployedQueue, command: str) -> Iterator[Run]:
-    """Run a verb on the deployed queue without a terminal. After the test, end any pause and close the breaker."""
+    """Runs a verb on the deployed queue without a terminal. After the test, ends any pause and closes the breaker."""
     run = functools.partial(commands.run, command, local_environment(queue.local_endpoint))
     yield run
     run("resume")
@@ -32,7 +32,7 @@ def freshq(queue: DeployedQueue, command: str) -> Iterator[Run]:
 
 
 def expect(run: Run, code: int, *arguments: str) -> str:
-    """Run a verb and expect this exit code; returns what it printed."""
+    """Runs a verb, expects this exit code, and returns the output."""
     finished = run(*arguments)
     assert finished.returncode == code, (finished.stdout, finished.stderr)
     return finished.stdout
@@ -42,7 +42,7 @@ def status(run: Run) -> dict[str, Any]:
     return json.loads(expect(run, 0, "status", "--output", "json"))
 
 
-def test_a_pause_holds_new_tasks_back_and_resume_runs_them_at_once(
+def test_pause_keeps_new_tasks_pending_and_resume_runs_them_immediately(
     queue: DeployedQueue, freshq: Run
 ) -> None:
     queue.wait_until_idle()
@@ -140,7 +140,7 @@ def test_only_probes_start_while_an_operator_holds_the_breaker_open(queue: Deplo
     assert status(freshq)["breaker"] is None
 
 
-def test_tasks_of_a_file_are_created_once_and_listed_shown_exported_and_purged(
+def test_tasks_from_a_file_are_created_once_and_listed_shown_exported_and_purged(
     queue: DeployedQueue, freshq: Run, tmp_path: Path
 ) -> None:
     queue.wait_until_idle()

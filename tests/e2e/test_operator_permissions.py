@@ -1,4 +1,4 @@
-"""Operator permissions in docs/how-to/operate.md: each command works with its own, and needs each of them."""
+"""Checks the table in docs/how-to/operate.md: each command needs exactly the permissions that it lists."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PROBES = {
     "messages --retry if SQS moved the message": "messages --retry <id>",
     "messages --retry of a failed invocation": "messages --retry <id>",
 }
-#: Without a probe, because they use the same permissions as the probes.
+#: Commands without a probe, because they use the same permissions as the probes.
 UNPROBED = {"console", "agent"}
 #: Replaces the AWS CLI with the request that `aws logs tail` sends.
 AWS_CLI = f"""#!{sys.executable}
@@ -77,7 +77,7 @@ def applies(needed: list[str], probe: str) -> bool:
 def operator(
     queue: DeployedQueue, agents: DeployedAgents, template: Assembly, command: str, tmp_path: Path
 ) -> Iterator[Any]:
-    """Runs a command with only these actions allowed. Returns whether an action was denied."""
+    """A function that runs a probe with only these actions allowed and returns whether an action was denied."""
     iam, name = queue.client("iam"), "operator"
     trust = {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}, "Action": "sts:AssumeRole"}
     iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]}))
@@ -99,7 +99,7 @@ def operator(
         queue.client("dynamodb").update_item(TableName=queue.table, Key=CONTROL, UpdateExpression=expression)
 
     def prepared(probe: str) -> str:
-        """The command line of a probe. It has a message to change and a task to delete, and no earlier probe affects it."""
+        """Prepares the message or task that a probe requires, undoes earlier probes, and returns the command line."""
         resume()
         line = PROBES[probe].replace("<table>", queue.table)
         if probe == "purge":
@@ -131,7 +131,7 @@ def operator(
     iam.delete_role(RoleName=name)
 
 
-def test_each_command_needs_its_permissions_and_no_other(operator: Callable[[str, set[str]], bool]) -> None:
+def test_each_command_needs_exactly_its_documented_permissions(operator: Callable[[str, set[str]], bool]) -> None:
     table = rows()
     named = {name for _, needed in table for name in needed}
     assert {name for name in named if not any(applies([name], probe) for probe in PROBES)} <= UNPROBED
@@ -146,5 +146,5 @@ def test_each_command_needs_its_permissions_and_no_other(operator: Callable[[str
             def is_needed(action: str = action, probes: list[str] = probes) -> bool:
                 return any(operator(probe, of[probe] - {action}) for probe in probes)
 
-            # A processor may still be active after an earlier probe. In that case, no command publishes a notification.
+            # A processor can still be active after an earlier probe. In that case, no command publishes a notification.
             wait_until(is_needed, 60, f"a command that needs {action}: {needed}", every=1)

@@ -13,10 +13,10 @@ from local.queue import DeployedQueue
 
 OUTAGE_SECONDS = 30
 PER_SECOND = 8
-#: With ten slots, twelve tasks open the breaker, and ten others may be running by then. Probes follow after 1 s, 2 s,
-#: and then every 4 s. Without the breaker, each task would call multiple times.
+#: Maximum number of calls. Twelve failed runs open the breaker while up to ten others run. Probes follow after 1 s, 2
+#: s, and then every 4 s. Without the breaker, each task would be called multiple times.
 MOST_CALLS = 60
-#: The last pause between probes is 4 s. The rest allows for other load on the machine.
+#: Maximum recovery time: the 4 s between the last probes, plus an allowance for other load on the machine.
 RECOVERY_SECONDS = 20
 
 
@@ -36,7 +36,7 @@ class Downstream:
         return (502 if down else 200), {}
 
 
-def test_an_outage_fails_no_task_and_is_over_within_seconds(queue: DeployedQueue) -> None:
+def test_no_task_fails_in_an_outage_and_recovery_takes_seconds(queue: DeployedQueue) -> None:
     queue.wait_until_idle()
     downstream = Downstream()
     downstream.down.set()

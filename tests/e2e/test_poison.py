@@ -1,4 +1,4 @@
-"""Ten poison tasks and ninety healthy tasks through the HTTP runner: the healthy tasks are not affected."""
+"""Ten poison tasks do not affect ninety healthy tasks that use the same HTTP runner."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Legacy:
         return (500 if poison else 200), {}
 
 
-def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None:
+def test_poison_tasks_do_not_affect_healthy_tasks(queue: DeployedQueue, history: History) -> None:
     queue.wait_until_idle()
     legacy = Legacy()
     with http_endpoint(legacy.respond) as url:
@@ -50,7 +50,7 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
         f"{HEALTHY} healthy tasks succeeded in {(served - began) / 1000:.1f} s with {POISON}"
         f" poison ones; calls: {dict(legacy.calls)}"
     )
-    # If no healthy task runs between them, the downstream may count as unavailable. Such a run uses up no attempt.
+    # If only poison tasks run, the downstream can count as unavailable. A run in that state doesn't use up an attempt.
     assert POISON * ATTEMPTS <= legacy.calls["poison"] < 2 * POISON * ATTEMPTS
     assert legacy.calls["healthy"] == HEALTHY
     assert set(takes(history, healthy).values()) == {1}

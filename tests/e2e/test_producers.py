@@ -21,12 +21,12 @@ from local.waiting import now_ms
 DOCUMENT = PROJECT / "docs" / "how-to" / "producers.md"
 REFERENCE = PROJECT / "docs" / "reference" / "create-tasks.md"
 STACK = "Producers"
-#: Runs the snippet with this language and name, and returns its output.
+#: A function that runs the snippet with this language and name, and returns its output.
 Run = Callable[[str, str], str]
 
 
 def snippets(language: str, name: str | None = None) -> list[str]:
-    """The document's code blocks in a language: all, or those with a name. Named TypeScript is in the reference."""
+    """The document's code blocks in a language, or only those with `name`. Named TypeScript is in the reference."""
     document = REFERENCE if language == "typescript" else DOCUMENT
     tag = re.escape(language if name is None else f"{language} {name}")
     return re.findall(rf"^```{tag}\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL)
@@ -43,7 +43,7 @@ def run(producers: DeployedQueue) -> Run:
     """Runs a snippet with the stack outputs in its environment, such as `TOPIC_ARN` for `TopicArn`."""
     outputs = {constant(name): value for name, value in producers.outputs.items()}
     identifier = (urlsplit(producers.outputs["CreateTasksUrl"]).hostname or "").split(".")[0]
-    # The emulator's path for a function URL, because the URL's host resolves only on AWS.
+    # Uses the emulator's path for a function URL, because the URL's host resolves only on AWS.
     outputs["CREATE_TASKS_URL"] = f"{producers.endpoint}/_aws/lambda-url/{identifier}/"
     environment = local_environment(producers.local_endpoint) | outputs
     directory = STATE / "producers"
@@ -75,12 +75,12 @@ def test_typescript_invokes_create_tasks(producers: DeployedQueue, run: Run) -> 
     assert run("typescript", "invoke") == "\n", "the task is a duplicate"
 
 
-def test_messages_of_a_topic(producers: DeployedQueue, run: Run) -> None:
+def test_python_creates_tasks_through_a_topic(producers: DeployedQueue, run: Run) -> None:
     run("python", "sns")
     wait_for(producers, ["quote-4711"])
 
 
-def test_events_of_a_bus(producers: DeployedQueue, run: Run) -> None:
+def test_python_creates_tasks_through_an_event_bus(producers: DeployedQueue, run: Run) -> None:
     event_id = run("python", "eventbridge").strip()
     wait_for(producers, [event_id])
     item = producers.item(event_id)
@@ -89,7 +89,7 @@ def test_events_of_a_bus(producers: DeployedQueue, run: Run) -> None:
     assert item["payload"]["M"]["total"] == {"N": "12.5"}
 
 
-def test_the_function_url(producers: DeployedQueue, run: Run) -> None:
+def test_python_creates_tasks_through_the_function_url(producers: DeployedQueue, run: Run) -> None:
     status, _, body = run("python", "url").partition(" ")
     assert status == "200"
     assert json.loads(body)["created"] == [{"index": 0, "taskId": "refresh-4711"}]
@@ -99,12 +99,12 @@ def test_the_function_url(producers: DeployedQueue, run: Run) -> None:
 
 
 @pytest.mark.parametrize(("language", "task_id"), [("python", "python-4711"), ("js", "node-4711")])
-def test_a_plain_put(producers: DeployedQueue, run: Run, language: str, task_id: str) -> None:
+def test_plain_put_creates_a_task_once(producers: DeployedQueue, run: Run, language: str, task_id: str) -> None:
     run(language, "putitem")
     wait_for(producers, [task_id])
     done = producers.item(task_id)
     assert done is not None and now_ms() - number(done, "taskCreated") < 60_000
-    # The second put finds the task. The snippet succeeds, and nothing changes.
+    # The second put finds the existing task. The snippet succeeds and does not change the task.
     run(language, "putitem")
     assert producers.item(task_id) == done
 

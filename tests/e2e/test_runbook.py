@@ -1,7 +1,7 @@
 """Finds and fixes the cause of an alarm with only the alarm's text and the runbook.
 
-Each test causes an alarm's condition. Then it runs the command in the alarm's text and the commands in the runbook
-section that the text names, as printed there.
+Each test causes an alarm's condition. It then runs the command in the alarm's text, and the commands in the named
+runbook section, exactly as printed.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def test_an_operator_paused_the_queue(queue: DeployedQueue, tasks: Any) -> None:
 def test_the_downstream_is_slow(queue: DeployedQueue, tasks: Any) -> None:
     runner = {"kind": "simulated", "capacity": 2, "durationMs": 3000}
     queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)})
-    # More tasks than those of earlier tests that ended in the same minute.
+    # Creates more tasks than earlier tests completed in the same minute.
     create(queue, 400)
     on_call = tasks("oldest-pending")
     slow = r"run time +median 3\.\ds"
@@ -136,7 +136,7 @@ def test_an_invalid_message_is_in_the_dead_letter_queue(queue: DeployedQueue, ta
     assert "no messages in" in on_call.look()
 
 
-def test_no_processor_may_start(queue: DeployedQueue, tasks: Any) -> None:
+def test_no_processor_can_start(queue: DeployedQueue, tasks: Any) -> None:
     name = queue.function("process-tasks")
     queue.client("lambda").put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
     ids = create(queue, 3)
@@ -147,7 +147,7 @@ def test_no_processor_may_start(queue: DeployedQueue, tasks: Any) -> None:
 
     (remedy,) = set(re.findall(r"remedy: (aws lambda put-function-concurrency [^;]+);", found))
     on_call.run(remedy)
-    # The creation's notification is lost. Its start marker prevents other notifications for 10 s.
+    # The notification of the creation is lost. Its start marker prevents other notifications for 10 s.
     wait_until(lambda: "an earlier notification" not in on_call.do("freshq wake"), 30, "another notification", every=2)
     wait_for(queue, ids)
     assert "ReservedConcurrentExecutions" not in on_call.look()

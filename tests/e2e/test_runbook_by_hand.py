@@ -1,4 +1,4 @@
-"""Runbook incidents in which a person changed something that the stack needs, or another program writes tasks.
+"""Runbook incidents in which a person changes a resource that the stack needs, or another program writes tasks.
 
 The queue of the `OnCall` app publishes to a custom event bus and sends a secret to its downstream.
 """
@@ -63,7 +63,7 @@ def own(local_aws: Emulator) -> Own:
 
 @pytest.fixture
 def policy(queue: DeployedQueue) -> Iterator[Role]:
-    """The role of sweep-tasks. Its policy is restored after the test. A late wake-up may start process-tasks."""
+    """The role of sweep-tasks, whose policy is restored after the test. A late wake-up may start process-tasks."""
     role = Role(queue, "sweep-tasks")
     yield role
     role.restore()
@@ -127,7 +127,7 @@ def test_the_policy_of_a_function_is_changed(queue: DeployedQueue, tasks: Any, p
     assert queue.invoke("sweep-tasks", {})["errors"] == 0
 
 
-def test_a_setting_of_a_function_is_edited_by_hand(queue: DeployedQueue, tasks: Any) -> None:
+def test_setting_of_a_function_is_changed_manually(queue: DeployedQueue, tasks: Any) -> None:
     on_call = tasks("oldest-pending")
     assert "concurrency is" not in on_call.look()
     queue.set_environment("process-tasks", settings={"concurrency": 100})
@@ -139,7 +139,7 @@ def test_a_setting_of_a_function_is_edited_by_hand(queue: DeployedQueue, tasks: 
     assert "SETTINGS_PROCESS_TASKS" not in on_call.look()
 
 
-def test_a_writer_gives_creation_times_that_are_wrong(queue: DeployedQueue, tasks: Any) -> None:
+def test_writer_sets_invalid_creation_times(queue: DeployedQueue, tasks: Any) -> None:
     on_call = tasks("oldest-pending")
     on_call.run('freshq pause --env <env> --for 10m --reason "a test"')
     created = {"in-seconds": int(time.time()), "tomorrow": now_ms() + 86_400_000}

@@ -1,4 +1,4 @@
-"""Runbook incidents in which a process crashes, or in which a setting of the deployed stack was changed by hand."""
+"""Runbook incidents in which a process crashes, or in which a person changes a setting of the deployed stack."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def mapping_of(stack: DeployedStack, binary: str) -> str:
 
 @contextmanager
 def switched_off(stack: DeployedStack, binary: str) -> Iterator[None]:
-    """Disable a function's event source mapping; enables it at the end, even if the block fails."""
+    """Disables a function's event source mapping. Enables it at the end, even if the block fails."""
     client, mapping = stack.client("lambda"), mapping_of(stack, binary)
     client.update_event_source_mapping(UUID=mapping, Enabled=False)
     try:
@@ -43,7 +43,7 @@ def switched_off(stack: DeployedStack, binary: str) -> Iterator[None]:
 
 @contextmanager
 def without_schedule(stack: DeployedStack, template: Assembly) -> Iterator[None]:
-    """Disable the schedule of the stack's sweep; enables it at the end."""
+    """Disables the schedule of the stack's sweep. Enables it at the end."""
     client = stack.client("scheduler")
     [schedule] = template.resources("AWS::Scheduler::Schedule")
     name = stack.physical_id(schedule.logical_id)
@@ -82,7 +82,7 @@ def test_a_task_crashes_its_process(queue: DeployedQueue, tasks: Any) -> None:
     assert re.search(r"suspects +none", on_call.look(id=poison))
 
 
-def test_the_sweep_is_switched_off(queue: DeployedQueue, template: Assembly, tasks: Any) -> None:
+def test_sweep_schedule_is_disabled(queue: DeployedQueue, template: Assembly, tasks: Any) -> None:
     on_call = tasks("sweep-missed")
     with without_schedule(queue, template):
         found = on_call.first()
@@ -91,7 +91,7 @@ def test_the_sweep_is_switched_off(queue: DeployedQueue, template: Assembly, tas
     assert "schedule" not in on_call.first()
 
 
-def test_a_stream_reader_is_switched_off(queue: DeployedQueue, tasks: Any) -> None:
+def test_stream_reader_is_disabled(queue: DeployedQueue, tasks: Any) -> None:
     on_call = tasks("count-shed-stream-delay")
     with switched_off(queue, "count-shed"):
         found = on_call.first()
@@ -110,7 +110,7 @@ def test_lambda_stops_the_tail_call(queue: DeployedQueue, tasks: Any) -> None:
     assert "RecursiveLoop" not in on_call.first()
 
 
-def test_ingest_is_switched_off(queue: DeployedQueue, tasks: Any) -> None:
+def test_ingest_mapping_is_disabled(queue: DeployedQueue, tasks: Any) -> None:
     on_call, task = tasks("ingest-delay"), fresh("sent")
     with switched_off(queue, "ingest-tasks"):
         message = json.dumps({"taskId": task, "payload": {}})
@@ -123,7 +123,7 @@ def test_ingest_is_switched_off(queue: DeployedQueue, tasks: Any) -> None:
         assert "event source mapping" not in on_call.first()
 
 
-def test_a_failed_invocation_is_repeated(queue: DeployedQueue, template: Assembly, tasks: Any) -> None:
+def test_failed_invocation_is_retried(queue: DeployedQueue, template: Assembly, tasks: Any) -> None:
     on_call, task = tasks("create-tasks-failures"), fresh("lost")
     function = queue.client("lambda").get_function_configuration(FunctionName=queue.function("create-tasks"))
     failed = {
@@ -158,7 +158,7 @@ def test_no_agent_has_the_criteria(agents: DeployedAgents, agents_template: Asse
     assert not re.search(rf"(?m)^{call} ", found) and f"the calls for {crew.language}" not in found, found
 
 
-def test_the_agents_sweep_is_switched_off(
+def test_agents_sweep_schedule_is_disabled(
     agents: DeployedAgents, agents_template: Assembly, command: str
 ) -> None:
     on_call = OnCall(agents, command, alarm(agents_template, "sweep-missed"))
@@ -168,7 +168,7 @@ def test_the_agents_sweep_is_switched_off(
     assert "schedule" not in on_call.first()
 
 
-def test_the_call_intake_is_switched_off(
+def test_call_intake_mapping_is_disabled(
     agents: DeployedAgents, agents_template: Assembly, command: str
 ) -> None:
     on_call = OnCall(agents, command, alarm(agents_template, "intake-delay"))

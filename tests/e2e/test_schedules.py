@@ -10,7 +10,7 @@ from local.queue import DeployedQueue
 from local.stack import DeployedStack
 from local.waiting import now_ms, wait_until
 
-#: The schedules fire every minute, and the emulator looks for due schedules every 10 s.
+#: Maximum wait. The schedules fire every minute, and the emulator checks for due schedules every 10 s.
 SECONDS = 300
 
 

@@ -13,7 +13,7 @@ from smoke.report import CheckFailed
 from smoke.settings import SettingChecks
 
 
-def test_a_setting_changed_by_hand_is_noticed(
+def test_manually_changed_setting_is_found(
     queue: DeployedQueue, local_aws: Emulator, template: Assembly
 ) -> None:
     checks = SettingChecks(Place(fake_session(), local_aws), queue, template, False)

@@ -1,4 +1,4 @@
-"""Storms of messages: many more than can run, and many more than the table can take.
+"""Storms with many more messages than can run, and with many more tasks than the table can accept.
 
 The local AWS throttles the inserts of this stack, as DynamoDB does at the limit of a partition: see `local.throttling`.
 """
@@ -24,8 +24,8 @@ from local.queue_reader import QueueReader
 from local.waiting import now_ms, wait_until
 
 STACK = "Storm"
-#: Each message can be received 50 times. With the short visibility timeout of one test, 20 s of throttling would use up
-#: the default of 10 receives.
+#: The test app. A message can be received 50 times, because with the short visibility timeout of one test, 20 s of
+#: throttling would use up the default of 10 receives.
 APP = """
 import { App, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { LifoQueue, ShedQueue, TaskRunner } from 'freshq';
@@ -44,14 +44,14 @@ const queue = new LifoQueue(stack, 'queue', {
 queue.exportOutputs();
 new CfnOutput(stack, 'ShedTasksQueueUrl', { value: shed.queueUrl });
 """
-#: The overload: the number of messages, and the tasks per message. Twenty tasks can run per second.
+#: Number of messages in the overload, and number of tasks per message. Twenty tasks can run per second.
 MESSAGES, TASKS_EACH = 400, 5
-#: Admission holds no more tasks than this.
+#: Maximum number of tasks that admission holds.
 MOST_HELD = 100
-#: The number of messages in the burst, each with two tasks. Even a busy machine receives all messages before the table
-#: takes all tasks.
+#: The number of messages in the burst, each with two tasks. Even a machine under load receives all messages before the
+#: table accepts all tasks.
 BURST = 5_000
-#: Messages that are sent after the burst.
+#: Number of messages that are sent after the burst.
 LATE = 10
 
 
@@ -74,7 +74,7 @@ def queue(storm: DeployedQueue, command: str) -> Iterator[DeployedQueue]:
     storm.wait_until_idle()
 
 
-def test_created_and_shed_tasks_of_an_overload_are_all_tasks(queue: DeployedQueue) -> None:
+def test_every_task_of_an_overload_is_created_or_shed(queue: DeployedQueue) -> None:
     soon = {"visibility": {"baseMs": 1000, "maxMs": 2000}}
     queue.set_environment("ingest-tasks", settings={"ingest": {"admission": {"mostHeld": MOST_HELD}, **soon}})
     reader = functools.partial(QueueReader, queue.client("sqs"))
@@ -87,7 +87,7 @@ def test_created_and_shed_tasks_of_an_overload_are_all_tasks(queue: DeployedQueu
         send(queue, ids, TASKS_EACH)
         time.sleep(0.1)
 
-    # The message count can be 0 while some are about to become visible again, so wait for the tasks themselves.
+    # Waits for the tasks, because the message count can be 0 while messages are about to become visible again.
     def all_counted() -> bool:
         assert not dead_letters.messages(), "a message was received too often"
         counted = queue.statuses().keys() | {message.json()["taskId"] for message in shed_queue.messages()}
@@ -104,7 +104,7 @@ def test_created_and_shed_tasks_of_an_overload_are_all_tasks(queue: DeployedQueu
     assert created | set(shed) == set(sent)
 
 
-def test_messages_sent_after_a_burst_start_before_it(queue: DeployedQueue) -> None:
+def test_tasks_sent_after_a_burst_start_before_its_remaining_tasks(queue: DeployedQueue) -> None:
     burst, late = unique("old", 2 * BURST), unique("late", LATE)
     with History(queue) as history, ThreadPoolExecutor(4) as senders:
         list(senders.map(lambda ids: send(queue, ids, 2), chunks(burst, 200)))
@@ -120,7 +120,7 @@ def test_messages_sent_after_a_burst_start_before_it(queue: DeployedQueue) -> No
 
 
 def capacity(queue: DeployedQueue) -> float:
-    """Runs per second, as measured by the processor; 0 until known."""
+    """The number of runs per second that the processor measured; 0 until it is known."""
     observed = (queue.item(CONTROL_ITEM) or {}).get("observed", {"M": {}})["M"]
     measured = observed.get("capacity", {"M": {"runsPer1000S": {"N": "0"}}})["M"]
     return int(measured["runsPer1000S"]["N"]) / 1000

@@ -18,18 +18,18 @@ from local.queue_reader import QueueReader
 from local.queue import DeployedQueue, chunks, left_at_once
 from local.waiting import now_ms, wait_until
 
-#: Shorter than a turn, so that an event throttled for a whole turn is discarded.
+#: Maximum event age. Because it is shorter than a turn, an event throttled for a whole turn is discarded.
 EVENT_AGE_SECONDS = 4
 TURN_MS = 8000
 RUN_SECONDS = 0.5
-#: Enough tasks to keep ten slots busy for many turns.
+#: Number of tasks, which is enough to keep ten slots busy for many turns.
 TASKS = 2000
 SECONDS = 180
 
 
 @contextmanager
 def brief_events(queue: DeployedQueue) -> Iterator[QueueReader]:
-    """While the block runs, discard process-tasks notifications at a lower age than Lambda accepts."""
+    """While the block runs, discards process-tasks notifications at a lower maximum age than Lambda accepts."""
     name, url = queue.function("process-tasks"), queue.failure_queue("process-tasks")
     unchecked = queue.session.client(
         "lambda", endpoint_url=queue.endpoint, config=Config(parameter_validation=False)
@@ -46,7 +46,7 @@ def brief_events(queue: DeployedQueue) -> Iterator[QueueReader]:
 
 @pytest.fixture
 def busy(queue: DeployedQueue) -> Iterator[DeployedQueue]:
-    """A queue with work for many turns of `TURN_MS`. After the test, the remaining tasks are cancelled."""
+    """A queue with tasks for many turns of `TURN_MS`. After the test, the remaining tasks are cancelled."""
     queue.wait_until_idle()
     queue.empty_queues()
 
@@ -71,7 +71,7 @@ def delete(queue: DeployedQueue, task_id: str) -> None:
 
 @contextmanager
 def sweeping(queue: DeployedQueue) -> Iterator[None]:
-    """Sweep continuously while the block runs. Some sweeps publish a notification during a tail call."""
+    """Invokes the sweep continuously while the block runs. Some sweeps publish a notification during a tail call."""
     over = threading.Event()
 
     def sweep() -> None:
@@ -88,7 +88,7 @@ def sweeping(queue: DeployedQueue) -> Iterator[None]:
                 ended.result()
 
 
-def test_second_invocation_takes_a_surplus_notification(busy: DeployedQueue) -> None:
+def test_second_invocation_handles_a_surplus_notification(busy: DeployedQueue) -> None:
     allow(busy, 2)
     with brief_events(busy) as failures:
         began = now_ms()

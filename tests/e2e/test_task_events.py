@@ -1,4 +1,4 @@
-"""With an event bus, every ended task causes an event.
+"""With an event bus, every ended task publishes an event.
 
 dev has no bus. The test gives count-shed what the construct would add: the environment variable, the permission, and
 the stream filter.
@@ -68,7 +68,7 @@ def rule(queue: DeployedQueue) -> Iterator[QueueReader]:
             events.delete_rule(Name=name)
 
 
-def test_each_end_of_a_task_publishes_an_event(queue: DeployedQueue, events: QueueReader) -> None:
+def test_each_ended_task_publishes_an_event(queue: DeployedQueue, events: QueueReader) -> None:
     response = queue.create(
         [
             {"payload": {"secret": "of the producer"}},
@@ -99,7 +99,7 @@ def test_each_end_of_a_task_publishes_an_event(queue: DeployedQueue, events: Que
 
 
 def one_event(events: QueueReader, task: str) -> dict[str, Any]:
-    """The event of a task. There is exactly one event, because no write was repeated."""
+    """The task's event. There is exactly one, because no write was repeated."""
     of_task = events.wait_for(
         lambda message: message.json()["detail"]["taskId"] == task, 30, f"the event of {task}"
     )

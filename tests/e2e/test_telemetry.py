@@ -19,7 +19,7 @@ from local.queue import DeployedQueue, wait_for_last_turn
 from local.stack import DeployedStack, InvocationFailed
 from local.waiting import now_ms, wait_until
 
-#: The name of the runtime's span is not documented.
+#: Fields that are not documented: the name of the runtime's span.
 NOT_PROMISED = {"span.name"}
 
 
@@ -44,7 +44,7 @@ def logged(stack: DeployedStack, promised: dict[str, Any], message: str, since_m
 def expect_fields(
     stack: DeployedStack, promises: dict[str, dict[str, Any]], since_ms: int, again: Callable[[], object]
 ) -> None:
-    """Check that each promised line was logged, with exactly the promised fields.
+    """Checks that each documented line was logged, with exactly the documented fields.
 
     The emulator may log an invocation's last lines only during the next one, which `again` triggers.
     """
@@ -69,7 +69,7 @@ def expect_fields(
         assert levels == {promised["level"]}, message
 
 
-def test_successful_runs_can_be_left_out_of_the_log(queue: DeployedQueue) -> None:
+def test_successful_runs_can_be_excluded_from_the_log(queue: DeployedQueue) -> None:
     began = now_ms()
     queue.set_environment("process-tasks", settings={"loggedSuccesses": 0})
     response = queue.create([{"payload": {}}, {"payload": {"simulate": {"outcome": "fail"}}}])
@@ -86,7 +86,7 @@ def test_successful_runs_can_be_left_out_of_the_log(queue: DeployedQueue) -> Non
 
 
 def rejected_by_http(queue: DeployedQueue) -> str:
-    """Run a task that fails because the downstream responds with 422; returns its id."""
+    """Runs a task that fails because the downstream responds with 422, and returns the task's id."""
     with http_endpoint(lambda *_: (422, {})) as url:
         with queue.changed("process-tasks", TASK_RUNNER=json.dumps({"kind": "http", "url": url})):
             [task] = create(queue, 1)
@@ -145,7 +145,7 @@ def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
 
 
 def lose_a_lease(queue: DeployedQueue) -> str:
-    """A task whose processor crashed: the sweep returns it."""
+    """Writes a task that looks as if its processor crashed, so that the sweep returns it. Returns its id."""
     task_id = fresh("lost")
     put(
         queue,
@@ -164,7 +164,7 @@ def lose_a_lease(queue: DeployedQueue) -> str:
 
 
 def not_due(queue: DeployedQueue) -> str:
-    """A pending task that is not due for a minute."""
+    """Writes a pending task that is not due for a minute, and returns its id."""
     task_id = fresh("later")
     put(
         queue,

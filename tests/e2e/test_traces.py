@@ -19,7 +19,7 @@ TRACED = ("create-tasks", "trigger", "process-tasks")
 
 @contextmanager
 def traced(queue: DeployedQueue, daemon: str) -> Iterator[None]:
-    """While the block runs, make the functions sample every task and send segments to this daemon."""
+    """While the block runs, the functions sample every task and send segments to this daemon."""
     settings = {"traces": {"sampledTasks": 1}}
     before = {
         name: queue.set_environment(name, {"AWS_XRAY_DAEMON_ADDRESS": daemon}, settings) for name in TRACED
@@ -38,7 +38,7 @@ def next_segment(daemon: socket.socket) -> dict[str, Any]:
     return dict(json.loads(document))
 
 
-def test_a_sampled_task_is_one_trace_from_its_creation_to_the_endpoint(queue: DeployedQueue) -> None:
+def test_sampled_task_has_one_trace_from_creation_to_endpoint(queue: DeployedQueue) -> None:
     queue.wait_until_idle()
     headers: list[str | None] = []
 
@@ -54,7 +54,7 @@ def test_a_sampled_task_is_one_trace_from_its_creation_to_the_endpoint(queue: De
             runs_on(queue, url)
             task_id = queue.create([{"payload": {"traced": True}}])["created"][0]["taskId"]
             wait_for(queue, [task_id], seconds=60)
-            # The segments of the creation and of the run. Invocations have segments only if Lambda samples them.
+            # Collects the segments of the creation and the run. Invocations have segments only if Lambda samples them.
             found: list[dict[str, Any]] = []
             while len(found) < 2:
                 segment = next_segment(daemon)

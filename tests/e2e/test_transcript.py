@@ -69,9 +69,9 @@ class Session:
         self._folder = folder
 
     def run(self, *arguments: str, only: str | None = None, without: str | None = None) -> str:
-        """Run a verb and record its output.
+        """Runs a verb and records its output.
 
-        With `only`, record the first line and the lines that contain this text. With `without`, omit the lines that
+        With `only`, records the first line and the lines that contain this text. With `without`, omits the lines that
         start with this text. Returns the standard output.
         """
         ran = commands.run(self._command, self._environment, *arguments)
@@ -93,7 +93,7 @@ class Session:
 
 
 def tasks(session: Session, queue: DeployedQueue) -> None:
-    """Every verb of the task queue."""
+    """Runs every verb of the task queue."""
     session.run("pause", "--for", "10m", "--reason", "to look at pending tasks")
     session.run("purge", "--confirm", queue.outputs["QueueTableName"])
     session.run("create", "--id", "order-1", "--payload", '{"order": 1}', "--ttl", "1h")
@@ -138,7 +138,7 @@ def tasks(session: Session, queue: DeployedQueue) -> None:
 
 
 def agents_and_calls(session: Session) -> None:
-    """Every verb of the agents' queue. At the end, all agents are offline."""
+    """Runs every verb of the agents' queue. At the end, all agents are offline."""
     profile = ["--attributes", "language=Transcript", "--attribute", "gender=F"]
     session.run("agent", "register", "--id", "ana", "--name", "Ana Transcript", *profile)
     session.run("agent", "available", "ana")
@@ -167,7 +167,7 @@ def agents_and_calls(session: Session) -> None:
 
 
 def for_the_shell(session: Session, folder: Path) -> None:
-    """The verbs that don't require a queue."""
+    """Runs the verbs that don't require a queue."""
     session.run("completions", "bash", only="complete -F")
     session.run("man", str(folder))
 
@@ -183,7 +183,7 @@ def test_each_verb_prints_the_output_in_the_transcript(
     try:
         tasks(session, queue)
         for call in agents.command("calls", limit=100)["calls"]:
-            agents.command("cancel-call", callId=call["callId"])  # Other tests left it pending; doctor would name it.
+            agents.command("cancel-call", callId=call["callId"])  # Left by earlier tests, so doctor would report it.
         agents_and_calls(session)
         for_the_shell(session, tmp_path)
     finally:

@@ -13,7 +13,7 @@ TASKS = 300
 
 
 def notify(queue: DeployedQueue) -> str:
-    """Publish a notification without a wake-up request; returns the message's id."""
+    """Publishes a notification without a wake-up request and returns the message's id."""
     response = queue.client("sns").publish(
         TopicArn=queue.outputs["ProcessTasksTopicArn"], Message="{}"
     )
@@ -47,8 +47,8 @@ def test_two_processors_run_no_task_twice(queue: DeployedQueue, history: History
     began = now_ms()
     ids = create(queue, TASKS)
     wait_until(lambda: running(history, ids), 20, "the first processor at work")
-    # Delete the first processor's lease, as if it had expired while the process did not run. The first processor
-    # notices only at its next heartbeat. Before that, the second one acquires the lease.
+    # Deletes the first processor's lease, as if it had expired while the process was suspended. The second processor
+    # acquires the lease before the first notices the loss at its next heartbeat.
     queue.client("dynamodb").delete_item(TableName=queue.table, Key={KEY: {"S": CONTROL_ITEM}})
     notify(queue)
     wait_for(queue, ids, seconds=120)
@@ -62,10 +62,10 @@ def test_two_processors_run_no_task_twice(queue: DeployedQueue, history: History
 
 
 def working(queue: DeployedQueue, since_ms: int) -> list[dict]:
-    """The turns that took tasks."""
+    """The turns that took tasks since `since_ms`."""
     return [turn for turn in queue.turns(since_ms) if turn["taken"] > 0]
 
 
 def request_ids(queue: DeployedQueue, since_ms: int) -> set[str]:
-    """The invocations that logged a turn, by their request ids."""
+    """The request ids of the invocations that logged a turn."""
     return {turn["span"]["requestId"] for turn in queue.turns(since_ms)}

@@ -1,4 +1,4 @@
-"""Functions with one release's code and another's environment variables, as during a deployment or rollback."""
+"""Functions with the code of one release and the environment of another, as during a deployment or rollback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from local.waiting import now_ms, wait_until
 
 @contextmanager
 def without_settings(queue: DeployedQueue, binary: str) -> Iterator[None]:
-    """While the block runs, give a function variables without its settings, as before the settings existed."""
+    """While the block runs, removes the settings from a function's variables, as in an earlier release."""
     before = queue.environment(binary)
     earlier = {name: value for name, value in before.items() if name != settings_variable(binary)}
     queue.replace_environment(binary, earlier)

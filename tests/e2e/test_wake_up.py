@@ -37,7 +37,7 @@ def test_the_control_item_causes_no_wake_up(queue: DeployedQueue) -> None:
     dynamodb = queue.client("dynamodb")
     dynamodb.delete_item(TableName=queue.table, Key={KEY: {"S": CONTROL_ITEM}})
     put(queue, {KEY: {"S": CONTROL_ITEM}, "requested": {"N": "0"}})
-    # The mapping's filter may drop this record, so the test also invokes the function with it.
+    # The mapping's filter can drop this record, so the test also invokes the function with the record.
     queue.invoke("trigger", insert_record(CONTROL_ITEM))
     time.sleep(2)
     control = queue.item(CONTROL_ITEM)

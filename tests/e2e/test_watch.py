@@ -32,14 +32,14 @@ Watch = Callable[[], AbstractContextManager[Terminal]]
 
 @pytest.fixture
 def watch(queue: DeployedQueue, command: str) -> Watch:
-    """Run watch in a terminal of 100 columns and 30 rows."""
+    """Runs watch in a terminal of 100 columns and 30 rows."""
     line = [command, "watch", "--env", "dev", "--every", "1s"]
     return lambda: terminal(line, local_environment(queue.local_endpoint), 100, 30)
 
 
 @pytest.fixture
 def slow(queue: DeployedQueue) -> Iterator[None]:
-    """Make each task run for two seconds, five concurrently."""
+    """Sets the run time to two seconds and the concurrency to five."""
     runner = {"kind": "simulated", "capacity": 5, "durationMs": 2000}
     before = queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)})
     yield
@@ -57,7 +57,7 @@ def box(screen: str, title: str) -> list[str]:
 
 
 def put_failed(queue: DeployedQueue, error: str) -> str:
-    """Write a failed task as process-tasks does after its last attempt; returns its id."""
+    """Writes a failed task as process-tasks does after the last attempt, and returns its id."""
     now = now_ms()
     task = f"order-{now}"
     times = {"taskCreated": {"N": str(now)}, "ttl": {"N": str(now // 1000 + 86_400)}}
@@ -100,11 +100,11 @@ def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Wa
         view.wait_for("running: [1-9]", "processor +active", "paused +no", "breaker +closed")
         view.wait(lambda now: has_bars(now, "age at start: "), "the ages at start as a curve")
         wait_for(queue, [*ids, newest])
-        # Earlier tasks from the last minute count too.
+        # The rates also count earlier tasks from the last minute.
         failed = put_failed(queue, "HTTP 422: no such order")
         row = f"{failed}: HTTP 422: no such order"
         view.wait(lambda now: any(line.endswith(row) for line in box(now, "newest failed")), "a failure with its error")
-        # Delete the task, because later tests count the failed tasks.
+        # Deletes the task, because later tests count the failed tasks.
         queue.client("dynamodb").delete_item(TableName=queue.table, Key={"taskId": {"S": failed}})
         rate = r"succeeded (?!0\.0/s)\d+\.\d+/s"
         view.wait_for("running: 0", "age at start: no task runs", "processor +none", rate, r"median run: 2\.\ds")
@@ -124,7 +124,7 @@ def test_the_view_fits_the_terminal_after_a_resize(watch: Watch) -> None:
 
 
 @pytest.mark.parametrize("keys", [b"q", b"\x1b", b"\x03"], ids=["q", "Esc", "Ctrl-C"])
-def test_a_key_ends_the_view_and_leaves_the_terminal_as_it_was(watch: Watch, keys: bytes) -> None:
+def test_key_ends_the_view_and_restores_the_terminal(watch: Watch, keys: bytes) -> None:
     with watch() as view:
         before = view.settings
         view.wait_for("q ends the view")
@@ -159,7 +159,7 @@ def test_keys_show_a_task_pause_and_resume(queue: DeployedQueue, freshq: Run, wa
         wait_for(queue, [task])
 
 
-def test_without_a_terminal_the_view_names_the_remedy(freshq: Run) -> None:
+def test_error_without_a_terminal_names_the_remedy(freshq: Run) -> None:
     finished = freshq("watch")
     assert (finished.returncode, finished.stdout) == (2, "")
     assert "--once" in finished.stderr
@@ -167,7 +167,7 @@ def test_without_a_terminal_the_view_names_the_remedy(freshq: Run) -> None:
 
 @pytest.mark.skipif("FRESHQ_SCREENSHOTS" not in os.environ, reason="writes the picture of the documentation")
 def test_picture(queue: DeployedQueue, freshq: Run, watch: Watch, slow: None) -> None:
-    """Send bursts of more tasks than the runner can run concurrently."""
+    """Sends bursts of more tasks than the runner can run concurrently."""
     queue.wait_until_idle()
     expect(freshq, 0, "pause", "--for", "10m", "--reason", "for the picture")
     expect(freshq, 0, "purge", "--confirm", queue.outputs["QueueTableName"])

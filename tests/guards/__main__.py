@@ -3,8 +3,8 @@
     python -m tests.guards --check
     python -m tests.guards --root COPY --target TRIPLE [--shard K/N] [NAME...]
 
-With `--check`, only checks that each text occurs in its file exactly once. Otherwise, breaks and restores a copy of the
-sources, which `make guards` creates.
+With `--check`, only checks that each guard's text occurs in its file exactly once. Otherwise, breaks and restores the
+guards in a copy of the sources, which `make guards` creates.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from tests.guards.ingest import INGEST_GUARDS
 from tests.guards.keys import KEY_GUARDS
 
 ALL_GUARDS = GUARDS + AGENT_GUARDS + INGEST_GUARDS + KEY_GUARDS
-#: The packages whose tests compile fastest and fail most often, by folder of the broken source.
+#: The packages whose tests compile fastest and fail most often, by folder of the changed source.
 NEAREST = {
     "crates/agent-queue/": ("agent-queue", "agents"),
     "crates/lifo-queue/": ("lifo-queue", "conformance"),
 }
-#: nextest's exit code for failed tests (a failed build has another one): https://docs.rs/nextest-metadata
+#: nextest's exit code for failed tests, which differs from that of a failed build: https://docs.rs/nextest-metadata
 _TEST_RUN_FAILED = 100
 _FAILED = re.compile(r"^\s+(?:FAIL|TIMEOUT|SIGABRT) \[.*?\] (?:\(.*?\) )?(\S+ \S+)", re.MULTILINE)
 
 
 def main() -> int:
-    """Return exit code 0 only if a test failed for every broken guard."""
+    """Returns exit code 0 only if a test failed for every broken guard."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="the copy to break")
     parser.add_argument("--target", help="the triple to build for")
@@ -61,7 +61,7 @@ def main() -> int:
 
 
 def shard(text: str) -> tuple[int, int]:
-    """K and N of the shard K/N, numbered as in cargo-mutants."""
+    """Parses a shard K/N, numbered as in cargo-mutants, into K and N."""
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if match is None or int(match[1]) >= int(match[2]):
         raise argparse.ArgumentTypeError(f"{text!r} is not a shard; write K/N with K from 0 to N-1, as 0/8")
@@ -69,7 +69,7 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def check(guard: Guard, root: Path, target: str) -> bool:
-    """Break `guard`, run the tests and restore the sources; returns whether a test failed."""
+    """Breaks `guard`, runs the tests, restores the sources, and returns whether a test failed."""
     began = time.monotonic()
     if faults := misfits(guard, root):
         raise SystemExit("\n".join(faults))
@@ -86,7 +86,7 @@ def check(guard: Guard, root: Path, target: str) -> bool:
 
 
 def misfits(guard: Guard, root: Path) -> list[str]:
-    """The reasons why `guard` can't be broken: one line if its text is not in its file exactly once."""
+    """The reasons why `guard` can't be broken, which is one line if its text is not in its file exactly once."""
     path = root / guard.file
     if not path.is_file():
         return [f"{guard.name}: {guard.file} does not exist; adapt tests/guards to the source"]
@@ -100,7 +100,7 @@ def misfits(guard: Guard, root: Path) -> list[str]:
 
 
 def nearest(guard: Guard) -> list[str]:
-    """The packages whose tests run first."""
+    """The packages whose tests run first for this guard."""
     return [
         package
         for folder, packages in NEAREST.items()
@@ -110,8 +110,8 @@ def nearest(guard: Guard) -> list[str]:
 
 
 def notice(packages: list[str], root: Path, target: str) -> tuple[bool, str]:
-    """Run the tests of these packages first, then all others but the model's; returns whether one failed, and which."""
-    # Without its guard, code can loop endlessly, so the first failed test ends all others.
+    """Runs the tests of these packages, then all others except the model's. Returns whether one failed, and which."""
+    # Without its guard, code can loop endlessly, so the first failed test stops all other tests.
     nextest = ["cargo", "nextest", "run", "--profile", "guards", "--max-fail", "1:immediate", "--locked"]
     nextest += ["--target", target]
     chosen = [argument for package in packages for argument in ("--package", package)]
@@ -123,7 +123,7 @@ def notice(packages: list[str], root: Path, target: str) -> tuple[bool, str]:
 
 
 def run_tests(command: list[str], root: Path) -> tuple[bool, str]:
-    """Run tests until the first failure; returns whether a test failed, and which one."""
+    """Runs tests until the first failure. Returns whether a test failed, and which one."""
     run = captured(command, cwd=root)
     if run.returncode == 0:
         return False, "every test passed"

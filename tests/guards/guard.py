@@ -1,4 +1,4 @@
-"""A guard, and the change that breaks it."""
+"""Defines a guard and the change that breaks it."""
 
 from __future__ import annotations
 

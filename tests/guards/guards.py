@@ -1,7 +1,7 @@
-"""The task queue's guards, and the changes that break them: a text of the source, and its replacement.
+"""The task queue's guards, and the changes that break them. A change is a source text and its replacement.
 
-Each changed source compiles, and DynamoDB accepts its requests. So only a test of the guard's purpose
-can fail. A guard whose name ends with a store in brackets is broken only in that store.
+Each changed source compiles, and DynamoDB accepts its requests. Therefore, only a test of the guard's purpose can fail.
+A guard whose name ends with a store in brackets is broken only in that store.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from tests.guards.guard import guards_of
 
 _CORE = "crates/lifo-queue/src"
-#: The text that returns a task, for `str.format`.
+#: Template for `str.format` of the source text that returns a task.
 _RETURNED = "returned(not_before, {counts}, reason, Why::{why})"
 
 GUARDS = guards_of(

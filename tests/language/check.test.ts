@@ -23,7 +23,7 @@ test.each(fine)('"%s" is fine', (phrase) => {
   expect(lines('a.md', phrase)).toEqual([]);
 });
 
-test('a long sentence of a document is a finding, a long table and a long comment are not', () => {
+test('a long sentence in a document is a finding, but a long table or comment is not', () => {
   const long = 'word '.repeat(36).trim();
   expect(lines('a.md', `Short.\n\nShort again. ${long}.\n`)).toEqual([3]);
   expect(lines('a.md', `| a |\n|---|\n| ${long} |\n`)).toEqual([]);

@@ -9,7 +9,7 @@ const RULES = fromYAMLFilePath(join(__dirname, 'rules.yml'));
 const READ = /\.(md|rs|ts|py|sh|toml|yml|in)$|(^|\/)(Makefile|run)$/;
 const SKIPPED = /^tests\/language\//;
 
-/** A phrase that the rules do not allow. */
+/** An occurrence of a phrase that the rules do not allow. */
 export interface Finding {
   readonly file: string;
   readonly line: number;
@@ -20,7 +20,7 @@ export interface Finding {
 /** Maximum number of words per sentence in a document. The aim is 25. */
 const LONGEST_SENTENCE = 35;
 
-/** The findings of the rules in one file. */
+/** Checks one file against the rules and returns the findings. */
 export function check(file: string, text: string): Finding[] {
   const line = (index: number) => text.slice(0, index).split('\n').length;
   const { words: named, place } = names(file, text);
@@ -50,7 +50,7 @@ function words(sentence: string): number {
   return sentence.split(/\s+/).filter((word) => /[\p{L}\p{N}`]/u.test(word)).length;
 }
 
-/** A finding on one line, in the format of compiler errors. */
+/** Formats a finding as one line, in the format of compiler errors. */
 export function render({ file, line, found, advice }: Finding): string {
   return `${file}:${line}: "${found}": write ${advice}`;
 }

@@ -3,7 +3,7 @@ import { parser as markdown } from '@lezer/markdown';
 import { parser as python } from '@lezer/python';
 import { parser as rust } from '@lezer/rust';
 
-/** The part of a parser that the check needs: the nodes of a text, each with its name and position. */
+/** The part of a parser's API that the check needs, which visits the nodes of a text with their names and positions. */
 interface Parser {
   parse(text: string): {
     iterate(visit: { enter(node: { name: string; from: number; to: number }): void }): void;
@@ -46,7 +46,7 @@ function parsed(parser: Parser, text: string): string {
   const put = (from: number, part: string) => {
     for (let at = 0; at < part.length; at += 1) kept[from + at] = part[at] as string;
   };
-  // An array of UTF-16 units, as the parsers count them.
+  // Positions are in UTF-16 units, as in the parsers.
   if (parser === markdown) put(0, text);
   parser.parse(text).iterate({
     enter({ name, from, to }) {
@@ -86,14 +86,14 @@ export function names(file: string, text: string): { words: string; place: (inde
   return { words, place: (index) => starts.findLast(({ at }) => at <= index)?.from ?? 0 };
 }
 
-/** A comment without its markers and without the code in it. */
+/** Returns a comment without its markers and without the code in it. */
 function comment(part: string): string {
   return part
     .replace(/^[ \t]*(\/\/[/!]?|\/\*\*?|\*(?!\/)|#)/gm, (mark) => ' '.repeat(mark.length))
     .replace(/`[^`]+`/g, (code) => code.replace(/\S/g, GAP));
 }
 
-/** A literal without its escape sequences. */
+/** Returns a literal without its escape sequences. */
 function literal(part: string): string {
   return part
     .replace(/\\[\s\S]/g, '  ')

@@ -1,4 +1,4 @@
-"""Cycles in a directed graph."""
+"""Finds cycles in a directed graph."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Graph = Mapping[str, Set[str]]
 
 
 def cycle(graph: Graph) -> list[str]:
-    """The nodes of a cycle, with the first node repeated at the end; empty if there is no cycle."""
+    """The nodes of one cycle, with the first node repeated at the end. Empty if there is no cycle."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

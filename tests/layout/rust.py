@@ -1,7 +1,7 @@
 """The dependency graph of Rust files, from the paths in the sources.
 
-A path counts for the file that defines its item, because re-exports (`pub use`) are followed. Macros and glob imports
-count for the module that they name.
+A path is a dependency on the file that defines its item, because re-exports (`pub use`) are followed. Macros and glob
+imports are dependencies on the module that they name.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _leaves(tree: str) -> list[tuple[list[str], str]]:
 
 
 def _defining(path: Module, sources: dict[Module, Source], depth: int = 0) -> Module | None:
-    """The module that defines the item at `path`."""
+    """The module that defines the item at `path`, behind any re-exports."""
     for length in range(len(path), -1, -1):
         if path[:length] in sources:
             break

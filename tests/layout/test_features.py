@@ -7,7 +7,7 @@ import subprocess
 
 from local.paths import PROJECT
 
-# Crates for freshq's credentials, freshq's terminal and the tests' virtual clock. The functions' crates don't use them.
+# Crates for freshq's credentials and terminal, and for the tests' virtual clock. The functions don't use these crates.
 DIFFERENT = {"aws-config", "rustix", "simulator"}
 _LINE = re.compile(r"(\S+) (v\S+)(?: \([^)]*\))*\|(\S*)")
 
@@ -20,7 +20,7 @@ def features(*selection: str) -> dict[tuple[str, str], str]:
     return {(match[1], match[2]): match[3] for match in matches if match}
 
 
-def test_a_build_of_the_functions_and_one_of_the_workspace_share_their_crates() -> None:
+def test_builds_of_the_functions_and_of_the_workspace_share_their_crates() -> None:
     functions, workspace = features(), features("--workspace")
 
     assert len(functions) > 100

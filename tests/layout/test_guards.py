@@ -1,4 +1,4 @@
-"""The guards that `make guards` breaks are in the sources, and one night's shards together cover all guards."""
+"""The sources contain each guard that `make guards` breaks, and the shards of one night cover all guards."""
 
 import argparse
 from pathlib import Path

@@ -36,7 +36,7 @@ class Clock:
 
 @dataclass
 class Delivered:
-    """The effects of a delivery."""
+    """The observed effects of one delivery."""
 
     waits: list[float]
     attempts: int
@@ -52,7 +52,7 @@ Deliver = Callable[..., Delivered]
 
 @pytest.fixture
 def deliver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deliver]:
-    """Deliver an event to a function that returns these results in turn and then repeats the last one."""
+    """Delivers an event to a function that returns these results in order and then repeats the last one."""
     sqs.reset()
     sqs._act_create_queue({"QueueName": "failures"}, "")
 

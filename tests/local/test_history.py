@@ -1,4 +1,4 @@
-"""Reading the table's stream: changes() returns every change that was committed before the call."""
+"""`changes()` returns every change in the table's stream that was committed before the call."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_changes_beyond_a_page_of_a_megabyte_are_returned() -> None:
         assert len(history.changes()) == 5
 
 
-def test_a_read_that_failed_fails_the_call() -> None:
+def test_failed_read_fails_the_call() -> None:
     stream = Stream()
     stream.failure = ConnectionError("the stream is gone")
     stream.reads.release()

@@ -1,4 +1,4 @@
-"""The patches for the emulator that enforces IAM."""
+"""The patches to the emulator for IAM enforcement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from local.decisions import Decision, Decisions
         ({"IndexName": "by-status", "KeyConditionExpression": "taskStatus = :s"}, []),
     ],
 )
-def test_leading_keys_are_those_of_the_item_that_a_request_names(request_: dict, keys: list) -> None:
+def test_leading_keys_are_those_of_the_requested_item(request_: dict, keys: list) -> None:
     assert iam_emulator.leading_keys(request_, "taskId") == keys
 
 
@@ -53,7 +53,7 @@ def test_a_decision_is_recorded_under_the_action_that_iam_knows(
     assert decisions.since() == []
 
 
-def test_a_decision_that_is_being_written_is_read_the_next_time(tmp_path: Path) -> None:
+def test_partially_written_decision_is_returned_by_the_next_read(tmp_path: Path) -> None:
     path = tmp_path / "decisions"
     line = json.dumps({"role": "r", "session": "s", "action": "a", "resource": "*", "allowed": True})
     path.write_text(line)

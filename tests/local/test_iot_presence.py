@@ -44,7 +44,7 @@ def test_a_connection_becomes_a_task_with_only_the_fields_of_its_event() -> None
 
 def test_events_of_a_device_stay_in_order_after_its_count_restarts() -> None:
     hour = 3_600_000
-    # Times may be off by two minutes. After about an hour without the device, the count restarts.
+    # Times can be off by two minutes. If the device is offline for about an hour, the count restarts.
     events = [(hour + 5_000, 7), (hour + 1_000, 8), (hour + 9_000, 9), (2 * hour + 5_000, 0)]
     made = [iot_presence.message(EVENT | {"timestamp": at, "versionNumber": n}, NOW) for at, n in events]
     sequences = [task["sequence"] for task in made]
@@ -52,7 +52,7 @@ def test_events_of_a_device_stay_in_order_after_its_count_restarts() -> None:
     assert sequences == sorted(set(sequences))
 
 
-def test_a_time_ahead_of_the_rules_clock_is_replaced_by_it() -> None:
+def test_time_ahead_of_the_rules_clock_is_replaced_with_its_time() -> None:
     made = iot_presence.message(EVENT | {"timestamp": NOW + 120_000}, NOW)
 
     assert made["taskCreated"] == NOW

@@ -48,7 +48,7 @@ def test_newest_first_holds_and_counts_the_choices_made() -> None:
     assert [start.age for start in verdict.starts] == [1990, 3000]
 
 
-def test_oldest_first_is_a_violation_with_the_time_the_newer_one_waited() -> None:
+def test_oldest_first_is_a_violation_with_the_wait_of_the_newer_task() -> None:
     changes = [
         insert(0, "old", 0),
         insert(1, "new", 10),
@@ -62,7 +62,7 @@ def test_oldest_first_is_a_violation_with_the_time_the_newer_one_waited() -> Non
     assert verdict.worst == 1990
 
 
-def test_a_newer_task_inserted_meanwhile_is_excused_up_to_the_tolerance() -> None:
+def test_newer_task_may_be_passed_over_within_the_tolerance() -> None:
     def verdict_for(visible_before_the_take: int) -> order.Verdict:
         inserted = 5000 - visible_before_the_take
         return order.judge(
@@ -97,7 +97,7 @@ def test_takes_of_concurrent_slots_count_as_simultaneous() -> None:
     assert not verdict_for(order.CONCURRENT_MS + 1).held
 
 
-def test_a_returned_task_is_due_only_from_its_not_before_on() -> None:
+def test_returned_task_is_not_due_before_its_not_before_time() -> None:
     def verdict_for(not_before: int) -> order.Verdict:
         back = change(
             4, "new", "TAKEN", "PENDING", created=20, updated=1100, not_before=not_before
@@ -118,7 +118,7 @@ def test_a_returned_task_is_due_only_from_its_not_before_on() -> None:
     assert not verdict_for(not_before=2000).held
 
 
-def test_an_order_without_a_choice_is_not_proven() -> None:
+def test_order_is_not_proven_if_no_start_had_a_choice() -> None:
     verdict = order.judge([insert(0, "only", 0), take(1, "only", 0, 100)])
     assert verdict.violations == []
     assert not verdict.held

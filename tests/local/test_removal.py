@@ -1,4 +1,4 @@
-"""The removal of permissions: which removals count as noticed, and that every removal is undone."""
+"""The removal of permissions counts as noticed only for the right reason, and every removal is undone."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Account:
         self.variables = dict(variables)
 
     def ask(self, action: str, resource: str) -> bool:
-        """Use the role for an action; returns whether the action was allowed."""
+        """Uses the role for an action and returns whether the action was allowed."""
         allowed = any(
             action in _listed(statement["Action"]) and resource in _listed(statement["Resource"])
             for statement in self.policy["Statement"]

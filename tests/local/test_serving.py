@@ -40,7 +40,7 @@ def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 def ask(
     address: str, method: str, path: str, headers: dict[str, str], body: str = ""
 ) -> tuple[int, str, dict[str, str]]:
-    """Send only these headers, `Host` and `Content-Length`; returns the response's status, text and headers."""
+    """Sends only these headers, `Host` and `Content-Length`, and returns the response's status, text and headers."""
     connection = http.client.HTTPConnection(address, timeout=30)
     try:
         connection.request(method, path, body.encode() if body else None, headers)
@@ -72,7 +72,7 @@ def description(name: str, code: str | bytes) -> dict[str, Any]:
 
 
 def attack(local_aws: Emulator, name: str, headers: dict[str, str], proof: Path) -> list[int]:
-    """Create and invoke a function that writes a file on this machine; returns both status codes."""
+    """Creates and invokes a function that writes a file on this machine, and returns both status codes."""
     program = f"#!{sys.executable}\nopen({str(proof)!r}, 'w').close()\n"
     function = description(name, base64.b64encode(packed(program)).decode())
     address, path = urlsplit(local_aws.endpoint).netloc, "/2015-03-31/functions"
@@ -114,7 +114,7 @@ def test_a_page_cannot_create_and_invoke_a_function(local_aws: Emulator, tmp_pat
     ],
     ids=str,
 )
-def test_requests_of_a_browser_are_rejected(local_aws: Emulator, headers: dict[str, str]) -> None:
+def test_browser_requests_are_rejected(local_aws: Emulator, headers: dict[str, str]) -> None:
     address = urlsplit(local_aws.endpoint)
     sent = {name: value.format(port=address.port) for name, value in headers.items()}
     for method, path in (("GET", "/_ministack/health"), ("POST", "/"), ("OPTIONS", "/")):
@@ -145,7 +145,7 @@ def test_a_page_cannot_open_a_websocket(local_aws: Emulator) -> None:
     assert status == 403
 
 
-def test_a_request_names_exactly_one_host() -> None:
+def test_request_must_name_exactly_one_host() -> None:
     assert rejection([("Host", "127.0.0.1:4566")]) is None
     assert "(none)" in (rejection([]) or "")
     assert "page.example" in (rejection([("host", "localhost"), ("host", "page.example")]) or "")

@@ -1,4 +1,4 @@
-"""The parts of the smoke test: its results, and the removal of its stacks."""
+"""The smoke test reports its results and removes its stacks."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def test_ctrl_c_is_not_a_failed_check() -> None:
         report().check("a", interrupted)
 
 
-def test_displacement_is_the_largest_distance_of_a_task_from_its_place() -> None:
+def test_displacement_is_the_maximum_distance_from_the_expected_position() -> None:
     assert displacement("abcd", "abcd") == 0
     assert displacement("abcd", "bacd") == 1
     assert displacement("abcd", "dabc") == 3
     assert displacement("", "") == 0
 
 
-def test_a_setting_that_was_changed_by_hand_is_named_with_both_values() -> None:
+def test_error_names_a_manually_changed_setting_and_both_values() -> None:
     same("f: Timeout", 30, 30)
     with pytest.raises(CheckFailed, match="f: Timeout is 30, and 75 in the template"):
         same("f: Timeout", 30, 75)
@@ -137,13 +137,13 @@ def account_with(cloudformation: CloudFormation, *functions: str, logs: Logs | N
     return Place(SimpleNamespace(client=client), None)  # type: ignore[arg-type]
 
 
-def test_a_stack_that_exists_is_not_touched() -> None:
+def test_existing_stack_is_not_changed() -> None:
     account = account_with(CloudFormation(**{"AgentQueue-dev-smoke": []}))
     with pytest.raises(stacks.StackExists, match="AgentQueue-dev-smoke exists.*make destroy"):
         stacks.reject_existing(account, ["LifoQueue-dev-smoke", "AgentQueue-dev-smoke"])
 
 
-def test_a_resource_that_is_left_behind_is_a_failure() -> None:
+def test_remaining_resource_fails_the_removal() -> None:
     cloudformation = CloudFormation(**{NAMES[0]: ["LifoQueue-dev-smoke-trigger"]})
     assert "removed LifoQueue-dev-smoke" in stacks.remove(account_with(cloudformation), NAMES)
     assert cloudformation.deleted == NAMES[:1]
@@ -151,7 +151,7 @@ def test_a_resource_that_is_left_behind_is_a_failure() -> None:
         stacks.remove(account_with(cloudformation, "LifoQueue-dev-smoke-trigger"), NAMES)
 
 
-def test_resources_of_another_stack_whose_name_begins_alike_are_not_touched(
+def test_resources_of_a_stack_with_the_same_prefix_are_not_deleted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(stacks.time, "sleep", lambda _: None)

@@ -1,4 +1,4 @@
-"""The evaluation of alarms in the task queue's soak test."""
+"""The soak test evaluates alarms as CloudWatch does."""
 
 from __future__ import annotations
 

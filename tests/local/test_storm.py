@@ -1,4 +1,4 @@
-"""The storm, the downstream system, and the arrival order that newest first is compared with."""
+"""The storm, the downstream system, and the comparison with arrival order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def task(device: str, created: int) -> dict[str, object]:
     return {"taskId": device, "taskCreated": created, "payload": {"clientId": device, "connectedAt": created}}
 
 
-def test_every_device_connects_once_at_its_moment() -> None:
+def test_every_device_connects_once_on_schedule() -> None:
     storm = Storm(burst=20, burst_seconds=0.2, steady=50, steady_seconds=0.4)
     seen: list[Event] = []
     times = storm.blow(seen.extend, every=0.02)
@@ -39,7 +39,7 @@ def test_some_devices_reconnect() -> None:
     assert (last["versionNumber"], last["timestamp"]) == (2, times["device-00002"])
 
 
-def test_connections_of_one_device_differ_even_if_the_machine_is_late() -> None:
+def test_connection_times_of_a_device_differ_even_if_the_machine_is_late() -> None:
     storm = Storm(burst=2, burst_seconds=0.02, steady=100, steady_seconds=0.04, reconnects=1)
     batches: list[list[Event]] = []
     storm.blow(batches.append, every=0.2)

@@ -1,4 +1,4 @@
-"""The insert limit that the emulator gets for a storm."""
+"""The limit on inserts for the emulator in storm tests."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def work() -> Iterator[Path]:
     """A folder outside the repository."""
     folder = tempfile.mkdtemp(prefix="freshq-package-")
     yield Path(folder)
-    # Much faster than Python for the CDK's many files.
+    # Uses rm, which is much faster than Python for the CDK's many files.
     subprocess.run(["rm", "-rf", folder], check=True)
 
 
@@ -38,7 +38,7 @@ def tarball(work: Path, functions: package.Functions) -> Path:
 
 @pytest.fixture(scope="session")
 def command(work: Path, tarball: Path) -> Path:
-    """The command's archive for this machine: the one next to `FRESHQ_TARBALL`, or one with a stub."""
+    """The archive of this machine's command, which is next to `FRESHQ_TARBALL` or contains a stub."""
     cpu = {"x86_64": "x64", "aarch64": "arm64"}[os.uname().machine]
     [platform] = [each for each in commands.PLATFORMS if (each.os, each.cpu) == ("linux", cpu)]
     metadata = Metadata.read()
@@ -49,7 +49,7 @@ def command(work: Path, tarball: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def latest(work: Path, tarball: Path, command: Path) -> App:
-    """An app with the newest tested CDK version."""
+    """An app with the package and the newest tested CDK version."""
     compilers = [f"{name}@npm:typescript@{version}" for name, version in COMPILERS.items()]
     others = ["ts-jest@29", "jest@30", "@types/jest@30", "@types/node@22"]
     return installed(work / "latest", tarball, command, f"aws-cdk-lib@{LATEST}", "constructs@10", *compilers, *others)
@@ -57,21 +57,21 @@ def latest(work: Path, tarball: Path, command: Path) -> App:
 
 @pytest.fixture(scope="session")
 def compiled(latest: App) -> App:
-    """The same app, compiled into `out`."""
+    """The app of `latest`, compiled into `out`."""
     compile_with(latest, "typescript")
     return latest
 
 
 @pytest.fixture(scope="session")
 def floor(work: Path, tarball: Path) -> App:
-    """An app with the oldest supported CDK version."""
+    """An app with the package and the oldest supported CDK version."""
     others = ["constructs@10.0.0", "typescript@5.9", "@types/node@22", "@types/jest@30"]
     return installed(work / "floor", tarball, f"aws-cdk-lib@{FLOOR}", *others)
 
 
 @pytest.fixture(scope="session")
 def node(work: Path) -> Callable[[str], str]:
-    """Installs a Node.js version; returns its folder."""
+    """Installs a Node.js version and returns its folder."""
 
     def folder_of(version: str) -> str:
         folder = work / f"node{version}"

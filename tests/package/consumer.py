@@ -18,7 +18,7 @@ ALL_FUNCTIONS = (*FUNCTIONS, *AGENT_FUNCTIONS)
 #: The oldest CDK version that the package supports, and this repository's version.
 FLOOR = json.loads((PROJECT / "package.json").read_text())["peerDependencies"]["aws-cdk-lib"].removeprefix("^")
 LATEST = json.loads((PROJECT / "package.json").read_text())["devDependencies"]["aws-cdk-lib"]
-#: The compilers, by the names under which the app installs them.
+#: The versions of the TypeScript compiler, by the names under which the app installs them.
 COMPILERS = {"typescript": "5.9", "typescript6": "6.0", "typescript7": "7.0"}
 SECONDS = 600
 
@@ -28,7 +28,7 @@ class App:
     folder: Path
 
     def run(self, *command: str, node: str | None = None, **variables: str) -> str:
-        """Run a command with a minimal environment; returns its output. ``node`` is the folder of another Node.js."""
+        """Runs a command with a minimal environment and returns its output. ``node`` is a folder with Node.js."""
         finished = self.attempt(*command, node=node, **variables)
         assert finished.returncode == 0, f"{command}:\n{finished.stdout}\n{finished.stderr}"
         return finished.stdout
@@ -47,7 +47,7 @@ def compile_with(app: App, compiler: str, *options: str) -> None:
 
 
 def installed(folder: Path, *packages: str | Path) -> App:
-    """Install packages into a copy of the app that also contains the files shown in `docs/how-to/test-your-app.md`."""
+    """Installs packages into a copy of the app that also contains the files shown in `docs/how-to/test-your-app.md`."""
     shutil.copytree(HERE / "app", folder)
     for file, block in (("lib/quotes-stack.ts", "stack"), ("test/quotes.test.ts", "test")):
         path = folder / "page" / file
@@ -58,7 +58,7 @@ def installed(folder: Path, *packages: str | Path) -> App:
 
 
 def install(folder: Path, *packages: str | Path) -> None:
-    """Install packages into a folder, from npm's cache if possible."""
+    """Installs packages into a folder, from npm's cache if possible."""
     options = ["--no-audit", "--no-fund", "--loglevel=error", "--prefer-offline"]
     subprocess.run(["npm", "install", *options, *map(str, packages)], cwd=folder, check=True, timeout=SECONDS)
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands for the binary of the command in the tests of its launcher.
+# Replaces the command's binary in the tests of the launcher.
 case "$1" in
   arguments) shift; printf '<%s>\n' "$@" ;;
   exit) exit "$2" ;;

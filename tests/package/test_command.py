@@ -29,13 +29,13 @@ def test_command_gets_its_arguments(latest: App) -> None:
 
 @stub_only
 @pytest.mark.parametrize("code", [0, 1, 4, 255])
-def test_exit_code_is_that_of_the_command(latest: App, code: int) -> None:
+def test_launcher_returns_the_exit_code_of_the_command(latest: App, code: int) -> None:
     assert latest.attempt("node", LAUNCHER, "exit", str(code)).returncode == code
 
 
 @stub_only
 @pytest.mark.parametrize("name", ["TERM", "INT", "HUP", "KILL"])
-def test_launcher_ends_by_the_signal_that_ended_the_command(latest: App, name: str) -> None:
+def test_launcher_ends_with_the_signal_that_ended_the_command(latest: App, name: str) -> None:
     assert latest.attempt("node", LAUNCHER, "kill", name).returncode == -getattr(signal, f"SIG{name}")
 
 
@@ -52,7 +52,7 @@ def test_signals_reach_the_command_which_decides_the_exit_code(latest: App, numb
     assert (output, launcher.returncode) == (f"ended by {signal.Signals(number).name}\n", code)
 
 
-def test_package_installs_without_a_command_and_the_launcher_names_what_is_missing(floor: App) -> None:
+def test_package_installs_without_a_command_and_the_launcher_names_the_missing_package(floor: App) -> None:
     finished = floor.attempt("node", LAUNCHER, "status")
     assert finished.returncode == 127
     assert "freshq: the package @freshq/cli-linux-" in finished.stderr
@@ -65,7 +65,7 @@ def test_package_installs_without_a_command_and_the_launcher_names_what_is_missi
     ("platform", "remedy"),
     [("win32", "run it in the Windows Subsystem for Linux"), ("freebsd", "run it on one of these")],
 )
-def test_unsupported_platform_is_named_with_those_that_are_supported(latest: App, platform: str, remedy: str) -> None:
+def test_error_names_the_unsupported_and_the_supported_platforms(latest: App, platform: str, remedy: str) -> None:
     elsewhere = f"Object.defineProperty(process, 'platform', {{ value: '{platform}' }}); require('./{LAUNCHER}')"
     finished = latest.attempt("node", "--eval", elsewhere)
     assert finished.returncode == 127

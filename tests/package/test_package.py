@@ -23,7 +23,7 @@ TOOLS = PROJECT / "tools" / "package" / "node_modules" / ".bin"
 
 
 def synthesized(app: App, *command: str, node: str | None = None) -> Path:
-    """Run an app as the CDK CLI does; returns the assembly folder."""
+    """Runs an app as the CDK CLI does, and returns the assembly folder."""
     out = app.folder / "cdk.out"
     app.run("node", *command, node=node, CDK_OUTDIR=str(out))
     return out
@@ -122,6 +122,6 @@ def test_second_build_has_the_same_bytes(work: Path, tarball: Path, functions: p
 
 
 @pytest.mark.parametrize("command", [["publint", "--strict"], ["attw"]], ids=["publint", "attw"])
-def test_package_is_clean(tarball: Path, command: list[str]) -> None:
+def test_package_passes_publint_and_attw(tarball: Path, command: list[str]) -> None:
     name, *options = command
     subprocess.run([str(TOOLS / name), *options, str(tarball)], check=True, timeout=300)

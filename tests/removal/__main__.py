@@ -30,7 +30,7 @@ from tests.removal.tasks import TaskProbes, endpoint
 
 
 def main() -> int:
-    """Return exit code 0 only if each removal was noticed or has a reason why it can't be noticed."""
+    """Returns exit code 0 only if each removal was noticed or has a reason why it can't be noticed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--assembly", type=Path, default=LOCAL_ASSEMBLY)
     parser.add_argument("--write", type=Path, help="the document to write the table to")

@@ -79,7 +79,7 @@ class AgentProbes:
     def _pair(self) -> None:
         criteria = self._criteria()
         agent, call = self._available(criteria), self._pending(criteria)
-        # This state is left by a process that queues an agent and crashes before it reads the calls again.
+        # A process leaves this state if it queues an agent and crashes before it reads the calls again.
         table = {"TableName": self._queue.table}
         dynamodb = self._queue.client("dynamodb")
         (entry,) = self._about(call, _LINES)
@@ -95,7 +95,7 @@ class AgentProbes:
         criteria, call = self._criteria(), fresh("call")
         agent = self._queued(criteria)
         assignment = self._queue.command("match", callId=call, criteria=criteria)["assignment"]
-        # This state is left by an assignment that requires an answer, made before the setting answerWithin was removed.
+        # An assignment that required an answer leaves this state if the setting answerWithin is removed afterward.
         past = "2000-01-01T00:00:00.000000Z"
         lease = {"AgentID": agent, "CallID": call, "Ticket": assignment["ticket"], "LeaseUntil": past, "AnswerBy": past}
         item = {AGENT_PK: "Leases#0", AGENT_SK: f"{past}#{agent}", **lease}
@@ -120,7 +120,7 @@ class AgentProbes:
         self._told(self._dead, call)
 
     def _late_call(self) -> str:
-        """Create a call that has been pending for more than a second."""
+        """Creates a call that has been pending for more than a second."""
         call = self._pending(self._criteria())
         time.sleep(1.2)
         return call
@@ -149,7 +149,7 @@ class AgentProbes:
         return agent
 
     def _told(self, queue_reader: QueueReader, call: str) -> None:
-        """Wait until an event about a call has arrived and its outbox entry is deleted."""
+        """Waits until an event about a call has arrived and its outbox entry is deleted."""
         try:
             wait_until(
                 lambda: any(call in message.body for message in queue_reader.messages()),
@@ -164,7 +164,7 @@ class AgentProbes:
         return bool(self._about(call, _OUTBOX))
 
     def _about(self, subject: str, partitions: str) -> list[dict[str, Any]]:
-        """The items for a call or an agent in the partitions with a prefix."""
+        """The items for a call or an agent in the partitions whose keys start with `partitions`."""
         pages = self._queue.client("dynamodb").get_paginator("scan").paginate(
             TableName=self._queue.table,
             FilterExpression="begins_with(#pk, :partitions)",

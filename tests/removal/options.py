@@ -1,4 +1,4 @@
-"""Permissions that functions have only with a runner or an event bus that dev does not use."""
+"""Examines permissions that functions have only with a runner or an event bus that dev does not use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORK = "def handler(event, context):\n    return {'outcome': 'success'}\n"
 def examine_options(
     queue: DeployedQueue, probes: TaskProbes, decisions: Decisions
 ) -> Iterator[Verdict]:
-    """Verdicts on the permissions that the constructs add for a secret, a function, and an event bus.
+    """Yields verdicts on the permissions that the constructs add for a secret, a function, and an event bus.
 
     Adds the permissions to the dev roles in the form that the template tests check (`docs/reference/iam.md`).
     """
@@ -42,7 +42,7 @@ def examine_options(
 
 
 def _make_work(queue: DeployedQueue) -> str:
-    """Create a function that succeeds for every task; returns its ARN."""
+    """Creates a function that succeeds for every task, and returns its ARN."""
     functions = queue.client("lambda")
     role = functions.get_function_configuration(FunctionName=queue.function("count-shed"))["Role"]
     code = io.BytesIO()

@@ -1,4 +1,4 @@
-"""The permissions of a deployed function's role, and that role without one of the permissions."""
+"""Lists the permissions of a deployed function's role, and removes some of them temporarily."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Role:
         self._iam.delete_role_policy(RoleName=self.name, PolicyName=self._policy)
 
     def restore(self) -> None:
-        """Restore the role's original policy."""
+        """Restores the role's original policy."""
         self._put(self._document)
 
     def _put(self, document: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""A probe makes a function do one thing that the function must be able to do."""
+"""A probe makes a function perform one operation that the function must be able to perform."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 from local.stack import DeployedStack
 
 
-#: The error of an invocation whose process the emulator stopped because the function was changed.
+#: The error of an invocation if the emulator stopped its process because the function was changed.
 PROCESS_ENDED = "Runtime exited before returning a response"
 
 
 class Unmet(RuntimeError):
-    """A function did not do what the probe requires. The message contains the function's response."""
+    """Raised if a function did not perform the operation. The message contains the function's response."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Makes a function do something, and raises an error if it does not.
+    """Makes a function perform an operation, and raises an error if it fails.
 
     `run` raises `Unmet`, or `InvocationFailed` if the function returns an error.
     """
@@ -39,7 +39,7 @@ def demand(holds: bool, said: object) -> None:
 
 
 def still(stack: DeployedStack) -> None:
-    """Delete all event source mappings and subscriptions, so that only probes invoke functions."""
+    """Deletes all event source mappings and subscriptions, so that only probes invoke functions."""
     functions, sns = stack.client("lambda"), stack.client("sns")
     for mapping in functions.list_event_source_mappings()["EventSourceMappings"]:
         functions.delete_event_source_mapping(UUID=mapping["UUID"])
@@ -48,7 +48,7 @@ def still(stack: DeployedStack) -> None:
 
 
 def redelivers(stack: DeployedStack, function: str, url: str, message: dict[str, str]) -> None:
-    """Require that a function that can't process a message from the queue at `url` soon makes it visible again."""
+    """Requires that a function soon makes a message from the queue at `url` visible again if it can't process it."""
     sqs = stack.client("sqs")
     sqs.purge_queue(QueueUrl=url)
     sqs.send_message(QueueUrl=url, **message)

@@ -13,7 +13,7 @@ from tests.removal.probe import PROCESS_ENDED, Probe, Unmet
 
 
 class BrokenProbe(RuntimeError):
-    """A probe failed with every permission, or for a reason other than the removed permission."""
+    """Raised if a probe fails with every permission, or for a reason other than the removed permission."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ def examine(
     probes: Sequence[Probe],
     only: Collection[Permission] | None = None,
 ) -> Iterator[Verdict]:
-    """A verdict on every permission, or only on those in `only`, of every function with probes.
+    """Yields a verdict on every permission, or only on those in `only`, of every function with probes.
 
-    Afterwards each permission is added again. Raises `BrokenProbe`.
+    Restores each permission afterward. Raises `BrokenProbe`.
     """
     for function in dict.fromkeys(probe.function for probe in probes):
         role = Role(stack, function)
@@ -45,7 +45,7 @@ def examine(
                 used = _with_everything(probe, role, decisions)
                 for permission in [each for each in left if (each.action, each.resource) in used]:
                     verdict = _without(permission, probe, role, decisions)
-                    if verdict.probe is not None:  # Otherwise another probe may notice it.
+                    if verdict.probe is not None:  # Otherwise, another probe can notice the removal.
                         left.remove(permission)
                         yield verdict
         finally:
@@ -55,7 +55,7 @@ def examine(
 
 
 def _with_everything(probe: Probe, role: Role, decisions: Decisions) -> set[tuple[str, str]]:
-    """Run a probe with every permission; returns the used actions with their resources."""
+    """Runs a probe with every permission and returns the used actions with their resources."""
     decisions.since()
     try:
         try:
@@ -76,7 +76,7 @@ def _with_everything(probe: Probe, role: Role, decisions: Decisions) -> set[tupl
 
 
 def _without(permission: Permission, probe: Probe, role: Role, decisions: Decisions) -> Verdict:
-    """Run a probe without one permission. IAM must deny exactly this permission."""
+    """Runs a probe without one permission. IAM must deny exactly this permission."""
     began = time.monotonic()
     with role.without(permission):
         try:
@@ -99,6 +99,6 @@ def _of(role: Role, decisions: Decisions) -> list[Decision]:
 
 
 def _give(stack: DeployedStack, function: str, variables: dict[str, str]) -> None:
-    """Give a function these variables, unless it already has them, because a change stops its processes."""
+    """Sets a function's variables unless they already have these values, because a change stops its processes."""
     if stack.environment(function) != variables:
         stack.replace_environment(function, variables)

@@ -1,4 +1,4 @@
-"""The verdicts as a table in which construct paths name the resources."""
+"""Formats the verdicts as a table in which construct paths identify the resources."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _path(permission: Permission, stack: DeployedStack, template: Assembly) -> s
         if physical and (named == physical or named.startswith((f"{physical}/", f"{physical}:"))):
             path = resource.attributes["Metadata"]["aws:cdk:path"].removesuffix("/Resource")
             below = named.removeprefix(physical)
-            # A table stream's name is a timestamp. `:*` after a log group means all its streams.
+            # The name of a table's stream is a timestamp. `:*` after a log group represents all its streams.
             below = "/stream" if below.startswith("/stream/") else below.removesuffix(":*")
             return path.split("/", 1)[1].removeprefix("queue/") + below
     raise LookupError(f"{permission.resource} is not in the template of {template.stack}")

@@ -18,7 +18,7 @@ from local.stack import InvocationFailed
 from local.waiting import now_ms, wait_until
 from tests.removal.probe import PROCESS_ENDED, Probe, Unmet, demand, redelivers
 
-#: Longer than the function's timeout, so that the function doesn't start a write.
+#: Duration longer than the function's timeout, so that the function doesn't start a write.
 _NO_TIME_MS = 600_000
 _SOON_SECONDS = 5.0
 #: Settings of `process-tasks` for short turns.
@@ -59,7 +59,7 @@ class TaskProbes:
                 "ingest-tasks",
                 "makes a failed message visible soon",
                 self._ingest_late,
-                # No write starts, so the message remains in the queue.
+                # With these settings, no write starts, so the message remains in the queue.
                 settings={
                     "deadlineMarginMs": _NO_TIME_MS,
                     "ingest": {"visibility": {"baseMs": 1000, "maxMs": 1000}},
@@ -151,7 +151,7 @@ class TaskProbes:
         demand((summary["succeeded"], summary["exit"]) == (1, "empty"), summary)
 
     def _process_afresh(self) -> None:
-        """Run a task in a new process, which has not read the secret yet."""
+        """Runs a task in a new process, which hasn't read the secret yet."""
         self._queue.set_environment("process-tasks", {"PROBE": _fresh()})
         self._forget()
         try:
@@ -179,7 +179,7 @@ class TaskProbes:
         return self._queue.invoke("process-tasks", {})
 
     def _put(self, tasks: int, **payload: Any) -> None:
-        """Write tasks directly, without create-tasks."""
+        """Writes tasks directly, without create-tasks."""
         dynamodb, now = self._queue.client("dynamodb"), now_ms()
         given = {name: {"N": str(value)} for name, value in payload.items()}
         for _ in range(tasks):
@@ -192,7 +192,7 @@ class TaskProbes:
             dynamodb.put_item(TableName=self._queue.table, Item=item)
 
     def _forget(self) -> None:
-        """Empty the table, so that it has no tasks, leases or start markers."""
+        """Empties the table, so that it has no tasks, leases or start markers."""
         dynamodb, table = self._queue.client("dynamodb"), self._queue.table
         for page in dynamodb.get_paginator("scan").paginate(TableName=table, ProjectionExpression=KEY):
             for item in page["Items"]:

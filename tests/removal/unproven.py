@@ -1,4 +1,4 @@
-"""The permissions whose removal has no effect on the local AWS, and why."""
+"""Lists the permissions whose removal has no effect on the local AWS, with the reason for each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.removal.permissions import Permission
 
 @dataclass(frozen=True)
 class Unproven:
-    """Actions that AWS itself performs with the function's role, but the local AWS without an IAM check."""
+    """Actions that AWS performs with the function's role, whereas the local AWS performs them without an IAM check."""
 
     actions: frozenset[str]
     #: The suffix of the resource's construct path.
@@ -54,7 +54,7 @@ UNPROVEN = (
 
 
 def reason_for(permission: Permission, path: str) -> str | None:
-    """The reason why it can't be proven that a permission is needed, if any."""
+    """The reason why the need for a permission can't be proven, if any."""
     for unproven in UNPROVEN:
         if permission.action in unproven.actions and path.endswith(unproven.ending):
             return unproven.reason

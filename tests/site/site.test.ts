@@ -1,5 +1,5 @@
 /**
- * Tests of the built site: its links, and its search in Chromium or Chrome. `make test-site` first builds the site. If
+ * Tests the links of the built site, and its search in Chromium or Chrome. `make test-site` first builds the site. If
  * `SITE_SCREENSHOTS` is set, the test writes screenshots of a page to that folder.
  */
 import assert from 'node:assert/strict';
@@ -22,11 +22,11 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 };
 
-/** All files with this extension under a folder, by their path in the folder. */
+/** Lists the files with this extension under a folder, as paths relative to the folder. */
 const files = (folder: string, extension: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith(extension));
 
-/** The file for a page address. The site's addresses have no file extensions. */
+/** Returns the file for a page address, because the site's addresses have no file extensions. */
 function fileOf(address: string): string | undefined {
   const path = decodeURIComponent(address).replace(/^\//, '').replace(/\/$/, '/index').replace(/^$/, 'index');
   return [path, `${path}.html`].find((name) =>
@@ -61,7 +61,7 @@ after(async () => {
   rmSync(profile, { recursive: true, force: true });
 });
 
-/** Path of the first installed program in this list. Without one, the tests fail, because CI must not skip them. */
+/** Returns the path of the first installed program in this list. Without one, all tests fail, even in CI. */
 function installed(names: readonly string[]): string {
   const path = execFileSync('sh', ['-c', names.map((name) => `command -v ${name}`).join(' || ')], {
     encoding: 'utf8',
@@ -116,7 +116,7 @@ test('the search finds a page by its content, and the page opens without an erro
   assert.deepEqual(errors, []);
 });
 
-test('a page follows the colours of the system', async () => {
+test('a page follows the color scheme of the system', async () => {
   const page = await browser.newPage();
   const colours = new Set();
   for (const colorScheme of ['light', 'dark'] as const) {

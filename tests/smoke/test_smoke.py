@@ -13,7 +13,7 @@ import pytest
 from local.paths import PROJECT, STATE
 
 SECONDS = 900
-#: An environment variable of each process of the smoke test's local AWS: the temporary folder of its emulator.
+#: An environment variable that only processes of the smoke test's local AWS have: the emulator's temporary folder.
 OWN_AWS = f"TMPDIR={STATE / 'smoke' / 'tmp'}".encode()
 
 

@@ -1,7 +1,7 @@
 """``python -m tests.soak --minutes 30`` keeps a task queue on the local AWS under load and prints a table.
 
 The schedules fire. In each fifth of the run, the downstream is unavailable for at most one minute, and a redeployment
-stops the processor. Exit code 1 if a task failed, a failure queue received a message, or an alarm fired that an
+stops the processor. The exit code is 1 if a task failed, a failure queue received a message, or an alarm fired that an
 operator would have to ignore.
 """
 
@@ -26,7 +26,7 @@ from local.waiting import now_ms, wait_until
 from tests.soak.alarms import Watch, sums
 
 RUN_SECONDS = 0.2
-#: Ten tasks run concurrently, so the downstream could serve 50 tasks per second.
+#: Load in tasks per second. Ten tasks run concurrently, so the downstream can serve 50 tasks per second.
 TASKS_PER_SECOND = 20
 TURN_MS = 10_000
 PARTS = 5
@@ -66,7 +66,7 @@ def main() -> int:
 
 
 def load(queue: DeployedQueue, downstream: Downstream, watch: Watch, seconds: float) -> list[str]:
-    """Create tasks continuously, with outages and redeployments; returns the ids after every task has ended."""
+    """Creates tasks continuously, with outages and redeployments. Returns the ids after every task has ended."""
     tasks: list[str] = []
     began, redeployed = time.monotonic(), 0
     while (elapsed := time.monotonic() - began) < seconds:
@@ -86,15 +86,15 @@ def load(queue: DeployedQueue, downstream: Downstream, watch: Watch, seconds: fl
 
 
 def redeploy(queue: DeployedQueue, number: int) -> None:
-    """Replace the processes of all functions at once, as a deployment does. The emulator stops running invocations."""
+    """Replaces all functions' processes at once, as a deployment does. The emulator stops running invocations."""
     for binary in ("create-tasks", "trigger", "process-tasks", "sweep-tasks"):
         variables = queue.environment(binary) | {"REDEPLOYMENT": str(number)}
-        # Don't use the queue's own method, which waits until no processor is active.
+        # Doesn't use DeployedQueue.replace_environment, which waits until no processor is active.
         DeployedStack.replace_environment(queue, binary, variables)
 
 
 def report(queue: DeployedQueue, downstream: Downstream, watch: Watch, tasks: list[str]) -> int:
-    """Print the table; returns the exit code."""
+    """Prints the table and returns the exit code."""
     ended = now_ms()
     turns = queue.turns(watch.began_ms)
     succeeded, failed = queue.count("SUCCESS"), queue.count("FAILURE")
@@ -125,7 +125,7 @@ def report(queue: DeployedQueue, downstream: Downstream, watch: Watch, tasks: li
 
 
 def messages(queue: DeployedQueue) -> int:
-    """The number of messages in all the stack's queues, which are failure queues or are empty by now."""
+    """The number of messages in all the stack's queues. All queues except failure queues are empty by now."""
     sqs, found = queue.client("sqs"), 0
     for page in sqs.get_paginator("list_queues").paginate(QueueNamePrefix=queue.stack):
         for url in page.get("QueueUrls", []):

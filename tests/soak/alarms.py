@@ -11,7 +11,7 @@ from local.contract import FUNCTIONS
 from local.queue import DeployedQueue
 from local.waiting import now_ms
 
-#: A metric value at a time in milliseconds.
+#: A time in milliseconds and the metric's value at this time.
 Point = tuple[int, float]
 
 _STATISTICS: dict[str, Callable[[list[float]], float]] = {"Sum": sum, "Maximum": max, "Minimum": min}
@@ -57,7 +57,7 @@ def sums(queue: DeployedQueue, metric: str, function: str, since_ms: int) -> lis
 
 @dataclass
 class Watch:
-    """The alarms of a deployed task queue since `began_ms`. `look` reads the depths of the stack's queues."""
+    """Evaluates the alarms of a deployed task queue since `began_ms`. `look` reads the depths of the stack's queues."""
 
     queue: DeployedQueue
     template: Assembly
@@ -65,7 +65,7 @@ class Watch:
     _deep: set[str] = field(default_factory=set)
 
     def look(self) -> None:
-        """Record the alarms on queues that currently have more messages than the alarm's threshold."""
+        """Records the alarms on queues that currently have more messages than the alarm's threshold."""
         sqs = self.queue.client("sqs")
         for name, alarm in self._alarms("AWS/SQS", "ApproximateNumberOfMessagesVisible"):
             (dimension,) = alarm["Dimensions"]
@@ -76,7 +76,7 @@ class Watch:
                 self._deep.add(name)
 
     def fired(self, ended_ms: int) -> set[str]:
-        """The alarms that fired: on queues, on metrics from log lines, and on function errors."""
+        """The alarms that fired on queues, on metrics from log lines, or on function errors."""
         points = self._points()
         watched = [(name, alarm, points.get(alarm["MetricName"], [])) for name, alarm in self._alarms("freshq")]
         for name, alarm in self._alarms("AWS/Lambda", "Errors"):
@@ -91,7 +91,7 @@ class Watch:
         for resource in self.template.resources("AWS::CloudWatch::Alarm"):
             alarm = resource.properties
             if alarm.get("Namespace") == namespace and (not metrics or alarm["MetricName"] in metrics):
-                # The construct id, as in docs/reference/alarms.md.
+                # Names the alarm by its construct id, as docs/reference/alarms.md does.
                 yield resource.attributes["Metadata"]["aws:cdk:path"].split("/")[-2].removesuffix("-alarm"), alarm
 
     def _points(self) -> dict[str, list[Point]]:

@@ -9,7 +9,7 @@ tree=target/package/jsii
 rm -rf "$tree"
 mkdir -p "$tree"
 cp -r infra "$tree/src"
-# Not in the package: this repository's app, its stacks and its tools.
+# Removes the sources that the package does not contain: this repository's app, its stacks and its tools.
 rm -r "$tree"/src/{app.ts,ci,diff,environments,stacks}
 ln -s "$PWD/node_modules" "$tree/node_modules"
 cp tools/package/README.md "$tree/"

@@ -7,12 +7,12 @@ use lifo_queue::control::Control;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{AdmissionStore, Counts, Mark, Meter, QueueStore, StoreError};
 
-/// The item `#ingest` in its own store, separate from a table's control item.
+/// A meter whose `#ingest` item is in its own store, separate from a table's control item.
 #[derive(Clone)]
 pub struct SharedMeter {
-    /// Contains the item.
+    /// Store of the `#ingest` item.
     pub item: Arc<MemoryStore>,
-    /// Contains the control item.
+    /// Store of the control item.
     pub table: Arc<dyn QueueStore>,
 }
 

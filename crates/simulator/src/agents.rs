@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`network`] | one exchange with the database, and its faults |
 //! | [`wire_store`] | the in-memory store behind that network |
-//! | [`embedded`] | the embedded DynamoDB behind that network, through the real SDK's client |
+//! | [`embedded`] | the embedded DynamoDB behind that network, through the real SDK client |
 
 pub mod embedded;
 pub mod network;

@@ -31,16 +31,16 @@
 //! | [`clock`] | clocks with a fixed error |
 //! | [`fault`] | kinds of faults, and their rates |
 //! | [`settings`] | the configuration, with the deployed defaults |
-//! | [`census`] | figures of the runs |
-//! | `world`, `parts` | shared by all parts: the traits of the table and of the functions, and the state of each part |
-//! | `chance` | the seeded generator of faults |
+//! | [`census`] | figures of a run |
+//! | `world`, `parts` | shared state of all parts, and the traits of the table and the functions |
+//! | `chance` | the seeded fault generator |
 //! | `table`, `wire`, `memory`, `memory_wire`, `process_store` | the table, its lagging index, and the simulated network to it |
 //! | `embedded` | the table on the embedded DynamoDB, through the real SDK |
-//! | `stream`, `topic`, `platform` | stream, topics, asynchronous invocations |
-//! | [`IngestProcess`] | a process of `ingest-tasks`, whose queue belongs to the test |
+//! | `stream`, `topic`, `platform` | the stream, the topics and asynchronous invocations |
+//! | [`IngestProcess`] | an `ingest-tasks` process; the test provides the queue |
 //! | `functions`, `invocation`, `process`, `steps`, `runner`, `script` | the deployed code, and its simulated processes |
 //! | `expiry` | DynamoDB's time to live |
-//! | `ledger`, `watch` | a record of all events, and the checks of the guarantees |
+//! | `ledger`, `watch` | records all events and checks the guarantees |
 
 mod builder;
 pub mod census;
@@ -111,9 +111,9 @@ pub fn play<T>(seed: u64, scene: impl AsyncFnOnce(Builder) -> T) -> T {
 
 #[derive(Debug)]
 pub struct Report {
-    /// Descriptions of broken guarantees, in order of occurrence; ten at most.
+    /// Descriptions of broken guarantees, in order of occurrence. Maximum: 10.
     pub violations: Vec<String>,
-    /// The events of the run, one line each.
+    /// Events of the run, one per line.
     pub trace: Vec<String>,
     pub census: Census,
 }
@@ -124,8 +124,8 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    /// Invokes `create-tasks` once with these descriptions, with faults. `None` if the process
-    /// died.
+    /// Invokes `create-tasks` once with these task descriptions, with faults. Returns `None` if the
+    /// process died.
     pub async fn invoke_create(&self, specs: &[Value]) -> Option<CreateReport> {
         let by = Actor::start(&self.world, Function::CreateTasks);
         let creator = self.creator(&by);
@@ -173,7 +173,7 @@ impl Cloud {
         written
     }
 
-    /// An operator's store, without faults or latency. The ledger checks its calls too.
+    /// Returns an operator's store, without faults or latency. The ledger also checks its calls.
     pub fn operator(&self) -> Arc<dyn QueueStore> {
         self.world.backend.store(&self.operator)
     }

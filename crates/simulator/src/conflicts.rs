@@ -5,14 +5,14 @@
 //! it completes. A later `TransactWriteItems`, `PutItem`, `UpdateItem` or `DeleteItem` on one of
 //! these items is rejected, as on DynamoDB
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
-//! Other requests are not rejected, because the queues do not use `TransactGetItems`. Of two
-//! conflicting transactions, the earlier one continues. DynamoDB may reject both:
-//! [`Model::both_rejected`] does so in a share of the conflicts. Items are held from the request to
-//! its response, slightly longer than on DynamoDB.
+//! Other requests are not rejected, because the queues do not use `TransactGetItems`. If two
+//! transactions conflict, the earlier one continues. DynamoDB may reject both, which
+//! [`Model::both_rejected`] simulates for a share of the conflicts. Items are held from the request
+//! to its response, slightly longer than on DynamoDB.
 //!
 //! With [`Model::write_limit`], each partition also has a write limit.
 //!
-//! Each request is counted, with the capacity units that its response reports
+//! All requests are counted, along with the capacity units that the responses report
 //! (`ReturnConsumedCapacity`). A rejected request reports no units, so these figures omit them
 //! although DynamoDB bills them.
 
@@ -45,12 +45,12 @@ use crate::agents::embedded::Embedded;
 use crate::protocol::{self, Response};
 use crate::sync::{lock, pause};
 
-/// Latency of requests, in addition to the time of the embedded database.
+/// Request latency, added to the execution time of the embedded database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
-    /// Of a non-transactional request: half before its execution, half after.
+    /// Latency of a non-transactional request. Half passes before its execution, half after.
     pub plain: Duration,
-    /// A transactional write or read, likewise.
+    /// Latency of a transactional write or read, divided in the same way.
     pub transaction: Duration,
 }
 
@@ -60,9 +60,9 @@ pub struct Model {
     /// Percentage of conflicts in which the earlier transaction is also rejected, unless it was
     /// already executed.
     pub both_rejected: u8,
-    /// Determines which conflicts these are.
+    /// Seed of the generator that selects these conflicts.
     pub seed: u64,
-    /// The write limit per partition, in units per second; `None`: no limit. Rejected requests also
+    /// Write limit per partition, in units per second. `None` disables it. Rejected requests also
     /// consume their units, unless they are throttled.
     pub write_limit: Option<f64>,
 }
@@ -81,11 +81,11 @@ struct Shared {
     figures: Mutex<Figures>,
 }
 
-/// A request that was not executed. Each variant has one flag per item: true where the cause is.
+/// Cause of a rejected request. Each variant has one flag per item, true if the item is the cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejected {
     Conflict(Vec<bool>),
-    /// A partition was at its write limit.
+    /// A partition had reached its write limit.
     Throttled(Vec<bool>),
 }
 
@@ -96,7 +96,7 @@ impl fmt::Debug for Conflicts {
 }
 
 impl Conflicts {
-    /// Starts without held items or figures. Requests have only this latency and conflicts.
+    /// Creates a state without held items or figures. Requests have this latency and can conflict.
     pub fn new(latency: Latency) -> Self {
         Self::of(Model {
             latency,
@@ -129,7 +129,7 @@ impl Conflicts {
         }))
     }
 
-    /// Executes `work` as a request of this operation on these items, with its latency.
+    /// Executes `work` as a request with this operation, these items and the configured latency.
     pub async fn carry_out<T>(
         &self,
         operation: &str,
@@ -203,7 +203,7 @@ impl Connector {
         }
     }
 
-    /// Sends the request to the database, requests the consumed capacity, and counts it.
+    /// Forwards the request to the database with `ReturnConsumedCapacity`, and counts the units.
     async fn forward(
         &self,
         operation: &str,

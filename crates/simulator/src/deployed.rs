@@ -1,5 +1,5 @@
-//! The settings with which a queue is deployed by default, from `tests/contract.json`, which is
-//! generated from `infra/`.
+//! The default deployment settings of a queue, from `tests/contract.json`, which is generated from
+//! `infra/`.
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ pub static INGEST: LazyLock<IngestSettings> = LazyLock::new(|| {
     serde_json::from_value(settings).expect("the contract has the settings of ingest-tasks")
 });
 
-/// The settings of `sweep-tasks`, in addition to these settings of `process-tasks`.
+/// Returns the default settings of `sweep-tasks` for a queue with these `process-tasks` settings.
 pub fn sweep(process: &ProcessSettings) -> SweepSettings {
     SweepSettings {
         default_ttl: process.default_ttl,
@@ -32,8 +32,8 @@ pub fn sweep(process: &ProcessSettings) -> SweepSettings {
     }
 }
 
-/// The default settings of a function, in the format of its environment variable. `Null` if the
-/// function has no settings.
+/// Returns the default settings of a function in the format of its environment variable. `Null` if
+/// the function has no settings.
 pub fn settings(function: &str) -> Value {
     let contract = include_str!("../../../tests/contract.json");
     let contract: Value = serde_json::from_str(contract).expect("the contract is JSON");

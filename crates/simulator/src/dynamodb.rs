@@ -1,4 +1,4 @@
-//! The embedded DynamoDB, and the name of its table of agents, queues and calls.
+//! The embedded DynamoDB, and the name of its agents' table.
 
 pub use embedded_dynamodb::{EmbeddedDynamo, NotStarted, TABLE, client, dispatch};
 

@@ -34,7 +34,7 @@ pub type InsertScript = dyn Fn(&NewTask) -> Fault + Send + Sync;
 /// A store whose calls fail according to a script.
 pub type FaultyStore = Layered<Faults>;
 
-/// The scripted faults, in front of a store.
+/// A layer that injects scripted faults into the calls of a store.
 pub struct Faults {
     inner: Arc<dyn QueueStore>,
     script: Box<Script>,
@@ -42,7 +42,7 @@ pub struct Faults {
 }
 
 impl FaultyStore {
-    /// A store on `inner` whose calls fail according to `script`.
+    /// Creates a store on `inner` whose calls fail according to `script`.
     pub fn new(
         inner: Arc<dyn QueueStore>,
         script: impl Fn(&'static str) -> Fault + Send + Sync + 'static,
@@ -54,7 +54,7 @@ impl FaultyStore {
         })
     }
 
-    /// A store on `inner` that fails only inserts, according to `script`.
+    /// Creates a store on `inner` that fails only inserts, according to `script`.
     pub fn failing_inserts(
         inner: Arc<dyn QueueStore>,
         script: impl Fn(&NewTask) -> Fault + Send + Sync + 'static,

@@ -2,7 +2,7 @@
 //!
 //! A [`Layered`] store forwards each method to its layer as a [`Call`]. The layer decides whether,
 //! when and on which store the call runs. Faults, latency, recording, watching and timing are such
-//! layers. Each new store method requires one line, in [`tasks`] or [`agents`].
+//! layers. Each store method is declared in one line in [`tasks`] or [`agents`].
 
 pub mod agents;
 pub mod tasks;
@@ -18,7 +18,7 @@ pub struct Layered<L>(pub L);
 
 type Run<S, T> = Box<dyn FnOnce(Arc<S>) -> BoxFuture<'static, Result<T, StoreError>> + Send>;
 
-/// One call, with the arguments `A` that layers read, for a store `S` that returns `T`.
+/// A call of a method of store `S` that returns `T`. Layers can read the arguments in `A`.
 pub struct Call<A, S: ?Sized, T> {
     pub operation: &'static str,
     pub about: A,
@@ -32,7 +32,7 @@ impl<A, S: ?Sized, T> Call<A, S, T> {
     }
 }
 
-/// Returns `answer` as the result of a call; `None` if the call has a different result type.
+/// Converts `answer` to the result type of a call. Returns `None` if it has a different type.
 pub fn answer<A: Any, T: Any>(answer: A) -> Option<T> {
     let mut answer = Some(answer);
     (&mut answer as &mut dyn Any)
@@ -42,7 +42,7 @@ pub fn answer<A: Any, T: Any>(answer: A) -> Option<T> {
 
 /// Implements store traits for [`Layered`]. The arguments of a method are `&name: Type` for a
 /// `&Type`, `?name: Type` for an `Option<&Type>`, and then `name: Type` for a value. The expression
-/// after `=>` specifies what the call is about.
+/// after `=>` is the value of [`Call::about`].
 macro_rules! layered {
     ($family:ident by $layer:ident: $($store:ident {$(
         $method:ident(

@@ -8,17 +8,17 @@
 //! | [`agents`] | the agents' queue over an unreliable network |
 //! | [`cloud`] | the whole task queue on a virtual clock, with faults, and a ledger that checks it |
 //! | [`conflicts`] | transaction conflicts, as on DynamoDB, and the cost of every request |
-//! | [`deployed`] | the settings with which a queue is deployed by default |
+//! | [`deployed`] | the default deployment settings of a queue |
 //! | [`dynamodb`] | the embedded DynamoDB, behind the real SDK client |
 //! | [`faulty`] | a store whose calls fail according to a script |
 //! | [`layered`] | an extension point between a queue and its store |
-//! | [`protocol`] | SDK connectors that respond to requests with a function |
-//! | [`runtime_api`] | Lambda's Runtime API, for a process of a function |
+//! | [`protocol`] | SDK connectors that compute responses with a function |
+//! | [`runtime_api`] | Lambda's Runtime API, for one function process |
 //! | [`scripted`] | the real client over an embedded DynamoDB, with scripted failures |
 //! | [`seeds`] | the seeds of a test with random inputs |
 //! | [`sync`] | locks and pauses |
 //! | [`texts`] | text assertions |
-//! | [`topics`] | topics that record what was published and can be made to fail |
+//! | [`topics`] | topics that record published messages and can be set to fail |
 
 pub mod admission;
 pub mod agents;

@@ -18,8 +18,8 @@ use aws_smithy_types::body::SdkBody;
 
 pub type Response = Result<HttpResponse, ConnectorError>;
 
-/// The configuration of the functions' clients, without their network. The address and credentials
-/// are fixed.
+/// Returns the functions' client configuration, without a network. It has a fixed address and fixed
+/// credentials.
 pub fn config() -> Builder {
     aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
@@ -31,14 +31,14 @@ pub fn config() -> Builder {
         .sleep_impl(TokioSleep::new())
 }
 
-/// A client over the connector, without SDK retries.
+/// Creates a client that uses this connector and has no SDK retries.
 pub(crate) fn client(connector: SharedHttpConnector) -> Client {
     let config = config().retry_config(RetryConfig::disabled());
     let config = config.http_client(http_client_fn(move |_, _| connector.clone()));
     Client::from_conf(config.build())
 }
 
-/// A connector that responds to each request with a function.
+/// Creates a connector that computes the response to each request with `respond`.
 pub fn connector<F, A>(respond: F) -> SharedHttpConnector
 where
     F: Fn(HttpRequest) -> A + Send + Sync + 'static,
@@ -65,7 +65,7 @@ where
     }
 }
 
-/// The operations of the simulated networks.
+/// Operations that the simulated networks support.
 const OPERATIONS: [&str; 8] = [
     "PutItem",
     "GetItem",
@@ -84,13 +84,13 @@ pub(crate) fn supported_operation(request: &HttpRequest) -> Result<&'static str,
     known.ok_or_else(|| ConnectorError::user(format!("{named} is not simulated").into()))
 }
 
-/// The operation of a request, such as `PutItem`. Empty if the request does not name one.
+/// Returns the operation of a request, such as `PutItem`, or an empty text if it names none.
 pub fn operation(request: &HttpRequest) -> &str {
     let target = request.headers().get("x-amz-target").unwrap_or_default();
     target.rsplit('.').next().unwrap_or_default()
 }
 
-/// A response with this status and body.
+/// Creates a response with this status and body.
 pub fn respond(status: u16, body: impl Into<String>) -> Response {
     let status = status
         .try_into()

@@ -1,4 +1,4 @@
-//! The Runtime API for one process of a function
+//! The Lambda Runtime API for one function process
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>).
 
 use std::io;
@@ -18,11 +18,11 @@ use tokio::sync::{Mutex, mpsc};
 
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What the function posts: `response` or `error`, and the body.
+/// Result that the function posts: `response` or `error`, and the body.
 pub type Posted = (String, Value);
 
 pub struct RuntimeApi {
-    /// Host and port.
+    /// Host and port of the server.
     pub address: String,
     events: mpsc::Sender<String>,
     posted: mpsc::Receiver<Posted>,
@@ -57,7 +57,7 @@ impl RuntimeApi {
         })
     }
 
-    /// Invokes the function with this event. Fails if the server has ended.
+    /// Invokes the function with this event. Fails if the server has stopped.
     pub async fn invoke(&mut self, event: String) -> io::Result<Posted> {
         let ended = || io::Error::other("the Runtime API ended");
         self.events.send(event).await.map_err(|_| ended())?;
@@ -80,7 +80,7 @@ async fn next(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
     }
 }
 
-/// A body that is not JSON is passed on as text.
+/// Receives the result of an invocation. A body that is not JSON is passed on as text.
 async fn done(
     State(shared): State<Arc<Shared>>,
     Path(end): Path<String>,
@@ -93,7 +93,7 @@ async fn done(
     }
 }
 
-/// Invokes a new process of a function once. Also returns its log.
+/// Starts a process of the function, invokes it once, and returns the result and its log.
 pub async fn invoke(
     binary: &str,
     environment: &[(&str, &str)],

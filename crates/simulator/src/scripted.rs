@@ -18,7 +18,7 @@ use crate::protocol::{self, Response};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The request is executed, and its response arrives.
+    /// The request is executed, and the client receives the response.
     Done,
     /// The request is not executed, because DynamoDB throttles it.
     Throttled,
@@ -29,8 +29,8 @@ pub enum Fate {
 /// Decides the outcome from a request's operation, such as `PutItem`, and its body.
 pub type Script = dyn Fn(&str, &Value) -> Fate + Send + Sync;
 
-/// A client of the embedded DynamoDB at this address, without SDK retries. `script` decides the
-/// outcome of each request.
+/// Creates a client for the embedded DynamoDB at this address, without SDK retries. `script`
+/// decides the outcome of each request.
 pub fn client(
     address: SocketAddr,
     script: impl Fn(&str, &Value) -> Fate + Send + Sync + 'static,

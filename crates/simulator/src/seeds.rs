@@ -2,26 +2,26 @@
 //!
 //! | environment variable | seeds |
 //! |---|---|
-//! | none | the seeds that the test names, so that every run is the same |
-//! | `FRESHQ_SEED` | only this one, to reproduce a failure |
+//! | none | the test's own seeds, so that all runs are identical |
+//! | `FRESHQ_SEED` | only this seed, to reproduce a failure |
 //! | `FRESHQ_FIRST_SEED` | the test's seeds plus this number; each repetition of nextest's `--stress-count` adds another 1,000,000 |
-//! | `FRESHQ_SOAK=1` | ten times as many, starting at ten times the first seed |
+//! | `FRESHQ_SOAK=1` | ten times as many seeds, starting at ten times the test's first seed |
 
 use std::ops::Range;
 
-/// Larger than any seed that a test names, so that repetitions never share a seed.
+/// Offset between repetitions. It exceeds all seeds in tests, so repetitions never share a seed.
 const REPETITION: u64 = 1_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds {
     pub range: Range<u64>,
-    /// Whether these are the test's own seeds, or ten times as many with `FRESHQ_SOAK`. Only then
-    /// can a test require that rare behavior occurs.
+    /// Whether the range is the test's own, or ten times as long with `FRESHQ_SOAK`. Only in this
+    /// case can a test require rare behavior.
     pub usual: bool,
 }
 
 impl Seeds {
-    /// The seeds to run for a test that names `usual`, according to the environment variables.
+    /// Selects a test's seeds by the environment variables. `usual` is the test's own range.
     pub fn of(usual: Range<u64>) -> Self {
         Self::by(usual, |variable| std::env::var(variable).ok())
     }
@@ -55,8 +55,8 @@ impl Seeds {
     }
 }
 
-/// Seeds this thread's generator, from which the code under test draws its jitter, and prints the
-/// seed. A test runner shows the output of a failing test. `FRESHQ_SEED` reproduces it.
+/// Seeds this thread's generator, which the code under test uses for jitter, and prints the seed. A
+/// test runner shows the output of a failing test. `FRESHQ_SEED` reproduces it.
 #[allow(clippy::print_stdout, reason = "a failing test is to show it")]
 pub fn draw() {
     let any = fastrand::u64(..1 << 32);

@@ -1,4 +1,4 @@
-//! Topics that record what was published and can be made to fail.
+//! Topics that record published messages and can be set to fail.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};

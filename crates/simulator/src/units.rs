@@ -73,7 +73,7 @@ fn task(n: usize, payload: usize) -> NewTask {
     }
 }
 
-/// Moves a task with a payload of this size, in bytes, through each transition.
+/// Measures each transition of a task with a payload of this size, in bytes.
 pub async fn of_transitions(payload: usize) -> Result<TransitionUnits, Failure> {
     let metered = Metered::start()?;
     let new = task(0, payload);
@@ -131,12 +131,12 @@ async fn take(store: &DynamoStore, id: &TaskId) -> Result<Lease, StoreError> {
     }
 }
 
-/// A turn over a backlog, on a virtual clock.
+/// Figures for a turn over a backlog, on a virtual clock.
 #[derive(Clone, Debug)]
 pub struct Turn {
     pub ran: u32,
     pub seconds: f64,
-    /// Requests and units by operation.
+    /// Requests and capacity units by operation.
     pub figures: Figures,
 }
 
@@ -150,8 +150,8 @@ impl TaskRunner for Sleeps {
     }
 }
 
-/// Runs one turn with the default settings and `slots` concurrent tasks, over a backlog that it
-/// does not drain.
+/// Runs one turn with the default settings and `slots` concurrent tasks, over a backlog that the
+/// turn cannot drain.
 pub async fn of_a_turn(slots: u16, run: Duration) -> Result<Turn, Failure> {
     let metered = Metered::start()?;
     let settings = ProcessSettings {

@@ -85,7 +85,7 @@ enum Truth {
 }
 
 impl Stage {
-    /// The queue in one process, whose own clock is up to two seconds ahead.
+    /// Returns the queue as seen by one process, whose clock is up to two seconds ahead.
     pub(crate) fn queue(&self) -> Arc<AgentQueue> {
         let skew = Duration::from_micros(self.random(0..2_000_000));
         let store: Arc<dyn AgentStore> = match &self.truth {
@@ -108,7 +108,7 @@ impl Stage {
         rng.u64(range)
     }
 
-    /// The virtual time, without clock errors.
+    /// Returns the virtual time, without clock errors.
     pub(crate) fn now(&self) -> Micros {
         NOW.plus(self.world.started.elapsed())
     }

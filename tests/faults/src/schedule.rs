@@ -26,7 +26,7 @@ use self::limit::Limited;
 use self::pages::Pages;
 use self::storm::Storm;
 
-/// Virtual time within which every task of a schedule must end.
+/// Maximum virtual time until every task of a schedule must have ended.
 pub const MOST: Duration = Duration::from_secs(4 * 3600);
 
 pub struct Schedule {
@@ -44,8 +44,8 @@ pub struct Schedule {
 struct Burst {
     after: Duration,
     specs: Vec<Value>,
-    /// Set if a direct writer puts the tasks without `create-tasks`: true for a `ttl` in
-    /// milliseconds, false for no `ttl`.
+    /// Set if a direct writer puts the tasks without `create-tasks`. If true, their `ttl` is in
+    /// milliseconds. If false, they have none.
     foreign: Option<bool>,
 }
 
@@ -85,7 +85,7 @@ impl Schedule {
             max_returns: *pick(rng, &[1, 500]),
         });
         if rng.u32(0..6) == 0 {
-            // Affect nearly all tasks, so that the circuit breaker opens.
+            // Fail nearly all tasks, so that the circuit breaker opens.
             self.downstream.unavailable = 100;
         }
         self.settings.process.codel = (rng.u32(0..3) == 0).then(|| CodelSettings {
@@ -97,8 +97,8 @@ impl Schedule {
         self
     }
 
-    /// Adds long runs in processes that are cut off from the table. Other processes acquire their
-    /// leases while they are still working, and functions reach their deadlines.
+    /// Adds long runs in processes that are cut off from the table. Other processes acquire the
+    /// leases while the cut-off processes are still working, and functions reach their deadlines.
     fn stalling(mut self, rng: &mut Rng) -> Self {
         let seconds = Duration::from_secs;
         self.settings.process.slots = self.settings.process.slots.min(2);
@@ -114,7 +114,7 @@ impl Schedule {
         self
     }
 
-    /// The number of tasks that admission shed, once the schedule has been played.
+    /// Returns the number of tasks that admission shed, once the schedule has been played.
     #[must_use]
     pub fn not_admitted(&self) -> u64 {
         let storm = self.storm.as_ref();
@@ -225,8 +225,8 @@ fn settings(rng: &mut Rng) -> CloudSettings {
     settings
 }
 
-/// Some schedules lose nothing, to check the guarantees that hold without losses. Others have a few
-/// faults of every kind, or many faults of one kind.
+/// Draws the fault rates. Some schedules lose nothing, to check the guarantees without losses.
+/// Others have a few faults of every kind, or many faults of one kind.
 fn rates(rng: &mut Rng) -> Rates {
     use FaultKind as F;
     const HARMLESS: [F; 13] = [

@@ -7,7 +7,7 @@ use simulator::seeds::Seeds;
 
 use crate::schedule::Schedule;
 
-/// The recorded end of tasks that admission shed.
+/// Name under which the end of a task that admission shed is counted.
 const NOT_ADMITTED: &str = "not admitted";
 
 /// Number of trace lines that a failure prints.

@@ -1,4 +1,4 @@
-//! All events of the model.
+//! The events of the model.
 
 use crate::state::{Message, TaskNumber};
 
@@ -11,7 +11,7 @@ pub enum Fate {
     Fails,
 }
 
-/// One event in the world. Processor slots and wakers are identified by position.
+/// An event in the world. Processor slots and wakers are identified by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     Insert,

@@ -1,8 +1,8 @@
 //! Checks that the queue can be emptied from every reachable state.
 //!
-//! A queue can't be emptied in a quiet state with a due task, or in an endless cycle. No property
-//! of a single state reveals a cycle, and stateright's `eventually` can miss one. The check
-//! therefore walks the whole state graph, and then backwards from the states in which every task is
+//! A quiet state with a due task prevents that, and so does an endless cycle. No property of a
+//! single state reveals a cycle, and stateright's `eventually` can miss one. The check therefore
+//! explores the whole state graph, then walks backwards from the states in which every task is
 //! settled. States that the backward walk does not reach are stuck.
 
 use std::collections::{HashMap, VecDeque};
@@ -20,7 +20,7 @@ pub struct Drain {
     pub transitions: usize,
     /// Number of states in which every task is settled and nothing is in flight.
     pub drained: usize,
-    /// A path to a state from which no such state can be reached.
+    /// A path to a stuck state, from which no drained state can be reached.
     pub stuck: Option<Vec<Action>>,
 }
 
@@ -33,7 +33,7 @@ pub fn walk(protocol: &Protocol) -> Drain {
     }
     let mut actions = Vec::new();
     let mut from = 0;
-    // Breadth first, so that a state's number is its index in the queue.
+    // Explore breadth first, so that a state's number is its index in the queue.
     while let Some(state) = pending.pop_front() {
         if is_drained(protocol, &state) {
             graph.drained.push(from);
@@ -64,7 +64,7 @@ struct Graph {
     numbers: HashMap<u64, u32>,
     /// The transition by which each state was first reached.
     parents: Vec<Option<(u32, Action)>>,
-    /// Transitions as target, then origin.
+    /// Transitions, each as target and origin.
     edges: Vec<(u32, u32)>,
     drained: Vec<u32>,
 }

@@ -1,4 +1,4 @@
-//! Rules 2, 3, 5, 6 and 10: the processor lease, from acquire through heartbeats to the release.
+//! Implements rules 2, 3, 5, 6 and 10 for the processor lease, from acquire to release.
 
 use crate::mutation::Mutation;
 use crate::processor::{Next, pass};
@@ -45,7 +45,7 @@ pub(crate) fn heartbeat_matters(protocol: &Protocol, state: &State, processor: &
     beats(processor) && (renews || remembers || !is_owner(state, processor))
 }
 
-/// Whether heartbeats run: after the acquire, before the release, and until a lost lease is known.
+/// Whether heartbeats run, from the acquire to the release or until a lost lease is known.
 fn beats(processor: &Processor) -> bool {
     let outside = matches!(
         processor.step,
@@ -115,7 +115,7 @@ pub(crate) fn free(protocol: &Protocol, state: &mut State, processor: &mut Proce
     true
 }
 
-/// The next step of a turn that ends by time before the queue is empty.
+/// Returns the next step of a turn that reaches its time limit before the queue is empty.
 fn stop(protocol: &Protocol) -> Step {
     if protocol.mutated(Mutation::TailCallBeforeRelease) {
         Step::TailCall
@@ -124,10 +124,10 @@ fn stop(protocol: &Protocol) -> Step {
     }
 }
 
-/// The end of a turn that lost its lease. If the item names another owner, that processor queries
-/// after every change made under this processor's lease. The new owner may have missed a task that
-/// was returned later, so the turn then requests a wake-up (rule 1). If the lease only expired,
-/// there may be no other processor, so the turn ends by rule 6.
+/// Ends a turn that lost its lease. If the item names another owner, that processor queries after
+/// every change made under this processor's lease. The new owner may have missed a task that was
+/// returned later, so the turn then requests a wake-up (rule 1). If the lease only expired, there
+/// may be no other processor, so the turn ends by rule 6.
 pub(crate) fn stop_without_lease(
     protocol: &Protocol,
     processor: &Processor,

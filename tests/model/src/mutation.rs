@@ -1,5 +1,5 @@
 //! Wrong rules. Each one breaks a protocol rule, and a test shows that the checker finds the
-//! damage. Without these tests, a model that detects nothing would also pass.
+//! violation. Without these tests, a model that detects nothing would also pass.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mutation {

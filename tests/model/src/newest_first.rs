@@ -1,5 +1,5 @@
-//! Rules 4, 5 and 7: query, take, run and settle. After an empty pass, wait for the index and query
-//! again.
+//! Implements rules 4, 5 and 7: query, take, run and settle. After an empty pass, a processor waits
+//! for the index and queries again.
 
 use crate::lease::{is_owner, stop_without_lease};
 use crate::mutation::Mutation;
@@ -77,8 +77,8 @@ pub(crate) fn take(
     }
 }
 
-/// S1: settles or returns the task if it has this attempt's token. A rejection is returned as a
-/// value, not an error.
+/// S1: settles or returns the task if it has this attempt's token. A rejection is a result, not an
+/// error.
 pub(crate) fn settle(
     protocol: &Protocol,
     state: &mut State,

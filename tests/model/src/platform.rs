@@ -1,4 +1,4 @@
-//! Actions of AWS, which delivers, redelivers and loses messages, lets leases expire, and updates
+//! Implements the actions of AWS: deliver, redeliver and lose messages, expire leases, and update
 //! the index late.
 
 use crate::action::Action;
@@ -146,7 +146,7 @@ pub fn deliver(protocol: &Protocol, state: &mut State, message: Message) {
     }
 }
 
-/// A message will be delivered once more, as a separate invocation with its own retries.
+/// Delivers a message once more, as a separate invocation with its own retries.
 pub fn duplicate(protocol: &Protocol, state: &mut State, message: Message) {
     spend(&mut state.budget.duplicates);
     state.put_message(Message {

@@ -193,7 +193,7 @@ pub(crate) fn redeliver(state: &mut State, Message { id, retries }: Message) {
     }
 }
 
-/// Ends the attempt. No other attempt has the same UUID.
+/// Ends the attempt. Its UUID is never used by another attempt.
 fn retire(state: &mut State, slot: u8) {
     state.processors[slot as usize] = None;
     let gone = Owner::Attempt(slot);
@@ -216,7 +216,7 @@ fn retire(state: &mut State, slot: u8) {
     }
 }
 
-/// The first step of a pass over the index.
+/// Returns the first step of a pass over the index.
 pub fn pass(protocol: &Protocol, lingered: bool) -> Step {
     Step::Look {
         below: protocol.tasks,

@@ -9,16 +9,16 @@ pub const NO_TASK_WAITS_ALONE: &str = "W1 no due task waits without an active pr
 pub const ONE_PROCESSOR: &str = "W2 one processor at a time holds an unexpired lease";
 pub const WAKE_UPS_BY_ACTIVATION: &str = "W3 notifications are bounded by activations";
 pub const ONE_WORKER: &str = "S1 one worker at a time runs a task under an unexpired lease";
-/// S1, for late workers.
+/// Name of the part of S1 that covers late workers.
 pub const NO_TRESPASS: &str = "S1 no process changes a task of another lease, or a settled one";
-/// S3, as far as the protocol guarantees it.
+/// Name of the part of S3 that the protocol guarantees.
 pub const NO_TASK_STRANDED: &str = "S3 no task stays TAKEN, unless its worker crashed";
 pub const NO_STATE_LOST: &str = "S3 no newer state of a key is settled without a run";
 pub const NO_ENDLESS_IDLING: &str = "rule 10 turns that settle nothing end their tail calls";
 
-/// All properties. `W1` has exceptions that only the sweep can repair: a lost notification, tail
-/// calls ended by rule 10, and a crash between a late return and its wake-up request. Other crashes
-/// aren't exceptions, because the platform redelivers the message of a crashed attempt.
+/// Returns all properties. `W1` has exceptions that only the sweep can repair: a lost notification,
+/// tail calls ended by rule 10, and a crash between a late return and its wake-up request. Other
+/// crashes aren't exceptions, because the platform redelivers the message of a crashed attempt.
 pub fn properties() -> Vec<Property<Protocol>> {
     vec![
         Property::always(NO_TASK_WAITS_ALONE, |_, state: &State| {

@@ -10,7 +10,7 @@ use crate::mutation::Mutation;
 use crate::state::{Budget, MOST_TASKS, State};
 use crate::{lease, platform, processor, property, sweep, waker};
 
-/// The size of the world, and its possible faults.
+/// The protocol, the size of its world, and the possible faults.
 #[derive(Clone, Debug)]
 pub struct Protocol {
     /// Number of tasks that a writer inserts. Maximum: [`MOST_TASKS`].
@@ -21,8 +21,8 @@ pub struct Protocol {
     /// Whether notifications and acquires are counted (for W3). The counts multiply the number of
     /// states.
     pub counts: bool,
-    /// Number of consecutive turns without a settled task, the last of which publishes no tail call
-    /// (rule 10). `None` disables rule 10.
+    /// Number of consecutive turns without a settled task after which no tail call follows (rule
+    /// 10). `None` disables rule 10.
     pub idle_bound: Option<u8>,
     /// Whether starts are rate-limited. If so, a turn without a run may only have waited (rule 10).
     pub rate_limited: bool,
@@ -32,7 +32,7 @@ pub struct Protocol {
 }
 
 impl Protocol {
-    /// The correct protocol with this number of tasks, these faults, two retries and no sweep.
+    /// Creates the correct protocol with these tasks, these faults, two retries and no sweep.
     pub fn with(tasks: u8, budget: Budget) -> Self {
         assert!(
             usize::from(tasks) <= MOST_TASKS,

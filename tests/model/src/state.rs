@@ -14,10 +14,10 @@ pub const MOST_TASKS: usize = 4;
 /// Number of `process-tasks` invocations that can overlap.
 pub const SLOTS: usize = 2;
 
-/// A message in delivery to `process-tasks`.
+/// A message that is being delivered to `process-tasks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Message {
-    /// The same id in every delivery.
+    /// Id of the message, which is the same in every delivery.
     pub id: MessageId,
     /// Number of redeliveries that remain after failed attempts.
     pub retries: u8,
@@ -65,7 +65,7 @@ pub enum Step {
     Acquire,
     /// Query the index for the newest PENDING task older than `below` (rule 4).
     Look {
-        /// Exclusive bound; the number of tasks at the start of a pass.
+        /// Exclusive bound. At the start of a pass, it is the number of tasks.
         below: TaskNumber,
         /// Whether this pass follows a completed wait (rule 5).
         lingered: bool,
@@ -73,7 +73,7 @@ pub enum Step {
     /// Take a task that the query returned.
     Take {
         task: TaskNumber,
-        /// As in [`Step::Look`].
+        /// Whether this pass follows a completed wait, as in [`Step::Look`].
         lingered: bool,
     },
     /// Run a taken task, then settle or return it.
@@ -103,7 +103,7 @@ pub enum Step {
 pub enum LostLease {
     /// A renewal was rejected: the control item names another owner, or none.
     Rejected,
-    /// By its own clock, the lease has expired, and no renewal succeeded in time.
+    /// No renewal succeeded in time, so the lease has expired by the processor's own clock.
     Expired,
 }
 
@@ -136,22 +136,22 @@ pub struct Processor {
 pub struct Budget {
     pub crashes: u8,
     pub losses: u8,
-    /// Messages that are delivered one more time.
+    /// Number of messages that are delivered once more.
     pub duplicates: u8,
-    /// Writes that take effect although the writer gets no response and repeats them.
+    /// Number of writes that take effect although the writer gets no response and repeats them.
     pub lost_responses: u8,
     pub errors: u8,
-    /// Processor leases that expire while their holder is active.
+    /// Number of processor leases that expire while their holder is active.
     pub slow_processors: u8,
-    /// Task leases that expire while their holder is active.
+    /// Number of task leases that expire while their holder is active.
     pub slow_runs: u8,
-    /// Tasks that are returned instead of settled.
+    /// Number of tasks that are returned instead of settled.
     pub returns: u8,
-    /// Turns that end before the queue is empty; [`Budget::UNLIMITED`] for any number.
+    /// Number of turns that end before the queue is empty. Can be [`Budget::UNLIMITED`].
     pub time_ups: u8,
     pub marker_ends: u8,
     pub newer_states: u8,
-    /// Sweeps in states that are not quiet. Sweeps in quiet states are always possible.
+    /// Number of sweeps in states that are not quiet. Sweeps in quiet states are always possible.
     pub early_sweeps: u8,
 }
 
@@ -184,13 +184,13 @@ pub struct State {
     /// The tasks, oldest first. Tasks beyond the world's size remain absent.
     pub tasks: [Task; MOST_TASKS],
     pub control: Control,
-    /// INSERT records that have not been delivered yet.
+    /// Number of INSERT records that have not been delivered yet.
     pub stream: u8,
-    /// Tail calls on the trigger topic.
+    /// Number of tail calls on the trigger topic.
     pub tail_calls: u8,
-    /// Messages on the process topic, and failed ones that will be redelivered; sorted.
+    /// Messages on the process topic, and failed messages that will be redelivered, sorted.
     pub messages: Vec<Message>,
-    /// Executions of rule 1; sorted.
+    /// Executions of rule 1, sorted.
     pub wakers: Vec<Waker>,
     pub processors: [Option<Processor>; SLOTS],
     /// A TAKEN task whose lease had expired when the sweep read the task, with the token that the
@@ -246,7 +246,7 @@ impl State {
         }
     }
 
-    /// Bit set of the tasks whose current state the index does not show yet.
+    /// Returns the bit set of the tasks whose current state the index does not show yet.
     pub fn lagging(&self) -> u8 {
         let lagging = self
             .tasks
@@ -281,7 +281,7 @@ impl State {
             .unwrap_or(MessageId::MAX)
     }
 
-    /// Number of deliveries of a message that are pending or in progress.
+    /// Returns the number of deliveries of a message that are pending or in progress.
     pub fn copies(&self, id: MessageId) -> usize {
         let waiting = self
             .messages
@@ -297,9 +297,9 @@ impl State {
         waiting + running
     }
 
-    /// Records that a delivery of a message will not happen. This is a loss unless another delivery
-    /// follows or the registered owner is active. An active owner queries again, or its own message
-    /// is retried.
+    /// Records that a delivery of a message will not happen. The message is lost unless another
+    /// delivery follows or the registered owner is active. An active owner queries again, or its
+    /// own message is retried.
     pub fn message_is_gone(&mut self, id: MessageId) {
         let comes = self.messages.iter().any(|message| message.id == id);
         let mut attempts = self.processors.iter().flatten();

@@ -1,5 +1,5 @@
-//! Rule 8: the sweep, once a minute. It returns tasks with expired leases. It wakes a processor
-//! when a due task is visible and no lease is live.
+//! Implements rule 8. Once per minute, the sweep returns tasks with expired leases, and wakes a
+//! processor when a due task is visible and no lease is live.
 
 use crate::action::Action;
 use crate::mutation::Mutation;
@@ -43,8 +43,8 @@ pub fn read(state: &mut State, number: TaskNumber) {
     }
 }
 
-/// Returns the task on condition that it is still TAKEN and expired and has the token that was
-/// read. Then requests a wake-up (rule 1), because an active processor may have missed the task.
+/// Returns the task if it is still TAKEN with an expired lease and the token that was read. Then
+/// requests a wake-up (rule 1), because an active processor may have missed the task.
 pub fn return_task(protocol: &Protocol, state: &mut State) {
     let Some((number, read)) = state.sweeping.take() else {
         return;

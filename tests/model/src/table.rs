@@ -1,4 +1,4 @@
-//! The table content: the tasks and the control item.
+//! The content of the table: the tasks and the control item.
 
 /// A task's position by age; a higher number is newer.
 pub type TaskNumber = u8;
@@ -13,13 +13,13 @@ pub enum Owner {
     /// The invocation attempt that runs in this slot. In the code, each attempt has a new UUID
     /// (rule 2).
     Attempt(u8),
-    /// The message id. Only a broken protocol does this.
+    /// The message id, which only a broken protocol uses as the owner.
     Message(MessageId),
     /// An attempt that has ended.
     Gone,
 }
 
-/// `taskStatus`. SUCCESS and FAILURE are one status here.
+/// The task attribute `taskStatus`. In the model, SUCCESS and FAILURE are one status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     Absent,
@@ -56,8 +56,8 @@ pub struct Control {
     pub owner: Option<(Owner, MessageId)>,
     /// False once `leaseUntil` has passed, and while no processor is registered.
     pub live: bool,
-    /// The start marker (rule 9): the event that publishes a notification.
+    /// The event that set the start marker and publishes a notification (rule 9).
     pub marker: Option<EventId>,
-    /// Consecutive turns that ended by rule 6 without a settled task (rule 10).
+    /// Number of consecutive turns that ended by rule 6 without a settled task (rule 10).
     pub idle_turns: u8,
 }

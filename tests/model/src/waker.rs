@@ -1,4 +1,4 @@
-//! Rules 1 and 9: requesting a wake-up.
+//! Implements rules 1 and 9, by which processes request a wake-up.
 //!
 //! `trigger` requests a wake-up per stream batch and per tail call. The sweep requests one for a
 //! due task and for a returned task. A single write counts the request and returns the lease for
@@ -112,9 +112,9 @@ fn add(
     }
 }
 
-/// Rule 9: sets the marker on condition that no lease is live and no other event's marker is set.
-/// After a rejection, another event publishes a notification, or a processor has acquired the lease
-/// since this request was counted and will query.
+/// Rule 9: sets the marker if no lease is live and no other event's marker is set. After a
+/// rejection, another event publishes a notification, or a processor has acquired the lease since
+/// this request was counted and will query.
 fn mark(state: &mut State, waker: &Waker) -> Option<WakerStep> {
     let foreign = state
         .control
@@ -144,9 +144,9 @@ pub fn crash(protocol: &Protocol, state: &mut State, position: u8) {
     fail(protocol, state, waker);
 }
 
-/// Only a stream batch is retried with the same event id. After a late return, the platform
-/// redelivers the message, but the next attempt does not know of the task. Unless the request was
-/// counted, only the sweep finds the task.
+/// Fails a request. Only a stream batch is retried with the same event id. After a late return, the
+/// platform redelivers the message, but the next attempt does not know of the task. Unless the
+/// request was counted, only the sweep finds the task.
 fn fail(protocol: &Protocol, state: &mut State, waker: Waker) {
     match waker.source {
         Source::Stream => state.put_waker(Waker {

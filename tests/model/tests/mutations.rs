@@ -1,5 +1,5 @@
-//! Every rule is necessary: each test breaks one rule, and the checker must find the damage in a
-//! small world.
+//! Proves that every rule is necessary. Each test breaks one rule, and the checker must find the
+//! violation in a small world.
 //!
 //! In each world, the correct protocol holds. [`finds`] checks this first with the same faults, so
 //! the violation comes from the broken rule, not from the faults.

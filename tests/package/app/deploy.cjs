@@ -2,7 +2,7 @@ const { App, Duration, RemovalPolicy, Stack } = require('aws-cdk-lib');
 const { RetentionDays } = require('aws-cdk-lib/aws-logs');
 const { AgentQueue, LifoQueue, ShedQueue, TaskRunner } = require('freshq');
 
-// The stacks and construct ids of this repository's environment `dev`.
+// Uses the stack names and construct ids of this repository's `dev` environment.
 const app = new App();
 const removalPolicy = RemovalPolicy.DESTROY;
 const logs = { retention: RetentionDays.ONE_WEEK };

@@ -1,4 +1,4 @@
-//! The answers of a queue.
+//! A queue's answers to operations.
 
 use lifo_queue::control::{Acquired, Control, GroupChanged, GroupStates, Released, Renewed};
 use lifo_queue::store::{
@@ -47,8 +47,8 @@ impl From<()> for Answer {
 }
 
 impl Answer {
-    /// Whether the operation was rejected because another process was faster or the task has
-    /// another state.
+    /// Whether the operation was rejected, because another process was faster or the state of the
+    /// task does not match.
     pub fn is_rejection(&self) -> bool {
         match self {
             Self::Inserted(answer) => !matches!(answer, Inserted::Created | Inserted::Replaced(_)),

@@ -1,5 +1,5 @@
-//! Draws operations. Most are operations that a correct caller performs in this state. The others
-//! are late, early, repeated, stale or forged.
+//! Draws operations. A correct caller would perform most of them in this state. The others are
+//! late, early, repeated, stale or forged.
 
 use std::ops::Range;
 
@@ -43,8 +43,8 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     Union::new_weighted(drawn.collect()).boxed()
 }
 
-/// The usual weight of an operation on tasks like `like`. If there are none, a store rejects the
-/// operation, so it is rarely drawn.
+/// Returns the `usual` weight of an operation if a task matches `like`. Otherwise, the weight is
+/// low, because a store would reject the operation.
 pub(crate) fn weight(machine: &Machine, usual: u32, like: impl Fn(&Record) -> bool) -> u32 {
     if ids(machine, like).is_empty() {
         1
@@ -53,8 +53,8 @@ pub(crate) fn weight(machine: &Machine, usual: u32, like: impl Fn(&Record) -> bo
     }
 }
 
-/// The time of the operation: mostly slightly later, sometimes later by a full lease, rarely past
-/// every deadline. It is sometimes earlier, as on another machine's clock.
+/// Draws the time of an operation, mostly slightly later, sometimes later by a full lease, rarely
+/// past every deadline. It is sometimes earlier, as on another machine's clock.
 pub(crate) fn moment(machine: &Machine) -> BoxedStrategy<Millis> {
     let clock = machine.clock;
     prop_oneof![
@@ -68,7 +68,7 @@ pub(crate) fn moment(machine: &Machine) -> BoxedStrategy<Millis> {
     .boxed()
 }
 
-/// A time at this distance from the clock, in milliseconds.
+/// Draws a time at this distance from the clock, in milliseconds.
 pub(crate) fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Millis> {
     let clock = machine.clock;
     range
@@ -76,7 +76,7 @@ pub(crate) fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Mill
         .boxed()
 }
 
-/// An id, preferably one of these, otherwise mostly an existing task's id.
+/// Draws an id, preferably a preferred one, otherwise mostly an existing task's id.
 pub(crate) fn id(machine: &Machine, preferred: Vec<TaskId>) -> BoxedStrategy<TaskId> {
     let any = select(&IDS[..]).prop_map(TaskId::from_stored);
     let mut drawn = vec![(1, any.boxed())];
@@ -96,7 +96,7 @@ pub(crate) fn ids(machine: &Machine, like: impl Fn(&Record) -> bool) -> Vec<Task
         .collect()
 }
 
-/// The reason for a failure. Sometimes it is too long to be stored completely.
+/// Draws the reason for a failure, which is sometimes too long to be stored completely.
 pub(crate) fn reason() -> BoxedStrategy<String> {
     prop_oneof![
         9 => select(&["broken", "busy", "later"][..]).prop_map(str::to_owned),
@@ -120,7 +120,7 @@ fn payload() -> BoxedStrategy<Option<Value>> {
     .boxed()
 }
 
-/// The expiry of a task: mostly late, sometimes soon, sometimes in the past.
+/// Draws the expiry of a task, mostly late, sometimes soon, sometimes in the past.
 pub(crate) fn deadline(machine: &Machine) -> BoxedStrategy<Millis> {
     prop_oneof![
         8 => around(machine, LIFE..LIFE + 5_000),
@@ -130,7 +130,7 @@ pub(crate) fn deadline(machine: &Machine) -> BoxedStrategy<Millis> {
     .boxed()
 }
 
-/// A task with such an id and without a key.
+/// Draws a task with an id from `id` and without a key.
 pub(crate) fn new_task(machine: &Machine, id: BoxedStrategy<TaskId>) -> BoxedStrategy<NewTask> {
     let token = Uuid::from_u128(machine.steps);
     let parts = (
@@ -169,7 +169,7 @@ pub(crate) fn foreign_ttl(machine: &Machine) -> BoxedStrategy<Ttl> {
         5 => deadline(machine).prop_map(Ttl::Milliseconds),
         1 => deadline(machine).prop_map(|at| Ttl::Seconds(at.floor_seconds())),
         1 => Just(Ttl::Malformed),
-        // The writer gave a duration by mistake.
+        // By mistake, the writer specified a duration instead of a time.
         1 => Just(Ttl::Seconds(EpochSeconds(3_600))),
     ]
     .boxed()

@@ -8,8 +8,8 @@ use crate::machine::Machine;
 use crate::operation::{Operation, Rule};
 use crate::subject::{Failure, Snapshot, Subject, perform, snapshot};
 
-/// Runs sequences, each on a fresh store. After every operation, the answer and the store's content
-/// must equal the reference's.
+/// Runs sequences, each on a fresh store. After every operation, the store's answer and content
+/// must equal those of the reference.
 pub fn hold<S: Subject>(
     plan: &Plan,
     runtime: &Runtime,

@@ -11,7 +11,7 @@ use crate::answer::Answer;
 use crate::operation::Operation;
 use crate::subject::Snapshot;
 
-/// The current leases, and the number of starts per task.
+/// Tracks the current leases and the number of starts per task.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     /// The current lease token of each TAKEN task.
@@ -97,7 +97,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A successful take has the lease.
+    /// Checks that a successful take has the current lease.
     fn answers(&self, operation: &Operation, answer: &Answer) -> Result<(), String> {
         match (operation, answer) {
             (Operation::Take(request), Answer::Taken(TakeOutcome::Won(taken))) => {
@@ -110,8 +110,8 @@ impl Ledger {
         }
     }
 
-    /// `totalAttempts` is the number of starts, and `attempts` never exceeds it. The stored lease
-    /// token is the recorded one.
+    /// Checks that `totalAttempts` is the number of starts, that `attempts` never exceeds it, and
+    /// that the stored lease token is the recorded one.
     fn counts(&self, after: &Snapshot) -> Result<(), String> {
         for (id, task) in &after.tasks {
             let starts = self.starts.get(id).copied().unwrap_or(0);
@@ -146,8 +146,8 @@ fn newer(was: Option<&Record>, is: Option<&Record>) -> Result<(), &'static str> 
     }
 }
 
-/// Every state change matches a row of the "States" table for its operation. A settled task changes
-/// only through a redrive or a newer state of its key.
+/// Checks every state change against the "States" table. A settled task changes only through a
+/// redrive or a newer state of its key.
 fn arrow(operation: &Operation, was: Option<&Record>, is: Option<&Record>) -> Result<(), String> {
     use TaskStatus::{Failure, Pending, Success, Taken};
     let (from, to) = (was.map(|task| task.status), is.map(|task| task.status));

@@ -13,7 +13,7 @@ use crate::queue::ReferenceQueue;
 
 pub const START: Millis = Millis(1_800_000_000_000);
 
-/// The reference queue and the state that its callers remember.
+/// The reference queue, and the data that its callers remember.
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub queue: ReferenceQueue,
@@ -25,7 +25,7 @@ pub struct Machine {
     pub inserts: Vec<NewTask>,
     pub takes: Vec<TakeRequest>,
     pub settlements: Vec<Operation>,
-    /// Every return, so that it can be repeated.
+    /// All returns, so that they can be repeated.
     pub returns: Vec<Operation>,
     pub leases: Vec<Lease>,
     /// The expected answer to the last operation, and its rule.
@@ -51,7 +51,7 @@ impl ReferenceStateMachine for Machine {
 }
 
 impl Machine {
-    /// An empty, unused queue.
+    /// Creates an empty, unused queue.
     pub fn start() -> Self {
         Self {
             queue: ReferenceQueue::default(),

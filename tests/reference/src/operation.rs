@@ -20,7 +20,7 @@ pub use crate::queue::tasks::ForeignTask;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     Insert(NewTask),
-    /// A put by a direct writer, on condition that no such task exists.
+    /// A conditional put by a direct writer, which fails if the task exists.
     Foreign(ForeignTask),
     /// A read of all PENDING, SUCCESS or FAILURE tasks, page by page.
     Waiting(Pass),
@@ -61,7 +61,7 @@ pub enum Operation {
     },
     Cancel(TaskId),
     Request,
-    /// A start marker for a notification.
+    /// A write of the start marker for a notification.
     Mark {
         event: String,
         until: Millis,
@@ -79,13 +79,13 @@ pub enum Operation {
     HoldBreaker(BreakerHold),
     CloseBreaker,
     Limit(OperatorLimits),
-    /// An operator changes a group's override.
+    /// A change by an operator to a group's override.
     ChangeGroup {
         group: GroupName,
         change: GroupChange,
         now: Millis,
     },
-    /// A processor writes its learned state of the groups.
+    /// A write of the group state that a processor learned.
     Learn {
         learned: LearnedGroups,
         by: Uuid,
@@ -95,7 +95,7 @@ pub enum Operation {
     LookAtGroups,
 }
 
-/// Time for which settled tasks are kept, in every sequence.
+/// Retention of settled tasks in all sequences.
 pub const RETENTION: Retention = Retention {
     success: std::time::Duration::from_secs(60),
     failure: std::time::Duration::from_secs(600),

@@ -52,7 +52,7 @@ fn lost(rule: Rule) -> (Answer, Rule) {
     (Answer::Written(Written::Lost), rule)
 }
 
-/// The run ended, and a newer state of the key is pending.
+/// Returns the answer to an ended run whose key has a newer pending state.
 fn overtaken(rule: Rule) -> (Answer, Rule) {
     (Answer::Written(Written::Overtaken), rule)
 }
@@ -77,7 +77,7 @@ fn kept(reason: &str) -> String {
     reason.chars().take(1024).collect()
 }
 
-/// A time in whole seconds (rounded up) plus `seconds`.
+/// Returns `now` in whole seconds, rounded up, plus `seconds`.
 fn seconds_after(now: Millis, seconds: u64) -> EpochSeconds {
     let rounded_up = now.0 / 1000 + i64::from(now.0 % 1000 > 0);
     EpochSeconds(rounded_up + seconds.cast_signed())

@@ -1,4 +1,4 @@
-//! A store under test: its answers and its stored items.
+//! A store under test, with access to its answers and stored items.
 
 pub mod dynamodb;
 pub mod memory;
@@ -14,7 +14,7 @@ use lifo_queue::task::{TaskId, TaskStatus};
 use crate::answer::Answer;
 use crate::operation::{ForeignTask, Operation, Pass, call_of};
 
-/// An error of a store, or a result that no answer allows.
+/// A store error, or a result that does not match any answer.
 pub type Failure = Box<dyn Error>;
 
 /// Maximum number of pages per pass. It exceeds the number of tasks, so it suffices even for pages
@@ -108,7 +108,7 @@ async fn leases(
     all(pass, before, read, |standing| &standing.lease.task).await
 }
 
-/// Reads all pages of a pass.
+/// Reads and concatenates all pages of a pass.
 async fn all<T: std::fmt::Debug>(
     pass: &Pass,
     before: &Snapshot,

@@ -7,7 +7,7 @@ use crate::rule::Rule;
 
 #[derive(Clone, Debug)]
 pub struct Figures<R> {
-    /// Sequences that ran to completion.
+    /// Number of sequences that ran to completion.
     pub sequences: u64,
     operations: BTreeMap<&'static str, Tally>,
     rules: BTreeMap<R, u64>,
@@ -38,7 +38,7 @@ impl<R: Rule> Figures<R> {
         *self.rules.entry(rule).or_default() += 1;
     }
 
-    /// The rules that never applied, because no drawn operation or result led to them.
+    /// Returns the rules that never applied, because no drawn operation or result led to them.
     pub fn unused(&self) -> Vec<&'static str> {
         let rules = R::ALL.iter();
         rules

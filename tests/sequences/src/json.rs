@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::Value;
 
-/// Any JSON. The given words are often field names, and sometimes texts.
+/// Draws any JSON value. The given words are often field names and sometimes text values.
 pub fn any_json(words: &'static [&'static str]) -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -24,7 +24,7 @@ pub fn any_json(words: &'static [&'static str]) -> impl Strategy<Value = Value> 
     })
 }
 
-/// The value itself, or one of its fields or elements at any depth.
+/// Returns the value itself, or one of its fields or elements at any depth.
 pub fn part<'a>(value: &'a mut Value, place: &Index) -> Option<&'a mut Value> {
     let mut pointers = Vec::new();
     places(value, String::new(), &mut pointers);

@@ -34,7 +34,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Sequences of at least half the maximum length; ten times as many with `FRESHQ_SOAK=1`.
+    /// Plans sequences of at least half the maximum length, ten times as many with `FRESHQ_SOAK=1`.
     pub fn new(sequences: u32, longest: usize, draws: u32, source_file: &'static str) -> Self {
         let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
         Self {
@@ -53,7 +53,7 @@ pub struct Sequence<'a, S, O> {
 }
 
 impl<'a, S, O> Sequence<'a, S, O> {
-    /// The operations, in order. Records how many were performed for proptest's shrinking.
+    /// Returns the operations in order. Records how many were performed for proptest's shrinking.
     pub fn operations(&self) -> impl Iterator<Item = &'a O> + use<'a, S, O> {
         let seen = self.seen.clone();
         self.operations.iter().inspect(move |_| {
@@ -108,7 +108,7 @@ pub fn hold<M: ReferenceStateMachine, R: Rule>(
     Ok(figures.into_inner())
 }
 
-/// The difference and the operations that lead to it.
+/// Describes the difference and the operations that lead to it.
 fn counterexample(reason: &str, operations: &[impl std::fmt::Debug]) -> String {
     let mut text = reason.to_owned();
     text.push_str("\nafter");

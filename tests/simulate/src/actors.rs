@@ -1,4 +1,4 @@
-//! Other disciplines in front of the same downstream, for comparison. They have no store, faults or
+//! Queue disciplines for comparison, in front of the same downstream. They have no store, faults or
 //! wake-ups, so they spend no time on store requests.
 
 use std::collections::VecDeque;
@@ -18,19 +18,19 @@ use crate::queue::{EXPIRY, Experiment};
 
 /// Number of tasks per page in the published algorithm.
 const PAGE: usize = 10;
-/// Pause between two starts of a page in the published algorithm.
+/// Pause between two task starts within a page in the published algorithm.
 const STAGGER: Duration = Duration::from_millis(200);
 /// Pause between two pages in the published algorithm.
 const BETWEEN_PAGES: Duration = Duration::from_millis(500);
 /// Pause of a worker that finds no task.
 const IDLE: Duration = Duration::from_millis(10);
 
-/// A discipline for comparison with the core.
+/// A queue discipline for comparison with the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
     /// One worker per run that the downstream serves concurrently. Each worker takes the oldest task.
     ArrivalOrder,
-    /// The published newest-first sample: takes the ten newest tasks, starts them 200 ms apart,
+    /// The published newest-first sample. It takes the ten newest tasks, starts them 200 ms apart,
     /// waits for the slowest, and pauses for 500 ms. It never sheds.
     PublishedPages,
 }
@@ -38,7 +38,7 @@ pub(crate) enum Actor {
 /// Creation times of the pending tasks, oldest first.
 type Waiting = Arc<Mutex<VecDeque<Millis>>>;
 
-/// Plays an experiment with an actor instead of the core.
+/// Plays an experiment with this discipline instead of the core.
 pub(crate) fn play(actor: Actor, experiment: &Experiment) -> Played {
     let downstream = Downstream::new(experiment.model, experiment.outage);
     let created = cloud::play(experiment.seed, async |_| {
@@ -100,7 +100,7 @@ impl Shared {
         let (takes, deed) = self.downstream.call(created, false, self.now());
         sleep(takes).await;
         if deed != Deed::Succeed {
-            // By creation time, like the index.
+            // Reinsert by creation time, like the index.
             self.with(|waiting| {
                 let place = waiting.partition_point(|other| *other <= created);
                 waiting.insert(place, created);

@@ -9,10 +9,10 @@ pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arrivals {
-    /// Independent arrivals with this average rate per second, during `lasting`.
+    /// Independent arrivals at this average rate per second, during `lasting`.
     Poisson { per_second: f64, lasting: Duration },
-    /// Healthy tasks in the first tick and poison tasks in the second, so the poison tasks are the
-    /// newest.
+    /// Healthy tasks in the first tick and poison tasks in the second, which makes the poison tasks
+    /// the newest.
     Poisoned { healthy: usize, poison: usize },
     /// One task every `interval` during `lasting`, plus `tasks` more in the tick that starts at `at`.
     Burst {
@@ -24,7 +24,7 @@ pub(crate) enum Arrivals {
 }
 
 impl Arrivals {
-    /// The tasks of each tick; true for a poison task.
+    /// Returns the tasks of each tick. True marks a poison task.
     pub(crate) fn batches(self, seed: u64) -> Vec<Vec<bool>> {
         match self {
             Self::Poisson {
@@ -58,8 +58,8 @@ impl Arrivals {
     }
 }
 
-/// A number from the Poisson distribution, using Knuth's multiplication of uniform numbers, which
-/// suits small means.
+/// Draws a number from the Poisson distribution with Knuth's multiplication of uniform numbers,
+/// which suits small means.
 fn poisson(rng: &mut Rng, mean: f64) -> usize {
     let limit = (-mean).exp();
     let mut product = rng.f64();

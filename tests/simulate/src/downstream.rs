@@ -9,14 +9,14 @@ use simulator::sync::lock;
 
 use crate::figures::Run;
 
-/// Number of concurrent runs, unless an experiment sets another.
+/// Default number of concurrent runs. An experiment can set another number.
 pub(crate) const CAPACITY: usize = 8;
 /// Duration of one run.
 pub(crate) const SERVICE: Duration = Duration::from_millis(400);
 /// Duration of a call to which the downstream returns an error.
 const ERROR: Duration = Duration::from_millis(5);
 
-/// Tasks per second that the downstream can complete.
+/// Returns the number of tasks per second that the downstream can complete.
 #[allow(clippy::cast_precision_loss, reason = "a small number")]
 pub(crate) fn capacity_per_second() -> f64 {
     CAPACITY as f64 / SERVICE.as_secs_f64()
@@ -43,7 +43,7 @@ impl Kind {
         Self::Timeout,
     ];
 
-    /// Its key in `overload.json`.
+    /// Returns the key of this kind of result in `overload.json`.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Self::BadGateway => "502",
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// The duration and outcome of such a call, as reported by the HTTP runner.
+    /// Returns the duration and outcome of such a call, as the HTTP runner reports them.
     fn deed(self) -> (Duration, Deed) {
         match self {
             Self::BadGateway | Self::Rejected => (ERROR, Deed::Unavailable),
@@ -80,14 +80,14 @@ impl Outage {
 /// How the downstream handles more runs than its capacity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Model {
-    /// It serves this number of runs concurrently and returns a busy response to all others.
+    /// Serves this number of runs concurrently and returns a busy response to all others.
     Rejecting(usize),
-    /// It queues the runs. From `halved` on, it has half of its servers.
+    /// Queues the runs. From `halved` on, only half of the servers remain.
     Queueing { servers: usize, halved: Millis },
 }
 
 impl Model {
-    /// The number of runs that it initially works on concurrently.
+    /// Returns the number of runs that the downstream initially serves concurrently.
     pub(crate) fn concurrency(self) -> usize {
         match self {
             Self::Rejecting(capacity) => capacity,
@@ -96,7 +96,7 @@ impl Model {
     }
 }
 
-/// The downstream, shared by all callers.
+/// The simulated downstream, shared by all callers.
 #[derive(Clone)]
 pub(crate) struct Downstream {
     state: Arc<Mutex<State>>,
@@ -111,7 +111,7 @@ struct State {
 }
 
 impl Downstream {
-    /// A new downstream without calls.
+    /// Creates a downstream without calls.
     pub(crate) fn new(model: Model, outage: Option<Outage>) -> Self {
         let running = match model {
             Model::Rejecting(_) => Vec::new(),
@@ -146,7 +146,7 @@ impl Downstream {
         (takes, deed)
     }
 
-    /// Every call so far, in the order in which they started.
+    /// Returns all calls so far, in start order.
     pub(crate) fn runs(&self) -> Vec<Run> {
         lock(&self.state).runs.clone()
     }

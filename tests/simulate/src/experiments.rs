@@ -20,7 +20,7 @@ use crate::figures::{OutageFigures, rounded};
 use crate::parallel;
 use crate::queue::{self, Experiment, settings};
 
-/// Time before an outage. `OUTAGE` is its duration, and `AFTER` is the time after it.
+/// Time before an outage. `OUTAGE` is the duration of the outage, `AFTER` the time after it.
 const BEFORE: Duration = Duration::from_secs(30);
 const OUTAGE: Duration = Duration::from_secs(60);
 const AFTER: Duration = Duration::from_secs(90);
@@ -28,7 +28,7 @@ const AFTER: Duration = Duration::from_secs(90);
 const OUTAGE_TASK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Load in the outage experiments, as a factor of the capacity.
 const OUTAGE_LOAD: f64 = 0.8;
-/// Each outage figure is the worst of these seeds.
+/// Seeds of the outage experiments. Each figure is the worst across these seeds.
 const SEEDS: [u64; 3] = [1, 2, 3];
 
 pub(crate) type Features = BTreeMap<String, OutageFigures>;
@@ -41,7 +41,7 @@ pub(crate) struct Outages {
 }
 
 impl Outages {
-    /// The figures for HTTP 502 with this feature.
+    /// Returns the figures for an outage with HTTP 502 and this feature.
     pub(crate) fn of(&self, feature: &str) -> Option<&OutageFigures> {
         self.features.get(feature)
     }
@@ -107,7 +107,7 @@ pub(crate) struct Poisoned {
     healthy_done_seconds: f64,
 }
 
-/// Plays thirty poison tasks in front of seventy healthy tasks, by concurrency and feature.
+/// Plays 30 poison tasks ahead of 70 healthy tasks, per concurrency and feature.
 pub(crate) fn poisoned() -> BTreeMap<String, BTreeMap<String, Poisoned>> {
     let mut cells = Vec::new();
     for slots in [1_u16, 8, 50] {

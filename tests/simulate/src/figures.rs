@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::downstream::Outage;
 
-/// A task is in time if it succeeds within this period after its creation.
+/// Maximum time from creation to success for a task to be in time.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(5);
-/// A task starts fresh if it starts within this period after its creation.
+/// Maximum time from creation to start for a task to start fresh.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// One call to the downstream.
@@ -50,12 +50,12 @@ pub(crate) struct Load {
     pub(crate) in_time: f64,
     /// Share of the created tasks whose successful run started within two seconds.
     pub(crate) started_in_2s: f64,
-    /// Successes per second.
+    /// Number of successes per second.
     pub(crate) goodput: f64,
 }
 
 impl Load {
-    /// Figures for the tasks created and the runs started between `from` and `to`.
+    /// Calculates the figures for the tasks created and the runs started between `from` and `to`.
     pub(crate) fn of(played: &Played, from: Millis, to: Millis) -> Self {
         let within = |at: Millis| from <= at && at < to;
         let mut ages: Vec<f64> = played
@@ -79,9 +79,9 @@ impl Load {
 pub(crate) struct OutageFigures {
     /// Number of tasks that ended in FAILURE.
     pub(crate) failed: usize,
-    /// Tasks created during the outage.
+    /// Number of tasks created during the outage.
     pub(crate) tasks: usize,
-    /// Calls to the downstream during the outage.
+    /// Number of calls to the downstream during the outage.
     pub(crate) calls: usize,
     /// Seconds from the end of the outage to the end of the first success.
     pub(crate) recovery_seconds: f64,
@@ -110,7 +110,7 @@ impl OutageFigures {
         }
     }
 
-    /// The worse value of each figure.
+    /// Returns the worse value of each figure.
     pub(crate) fn worst(self, other: Self) -> Self {
         Self {
             failed: self.failed.max(other.failed),
@@ -122,12 +122,12 @@ impl OutageFigures {
     }
 }
 
-/// Share of the tasks created between `from` and `to` that were in time.
+/// Returns the share of the tasks created between `from` and `to` that were in time.
 fn share_in_time(played: &Played, from: Millis, to: Millis) -> f64 {
     share(played, from, to, Run::in_time)
 }
 
-/// Share of the tasks created between `from` and `to` that have a run that `counts`.
+/// Returns the share of tasks created between `from` and `to` with a run that `counts` accepts.
 fn share(played: &Played, from: Millis, to: Millis, counts: fn(&Run) -> bool) -> f64 {
     let within = |at: Millis| from <= at && at < to;
     let created = played.created.iter().filter(|at| within(**at)).count();

@@ -18,16 +18,16 @@ use crate::downstream::SERVICE;
 use crate::figures::rounded;
 use crate::{parallel, queue};
 
-/// Arrivals of all noisy groups and of all quiet groups, as a factor of the capacity.
+/// Total arrivals of the noisy groups and of the quiet groups, as factors of the capacity.
 const NOISY: f64 = 4.5;
 const QUIET: f64 = 0.15;
 const QUIET_GROUPS: usize = 3;
-/// A task is in time if it starts within this period after its creation.
+/// Maximum time from creation to start for a task to be in time.
 const IN_TIME: Duration = Duration::from_secs(2);
 /// Size of an index entry with a group in its id, in bytes.
 const ENTRY_BYTES: f64 = 125.0;
 
-/// `groups.json`.
+/// Content of `groups.json`.
 #[derive(Serialize)]
 pub(crate) struct Groups {
     /// Figures by case, without and with groups.
@@ -36,7 +36,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// The share of quiet tasks that started in time, without and with groups.
+    /// Returns the shares of quiet tasks that started in time, without and with groups.
     pub(crate) fn quiet_in_time(&self, case: &str) -> Option<(f64, f64)> {
         let of = |variant| Some(self.cases.get(case)?.get(variant)?.quiet_in_time);
         Some((of("none")?, of("groups")?))
@@ -48,7 +48,7 @@ impl Groups {
 struct Figures {
     /// The share of quiet tasks that started in time.
     quiet_in_time: f64,
-    /// Runs as a share of the runs that the queue could start.
+    /// Ratio of runs to the runs that the queue could start.
     goodput: f64,
     /// Read units per second of the processor's queries.
     read_units: f64,
@@ -58,11 +58,11 @@ struct Figures {
 #[derive(Clone, Copy)]
 struct Case {
     slots: u16,
-    /// `ratePerSecond`.
+    /// The `ratePerSecond` setting.
     rate: Option<u16>,
     noisy: usize,
     lasting: Duration,
-    /// Figures cover the time from this point on.
+    /// Warm-up time, which the figures exclude.
     warm: Duration,
 }
 
@@ -77,7 +77,7 @@ impl Case {
         }
     }
 
-    /// Starts per second that the slots and the rate limit allow.
+    /// Returns the number of starts per second that the slots and the rate limit allow.
     fn capacity(self) -> f64 {
         let slots = f64::from(self.slots) / SERVICE.as_secs_f64();
         self.rate.map_or(slots, |rate| slots.min(f64::from(rate)))
@@ -169,7 +169,7 @@ pub(crate) fn groups() -> Groups {
     }
 }
 
-/// Read units of eventually consistent queries: one half per 4 KB, rounded up per page.
+/// Returns the read units of eventually consistent queries: 0.5 per 4 KB, rounded up per page.
 #[allow(clippy::cast_precision_loss, reason = "counts of reads")]
 fn read_units((pages, entries): (u64, u64)) -> f64 {
     0.5 * (entries as f64 * ENTRY_BYTES / 4_096.0 + 0.5 * pages as f64)

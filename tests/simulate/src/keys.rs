@@ -1,8 +1,8 @@
 //! Keys under overload: the age of each key's last known state, and how often an older state
 //! overwrites a newer one.
 //!
-//! The states of a hundred keys arrive at ten times the downstream's capacity. Some keys occur much
-//! more frequently than others. Each state expires after ten seconds.
+//! The states of a hundred keys arrive at ten times the downstream's capacity. Some keys are much
+//! more frequent than others. Each state expires after ten seconds.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -28,7 +28,7 @@ use crate::queue::{self, settings};
 const KEYS: usize = 100;
 const LOAD: f64 = 10.0;
 const LASTING: Duration = Duration::from_secs(180);
-/// Ages are measured from this time on.
+/// Warm-up time, after which ages are measured.
 const WARM: Duration = Duration::from_secs(60);
 const EXPIRY: Duration = Duration::from_secs(10);
 const SEED: u64 = 1;
@@ -41,16 +41,16 @@ pub(crate) type Keys = BTreeMap<String, Ages>;
 pub(crate) struct Ages {
     /// The average age of the last known state, over keys and time.
     pub(crate) mean_age_seconds: f64,
-    /// Runs that overwrote a newer state.
+    /// Number of runs that overwrote a newer state.
     overwrites_newer: usize,
     runs: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Discipline {
-    /// The oldest state first, without the queue.
+    /// Processes the oldest state first, without the queue.
     ArrivalOrder,
-    /// The real core, with or without keys.
+    /// Processes states with the real core, with or without keys.
     Core { order: Order, keyed: bool },
 }
 
@@ -73,8 +73,8 @@ pub(crate) fn ages() -> Keys {
     figures.into_iter().collect()
 }
 
-/// The keys whose states arrive in each tick. By Zipf's law, the n-th key is 1/n as frequent as the
-/// first.
+/// Draws the keys whose states arrive in each tick. By Zipf's law, the n-th key is 1/n as frequent
+/// as the first.
 fn arrivals() -> Vec<Vec<usize>> {
     let mut rng = Rng::with_seed(SEED ^ 0x0ae5_0001);
     #[allow(clippy::cast_precision_loss, reason = "a hundred")]
@@ -98,7 +98,7 @@ fn arrivals() -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Per run: the end time, the key, and the creation time of the written state.
+/// End time, key and creation time of the written state, per run.
 #[derive(Clone, Default)]
 struct Known(Arc<Mutex<Vec<(Millis, usize, Millis)>>>);
 
@@ -181,7 +181,7 @@ fn by_the_core(order: Order, keyed: bool) -> Known {
 /// The creation time and key of each pending state, oldest first.
 type Waiting = Arc<Mutex<VecDeque<(Millis, usize)>>>;
 
-/// Workers that take the oldest state, one per run that the downstream serves concurrently.
+/// Plays workers that take the oldest state, one per run that the downstream serves concurrently.
 fn in_arrival_order() -> Known {
     let known = Known::default();
     cloud::play(SEED, async |_| {

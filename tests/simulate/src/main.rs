@@ -1,6 +1,6 @@
-//! `make simulate`: the queue's behaviour under overload and in outages. The real core (create,
-//! wake-ups, turns, sweeps) runs on a virtual clock with the in-memory store. Other disciplines run
-//! against the same downstream. The seeds determine every figure.
+//! Implements `make simulate`, which plays the queue under overload and in outages. The real core
+//! (create, wake-ups, turns, sweeps) runs on a virtual clock with the in-memory store. Other queue
+//! disciplines run against the same downstream. The seeds determine every figure.
 //!
 //! Prints the figures, and writes `overload.json`, `storm.json` and `groups.json` to
 //! `target/simulate`, the page `docs/reference/storms.md`, and the charts to `docs/img`.
@@ -28,13 +28,13 @@ use serde::Serialize;
 use crate::experiments::{Halved, Loads, Outages, Poisoned};
 use crate::keys::Keys;
 
-/// `overload.json`.
+/// Content of `overload.json`.
 #[derive(Serialize)]
 struct Overload {
     outage: Outages,
     poison: BTreeMap<String, BTreeMap<String, Poisoned>>,
     load: Loads,
-    /// A downstream that loses half of its capacity, with and without a target latency.
+    /// Figures for a downstream that loses half of its capacity, with and without a target latency.
     halved: BTreeMap<String, Halved>,
     keys: Keys,
 }

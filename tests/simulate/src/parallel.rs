@@ -1,12 +1,12 @@
-//! Plays experiments on every core. Each experiment has its own clock and seed and runs on one
-//! thread, so the order does not change the figures.
+//! Plays experiments in parallel on all CPU cores. Each experiment has its own clock and seed and
+//! runs on one thread, so the order does not change the figures.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 
 use simulator::sync::lock;
 
-/// Applies `work` to every item. The results are in the same order as the items.
+/// Applies `work` to every item and returns the results in the order of the items.
 pub(crate) fn map<I: Send, O: Send>(items: Vec<I>, work: impl Fn(I) -> O + Sync) -> Vec<O> {
     let mut results: Vec<Option<O>> = items.iter().map(|_| None).collect();
     let queue = Mutex::new(items.into_iter().zip(&mut results));

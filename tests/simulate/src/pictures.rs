@@ -48,7 +48,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Share of tasks that started within two seconds, by load.
+/// Draws the share of tasks that started within two seconds, by load.
 fn overload(loads: &Loads) -> Markup {
     const TOP: f64 = 96.0;
     const BOTTOM: f64 = 310.0;
@@ -91,7 +91,7 @@ fn overload(loads: &Loads) -> Markup {
     )
 }
 
-/// Failed tasks and useless calls in an outage, with and without the circuit breaker.
+/// Draws the failed tasks and useless calls in an outage, with and without the circuit breaker.
 fn outage(outages: &Outages) -> Markup {
     let with = outages.of("breaker");
     let without = outages.of("retries_only");
@@ -122,7 +122,7 @@ fn outage(outages: &Outages) -> Markup {
     )
 }
 
-/// Ages after a burst of messages, and the share of new tasks under a sustained load.
+/// Draws the ages after a burst of messages, and the share of new tasks under a sustained load.
 fn storm_of_messages(storm: &Storm) -> Markup {
     const ARRIVALS: usize = 10_000;
     let rows = |of: &dyn Fn(&str) -> Option<f64>| {
@@ -153,7 +153,7 @@ fn storm_of_messages(storm: &Storm) -> Markup {
     )
 }
 
-/// The share of the quiet tenants' tasks that start in time, with and without groups.
+/// Draws the share of the quiet tenants' tasks that start in time, with and without groups.
 fn quiet_tenants(groups: &Groups) -> Markup {
     const CASES: [(&str, &str); 4] = [
         ("ten_slots", "1 noisy tenant, 10 concurrent tasks"),
@@ -182,7 +182,7 @@ fn quiet_tenants(groups: &Groups) -> Markup {
     )
 }
 
-/// The mean age of a key's last known state, by discipline.
+/// Draws the mean age of a key's last known state, by discipline.
 fn latest_wins(keys: &Keys) -> Markup {
     const LABELS: [(&str, &str); 4] = [
         ("arrival_order", "arrival order"),
@@ -206,7 +206,7 @@ fn latest_wins(keys: &Keys) -> Markup {
     )
 }
 
-/// Horizontal bars with their labels and values. True marks a freshq bar.
+/// Draws horizontal bars with labels and values. True marks a freshq bar.
 fn bars(top: f64, rows: &[(&str, f64, bool)], value: impl Fn(f64) -> String) -> Markup {
     const HEIGHT: f64 = 24.0;
     const STEP: f64 = 36.0;

@@ -26,7 +26,7 @@ pub(crate) struct Experiment {
     pub(crate) process: ProcessSettings,
 }
 
-/// The deployed settings, with the downstream's capacity as the number of slots.
+/// Returns the deployed settings, with the downstream's capacity as the number of slots.
 #[allow(clippy::cast_possible_truncation, reason = "a small number")]
 pub(crate) fn settings() -> ProcessSettings {
     let minute = Duration::from_secs(60);
@@ -81,7 +81,7 @@ pub(crate) fn play(experiment: &Experiment) -> Played {
     }
 }
 
-/// Ends an experiment, possibly before all its tasks end.
+/// Ends an experiment, possibly before all its tasks have ended.
 ///
 /// # Panics If a guarantee is broken.
 pub(crate) fn finish(cloud: Cloud) -> Report {
@@ -94,7 +94,7 @@ pub(crate) fn finish(cloud: Cloud) -> Report {
     report
 }
 
-/// The description of a task.
+/// Creates the description of a task.
 pub(crate) fn spec(created: Millis, expiry: Duration, payload: &Value) -> Value {
     json!({"taskCreated": created.0, "ttlSeconds": expiry.as_secs(), "payload": payload})
 }

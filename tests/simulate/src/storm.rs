@@ -1,8 +1,8 @@
 //! Storms: more arrivals than the table can take, through an SQS queue and the real ingest.
 //!
-//! The index takes 1,000 write units per second for pending tasks. An insert and a take use one unit
-//! each. `today` is an ingest without backpressure, whose writes wait in arrival order. `postpone`
-//! is the current ingest, and `admission` is the same with admission.
+//! The index takes 1,000 write units per second for pending tasks. An insert and a take use one
+//! unit each. `today` is an ingest without backpressure, whose writes wait in arrival order.
+//! `postpone` is the current ingest, and `admission` adds admission to it.
 //!
 //! The figures for a sustained load cover its second half. At 10,000 arrivals/s and above, the load
 //! starts in the state that a long storm leaves: the capacity is known, and the queue holds as many
@@ -30,13 +30,13 @@ use self::play::play;
 use self::ramps::Ramp;
 use crate::parallel;
 
-/// The burst: 100,000 messages in ten seconds, then 50 per second.
+/// Rates of the burst: 100,000 messages in ten seconds, then 50 per second.
 const BURST: [Rate; 2] = [
     (10_000, Duration::from_secs(10)),
     (50, Duration::from_secs(110)),
 ];
 const LASTS: Duration = Duration::from_secs(40);
-/// Sustained loads.
+/// Rates of the sustained loads.
 const RATES: [Rate; 9] = [
     (500, LASTS),
     (800, LASTS),
@@ -49,28 +49,28 @@ const RATES: [Rate; 9] = [
     (100_000, Duration::from_secs(6)),
 ];
 
-/// The figures of each variant.
+/// Figures by variant.
 type Variants<F> = BTreeMap<String, F>;
 
-/// `storm.json`.
+/// Content of `storm.json`.
 #[derive(Serialize)]
 pub(crate) struct Storm {
     burst: Variants<Burst>,
-    /// By arrivals per second, then by runs per second.
+    /// Figures by arrivals per second, then by runs per second.
     sustained: BTreeMap<usize, BTreeMap<u32, Variants<Sustained>>>,
-    /// By name and expiry.
+    /// Figures by name and expiry.
     ramps: BTreeMap<String, Ramp>,
-    /// By the admission setting `factor`.
+    /// Figures by the admission setting `factor`.
     factors: BTreeMap<u32, Factor>,
 }
 
 impl Storm {
-    /// The 95th percentile of the age of tasks sent after the burst, in seconds.
+    /// Returns the 95th percentile of the age of tasks sent after the burst, in seconds.
     pub(crate) fn age_after_burst(&self, variant: &str) -> Option<f64> {
         Some(self.burst.get(variant)?.p95_age_of_new_seconds)
     }
 
-    /// The share of started tasks under two seconds old, at this number of arrivals per second.
+    /// Returns the share of started tasks under two seconds old, at this arrival rate per second.
     pub(crate) fn under_2s(&self, arrivals: usize, variant: &str) -> Option<f64> {
         let variants = self.sustained.get(&arrivals)?.get(&RUNS)?;
         Some(variants.get(variant)?.under_2s)

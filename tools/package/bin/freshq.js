@@ -7,10 +7,10 @@ const { constants } = require('node:os');
 const { optionalDependencies } = require('../package.json');
 
 const PREFIX = '@freshq/cli-';
-/** Exit code of a shell for a command that it does not find. */
+/** Exit code that a shell returns if it does not find a command. */
 const NOT_FOUND = 127;
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'];
-/** A terminal sends these to every process that it runs in the foreground, so the command has them already. */
+/** Signals that a terminal sends to every foreground process, so that the command receives them directly. */
 const FROM_KEYBOARD = ['SIGINT', 'SIGQUIT'];
 
 function binary() {
@@ -38,7 +38,7 @@ function fail(message) {
 }
 
 const command = binary();
-// Before the start, so that no signal can end this process and leave the command without it.
+// Handles signals before the command starts, so that no signal can end this process while the command runs on.
 for (const signal of SIGNALS) {
   process.on(signal, () => {
     if (!(process.stdin.isTTY && FROM_KEYBOARD.includes(signal))) child.kill(signal);
@@ -48,7 +48,7 @@ const child = spawn(command, process.argv.slice(2), { stdio: 'inherit' });
 child.on('error', (error) => fail(`${command} could not be started: ${error.message}`));
 child.on('exit', (code, signal) => {
   if (signal === null) process.exit(code);
-  // Ends by the same signal. If this process survives it, its exit code is that of a shell.
+  // Ends this process with the same signal. If it survives, its exit code is the one that a shell would return.
   for (const each of SIGNALS) process.removeAllListeners(each);
   process.exitCode = 128 + constants.signals[signal];
   process.kill(process.pid, signal);

@@ -1,4 +1,4 @@
-//! The embedded DynamoDB behind the network, through the real SDK's client.
+//! The embedded DynamoDB behind the network, through the real SDK client.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Embedded {
         Ok(Self { database })
     }
 
-    /// A connector that calls the database directly, without network or latency.
+    /// Creates a connector that calls the database directly, without network or latency.
     pub(crate) fn direct(&self) -> SharedHttpConnector {
         let database = self.database.clone();
         protocol::connector(move |request: HttpRequest| {
@@ -59,8 +59,8 @@ impl Embedded {
         })
     }
 
-    /// A client without network, latency or SDK retries. Each request yields to other tasks first,
-    /// so concurrent requests alternate.
+    /// Creates a client without network, latency or SDK retries. Each request first yields to other
+    /// Tokio tasks, so concurrent requests alternate.
     pub fn client(&self) -> Client {
         let direct = self.direct();
         protocol::client(protocol::connector(move |request| {
@@ -72,7 +72,7 @@ impl Embedded {
         }))
     }
 
-    /// A store over this network. Its client retries as the functions' client does.
+    /// Creates a store over this network. Its client has the same retries as the functions' client.
     pub fn store(&self, network: &Arc<Network>) -> DynamoStore {
         let connector = Connector {
             network: network.clone(),
@@ -112,7 +112,7 @@ impl Connector {
             Err(Fault::Throttled) => respond(400, error("ThrottlingException", &Value::Null)),
             Err(Fault::Unavailable) => respond(500, error("InternalServerError", &Value::Null)),
             Err(Fault::Conflict) => {
-                // The store does not read which item conflicted, so mark the first one.
+                // Mark the first item, because the store does not read which item conflicted.
                 let mut reasons = vec![json!({"Code": "None"}); count];
                 if let Some(first) = reasons.first_mut() {
                     *first = json!({"Code": "TransactionConflict", "Message": "ongoing"});
@@ -125,7 +125,7 @@ impl Connector {
     }
 }
 
-/// The items that a transaction changes or checks.
+/// Returns the items that a transaction changes or checks.
 fn changed(operation: &str, body: &str) -> Vec<(String, String)> {
     if operation != "TransactWriteItems" {
         return vec![];

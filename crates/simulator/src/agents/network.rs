@@ -16,7 +16,7 @@ use crate::sync::lock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// The request is throttled and not executed.
+    /// DynamoDB throttles the request and does not execute it.
     Throttled,
     /// The service returns an error and does not execute the request.
     Unavailable,
@@ -26,7 +26,7 @@ pub enum Fault {
     LostResponse,
     /// The caller gets no response, but the request is executed up to 20 seconds late.
     LateRequest,
-    /// The transaction is rejected because another one was changing one of its items.
+    /// The transaction is rejected because a concurrent transaction is changing one of its items.
     Conflict,
 }
 
@@ -44,7 +44,7 @@ impl Fault {
     const DRAWN: &[Self] = Self::ALL.split_at(5).0;
 }
 
-/// Time for which a client waits for a response.
+/// Client timeout: maximum time to wait for a response.
 const SILENCE: Duration = Duration::from_secs(2);
 
 pub struct Network {
@@ -55,7 +55,7 @@ pub struct Network {
 
 struct State {
     rng: Rng,
-    /// Whether exchanges take no time and have no faults.
+    /// Whether exchanges have neither latency nor faults.
     direct: bool,
     /// Number of exchanges per thousand for which a fault is drawn.
     rate: u32,
@@ -66,8 +66,8 @@ struct State {
 }
 
 impl Network {
-    /// A network whose faults and latencies are derived from `seed`. A fault is drawn for `rate` of
-    /// a thousand exchanges.
+    /// Creates a network whose faults and latencies are derived from `seed`. Of a thousand
+    /// exchanges, `rate` have a drawn fault on average.
     pub fn new(seed: u64, rate: u32) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
@@ -83,14 +83,14 @@ impl Network {
         })
     }
 
-    /// A network without latency or faults.
+    /// Creates a network without latency or faults.
     pub fn direct() -> Arc<Self> {
         let network = Self::new(0, 0);
         lock(&network.state).direct = true;
         network
     }
 
-    /// Stops all faults from now on, except for conflicts.
+    /// Stops all drawn faults. Conflicts remain possible.
     pub fn heal(&self) {
         lock(&self.state).rate = 0;
     }
@@ -100,13 +100,13 @@ impl Network {
         self.still.write().await
     }
 
-    /// The number of exchanges per fault, and the total number of exchanges.
+    /// Returns the number of exchanges per fault and the total number of exchanges.
     pub fn figures(&self) -> (BTreeMap<Fault, u64>, u64) {
         let state = lock(&self.state);
         (state.faults.clone(), state.exchanges)
     }
 
-    /// All exchanges, in order. The same seed gives the same trace.
+    /// Returns all exchanges in order. The same seed always gives the same trace.
     pub fn trace(&self) -> Vec<String> {
         lock(&self.state).trace.clone()
     }
@@ -152,8 +152,8 @@ impl Network {
         response
     }
 
-    /// Draws the fault of an exchange and four durations: request, execution, response, and the delay
-    /// of a late request.
+    /// Draws the fault of an exchange and four durations: request latency, execution, response
+    /// latency and the delay of a late request.
     fn draw(&self, what: &str, writes: bool) -> (Option<Fault>, [Duration; 4]) {
         let mut state = lock(&self.state);
         state.exchanges += 1;

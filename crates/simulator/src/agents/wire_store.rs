@@ -15,7 +15,7 @@ use crate::layered::{self, Layered};
 /// A store that makes each call through an exchange over the network.
 pub type WireStore = Layered<Wire>;
 
-/// The network, in front of the in-memory store.
+/// A layer that sends each call to the in-memory store over the network.
 pub struct Wire {
     network: Arc<Network>,
     truth: Arc<MemoryStore>,
@@ -50,7 +50,7 @@ impl Layer for Wire {
             .await;
         match response {
             Ok(Some(response)) => response,
-            // The in-memory store never waits, so this does not happen.
+            // Unreachable, because the in-memory store never waits.
             Ok(None) => Err(broken(operation, Fault::LostResponse)),
             Err(fault) => match layered::answer(Committed::Conflict) {
                 Some(conflict) if fault == Fault::Conflict => Ok(conflict),

@@ -34,7 +34,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A cloud with the in-memory table, the deployed default settings and no faults.
+    /// Creates a builder with the in-memory table, the deployed default settings and no faults.
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -77,7 +77,7 @@ impl Builder {
         self
     }
 
-    /// Uses the embedded DynamoDB, through the real SDK's client, instead of the in-memory table.
+    /// Uses the embedded DynamoDB, through the real SDK client, instead of the in-memory table.
     pub fn embedded(mut self) -> Result<Self, NotStarted> {
         self.backend = Box::new(Embedded::start()?);
         Ok(self)

@@ -1,4 +1,4 @@
-//! Figures of the runs.
+//! Figures of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,19 +13,19 @@ pub struct Census {
     pub tasks: u64,
     /// Number of started task runs.
     pub starts: u64,
-    /// Requests to the table and to the topics.
+    /// Number of requests to the table and the topics.
     pub steps: u64,
     pub sweeps: u64,
-    /// Pages of the index that `process-tasks` read, and their entries.
+    /// Number of index pages that `process-tasks` read. `entries` is the number of their entries.
     pub pages: u64,
     pub entries: u64,
-    /// Turns by [`Exit`](lifo_queue::process::Exit), in its `Debug` format. Turns of crashed
-    /// processes are not counted.
+    /// Number of turns by [`Exit`](lifo_queue::process::Exit), in its `Debug` format. Turns of
+    /// crashed processes are not counted.
     pub turns: BTreeMap<String, u64>,
     pub faults: BTreeMap<FaultKind, u64>,
-    /// Tasks by final state: `SUCCESS`, `FAILURE`, `shed`, `cancelled` or `none`.
+    /// Number of tasks by final state: `SUCCESS`, `FAILURE`, `shed`, `cancelled` or `none`.
     pub ends: BTreeMap<String, u64>,
-    /// Virtual time, in seconds.
+    /// Elapsed virtual time, in seconds.
     pub seconds: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The seeded generator of faults.
+//! The seeded fault generator.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Chance {
         }
     }
 
-    /// The first of these kinds to be drawn, if any.
+    /// Draws each of these kinds in turn. Returns and counts the first fault that occurs, if any.
     pub(crate) fn befalls(&self, kinds: &[FaultKind], now: Millis) -> Option<FaultKind> {
         let kind = kinds.iter().copied().find(|kind| self.draw(*kind, now))?;
         self.count(kind);
@@ -40,14 +40,14 @@ impl Chance {
         rate > 0.0 && now < self.until && lock(&self.rng).f64() < rate
     }
 
-    /// A random duration from `from` to `to`, inclusive, in whole milliseconds.
+    /// Draws a duration from `from` to `to`, inclusive, in whole milliseconds.
     pub(crate) fn between(&self, from: Duration, to: Duration) -> Duration {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let (from, to) = (millis(from), millis(to));
         Duration::from_millis(lock(&self.rng).u64(from..=to.max(from)))
     }
 
-    /// A random number from 0 to `end`, exclusive.
+    /// Draws a number from 0 to `end`, exclusive.
     pub(crate) fn below(&self, end: u32) -> u32 {
         lock(&self.rng).u32(0..end.max(1))
     }

@@ -2,7 +2,7 @@
 
 use lifo_queue::time::{Clock, Millis, TokioClock};
 
-/// A clock that runs ahead of the cloud's own clock, or behind it.
+/// A clock that runs ahead of or behind the cloud's own clock.
 #[derive(Clone, Copy, Debug)]
 pub struct SkewedClock {
     base: TokioClock,
@@ -11,7 +11,7 @@ pub struct SkewedClock {
 }
 
 impl SkewedClock {
-    /// A clock that is `ahead_ms` milliseconds ahead of `base`.
+    /// Creates a clock that is `ahead_ms` milliseconds ahead of `base`.
     pub fn new(base: TokioClock, ahead_ms: i64) -> Self {
         Self { base, ahead_ms }
     }

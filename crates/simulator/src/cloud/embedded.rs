@@ -1,4 +1,4 @@
-//! The table on the embedded DynamoDB, behind the real SDK's client. Requests go through an
+//! The table on the embedded DynamoDB, behind the real SDK client. Requests go through an
 //! in-process connector and the simulated network to the database's own functions.
 
 mod connector;
@@ -35,7 +35,7 @@ pub(crate) struct Embedded {
     known: Mutex<Known>,
 }
 
-/// The table as last read, which is current because all writes go through the cloud.
+/// The table content as last read. It is current because all writes go through the cloud.
 #[derive(Default)]
 struct Known {
     tasks: BTreeMap<TaskId, Record>,
@@ -166,7 +166,7 @@ impl Backend for Embedded {
     }
 }
 
-/// A client configured like the functions' clients, except for its clock and its network.
+/// Creates a client configured like the functions' clients, except for its clock and its network.
 fn client(connector: Connector, clock: SkewedClock) -> Client {
     let config = protocol::config()
         .http_client(connector.client())

@@ -1,4 +1,4 @@
-//! DynamoDB's time to live: deletes expired items after a delay
+//! Simulates DynamoDB's time to live, which deletes expired items after a delay
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html>).
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::sync::pause;
 /// Interval between checks. Each check deletes an expired item with a probability of one third.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// Checks until the run ends.
+/// Starts a background task that checks the items until the run ends.
 pub(crate) fn start(world: &Arc<World>) {
     let world = world.clone();
     tokio::spawn(async move {

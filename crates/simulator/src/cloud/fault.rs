@@ -1,4 +1,4 @@
-//! Kinds of faults, and their rates.
+//! The kinds of faults and their rates.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
@@ -31,13 +31,13 @@ pub enum FaultKind {
     NotificationDuplicated,
     /// A notification is delivered late.
     NotificationDelayed,
-    /// A later notification arrived before this one. Caused by delays.
+    /// A later notification arrived before this one. Delays cause this fault.
     NotificationReordered,
     /// A stream record arrives late.
     StreamDelayed,
-    /// A stream batch is delivered again although it succeeded.
+    /// A stream batch is redelivered although it succeeded.
     BatchRepeated,
-    /// A batch failed and was bisected. Caused by other faults.
+    /// A batch failed and was bisected. Other faults cause this one.
     BatchBisected,
     /// Stream records were skipped after their retries or their maximum age. Caused by other
     /// faults.
@@ -53,7 +53,7 @@ pub enum FaultKind {
     /// A process crashed at a random time.
     KilledAtRandom,
     KilledByTask,
-    /// The platform ended an invocation at its deadline.
+    /// Lambda ended an invocation at its deadline.
     DeadlinePassed,
     /// A process's clock was wrong by more than half a second.
     ClockSkew,

@@ -111,7 +111,7 @@ async fn turn(by: &Actor, event: &Event, timeout: Duration) -> Option<String> {
     );
     let invocation = Invocation {
         message_id: event.message_id.clone(),
-        // The deadline is a time of the platform's clock, which differs from the process's clock.
+        // The deadline is based on the platform's clock, which differs from the process's clock.
         deadline: Some(world.now().plus(timeout)),
     };
     let (summary, error) = match processor.turn(invocation).await {
@@ -128,7 +128,7 @@ fn ended_turn(world: &World, process: &Process, summary: &TurnSummary) {
     let mut ledger = lock(&world.ledger);
     ledger.note(now, process.id, format!("{:?} {summary:?}", summary.exit));
     match summary.exit {
-        // After rule 10, a pause or a failed step, the wake-up is left to the sweep.
+        // After rule 10, a pause or a failed step, only the sweep requests a wake-up.
         Exit::NoProgress => ledger.setback(now, "a turn without progress makes no tail call"),
         Exit::Paused => ledger.setback(now, "the queue is paused"),
         _ if summary.store_errors > 0 => ledger.setback(now, "a turn had DynamoDB errors"),

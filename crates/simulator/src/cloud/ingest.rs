@@ -1,4 +1,4 @@
-//! A process of `ingest-tasks`.
+//! An `ingest-tasks` process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,14 +19,14 @@ use crate::admission::SharedMeter;
 const WRITES: Duration = Duration::from_secs(25);
 const REPORT: Duration = Duration::from_secs(29);
 
-/// A process that handles batches one after the other until it dies.
+/// An `ingest-tasks` process that handles one batch at a time until it dies.
 pub struct IngestProcess {
     by: Actor,
     ingest: Ingest,
 }
 
 impl Cloud {
-    /// Starts a process of `ingest-tasks`, with faults. Processes share the item `#ingest`.
+    /// Starts a process of `ingest-tasks`, with faults. All processes share the `#ingest` item.
     pub fn start_ingest(
         &self,
         queue: Arc<dyn IngestQueue>,
@@ -49,8 +49,8 @@ impl Cloud {
 }
 
 impl IngestProcess {
-    /// Processes a batch. `None` if the process died: it then reported nothing and takes no further
-    /// batch.
+    /// Processes a batch. Returns `None` if the process died without a report. A dead process takes
+    /// no further batch.
     pub async fn work(&self, batch: &[Delivery]) -> Option<IngestReport> {
         let Actor { world, process } = &self.by;
         let now = Instant::now();

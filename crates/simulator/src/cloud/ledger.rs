@@ -2,9 +2,9 @@
 //!
 //! | module | what it checks |
 //! |---|---|
-//! | `tasks`, `runs` | S1 to S4: every change of a task, every run |
-//! | `turns` | S5, W2, W3: every take, every change of the control item, every publish |
-//! | `waiting` | W1: no lost wake-ups while a task is due |
+//! | `tasks`, `runs` | S1 to S4, on every task change and every run |
+//! | `turns` | S5, W2 and W3, on every take, control item change and publish |
+//! | `waiting` | W1, no lost wake-ups while a task is due |
 //! | `trace` | nothing; it records the events |
 
 mod runs;
@@ -32,18 +32,18 @@ use super::settings::CloudSettings;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunEnd {
-    /// Success or failure: only the settlement may follow.
+    /// The run succeeded or failed. Only the settlement may follow.
     Final,
-    /// A request for a retry.
+    /// The run requested a retry.
     Again,
-    /// The downstream was busy. A limited number of these runs costs no attempt.
+    /// The downstream was busy. A limited number of these runs do not count as attempts.
     Busy,
     Unavailable,
-    /// The process dropped the run: a timeout, a cut-off, or its death.
+    /// The process dropped the run after a timeout, after a cut-off, or because the process died.
     Dropped,
 }
 
-/// Number of violations to keep. The first ones are the most useful.
+/// Maximum number of violations to keep. The earliest are the most useful.
 const KEPT: usize = 10;
 
 #[derive(Default)]
@@ -57,11 +57,11 @@ pub(crate) struct Ledger {
     histories: BTreeMap<TaskId, History>,
     takes: BTreeMap<Uuid, Take>,
     runs: Vec<Run>,
-    /// Consecutive failed calls of a process for a task.
+    /// Number of consecutive failed calls, by process and task.
     failures: BTreeMap<(u32, TaskId), u32>,
-    /// Processes that stopped retrying a call for a task, with the task.
+    /// Pairs of a process and a task for which the process stopped retrying a call.
     exhausted: BTreeSet<(u32, TaskId)>,
-    /// By process: pages of the index, the lease, and other facts that the process knows.
+    /// Index pages, lease and other facts that a processor knows, by process.
     seen: BTreeMap<u32, Seen>,
     owners: BTreeMap<Uuid, u32>,
     /// The process whose lease is in the control item, live or expired.
@@ -113,8 +113,8 @@ impl Ledger {
             self.runs.retain(|run| run.process != process.id);
             self.setback(now, format!("process {} died", process.id));
         } else if ended == Ended::Failed && self.holder == Some(process.id) {
-            // For example, it acquired its lease without getting a response. A sweep waits for the
-            // lease to expire.
+            // For example, the process acquired the lease but got no response. A sweep waits for
+            // the lease to expire.
             self.setback(now, format!("process {} left its lease", process.id));
         }
         self.waiting.ended(now, process, ended);
@@ -138,7 +138,7 @@ impl Ledger {
             take.late
                 || self.dead.contains(&take.process)
                 || self.exhausted.contains(&step)
-                // Its calls fail, but it still retries them.
+                // The process's calls fail, but the process still retries them.
                 || self.failures.contains_key(&step)
         })
     }

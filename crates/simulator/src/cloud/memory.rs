@@ -1,4 +1,4 @@
-//! The in-memory table, and a process's store on it.
+//! The in-memory table, and the stores through which processes use it.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct InMemory {
 }
 
 impl InMemory {
-    /// How a process's calls reach these stores.
+    /// Returns the access of a process to these stores.
     fn access(&self) -> Access {
         Access::Memory {
             truth: self.truth.clone(),

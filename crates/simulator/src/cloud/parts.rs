@@ -68,12 +68,12 @@ pub(super) struct Shard {
     pub(super) arrived: Notify,
 }
 
-/// A record that passed the mapping's filter.
+/// A stream record that passed the event source mapping's filter.
 #[derive(Clone, Debug)]
 pub(super) struct Insert {
     pub(super) event: String,
     pub(super) written: Millis,
-    /// Time from which the mapping can read it.
+    /// Time from which the event source mapping can read the record.
     pub(super) readable: Millis,
 }
 
@@ -92,10 +92,10 @@ impl Stream {
     }
 }
 
-/// Writes that the index does not yet show.
+/// Writes that the index does not show yet.
 #[derive(Default)]
 pub(crate) struct Index {
-    /// Ordered by the time at which the index shows the write, then by the order of the writes.
+    /// Future updates, ordered by the time at which the index shows them, then by write order.
     pub(super) coming: BTreeMap<(Millis, u64), (TaskId, Option<Record>)>,
     pub(super) writes: u64,
     /// Time at which the index shows a task's last write. It shows the writes of one task in order.

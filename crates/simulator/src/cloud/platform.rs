@@ -1,4 +1,4 @@
-//! Asynchronous invocations: concurrency limits, backoff after throttling, retries.
+//! Asynchronous invocations with concurrency limits, backoff after throttling, and retries.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use super::settings::AsyncSettings;
 use super::world::World;
 use crate::sync::{lock, pause};
 
-/// First and maximum delay of a throttled event. The delay doubles with each retry
+/// Initial and maximum delay of a throttled event. The delay doubles with each retry
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html>).
 const THROTTLED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 

@@ -1,4 +1,4 @@
-//! A process: an invocation that can die between any two of its steps.
+//! A process, which is an invocation that can die between any two of its steps.
 //!
 //! A dead process takes no further step. Some of its code, such as a destructor, may still be
 //! scheduled, but each of its calls stays pending. Requests that it sent earlier are executed, as
@@ -19,23 +19,23 @@ pub(crate) enum Function {
     Trigger,
     ProcessTasks,
     SweepTasks,
-    /// An operator, or the cloud itself: no faults.
+    /// An operator or the cloud itself, which have no faults.
     Operator,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Running,
-    /// Its handler returned. Lambda would freeze the process, so it must not make further calls.
+    /// The handler returned. Lambda would freeze the process, so it must not make further calls.
     Returned,
     Died,
 }
 
-/// When a process dies, relative to a call.
+/// Time of death of a process, relative to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Before,
-    /// After the request was sent but before its response.
+    /// After the request is sent, but before its response arrives.
     During,
     After,
 }

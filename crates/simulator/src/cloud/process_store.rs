@@ -16,7 +16,7 @@ use crate::layered::Layered;
 use crate::layered::tasks::{About, Layer, TaskCall};
 use crate::sync::lock;
 
-/// How calls reach the table.
+/// Access of a process to the table.
 pub(crate) enum Access {
     /// The cloud's simulated network carries the calls.
     Memory {
@@ -76,7 +76,7 @@ impl Layer for OfProcess {
 }
 
 impl OfProcess {
-    /// Reports to the ledger what the process learned.
+    /// Reports to the ledger which facts the process learned from a response.
     fn record(&self, operation: &str, about: About<'_>, done: &dyn Any) {
         let Actor { world, process } = &self.by;
         let mut ledger = lock(&world.ledger);

@@ -1,4 +1,4 @@
-//! The downstream: the outcome of each run is scripted, per task and attempt.
+//! The simulated downstream, which scripts the outcome of each run per task and attempt.
 
 use async_trait::async_trait;
 use lifo_queue::runner::{Outcome, TaskRunner};
@@ -60,7 +60,7 @@ impl TaskRunner for ProcessRunner {
             }
             Deed::Panic => {
                 running.end = RunEnd::Again;
-                // This does not call the panic hook, which would print the panic.
+                // Skip the panic hook, because it would print the panic.
                 std::panic::resume_unwind(Box::new("a scripted panic"))
             }
         };

@@ -9,7 +9,7 @@ pub enum Deed {
     Succeed,
     Fail,
     Retry,
-    /// The downstream is busy and may specify the time to wait.
+    /// The downstream is busy. It can specify the time to wait.
     Busy(Option<Duration>),
     Unavailable,
     /// The downstream responds with HTTP 500.

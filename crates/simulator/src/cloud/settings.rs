@@ -1,4 +1,4 @@
-//! The settings of the cloud: the deployed defaults of `infra/`, unless a test changes them.
+//! The cloud settings. Unless a test changes them, they are the deployed defaults from `infra/`.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use lifo_queue::process::ProcessSettings;
 
 use crate::deployed::PROCESS_TASKS;
 
-/// Time for which a caller waits for a response: the SDK's limit per attempt, the same as
+/// Maximum time that a caller waits for a response. Equals the SDK timeout per attempt,
 /// `ATTEMPT_TIMEOUT` in `crates/aws`.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -15,11 +15,11 @@ pub struct CloudSettings {
     /// The settings of `process-tasks`, some of which `trigger` and `sweep-tasks` share.
     pub process: ProcessSettings,
     pub process_tasks: AsyncSettings,
-    /// Invocations of `trigger` by its topic.
+    /// Settings for invocations of `trigger` by its topic.
     pub trigger: AsyncSettings,
     pub sweep_tasks: AsyncSettings,
     pub sweep_interval: Duration,
-    /// The stream's mapping to `trigger`.
+    /// Settings of the stream's event source mapping to `trigger`.
     pub stream: StreamSettings,
     /// Maximum lag of the index without a fault.
     pub index_lag: Duration,
@@ -29,20 +29,20 @@ pub struct CloudSettings {
     pub skew: Duration,
 }
 
-/// How a function is invoked asynchronously
+/// Settings for asynchronous invocations of a function
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html>).
 #[derive(Clone, Copy, Debug)]
 pub struct AsyncSettings {
-    /// Reserved concurrency; `None` for none.
+    /// Reserved concurrency. `None` means unreserved.
     pub concurrency: Option<usize>,
-    /// Retries after a function error: one minute after the first, two minutes after the second.
+    /// Number of retries after function errors: the first after one minute, the next after two.
     pub retries: u32,
     /// Maximum age of an event. Older events are discarded.
     pub max_age: Duration,
     pub timeout: Duration,
 }
 
-/// The event source mapping of the table's stream
+/// Settings of the event source mapping for the table's stream
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html>).
 #[derive(Clone, Copy, Debug)]
 pub struct StreamSettings {
@@ -50,9 +50,9 @@ pub struct StreamSettings {
     pub shards: u32,
     /// Maximum number of records in a batch.
     pub batch_size: usize,
-    /// Time for which records are gathered into a batch.
+    /// Batching window: maximum time to gather records into a batch.
     pub window: Duration,
-    /// Retries of a failed batch of one record. A larger batch is bisected instead.
+    /// Number of retries of a failed batch with one record. A larger batch is bisected instead.
     pub retries: u32,
     /// Maximum age of a record. Older records are skipped.
     pub max_record_age: Duration,

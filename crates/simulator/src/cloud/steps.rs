@@ -1,4 +1,4 @@
-//! The start, the calls and the death of a process.
+//! The start, calls and death of a process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -91,7 +91,7 @@ impl Process {
         self.die_of(world, at, FaultKind::KilledAtCall).await;
     }
 
-    /// Kills the process, and never returns.
+    /// Kills the process and never returns.
     pub(crate) async fn die_of(&self, world: &World, at: &'static str, kind: FaultKind) {
         world.chance.count(kind);
         lock(&world.ledger).note(world.now(), self.id, format!("killed at {at}"));

@@ -1,5 +1,5 @@
-//! The table's stream and its mapping to `trigger`: ordered per shard, filtered and batched. A
-//! failed batch is retried and bisected.
+//! The table's stream and its event source mapping to `trigger`. Records are ordered per shard,
+//! filtered and batched. A failed batch is bisected and retried.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ use crate::sync::{lock, pause};
 /// Maximum wait before a shard is read. Lambda polls a shard four times per second.
 const POLL: Duration = Duration::from_millis(250);
 
-/// First and maximum delay before a failed batch is retried. The delay doubles with each retry.
+/// Initial and maximum delay before a failed batch is retried. The delay doubles with each retry.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
 /// Writes a stream record if the change passes the mapping's filter: new PENDING tasks, and new
@@ -96,7 +96,7 @@ async fn read(world: &Arc<World>, number: usize) {
 /// Delivers a batch until it succeeds or is skipped. Later batches of the shard wait.
 async fn deliver(world: &Arc<World>, batch: Vec<Insert>) {
     let settings = world.settings.stream;
-    // Parts of the batch, the first one on top, each with its number of counted failures.
+    // Stack of batch parts, each with its number of counted failures. The first part is on top.
     let mut parts = vec![(batch, 0_u32)];
     let mut wait = RETRY.0;
     while let Some((mut part, failures)) = parts.pop() {

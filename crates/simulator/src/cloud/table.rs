@@ -22,7 +22,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// No items: a read.
+    /// Creates the subject of a read, which changes no items.
     pub(crate) fn nothing() -> Self {
         Self::default()
     }
@@ -43,7 +43,7 @@ impl Subject {
 
     pub(crate) fn of(about: About<'_>) -> Self {
         if let About::Groups = about {
-            // As in the embedded DynamoDB: an item that is not a task.
+            // Treat the groups item like a non-task item, as in the embedded DynamoDB.
             return Self::task(&TaskId::from_stored(GROUPS_ITEM));
         }
         Self {
@@ -115,7 +115,7 @@ fn changed(
     index.coming.insert((shows, order), (id.clone(), after));
 }
 
-/// Applies the writes that the index must show by now.
+/// Applies all writes that the index must already show.
 fn catch_up(world: &World) {
     let now = world.now();
     let mut index = lock(&world.index);
@@ -128,7 +128,7 @@ fn catch_up(world: &World) {
     }
 }
 
-/// Time at which the index shows the last write of a task.
+/// Returns the time at which the index shows a task's most recent write.
 pub(crate) fn shows_at(world: &World, id: &TaskId) -> Option<Millis> {
     lock(&world.index).last.get(id).copied()
 }

@@ -22,7 +22,7 @@ const DELIVERY: [FaultKind; 3] = [
     FaultKind::NotificationDelayed,
 ];
 
-/// Both topics, as a process uses them.
+/// Both topics, through which a process publishes.
 pub(crate) struct ProcessTopics(pub(crate) Actor);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Checks the whole cloud once a second: whether a processor is active when a task is due.
+//! Checks once per second whether a processor is active while a task is due.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::sync::{lock, pause};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Checks until the run ends.
+/// Starts a background task that checks the cloud until the run ends.
 pub(crate) fn start(world: &Arc<World>) {
     let world = world.clone();
     tokio::spawn(async move {
@@ -52,7 +52,7 @@ fn look(world: &World) {
         let waits = record.status == TaskStatus::Pending && !record.ttl.is_expired(now);
         let shows = table::shows_at(world, id)?;
         let since = record.not_before.map_or(shows, |from| shows.max(from));
-        // The time since which its group has been open.
+        // Time from which the task's group was no longer closed.
         let groups = groups.as_ref();
         let closed = groups.and_then(|groups| groups.closed_until(id.group()));
         let since = since.max(closed.unwrap_or(since));
@@ -65,7 +65,7 @@ fn look(world: &World) {
     match due.min_by_key(|due| due.since) {
         Some(due) => ledger.asleep(now, &due, quiet),
         // The lease of a crashed processor and the marker of a lost notification delay other
-        // processors until they expire. With a slow clock, a function sees them live for longer.
+        // processors until they expire. On a function with a slow clock, both stay live for longer.
         None if quiet
             && control.live_lease(now.minus(world.settings.skew)).is_none()
             && control.notified_until.is_none() =>
@@ -82,7 +82,7 @@ fn look(world: &World) {
     }
 }
 
-/// What closes groups, as the table has it.
+/// Stored state and settings that determine which groups are closed.
 struct Groups<'a> {
     states: GroupStates,
     settings: GroupSettings,
@@ -90,7 +90,7 @@ struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    /// The last known time until which no task of the group is due.
+    /// Returns the latest known time until which no task of the group is due.
     fn closed_until(&self, name: &str) -> Option<Millis> {
         let learned = &self.states.learned;
         let group = learned.groups.iter().find(|one| one.name == name);
@@ -104,7 +104,7 @@ impl Groups<'_> {
         leases.sort_unstable_by(|a, b| b.cmp(a));
         let most = self.settings.max_concurrency;
         let full = most.and_then(|most| leases.get(usize::from(most.get()) - 1).copied());
-        // After a crash, the buckets of the groups that no later turn knew start empty.
+        // After a crash, the token buckets of groups without a learned state start empty.
         let emptied = learned.empty_at.filter(|_| group.is_none());
         let emptied = emptied.zip(self.settings.rate);
         let emptied = emptied.map(|(at, rate)| at.plus(rate.interval));

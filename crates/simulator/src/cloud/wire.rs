@@ -1,4 +1,4 @@
-//! The simulated network to the table: the latency and faults of a call.
+//! The simulated network to the table, which gives calls latency and faults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::settings::PATIENCE;
 use super::world::{Actor, World};
 use crate::sync::{lock, pause};
 
-/// Why a call failed.
+/// Cause of a failed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
     Throttled,
@@ -40,9 +40,9 @@ pub(crate) const WRITES: &[FaultKind] = &[
     FaultKind::Latency,
 ];
 
-/// Faults of a batch, which has no conditions. A retry after a lost response would undo later
-/// changes. Therefore, no response to a batch is lost here, and callers that write tasks in batches
-/// must not lose responses.
+/// Faults of a batch write, which has no conditions. A retry after a lost response would overwrite
+/// later changes. Therefore, no response to a batch is lost here, and callers that write tasks in
+/// batches must not lose responses.
 pub(crate) const BATCHES: &[FaultKind] = &[
     FaultKind::Throttled,
     FaultKind::Unavailable,

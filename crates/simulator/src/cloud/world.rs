@@ -26,19 +26,19 @@ pub(crate) trait Functions: Send + Sync {
     async fn invoke(&self, world: &Arc<World>, function: Function, event: &Event) -> Ended;
 }
 
-/// A process in its world.
+/// A process, along with the world that it acts in.
 #[derive(Clone)]
 pub(crate) struct Actor {
     pub(crate) world: Arc<World>,
     pub(crate) process: Arc<Process>,
 }
 
-/// The storage of the items.
+/// The storage backend of the items.
 #[async_trait]
 pub(crate) trait Backend: Send + Sync {
     fn store(&self, by: &Actor) -> Arc<dyn QueueStore>;
 
-    /// A task as it was last read.
+    /// Returns a task as it was most recently read.
     fn task(&self, id: &TaskId) -> Option<Record>;
 
     fn read_task(&self, id: &TaskId) -> Option<Record>;

@@ -1,4 +1,4 @@
-//! Requests, conflicts and consumed capacity.
+//! Counts of requests and conflicts, and the consumed capacity.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Error, Value};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     pub calls: BTreeMap<String, u64>,
-    /// Requests that were rejected because they conflicted with a transaction.
+    /// Number of requests that were rejected because they conflicted with a transaction.
     pub conflicts: BTreeMap<String, u64>,
     /// Consumed capacity units, from the responses.
     pub units: BTreeMap<String, f64>,
@@ -59,14 +59,14 @@ fn is_read(operation: &str) -> bool {
     ["GetItem", "Query", "Scan", "BatchGetItem"].contains(&operation)
 }
 
-/// The only parsed part of a response, because responses can be a megabyte long.
+/// The only part of a response that is parsed, because a response can be a megabyte long.
 #[derive(Deserialize)]
 struct Consumption {
     #[serde(default, rename = "ConsumedCapacity")]
     consumed: Value,
 }
 
-/// The capacity units that a response reports: for one table, or the sum over its tables.
+/// Returns the capacity units that a response reports, for one table or as the sum over all tables.
 pub(super) fn consumed(response: &[u8]) -> Result<f64, Error> {
     if response.is_empty() {
         return Ok(0.0);

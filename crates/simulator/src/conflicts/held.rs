@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::request::Key;
 use crate::sync::lock;
 
-/// How a request accesses its items.
+/// Kind of access of a request to its items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Transaction,
@@ -25,7 +25,7 @@ impl Access {
         }
     }
 
-    /// The write units of one item of at most 1 KB.
+    /// Returns the write units for one item of up to 1 KB.
     pub(super) fn write_units(self) -> f64 {
         match self {
             Self::Transaction => 2.0,
@@ -35,8 +35,8 @@ impl Access {
     }
 }
 
-/// All items held by transactions in flight. The value of an item is true if a later transaction
-/// conflicted with the holding one and DynamoDB rejects both.
+/// All items held by transactions in flight. An item maps to true if a later transaction conflicted
+/// with the one that holds it and both are rejected.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     items: Mutex<HashMap<Key, bool>>,
@@ -44,7 +44,7 @@ pub(super) struct Held {
 
 impl Held {
     /// Holds all items of a transaction until the returned value is dropped, or none of them. Other
-    /// requests hold no items. The error has one flag per item: true where a transaction holds it.
+    /// requests hold no items. The error has one flag per item, true if a transaction holds it.
     pub(super) fn take(
         self: &Arc<Self>,
         access: Access,
@@ -81,8 +81,8 @@ pub(super) struct Holding {
 }
 
 impl Holding {
-    /// If a conflict with a later transaction also rejects this one: one flag per item, true where
-    /// they conflicted.
+    /// Returns one flag per item, true if it caused a conflict, if a conflict with a later
+    /// transaction also rejects this one.
     pub(super) fn doomed(&self) -> Option<Vec<bool>> {
         let items = lock(&self.held.items);
         let doomed = |key: &Key| items.get(key).is_some_and(|doomed| *doomed);

@@ -2,9 +2,9 @@
 //!
 //! DynamoDB allows 1,000 write units per second per partition
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html>).
-//! Here, the items of one partition key form one partition, which never splits. Requests above the
-//! limit are throttled. An item counts as one unit, or as two in a transaction, because no item of
-//! the benchmarks is larger than 1 KB.
+//! Here, all items with the same partition key form one partition, which never splits. Requests
+//! above the limit are throttled. An item counts as one unit, or as two in a transaction, because
+//! no item of the benchmarks is larger than 1 KB.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::held::Access;
 use super::request::Key;
 
-/// Duration whose units a partition allows immediately after a period without writes.
+/// Burst capacity of an idle partition, in seconds of its write limit.
 const BURST_SECONDS: f64 = 0.02;
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ struct Bucket {
 }
 
 impl Partitions {
-    /// Partitions with this limit, in write units per second.
+    /// Creates partitions with this limit, in write units per second.
     pub(super) fn new(per_second: f64) -> Self {
         Self {
             per_second,
@@ -38,7 +38,7 @@ impl Partitions {
     }
 
     /// Consumes the units of a request, or none if one of its partitions does not allow them. The
-    /// error has one flag per item: true where its partition has reached its limit.
+    /// error has one flag per item, true if the partition of that item has reached its limit.
     pub(super) fn consume(&mut self, access: Access, keys: &[Key]) -> Result<(), Vec<bool>> {
         let now = Instant::now();
         let most = self.per_second * BURST_SECONDS;
@@ -55,7 +55,7 @@ impl Partitions {
             let refilled = (now - bucket.at).as_secs_f64() * self.per_second;
             bucket.units = (bucket.units + refilled).min(most);
             bucket.at = now;
-            // A full partition also allows a larger transaction, and then pauses for longer.
+            // A full bucket also allows a larger request and then takes longer to refill.
             bucket.units >= units.min(most)
         };
         let limited: Vec<_> = wanted

@@ -3,17 +3,17 @@
 use agent_queue::schema::{PK, SK};
 use serde_json::Value;
 
-/// One item: table and partition key, and sort key.
+/// Key of an item: its table and partition key, and its sort key.
 pub type Key = (String, String);
 
-/// The items named by a write or a transaction, in order. Empty for other reads.
+/// Returns the keys of the items in a write or a transaction, in order. Empty for other reads.
 pub(super) fn keys(operation: &str, body: &Value) -> Vec<Key> {
     match operation {
         "TransactWriteItems" => {
             let actions = body["TransactItems"].as_array().into_iter().flatten();
             let action = |action: &Value| action.as_object()?.values().find_map(key);
-            // The database rejects an action without a key. It gets an empty key here, so that the
-            // other keys keep their index.
+            // Use an empty key for an action without a key, so that the other keys keep their
+            // index. The database rejects such an action.
             actions
                 .map(|each| action(each).unwrap_or_default())
                 .collect()

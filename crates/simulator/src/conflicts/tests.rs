@@ -34,7 +34,7 @@ fn delete(sort: &str) -> TransactWriteItem {
         .build()
 }
 
-/// The codes of the cancellation reasons; empty if the transaction succeeded.
+/// Returns the cancellation reason codes. Empty if the transaction succeeded.
 async fn transact(client: &Client, actions: Vec<TransactWriteItem>) -> Vec<String> {
     let request = client
         .transact_write_items()

@@ -14,7 +14,7 @@ use crate::layered::{self, Layered};
 
 pub type TimedStore = Layered<Timed>;
 
-/// The latency and the conflicts, in front of the in-memory store.
+/// A layer that adds the latency and the conflicts to the in-memory store.
 pub struct Timed {
     conflicts: Conflicts,
     truth: Arc<MemoryStore>,

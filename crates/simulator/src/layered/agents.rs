@@ -1,4 +1,4 @@
-//! Layers on the store of agents.
+//! Layers on the agent store.
 
 use std::any::Any;
 
@@ -16,12 +16,12 @@ use futures::future::BoxFuture;
 
 use super::{Call, layered};
 
-/// A call of the store of agents.
+/// A call to the agent store.
 pub type AgentCall<'a, T> = Call<About<'a>, dyn AgentStore, T>;
 
 #[async_trait]
 pub trait Layer: Send + Sync {
-    /// Executes a call or fails it.
+    /// Executes a call or returns an error instead.
     async fn around<T: Any + Send>(&self, call: AgentCall<'_, T>) -> Result<T, StoreError>;
 }
 
@@ -30,7 +30,7 @@ pub enum About<'a> {
     Commit(&'a Change),
     /// A read of the first entries of a queue, up to a limit.
     Peek(&'a QueueName, u16),
-    /// A read of the pending calls of these criteria, up to a limit.
+    /// A read of the pending calls with these criteria, up to a limit.
     CallsInLine(&'a Criteria, u16),
     Read,
     Line(&'a Criteria),
@@ -39,7 +39,7 @@ pub enum About<'a> {
 }
 
 impl About<'_> {
-    /// The keys of the items that the call writes.
+    /// Returns the keys of the items that the call writes.
     pub fn written(self) -> Vec<Key> {
         match self {
             Self::Commit(change) => change.steps.iter().map(Step::key).collect(),

@@ -1,4 +1,4 @@
-//! Layers on the store of tasks.
+//! Layers on the task store.
 
 use std::any::Any;
 
@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::{Call, layered};
 
-/// A call of the store of tasks.
+/// A call to the task store.
 pub type TaskCall<'a, T> = Call<About<'a>, dyn QueueStore, T>;
 
 #[async_trait]

@@ -100,8 +100,8 @@ fn may_follow(before: &CallState, state: &CallState) -> bool {
     }
 }
 
-/// An agent that registers, queues, attends calls and leaves. Sometimes it leaves a call
-/// unfinished.
+/// Plays an agent that registers, queues, attends calls and leaves. Sometimes the agent leaves a
+/// call unfinished.
 async fn agent(stage: Arc<Stage>, number: u64) {
     let id = agent_id(number);
     let profile = profile(&stage, number);
@@ -127,8 +127,8 @@ async fn agent(stage: Arc<Stage>, number: u64) {
     }
 }
 
-/// The agent's next action. Failed actions are not repeated: the next action starts from the
-/// agent's state.
+/// Performs the agent's next action. Failed actions are not repeated: the next action starts from
+/// the agent's state.
 async fn deed(stage: Arc<Stage>, id: AgentId) {
     let queue = stage.queue();
     let Ok(page) = queue.agents(None, 100).await else {
@@ -192,8 +192,8 @@ async fn callers(stage: Arc<Stage>, groups: Groups) {
     }
 }
 
-/// A poller of the FIFO queue. It delivers one batch from some groups at a time and redelivers
-/// failed messages.
+/// Polls the FIFO queue. Delivers one batch from some groups at a time and redelivers failed
+/// messages.
 async fn call_queue(stage: Arc<Stage>, groups: Groups) {
     loop {
         sleep(Duration::from_millis(stage.random(10..500))).await;
@@ -280,7 +280,7 @@ fn profile(stage: &Stage, number: u64) -> Profile {
     profile.expect("a profile")
 }
 
-/// A call with random criteria. One in three has a wildcard.
+/// Creates a call with random criteria. One in three calls has a wildcard.
 fn message(stage: &Stage, number: u64) -> Delivery {
     let any = stage.random(0..6);
     let pick = |from: &[&str], count| {

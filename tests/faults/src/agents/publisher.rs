@@ -1,4 +1,4 @@
-//! The topic and the dead-letter queue. They sometimes fail, and they record everything.
+//! The topic and the dead-letter queue. Both sometimes fail, and both record all messages.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

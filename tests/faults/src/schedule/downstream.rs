@@ -27,7 +27,7 @@ pub(super) struct Downstream {
 }
 
 impl Downstream {
-    /// Depends only on the seed, the task's id and the attempt, not on order or time.
+    /// The deed depends only on the seed, the task's id and the attempt, not on order or time.
     pub(super) fn deed(&self, task: &Task) -> (Duration, Deed) {
         if self.steady {
             let kills = task.task_id.as_str() == pages::KILLER;

@@ -22,7 +22,7 @@ pub(super) struct Limited {
 }
 
 impl Schedule {
-    /// Adds a limit to a sixth of the schedules, and also a rate in the settings to half of these.
+    /// Adds a limit to a sixth of the schedules. Half of these also get a rate in the settings.
     pub(super) fn with_limit(mut self, rng: &mut Rng) -> Self {
         if rng.u32(0..6) > 0 {
             return self;
@@ -67,8 +67,8 @@ impl Limited {
         Instant::now()
     }
 
-    /// The violation, if more runs started from `began` to the end of the limit than it allows. The
-    /// processes' clocks differ by at most `skew`.
+    /// Returns a violation if more runs started between `began` and the end of the limit than
+    /// allowed. The processes' clocks differ by at most `skew`.
     pub(super) fn broken(&self, began: Instant, skew: Duration) -> Option<String> {
         let starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut count, rate) = (0.0, f64::from(self.a_second));

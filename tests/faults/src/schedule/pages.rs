@@ -13,7 +13,7 @@ use simulator::cloud::{BEGIN, Cloud, CloudSettings, Rates};
 
 use super::{Burst, MOST, Schedule};
 
-/// Entries that must not start: more than an index page.
+/// Number of entries that must not start. It exceeds an index page.
 const ENTRIES: i64 = 1_500;
 /// Time for which the delayed entries remain in the index: longer than a schedule.
 const STAY: Duration = Duration::from_secs(10 * 3600);
@@ -25,15 +25,15 @@ pub(super) const KILLER: &str = "killer";
 /// The entries that precede all others in queue order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pages {
-    /// With any load and any faults: every task ends.
+    /// Schedule with any load and any faults, in which every task ends.
     Mixed,
-    /// With one task per second and without faults: a task that must run alone ends in the meantime.
+    /// Schedule with one task per second and no faults. A task that must run alone ends during it.
     Steady,
 }
 
 impl Schedule {
-    /// Adds such entries to one of thirty schedules. Three in four are delayed beyond the schedule,
-    /// and the others are expired tasks from a direct writer.
+    /// Adds [`Pages`] to one in thirty schedules. Three in four entries are delayed beyond the
+    /// schedule, and the others are expired tasks from a direct writer.
     pub(super) fn with_full_pages(mut self, rng: &mut Rng) -> Self {
         if rng.u32(0..30) > 0 {
             return self;
@@ -81,7 +81,7 @@ impl Schedule {
 }
 
 impl Pages {
-    /// Writes the entries.
+    /// Writes the entries to the table.
     pub(super) fn fill(self, cloud: &Cloud, order: Order) {
         let first = match order {
             Order::NewestFirst => BEGIN.plus(STAY),

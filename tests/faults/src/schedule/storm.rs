@@ -21,7 +21,7 @@ use super::downstream::Downstream;
 use super::{Burst, MOST, Schedule};
 
 const TICK: Duration = Duration::from_millis(500);
-/// Longer than a schedule, so that each created task remains in the table until it ends.
+/// Expiry of tasks. It exceeds a schedule, so each created task stays in the table until it ends.
 const EXPIRY: Duration = Duration::from_secs(10 * 3600);
 
 /// A storm.
@@ -30,7 +30,7 @@ pub(super) struct Storm {
     settings: IngestSettings,
     messages_per_tick: usize,
     ticks: u32,
-    /// The ticks at which an operator pauses and resumes the queue.
+    /// Ticks at which an operator pauses and resumes the queue.
     pause: Option<(u32, u32)>,
     /// Percentage of the requests to the shed queue that fail.
     rejects: u32,

@@ -117,8 +117,8 @@ impl ReferenceQueue {
         }
     }
 
-    /// Rules 5 and 6: releases the owner's lease; if required, only without a request since. Rule
-    /// 10: counts turns that settled no task.
+    /// Rules 5 and 6: releases the owner's lease, if required only if no request followed. Rule 10:
+    /// counts turns without a settled task.
     pub(super) fn release(&mut self, release: &Release) -> (Answer, Rule) {
         if !self.is_owner(release.owner) {
             return (Answer::Released(Released::NotOurs), Rule::ReleaseNotOurs);
@@ -151,7 +151,7 @@ impl ReferenceQueue {
         (Answer::Released(Released::Done { idle_turns }), rule)
     }
 
-    /// A pause is never shortened. Pauses for a busy downstream are counted.
+    /// Pauses the queue, without shortening a pause. Counts pauses for a busy downstream.
     pub(super) fn pause(&mut self, pause: &Pause) -> (Answer, Rule) {
         if let Some(there) = self.control.paused_until
             && there >= pause.until
@@ -183,7 +183,7 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
 /// Duration of a processor lease, in milliseconds.
 const LEASE: i64 = 10_000;
 
-/// One of three owners, preferably the current one.
+/// Draws one of three owners, preferably the current one.
 fn owner(machine: &Machine) -> BoxedStrategy<Uuid> {
     let any = (1..4_u128).prop_map(Uuid::from_u128);
     match &machine.queue.control.lease {
@@ -192,7 +192,7 @@ fn owner(machine: &Machine) -> BoxedStrategy<Uuid> {
     }
 }
 
-/// A marker by one of three events.
+/// Draws a marker by one of three events.
 fn mark(machine: &Machine) -> BoxedStrategy<Operation> {
     let any = select(&["e1", "e2", "e3"][..]).prop_map(str::to_owned);
     let event = match machine.queue.control.notified_by.clone() {
@@ -249,7 +249,7 @@ fn renew(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// Observations from a turn without runs, or from a turn whose task failed.
+/// Draws observations from a turn without runs, or from a turn whose task failed.
 fn observed(machine: &Machine) -> BoxedStrategy<Observed> {
     let failed = around(machine, -60_000..0).prop_map(|at| {
         let mut observed = Observed {
@@ -263,13 +263,13 @@ fn observed(machine: &Machine) -> BoxedStrategy<Observed> {
     prop_oneof![Just(Observed::default()), failed].boxed()
 }
 
-/// A circuit breaker: closed, or open for up to a minute.
+/// Draws a circuit breaker that is closed or open for up to a minute.
 fn breaker(machine: &Machine) -> BoxedStrategy<Option<OpenBreaker>> {
     let open = (around(machine, -60_000..0), 0..100_u32);
     option::of(open.prop_map(|(since, probes)| OpenBreaker { since, probes })).boxed()
 }
 
-/// A release without a condition, or on condition that `requested` has a value: the current one,
+/// Draws a release, either unconditional or conditional on a value of `requested`: the current one,
 /// one less or one more.
 fn release(machine: &Machine) -> BoxedStrategy<Operation> {
     let requested = machine.queue.control.requested;

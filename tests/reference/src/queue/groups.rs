@@ -63,7 +63,7 @@ impl ReferenceQueue {
         (Answer::GroupChanged(GroupChanged::Done), Rule::ChangeGroup)
     }
 
-    /// Replaces the processors' state, unless it was written by a process that the caller did not see.
+    /// Replaces the processors' state, unless the last writer is unknown to the caller.
     pub(super) fn learn_groups(
         &mut self,
         learned: &LearnedGroups,
@@ -91,7 +91,7 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
     ]
 }
 
-/// An operator's change to one of three groups.
+/// Draws an operator's change to one of three groups.
 fn change(machine: &Machine) -> BoxedStrategy<Operation> {
     let names = ["acme", "globex", "ä b"].map(|name| GroupName::new(name).ok());
     let names: Vec<GroupName> = names.into_iter().flatten().collect();
@@ -110,7 +110,7 @@ fn change(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A write of the state learned by one of three processors. Mostly, the processor saw the last writer.
+/// Draws a write by one of three processors, which mostly saw the last writer.
 fn learn(machine: &Machine) -> BoxedStrategy<Operation> {
     let there = machine.queue.groups.learned_by;
     let any = (1..4_u128).prop_map(Uuid::from_u128);

@@ -105,7 +105,7 @@ fn running(task: &Record) -> bool {
     task.version.is_some() && task.status == TaskStatus::Taken
 }
 
-/// A state of a key, mostly newer than the stored state, sometimes older or equal.
+/// Draws a state of a key, mostly newer than the stored state, sometimes older or equal.
 fn newer(machine: &Machine) -> BoxedStrategy<Operation> {
     let keys = ids(machine, |task| task.version.is_some());
     let preferred = prop_oneof![

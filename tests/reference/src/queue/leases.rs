@@ -132,11 +132,11 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
     vec![(taken, settle(machine)), (taken, return_task(machine))]
 }
 
-/// A token that no take ever had.
+/// Token that is never used by a take.
 const FORGED: LeaseToken = LeaseToken(Uuid::max());
 
-/// A lease. Most are current, especially for keys with a newer state. The others are the last lease
-/// of a task that is no longer TAKEN, an earlier lease of a TAKEN task, or a forged lease.
+/// Draws a lease. Most are current, especially for keys with a newer state. The others are the last
+/// lease of a task that is no longer TAKEN, an earlier lease of a TAKEN task, or a forged lease.
 pub(super) fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
     let (mut standing, mut ended, mut late) = (Vec::new(), Vec::new(), Vec::new());
     let mut overtaken = Vec::new();
@@ -187,7 +187,7 @@ pub(super) fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
         .boxed()
 }
 
-/// A new operation, or a repeated one, mostly the latest.
+/// Draws a new operation or a repeated one, mostly the most recent.
 fn or_again(before: &[Operation], fresh: BoxedStrategy<Operation>) -> BoxedStrategy<Operation> {
     let latest = before.last().cloned();
     match latest {
@@ -215,7 +215,7 @@ fn settle(machine: &Machine) -> BoxedStrategy<Operation> {
     or_again(&machine.settlements, fresh.boxed())
 }
 
-/// A return that is due immediately or later.
+/// Draws a return after which the task is due immediately or later.
 fn return_task(machine: &Machine) -> BoxedStrategy<Operation> {
     let back = (
         around(machine, 0..8_000),

@@ -119,7 +119,7 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
     ]
 }
 
-/// A redrive, mostly of a failed task.
+/// Draws a redrive, mostly of a failed task.
 fn redrive(machine: &Machine) -> BoxedStrategy<Operation> {
     let failed = ids(machine, |task| task.status == TaskStatus::Failure);
     let deadline = prop_oneof![
@@ -135,7 +135,7 @@ fn redrive(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A cancellation of a pending task or of any task.
+/// Draws a cancellation of a pending task or of any task.
 fn cancel(machine: &Machine) -> BoxedStrategy<Operation> {
     let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
     prop_oneof![id(machine, waiting), id(machine, Vec::new())]
@@ -143,7 +143,7 @@ fn cancel(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A pause that ends before or after the current one.
+/// Draws a pause that ends before or after the current one.
 fn pause(machine: &Machine) -> BoxedStrategy<Operation> {
     let by = around(machine, 0..1_000).prop_map(|at| Author {
         name: "an operator".to_owned(),
@@ -162,7 +162,7 @@ fn pause(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A limit that ends before or after the current one, or no limit.
+/// Draws a limit that ends before or after the current one, or no limit.
 fn limit(machine: &Machine) -> BoxedStrategy<Operation> {
     option::of(one_limit(machine))
         .prop_map(|queue| Operation::Limit(OperatorLimits { queue }))
@@ -192,7 +192,7 @@ pub(super) fn one_limit(machine: &Machine) -> BoxedStrategy<OperatorLimit> {
         .boxed()
 }
 
-/// A hold of the circuit breaker that ends before or after the current one.
+/// Draws a hold of the circuit breaker that ends before or after the current one.
 fn hold_breaker(machine: &Machine) -> BoxedStrategy<Operation> {
     (around(machine, 1_000..20_000), reason())
         .prop_map(|(until, reason)| Operation::HoldBreaker(BreakerHold { until, reason }))

@@ -73,8 +73,8 @@ impl ReferenceQueue {
         (Answer::Waiting(shown), rule)
     }
 
-    /// The index entry of a task. Only PENDING entries have the expired-lease mark, because no
-    /// caller needs it for others.
+    /// Returns the index entry of a task. Only PENDING entries have the expired-lease mark, because
+    /// no caller needs it for others.
     pub fn candidate(id: &TaskId, task: &Record) -> Candidate {
         Candidate {
             id: id.clone(),
@@ -86,7 +86,7 @@ impl ReferenceQueue {
         }
     }
 
-    /// The leases of all TAKEN tasks, live or expired.
+    /// Returns the leases of all TAKEN tasks, live or expired.
     pub(super) fn leases(&self, pass: &Pass) -> (Answer, Rule) {
         let leases = self.by_age(pass).into_iter().filter_map(|(id, task)| {
             Some(StandingLease {
@@ -107,7 +107,7 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
 }
 
 fn pass(machine: &Machine, statuses: &'static [TaskStatus]) -> BoxedStrategy<Pass> {
-    // Edge cases for bounds: a task's age, one millisecond above it, and far below.
+    // Draw edge cases for bounds: a task's age, one millisecond above it, and far below.
     let mut ages: Vec<Millis> = vec![Millis(0)];
     for task in machine.queue.tasks.values() {
         ages.extend([task.created, Millis(task.created.0 + 1)]);

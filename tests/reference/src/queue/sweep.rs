@@ -97,8 +97,8 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
     vec![(taken + overtaken, reclaim(machine))]
 }
 
-/// The current lease of a TAKEN task that ran alone, especially for a key with a newer state; any
-/// other lease if there is none. Only such tasks can fail in a sweep.
+/// Draws the current lease of a TAKEN task that ran alone, especially for a key with a newer state;
+/// any other lease if there is none. Only such tasks can fail in a sweep.
 fn alone(machine: &Machine) -> BoxedStrategy<Lease> {
     let tasks = &machine.queue.tasks;
     let of = |overtaken: bool| {
@@ -122,7 +122,7 @@ fn alone(machine: &Machine) -> BoxedStrategy<Lease> {
     }
 }
 
-/// A sweep of a lease exactly at its expiry, later, or one millisecond too early.
+/// Draws a sweep of a lease exactly at its expiry, later, or one millisecond too early.
 fn reclaim(machine: &Machine) -> BoxedStrategy<Operation> {
     // A few crashes suffice, so that the sequences are long enough to contain them.
     let crashes = prop_oneof![3 => Just(1_u32), 2 => Just(2), 1 => Just(3)];

@@ -24,7 +24,7 @@ const TAKEN_TTL: i64 = 86_400;
 pub struct ForeignTask {
     pub id: TaskId,
     pub created: Millis,
-    /// Its deadline, which may be missing or malformed.
+    /// The task's deadline, which may be missing or malformed.
     pub ttl: Ttl,
 }
 
@@ -215,7 +215,7 @@ pub(crate) fn drawn(machine: &Machine) -> Drawn {
     ]
 }
 
-/// A task from freshq's own writers, with an unused or a used id, or a repeated put.
+/// Draws a task from freshq's own writers, with an unused or a used id, or a repeated put.
 fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
     let unused = id(machine, free(machine));
     let fresh = new_task(machine, unused).prop_map(Operation::Insert);
@@ -237,7 +237,7 @@ fn foreign(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// An adoption after a read of the current deadline, or of an outdated one.
+/// Draws an adoption after a read of the current deadline, or of an outdated one.
 fn adopt(machine: &Machine) -> BoxedStrategy<Operation> {
     let foreign = |ttl| matches!(ttl, Ttl::Missing | Ttl::Milliseconds(_));
     let orphans = ids(machine, |task| {
@@ -257,7 +257,7 @@ fn adopt(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// The index entry of a task. Its deadline is sometimes outdated.
+/// Draws the index entry of a task. The deadline is sometimes outdated.
 fn candidate(machine: &Machine) -> BoxedStrategy<Candidate> {
     let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
     let queue = machine.queue.clone();
@@ -282,7 +282,7 @@ fn candidate(machine: &Machine) -> BoxedStrategy<Candidate> {
         .boxed()
 }
 
-/// A take with a new token, or a repeated take.
+/// Draws a take with a new token or a repeated take.
 fn take(machine: &Machine) -> BoxedStrategy<Operation> {
     let token = LeaseToken(Uuid::from_u128(machine.steps));
     let parts = (candidate(machine), moment(machine), any::<bool>());
@@ -306,7 +306,7 @@ fn take(machine: &Machine) -> BoxedStrategy<Operation> {
     prop_oneof![9 => fresh, 2 => again.prop_map(Operation::Take)].boxed()
 }
 
-/// A quarantine, mostly of a pending task as shown by the index. The entry is sometimes outdated.
+/// Draws a quarantine, mostly of a pending task as indexed. The entry is sometimes outdated.
 fn quarantine(machine: &Machine) -> BoxedStrategy<Operation> {
     let aged = prop_oneof![5 => Just(0_i64), 1 => Just(-1), 1 => Just(1)];
     (

@@ -22,7 +22,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A fresh table with this name.
+    /// Creates a new table with this name.
     pub fn create(dynamo: &EmbeddedDynamo, name: String) -> Result<Self, Failure> {
         dispatch::create_task_table(&dynamo.database, &name)?;
         let client = dynamo.client.clone();

@@ -1,4 +1,4 @@
-//! A burst on top of a steady load below capacity, for a chart.
+//! Plays a burst on top of a steady load below capacity, for a chart.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::queue::{self, Experiment, settings};
 pub(crate) const BURST_LASTS: Duration = Duration::from_secs(15);
 const SLOTS: u16 = 2;
 
-/// The burst in arrival order and newest first.
+/// Plays the burst in arrival order and newest first.
 pub(crate) fn burst() -> (Played, Played) {
     let experiment = Experiment {
         seed: 1,

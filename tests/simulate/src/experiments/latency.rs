@@ -16,7 +16,7 @@ use crate::queue::{self, Experiment, settings};
 /// Time at which the downstream loses half of its capacity.
 const HALVED: Duration = Duration::from_secs(60);
 const LASTS: Duration = Duration::from_secs(180);
-/// The load before that, as a factor of the capacity.
+/// Load before that time, as a factor of the capacity.
 const LOAD: f64 = 0.8;
 /// Number of slots, which suits a larger downstream than this one.
 const SLOTS: u16 = 50;
@@ -24,7 +24,7 @@ const SLOTS: u16 = 50;
 /// Queue figures after the downstream became slower.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Halved {
-    /// Tasks that succeeded in time, as a share of the tasks that the downstream could complete.
+    /// Ratio of tasks that succeeded in time to tasks that the downstream could complete.
     in_time_of_possible: f64,
     #[serde(flatten)]
     load: Load,

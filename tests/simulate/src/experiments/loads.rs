@@ -13,12 +13,12 @@ use crate::figures::{Load, Played};
 use crate::parallel;
 use crate::queue::{self, Experiment, settings};
 
-/// Load as a factor of the downstream's capacity.
+/// Loads, as factors of the downstream's capacity.
 const LOADS: [f64; 6] = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0];
 /// Time for which tasks arrive. Figures start after `WARM`.
 const LASTS: Duration = Duration::from_secs(180);
 const WARM: Duration = Duration::from_secs(60);
-/// The age bound under overload.
+/// Settings of the age bound under overload.
 const CODEL: CodelSettings = CodelSettings {
     target: Duration::from_secs(1),
     interval: Duration::from_secs(5),

@@ -1,5 +1,5 @@
 //! One tenant's downstream is down for a minute. The other tenants' downstreams and poison tasks
-//! are as before.
+//! behave as without an outage.
 
 use std::time::Duration;
 
@@ -21,18 +21,18 @@ const AFTER: Duration = Duration::from_secs(60);
 /// Duration of a call that ends with HTTP 502 or 500.
 const ERROR: Duration = Duration::from_millis(5);
 
-/// The outage of one of four tenants.
+/// Figures for the outage of one of four tenants.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct OutageOfOne {
     /// Number of tasks that ended in FAILURE, without the poison tasks.
     failed: usize,
     /// Whether a healthy tenant's poison task ended in FAILURE.
     poison_failed: bool,
-    /// The share of tasks in time, among those that the other tenants created during the outage.
+    /// Share of tasks in time among those that the other tenants created during the outage.
     others_in_time: f64,
     /// The same share without an outage.
     others_in_time_without: f64,
-    /// Calls to the tenant's downstream during the outage.
+    /// Number of calls to the failing tenant's downstream during the outage.
     calls: usize,
 }
 

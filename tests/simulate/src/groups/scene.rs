@@ -1,4 +1,4 @@
-//! Tenants that create tasks in one queue, and the starts of these tasks.
+//! Plays tenants that create tasks in one queue, and records the starts of these tasks.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,13 +22,13 @@ use crate::queue;
 const TASKS_PER_CALL: usize = 16;
 const SEED: u64 = 1;
 
-/// Tenants of one kind, which together create tasks at this rate. The kind is a task's payload.
+/// Tenants of one kind, which jointly create tasks at this rate. The kind is a task's payload.
 #[derive(Clone, Copy)]
 pub(super) struct Tenants {
     pub(super) kind: &'static str,
     /// Prefix of their group names.
     pub(super) name: &'static str,
-    /// The number of groups.
+    /// Number of groups.
     pub(super) groups: usize,
     pub(super) per_second: f64,
 }

@@ -15,7 +15,7 @@ const HEIGHT: f64 = 232.0;
 const GAP: f64 = 36.0;
 const PANEL: f64 = (RIGHT - LEFT - GAP) / 2.0;
 
-/// The same burst in arrival order and newest first.
+/// Draws the same burst in arrival order and newest first.
 pub(super) fn picture(arrival: &Played, newest: &Played) -> Markup {
     let body = html! {
         (panel(LEFT, "Arrival order: every later task waits, too", arrival, "other"))
@@ -54,8 +54,8 @@ fn panel(left: f64, title: &str, played: &Played, class: &str) -> Markup {
     }
 }
 
-/// Each task in arrival order, with its successful run. Tasks with the same creation time are
-/// interchangeable, so any of their runs will do.
+/// Returns each task in arrival order with its successful run. Tasks with the same creation time
+/// are interchangeable, so any of their runs will do.
 fn rows(played: &Played) -> Vec<(Millis, Option<Run>)> {
     let mut runs: BTreeMap<Millis, Vec<Run>> = BTreeMap::new();
     for run in played.runs.iter().filter(|run| run.success) {

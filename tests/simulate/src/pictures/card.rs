@@ -1,4 +1,4 @@
-//! The frame of a chart.
+//! The frame shared by all charts.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -7,7 +7,7 @@ pub(super) const WIDTH: f64 = 720.0;
 pub(super) const LEFT: f64 = 28.0;
 pub(super) const RIGHT: f64 = WIDTH - LEFT;
 
-/// Classes: `ink` and `muted` for text, `freshq` and `other` for series.
+/// CSS classes: `ink` and `muted` for text, `freshq` and `other` for series.
 const STYLE: &str = "
 text { font: 14px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; }
 .title { font-size: 18px; font-weight: 600; }
@@ -37,7 +37,7 @@ text { font: 14px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-seri
 }
 ";
 
-/// A chart with its message as the title and its measure below.
+/// Draws the frame of a chart, with the message as the title and the measure below.
 pub(super) fn card(height: f64, title: &str, measure: &str, body: &Markup) -> Markup {
     html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(WIDTH) height=(height)

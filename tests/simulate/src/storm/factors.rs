@@ -13,16 +13,16 @@ use super::ramps::{Ramp, alternating, runs_of_none, storm_then_quiet};
 use crate::parallel;
 
 const FACTORS: [u32; 5] = [1, 2, 3, 5, 8];
-/// A hundred times the capacity.
+/// Sustained load of a hundred times the capacity.
 const SUSTAINED: (usize, Duration) = (10_000, Duration::from_secs(20));
 const EXPIRY: Duration = Duration::from_secs(60);
 
 /// Figures for one factor.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Factor {
-    /// At a hundred times the capacity, with an expiry of an hour.
+    /// Figures at a hundred times the capacity, with an expiry of one hour.
     pub(super) sustained: Sustained,
-    /// With an expiry of 60 seconds.
+    /// Figures for a storm and a quiet period, with an expiry of 60 seconds.
     pub(super) storm_then_quiet: Ramp,
     pub(super) alternating: Ramp,
 }

@@ -9,25 +9,25 @@ use super::load::Load;
 use super::play::{Stormed, Tally};
 use crate::figures::{Played, Run, percentile, rounded};
 
-/// Write units for an insert, and for a take and a settlement, on the table and the index.
+/// Write units on the table and index for an insert, and for a take plus a settlement.
 const INSERT_UNITS: u64 = 2;
 const RUN_UNITS: u64 = 6;
-/// A task younger than this at its start counts as new.
+/// Exclusive age limit for a task to count as new at its start, in seconds.
 const NEW_SECONDS: f64 = 2.0;
 
 /// Figures for a burst.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Burst {
-    /// Successful runs, as a share of the runs that the downstream could complete.
+    /// Ratio of successful runs to the runs that the downstream could complete.
     pub(super) goodput: f64,
-    /// Age at the start of the tasks sent after the burst, including tasks that did not start.
+    /// Median age at the start of tasks sent after the burst, including tasks that did not start.
     p50_age_of_new_seconds: f64,
     pub(super) p95_age_of_new_seconds: f64,
     pub(super) receives_per_message: f64,
 }
 
 impl Burst {
-    /// The first phase of the load is the burst.
+    /// Calculates the figures. The first phase of the load must be the burst.
     #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
     pub(super) fn of((played, tally): &Stormed, load: &Load) -> Self {
         let (begin, end) = (BEGIN.plus(load.phases[0].1), BEGIN.plus(load.lasts()));
@@ -56,9 +56,9 @@ pub(crate) struct Sustained {
     pub(super) p99_age_seconds: f64,
     /// Write units of inserts, takes, settlements and the meter, per second.
     pub(super) write_units: f64,
-    /// The same if every arriving task were inserted.
+    /// Write units per second if every arriving task were inserted.
     pub(super) write_units_if_all_inserted: f64,
-    /// Tasks that were not admitted, as a share of the tasks that were written or not admitted.
+    /// Share of tasks that were not admitted, among the tasks that were written or not admitted.
     pub(super) shed: f64,
 }
 
@@ -86,7 +86,7 @@ impl Sustained {
     }
 }
 
-/// Ages at the start of these runs, in seconds, ascending.
+/// Returns the task ages at the start of these runs, in seconds, ascending.
 fn ages(played: &Played, wanted: impl Fn(&Run) -> bool) -> Vec<f64> {
     let runs = played.runs.iter().filter(|run| wanted(run));
     let mut ages: Vec<f64> = runs

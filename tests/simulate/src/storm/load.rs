@@ -8,22 +8,22 @@ use simulator::cloud::Deed;
 use crate::downstream::SERVICE;
 
 pub(super) const HOUR: Duration = Duration::from_secs(3_600);
-/// Runs per second that the downstream can do by its rate limit, and a concurrency above that.
+/// Runs per second that the rate limit allows. `SLOTS` is a concurrency that exceeds the limit.
 pub(super) const RUNS: u32 = 100;
 const SLOTS: u16 = 50;
-/// Concurrent invocations of the ingest, up to 10,000 arrivals per second.
+/// Minimum number of concurrent ingest invocations.
 const INVOCATIONS: usize = 10;
 /// Minimum arrivals per second for a load that starts in the state of a long storm.
 const LONG_STORM: usize = 10_000;
 /// Duration of a call to which the downstream returns HTTP 502.
 const ERROR: Duration = Duration::from_millis(5);
-/// The admission defaults: tasks admitted per run, and the maximum number of held tasks.
+/// Default admission settings: tasks admitted per run, and the maximum number of held tasks.
 const ADMISSION: AdmissionSettings = AdmissionSettings {
     factor: 3,
     most_held: 120_000,
 };
 
-/// Arrivals per second, and their duration.
+/// Arrivals per second, and the duration of this rate.
 pub(super) type Rate = (usize, Duration);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,14 +46,14 @@ impl Variant {
 pub(super) enum Downstream {
     /// Each run lasts this long.
     Steady(Duration),
-    /// It returns HTTP 502 from the first time to the second.
+    /// Each run between these two times gets HTTP 502.
     Outage(Duration, Duration),
     /// From this time on, each run lasts ten times as long.
     Slower(Duration),
 }
 
 impl Downstream {
-    /// The duration and outcome of a run that starts at this time.
+    /// Returns the duration and outcome of a run that starts at this time.
     pub(super) fn run(self, at: Duration) -> (Duration, Deed) {
         match self {
             Self::Steady(lasts) => (lasts, Deed::Succeed),
@@ -85,7 +85,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// A load with these rates, an expiry of an hour and the usual downstream.
+    /// Creates a load with these rates, an expiry of one hour and the usual downstream.
     pub(super) fn new(rates: &[Rate]) -> Self {
         Self {
             phases: rates.iter().map(|rate| (count(*rate), rate.1)).collect(),
@@ -101,7 +101,7 @@ impl Load {
         }
     }
 
-    /// A sustained load.
+    /// Creates a sustained load.
     pub(super) fn sustained(rate: Rate) -> Self {
         Self {
             invocations: INVOCATIONS.max(rate.0 / 2_500),
@@ -115,7 +115,7 @@ impl Load {
     }
 }
 
-/// The number of messages at a rate.
+/// Returns the total number of messages at this rate.
 pub(super) fn count((per_second, lasting): Rate) -> usize {
     per_second * usize::try_from(lasting.as_secs()).unwrap_or(usize::MAX)
 }

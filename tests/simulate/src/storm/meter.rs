@@ -1,4 +1,4 @@
-//! The state that a long storm leaves.
+//! The meter state that a long storm leaves.
 
 use lifo_queue::control::{Claim, IdleTurns, Release};
 use lifo_queue::observed::{Capacity, Observed};
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::load::Load;
 
-/// Stores a known capacity, and the maximum number of held tasks that admission allows.
+/// Stores a known capacity and the maximum number of held tasks that admission allows.
 pub(super) async fn leave(meter: &SharedMeter, load: &Load) -> Result<(), StoreError> {
     let owner = Uuid::new_v4();
     let claim = Claim {

@@ -1,4 +1,4 @@
-//! The page `docs/reference/storms.md`.
+//! Generates the page `docs/reference/storms.md`.
 
 use std::fmt::Display;
 
@@ -11,7 +11,7 @@ const NEW: f64 = 0.95;
 /// The price of a million write units in us-east-1, in dollars.
 const WRITE_UNITS: f64 = 0.625;
 
-/// The page.
+/// Renders the page.
 pub(crate) fn page(storm: &Storm) -> String {
     format!(
         "# Storms
@@ -73,7 +73,7 @@ fn ages(storm: &Storm) -> String {
     table(head, rows)
 }
 
-/// The maximum number of arrivals per variant at which most started tasks are new, as prose.
+/// Describes the maximum arrival rate per variant at which most started tasks are new.
 fn limits(storm: &Storm) -> String {
     let of = |name: &str| {
         let new = by_arrivals(storm).take_while(|(_, variants)| {
@@ -181,14 +181,14 @@ fn by_arrivals(storm: &Storm) -> impl Iterator<Item = (usize, &Variants<Sustaine
     of_runs.filter_map(|(arrivals, by_runs)| Some((*arrivals, by_runs.get(&RUNS)?)))
 }
 
-/// The figures of the variants, in variant order.
+/// Returns the figures of all variants, in variant order.
 fn in_order<F>(variants: &Variants<F>) -> impl Iterator<Item = &F> {
     Variant::ALL
         .into_iter()
         .filter_map(|(name, _)| variants.get(name))
 }
 
-/// A Markdown table.
+/// Renders a Markdown table.
 fn table(head: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
     let columns = head.split('|').count();
     let line = |cells: &dyn Display| format!("| {cells} |\n");
@@ -214,7 +214,7 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-/// The price per hour at this number of write units per second.
+/// Returns the hourly price for this number of write units per second.
 fn dollars(units: f64) -> String {
     format!("${:.2}", units * 3_600.0 / 1_000_000.0 * WRITE_UNITS)
 }

@@ -24,12 +24,12 @@ use super::queue::Queue;
 use crate::figures::{Played, Run};
 use crate::queue as processing;
 
-/// Write units per second of an index partition.
+/// Write limit of an index partition, in units per second.
 const UNITS: f64 = 1_000.0;
 /// Maximum number of units that a partition saves while it is idle.
 const SAVED_UNITS: f64 = 100.0;
 const BURST_OF_RUNS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
-/// Messages per batch.
+/// Number of messages per batch.
 const BATCH: usize = 100;
 /// Duration of an invocation without repeated writes.
 const INVOCATION: Duration = Duration::from_millis(20);
@@ -41,7 +41,7 @@ const TICK: Duration = Duration::from_millis(50);
 pub(super) struct Tally {
     pub(super) receives: u64,
     pub(super) shed: u64,
-    /// Inserts in the second half.
+    /// Number of inserts in the second half.
     pub(super) inserts: u64,
     pub(super) meter_updates: u64,
     pub(super) shed_late: u64,
@@ -50,12 +50,12 @@ pub(super) struct Tally {
 /// The tasks, runs and cost of a storm.
 pub(super) type Stormed = (Played, Tally);
 
-/// The write units of the pending tasks' partition.
+/// The available write units of the pending tasks' partition.
 #[derive(Clone)]
 struct Partition(Arc<Mutex<(f64, Instant)>>);
 
 impl Partition {
-    /// Takes a unit, if available. With `anyway`, the partition may owe the unit.
+    /// Takes a unit if one is available. With `anyway`, the number of units can become negative.
     fn take(&self, anyway: bool) -> bool {
         let mut state = lock(&self.0);
         let (units, at) = *state;
@@ -160,7 +160,7 @@ fn start(
         .start()
 }
 
-/// Sends the messages and pauses the queue in the meantime. Returns the creation times.
+/// Sends the messages, and pauses the queue for the specified period. Returns the creation times.
 async fn send(cloud: &Cloud, queue: &Queue, load: &Load) -> Vec<Millis> {
     let (begin, mut pause) = (cloud.now(), load.pause);
     let mut created = Vec::new();

@@ -1,4 +1,4 @@
-//! An SQS standard queue and Lambda's pollers, as far as a storm depends on them.
+//! Simulates the parts of an SQS standard queue and Lambda's pollers that a storm depends on.
 //!
 //! Messages are received in the order in which they became visible. At most 120,000 are in flight
 //! (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>).
@@ -28,7 +28,7 @@ struct Message {
 #[derive(Default)]
 struct State {
     visible: VecDeque<Message>,
-    /// Received messages, by number.
+    /// Received messages by message number.
     in_flight: HashMap<usize, Message>,
     /// The times at which received messages become visible again.
     hidden: BinaryHeap<Reverse<(Millis, usize)>>,
@@ -103,7 +103,7 @@ impl Queue {
         }
     }
 
-    /// The number of receives.
+    /// Returns the number of receives.
     pub(super) fn receives(&self) -> u64 {
         lock(&self.state).receives
     }

@@ -1,5 +1,5 @@
-//! Loads that rise and fall, pauses and outages: the cost of admission in runs that could have been
-//! done.
+//! Plays loads that rise and fall, pauses and outages. Measures how many successful runs admission
+//! costs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,11 +23,11 @@ const PAUSED: usize = 600;
 /// Figures for a ramp.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Ramp {
-    /// Successful runs without admission.
+    /// Number of successful runs without admission.
     runs_of_none: usize,
     /// Ratio of successful runs with admission to successful runs without it.
     pub(super) goodput_against_none: f64,
-    /// Tasks that were not admitted, as a share of the arrivals.
+    /// Ratio of tasks that were not admitted to arrivals.
     pub(super) shed: f64,
 }
 
@@ -49,12 +49,12 @@ impl Ramp {
     }
 }
 
-/// The number of runs without admission.
+/// Returns the number of successful runs without admission.
 pub(super) fn runs_of_none(load: &Load) -> usize {
     play(Variant::Postpone, load).0.runs.len()
 }
 
-/// Arrivals per second, each rate with its duration in seconds.
+/// Creates a load from arrivals per second, each rate with its duration in seconds.
 fn rising(rates: &[(usize, u64)]) -> Load {
     let rates: Vec<_> = rates
         .iter()
@@ -63,18 +63,18 @@ fn rising(rates: &[(usize, u64)]) -> Load {
     Load::new(&rates)
 }
 
-/// A storm followed by a quiet period.
+/// Creates a storm followed by a quiet period.
 pub(super) fn storm_then_quiet() -> Load {
     rising(&[(STORM, 60), (QUIET, 90)])
 }
 
-/// Alternating short storms and quiet periods.
+/// Creates alternating short storms and quiet periods.
 pub(super) fn alternating() -> Load {
     let both = [(STORM, 15), (QUIET, 30)];
     rising(&[both, both, both].concat())
 }
 
-/// The name and load of each ramp. The expiry is set later.
+/// Returns the name and load of each ramp. The expiry is set later.
 fn loads() -> Vec<(&'static str, Load)> {
     let storm = rising(&[(STORM, 120)]);
     vec![

@@ -1,4 +1,4 @@
-//! The SDK's connector: sends each request to the database over the simulated network.
+//! The SDK connector, which sends each request to the database over the simulated network.
 
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ fn halve(body: &str) -> (String, Value) {
     (request.to_string(), json!({ TABLE: left }))
 }
 
-/// The items that a request writes.
+/// Returns the items that a request writes.
 fn subject(operation: &str, body: &str) -> Subject {
     let request: Value = serde_json::from_str(body).unwrap_or_default();
     if let Some(writes) = request["RequestItems"][TABLE].as_array() {

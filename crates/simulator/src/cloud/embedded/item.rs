@@ -1,4 +1,4 @@
-//! Converts items in DynamoDB JSON to records, and records to items.
+//! Converts between items in DynamoDB JSON and records.
 
 use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use lifo_queue::control::{BreakerByHand, Control, GroupStates, OperatorLimits};
@@ -10,12 +10,12 @@ use lifo_queue::task::TaskId;
 use serde_dynamo::{AttributeValue, Item};
 use serde_json::Value;
 
-/// The attributes of an item; empty if the value is not an item.
+/// Returns the attributes of an item. Empty if the value is not an item.
 fn attributes(item: Value) -> Item {
     serde_json::from_value(item).unwrap_or_default()
 }
 
-/// The record of a task's item, without the payload, which affects no decision.
+/// Converts a task's item to a record without the payload, which does not affect any decision.
 pub(super) fn decode(item: Value) -> Option<Record> {
     let attributes = serde_dynamo::from_item(attributes(item)).ok()?;
     let record = Record::from_attributes(attributes).ok()?;
@@ -29,14 +29,14 @@ pub(super) fn encode(id: &TaskId, record: &Record) -> Item {
     let item = serde_dynamo::to_item(record.attributes(id));
     let mut item: Item = item.unwrap_or_default();
     if record.create_token.is_none() {
-        // A direct writer, which writes no token, can write decimals.
+        // Without a token, the task is from a direct writer, which can write decimals.
         let created = AttributeValue::N(format!("{}.5", record.created.0));
         item.insert(schema::TASK_CREATED.to_owned(), created);
     }
     item
 }
 
-/// The write request that puts a record's item in a batch.
+/// Builds the batch write request that puts a record's item.
 pub(super) fn put_request(id: &TaskId, record: &Record) -> WriteRequest {
     let item = encode(id, record).into();
     // The builder fails only if the item is missing, and it is set.
@@ -44,12 +44,12 @@ pub(super) fn put_request(id: &TaskId, record: &Record) -> WriteRequest {
     WriteRequest::builder().set_put_request(put).build()
 }
 
-/// The states of closed groups in the item of groups.
+/// Reads the states of closed groups from the groups item.
 pub(super) fn groups(item: Value) -> GroupStates {
     dynamodb::groups(&attributes(item).into()).unwrap_or_default()
 }
 
-/// The control item, without the parts that affect no decision of a schedule.
+/// Reads the control item, without the parts that do not affect a schedule's decisions.
 pub(super) fn control(item: Value) -> Control {
     Control {
         breaker_by_hand: BreakerByHand::default(),

@@ -1,4 +1,4 @@
-//! Checks of runs: each has its own lease, and no limit is exceeded.
+//! Checks that each run has its own lease and that no limit is exceeded.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use super::trace::What;
 use super::{Ledger, Process, RunEnd};
 use crate::cloud::process::Life;
 
-/// Maximum time from a busy run to the return of its task, when the processor counts the run. With
-/// faults, another run may get a result in between.
+/// Maximum time from a busy run to the return of its task. The processor counts the run when it
+/// returns the task. With faults, another run may end in between.
 const LATE_RETURN: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug)]
@@ -52,8 +52,8 @@ impl Ledger {
             self.violation(now, format!("S1: {id} runs without a lease"));
         }
         let limits = &self.settings.process;
-        // One start more than the attempts: after crashes, a task starts alone once more, so that
-        // it does not harm other tasks.
+        // Allow one extra start, because a task starts alone once more after crashes, so that it
+        // cannot affect other tasks.
         let unavailable = limits.breaker.map_or(0, |breaker| breaker.max_returns);
         let most = limits.max_attempts + limits.max_busy_returns + unavailable + 1;
         let history = self.histories.entry(id.clone()).or_default();
@@ -88,7 +88,7 @@ impl Ledger {
 
     pub(crate) fn run_ended(&mut self, now: Millis, process: &Process, task: &TaskId, end: RunEnd) {
         if process.life() == Life::Died {
-            // Its runs ended together with the process, in arbitrary order.
+            // Ignore the end of this run: a dying process drops its runs in arbitrary order.
             return;
         }
         self.trace
@@ -103,7 +103,7 @@ impl Ledger {
         };
         let seen = self.seen.entry(process.id).or_default();
         match end {
-            // A run that started before the downstream failed does not show that it works again.
+            // A run that started before the failures does not prove that they are over.
             RunEnd::Final if seen.doubtful_since.is_some_and(|at| run.started <= at) => {}
             RunEnd::Final => {
                 seen.without_result

@@ -1,4 +1,4 @@
-//! Checks of tasks: the state machine allows each change, and the process is allowed to make it.
+//! Checks that the state machine allows each task change and that the process may make it.
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{LeaseToken, TaskId, TaskStatus, Ttl, Version};
@@ -9,24 +9,24 @@ use super::{Ledger, Process};
 use crate::cloud::process::Function;
 use crate::cloud::settings::PATIENCE;
 
-/// Number of attempts per call before a processor stops retrying it: the first and four more.
+/// Number of times that a processor tries a call before it stops: once, plus four retries.
 const TRIES: u32 = 5;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
     pub(super) starts: u32,
-    /// The take whose run ended with success or failure.
+    /// Lease token of the take whose run ended with success or failure.
     pub(super) done: Option<LeaseToken>,
-    /// The take whose run found the downstream busy.
+    /// Lease token of the take whose run found the downstream busy.
     pub(super) busy: Option<LeaseToken>,
     pub(super) changed: Millis,
-    /// The newest state of its key that ran.
+    /// Newest version of the key's state that started a run.
     pub(super) newest_run: Option<Version>,
     /// The final state of the task: `SUCCESS`, `FAILURE`, `shed` or `cancelled`.
     end: Option<&'static str>,
 }
 
-/// How a change breaks the rules of keys, versions and creation times, if it does.
+/// Returns the rule for keys, versions or creation times that a change breaks, if any.
 fn no_newer_state(before: &Record, after: &Record) -> Option<&'static str> {
     match (&before.version, &after.version) {
         (Some(old), Some(new)) if new < old => Some("a key got older"),
@@ -41,7 +41,7 @@ fn no_newer_state(before: &Record, after: &Record) -> Option<&'static str> {
 pub(super) struct Take {
     pub(super) process: u32,
     pub(super) task: TaskId,
-    /// It arrived after its sender had stopped waiting for it, possibly without another attempt.
+    /// Whether the take arrived after its sender had stopped waiting, possibly without another try.
     pub(super) late: bool,
 }
 
@@ -73,7 +73,7 @@ impl Ledger {
         }
     }
 
-    /// The rule that a change breaks, if any.
+    /// Returns the rule that a change breaks, if any.
     fn judge(
         &mut self,
         now: Millis,
@@ -154,7 +154,7 @@ impl Ledger {
         }
     }
 
-    /// Resets a task's history, except for the newest state of its key that ran.
+    /// Resets a task's history, except for the newest state of the key that started a run.
     fn forget_runs(&mut self, now: Millis, id: &TaskId) {
         let history = self.histories.entry(id.clone()).or_default();
         *history = History {
@@ -173,7 +173,7 @@ impl Ledger {
         after: Option<&Record>,
     ) -> Option<&'static str> {
         if before.is_none() {
-            // A key starts again after its settled state was deleted.
+            // A key starts over after its settled state was deleted.
             self.forget_runs(now, id);
         }
         let history = self.histories.entry(id.clone()).or_default();
@@ -227,9 +227,9 @@ impl Ledger {
             task: id.clone(),
             late: asked.is_none_or(|asked| now.since(*asked) > PATIENCE),
         };
-        // A retry that arrives late may find the task PENDING again, because a redrive or a
-        // newer state of its key deleted the earlier lease. Its process no longer waits for a
-        // response, so no second run follows. The task returns when the lease expires.
+        // A retry that arrives late may find the task PENDING again, because a redrive or a newer
+        // state of its key deleted the earlier lease. The sender no longer waits for a response, so
+        // no second run follows. The task returns when the lease expires.
         let late = take.late;
         if self.takes.insert(token.0, take).is_some() && !late {
             return Some("S1: taken twice by one token");
@@ -261,7 +261,7 @@ impl Ledger {
         limit.is_some_and(|limit| live.count() > usize::from(limit.get()))
     }
 
-    /// Maximum time from the request of a take to its execution.
+    /// Returns the maximum time between sending a take request and its execution.
     fn slowest_take(&self) -> std::time::Duration {
         std::time::Duration::from_secs(13)
     }
@@ -295,8 +295,8 @@ impl Ledger {
             .lease_token
             .and_then(|token| self.takes.get(&token.0))
         {
-            // Its settlement has had no response for longer than its lease. Whatever the response,
-            // the task may run again.
+            // The task's settlement has had no response for longer than the lease. Whatever the
+            // response, the task may run again.
             self.exhausted.insert((take.process, take.task.clone()));
         }
         let attempts = self.settings.process.max_attempts;

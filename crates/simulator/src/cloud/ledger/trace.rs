@@ -1,4 +1,4 @@
-//! The events of a run, in order.
+//! The trace: all events of a run, in order.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -55,8 +55,8 @@ impl Trace {
         self.entries.push((now, process, what));
     }
 
-    /// One line per entry: seconds since the first entry, the process, and the event. Each UUID is
-    /// replaced with the order of its first appearance, so that two runs with one seed give
+    /// Renders one line per entry: seconds since the first entry, the process and the event. Each
+    /// UUID is replaced with a number in order of first appearance, so that the same seed gives
     /// identical lines.
     pub(super) fn render(&self) -> Vec<String> {
         let start = self.entries.first().map_or(Millis(0), |entry| entry.0);
@@ -138,7 +138,7 @@ impl fmt::Display for Told<'_> {
     }
 }
 
-/// Replaces every UUID with `u` and the order of its first appearance.
+/// Replaces every UUID with `u` and a number in order of first appearance.
 fn name_uuids(line: &str, names: &mut HashMap<Uuid, usize>) -> String {
     const LENGTH: usize = 36;
     let mut named = String::with_capacity(line.len());

@@ -1,5 +1,5 @@
-//! Checks of turns: which task is taken next (S5), by which processor (W2), and how many
-//! notifications are published (W3).
+//! Checks which task is taken next (S5), which processor takes it (W2), and how many notifications
+//! are published (W3).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -16,8 +16,8 @@ use super::trace::What;
 use super::{Ledger, Process};
 use crate::cloud::process::{Function, Life};
 
-/// Time for which a processor may skip a task that it handled, because the index lags or its call
-/// failed.
+/// Time for which a processor may skip a task that it handled, because the index lags or a call for
+/// the task failed.
 const LEFT_ALONE: Duration = Duration::from_secs(15);
 
 /// Minimum number of runs without a result before a circuit breaker may open. It opens after ten
@@ -27,14 +27,14 @@ const FEWEST_TO_OPEN: usize = 8;
 /// The facts that a processor knows.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// Owner and expiry of its lease, from the last response.
+    /// Owner and expiry of the processor's lease, from the most recent response.
     lease: Option<(Uuid, Millis)>,
     pages: VecDeque<ReadPage>,
-    /// Tasks that it handled, each with the most recent time.
+    /// Most recent time at which the processor handled each task.
     touched: BTreeMap<TaskId, Millis>,
-    /// Tokens of the takes that it requested, each with the time of the first request.
+    /// Time of the first request of each take, by lease token.
     pub(super) asked: BTreeMap<Uuid, Millis>,
-    /// End times of the runs without a success or failure, since the last such run.
+    /// End times of the runs without a result since the most recent success or failure.
     pub(super) without_result: Vec<Millis>,
     /// Start time of the first of these runs.
     pub(super) doubtful_since: Option<Millis>,
@@ -47,7 +47,7 @@ struct ReadPage {
     tasks: Vec<Candidate>,
 }
 
-/// The start markers of rule 9, and the notifications that they allowed.
+/// Counts of start markers (rule 9) and of the notifications that they allowed.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     /// Events that set a marker.
@@ -97,7 +97,7 @@ impl Ledger {
     pub(crate) fn take_asked(&mut self, now: Millis, process: &Process, request: &TakeRequest) {
         let seen = self.seen.entry(process.id).or_default();
         if seen.asked.contains_key(&request.token.0) {
-            // A retry with the same token, which is already checked.
+            // Skip a retry with the same token, because the first request was already checked.
             return;
         }
         seen.asked.insert(request.token.0, now);
@@ -163,10 +163,10 @@ impl Ledger {
         }
     }
 
-    /// Whether the processor's circuit breaker may be open: the control item says so, or enough
-    /// runs ended without a success or failure. Only then may a task other than the newest be a
-    /// probe and start before a newer one. The ledger does not see the breaker itself, so this
-    /// check is slightly too permissive: with a breaker per group, it allows any order.
+    /// Whether the processor's circuit breaker may be open. It may be if the control item says so,
+    /// or if enough runs ended without a success or failure. Only then may a task other than the
+    /// newest be a probe and start before a newer one. The ledger does not see the breaker itself,
+    /// so this check is slightly too permissive: with a breaker per group, it allows any order.
     /// `tests/conformance/tests/turns` checks the order of probes.
     fn may_probe(&self, process: &Process) -> bool {
         if self.settings.process.groups.is_some_and(|of| of.breaker) {
@@ -210,7 +210,7 @@ impl Ledger {
         let claims = had != has && has.is_some();
         let marks = before.notified_by != after.notified_by && after.notified_by.is_some();
         if process.life() != Life::Running && (claims || marks) {
-            // A write that arrived after its sender ended: a lease or a marker without a process.
+            // A write after the end of its sender leaves a lease or marker without a process.
             self.setback(now, format!("a late write of process {}", process.id));
         }
     }

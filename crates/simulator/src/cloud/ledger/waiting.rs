@@ -1,4 +1,4 @@
-//! Checks of W1: while a task is due, a processor is active, is being woken, or will be woken soon.
+//! Checks W1: while a task is due, a processor is active, is being woken, or will be woken soon.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use crate::cloud::process::Function;
 /// Allowance for clock differences, and for the durations of messages and sweeps.
 const SLACK: Duration = Duration::from_secs(45);
 
-/// Time after which a read of the index shows a task that became visible and due, regardless of
-/// clock differences.
+/// Time after which an index read is certain to show a task that became visible and due, regardless
+/// of clock differences.
 const SURELY_SEEN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    /// Last time at which a processor was active, or the queue was paused.
+    /// Most recent time at which a processor was active or the queue was paused.
     awake: Millis,
-    /// Time of the last successful read of the index by a turn or sweep.
+    /// Time of the most recent successful read of the index by a turn or sweep.
     last_look: Millis,
-    /// Losses since the last time when no loss was left to repair.
+    /// Losses since all earlier losses were known to be repaired.
     setbacks: Vec<(Millis, String)>,
 }
 
@@ -41,7 +41,7 @@ impl Waiting {
     }
 }
 
-/// A task that is due, as the cloud knows it.
+/// A task that is due according to the table and the index.
 pub(crate) struct Due {
     pub(crate) task: TaskId,
     /// Time since which it is due and visible in the index.
@@ -69,8 +69,8 @@ impl Ledger {
         self.waiting.setbacks.clear();
     }
 
-    /// Checks W1 while a task is due and no processor is active. `quiet`: nothing is in flight
-    /// either.
+    /// Checks W1 while a task is due and no processor is active. `quiet` is true if nothing is in
+    /// flight.
     pub(crate) fn asleep(&mut self, now: Millis, due: &Due, quiet: bool) {
         let Waiting {
             awake, last_look, ..

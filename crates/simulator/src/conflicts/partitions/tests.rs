@@ -11,8 +11,8 @@ fn write(partitions: &mut Partitions, partition: &str) -> Result<(), Vec<bool>> 
     partitions.consume(Access::Write, &[key])
 }
 
-/// Writes to these partitions in turn for one second, as often as they allow. Returns the units
-/// that each partition consumed.
+/// Writes to these partitions in turn for one second, as often as their limits allow. Returns the
+/// units that each partition consumed.
 async fn fill_for_a_second(partitions: &mut Partitions, names: &[&str]) -> Vec<f64> {
     let mut consumed = vec![0.0; names.len()];
     for _ in 0..1_000 {
