@@ -55,7 +55,7 @@ pub struct SweepError {
 
 const PAGE: u16 = 100;
 
-/// Minimum age of an assignment that the sweep publishes in place of the process that made it.
+/// Minimum age of an assignment that the sweep publishes instead of the process that made it.
 const GRACE: Duration = Duration::from_secs(5);
 
 struct Sweep<'a> {

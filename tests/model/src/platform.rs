@@ -146,7 +146,7 @@ pub fn deliver(protocol: &Protocol, state: &mut State, message: Message) {
     }
 }
 
-/// Delivers a message once more, as a separate invocation with its own retries.
+/// Schedules another delivery of a message, as a separate invocation with its own retries.
 pub fn duplicate(protocol: &Protocol, state: &mut State, message: Message) {
     spend(&mut state.budget.duplicates);
     state.put_message(Message {

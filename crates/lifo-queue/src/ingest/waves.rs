@@ -23,7 +23,7 @@ const WAVE_BYTES: usize = 64 * 1024 * 1024;
 /// wave has at least one message.
 ///
 /// With each further receive of a batch, a wave's memory limit drops to a quarter of the previous
-/// limit, because the previous process may have run out of memory.
+/// limit, because the previous process may have exceeded its memory.
 pub(super) fn of(batch: &[Delivery]) -> Vec<Vec<usize>> {
     let receives = batch.iter().map(|message| message.receives).max();
     let quarters = receives.unwrap_or(1).saturating_sub(1).min(13);
