@@ -262,10 +262,10 @@ impl Listed {
         let rows = self.found.tasks.iter().map(|task| self.row(task));
         let mut text = match self.found.tasks.len() {
             0 => match self.status.statuses()[..] {
-                [status] => {
+                [status] if self.found.items == 0 => {
                     format!("no task is {status}; --status any lists the tasks of all statuses")
                 }
-                _ => "no task found".to_owned(),
+                _ => "no task that was read matches".to_owned(),
             },
             _ => columns(std::iter::once(head).chain(rows)),
         };

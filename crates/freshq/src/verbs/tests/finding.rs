@@ -61,6 +61,10 @@ async fn empty_list_names_the_status_and_how_to_list_all() {
     begins(&pending, "no task is PENDING; --status any lists");
     let any = world.run(&list(StatusName::Any)).await.unwrap().text;
     has(&any, "done");
+    let mut other = list(StatusName::Success);
+    other.filter.payload = Some("other".to_owned());
+    let none = world.run(&other).await.unwrap().text;
+    begins(&none, "no task that was read matches");
 }
 
 #[tokio::test(start_paused = true)]
