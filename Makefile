@@ -160,11 +160,8 @@ endif
 SMOKE_NAME := $(or $(NAME),smoke)
 SMOKE_ASSEMBLY := $(or $(ASSEMBLY),.local/smoke/cdk.out)
 SMOKE_SYNTH := $(SYNTH) --context env=$(ENV) --output $(SMOKE_ASSEMBLY)
-SMOKE_RUN = $(BIN)/python -m smoke run --environment dev --name $(SMOKE_NAME) --freshq $(FRESHQ) --assembly $(SMOKE_ASSEMBLY)
+SMOKE_RUN = $(BIN)/python -m smoke run --environment dev --name $(SMOKE_NAME) --freshq $(if $(PACKAGE),$(PACKAGE)/bin/freshq.js,$(FRESHQ)) --assembly $(SMOKE_ASSEMBLY)
 # With ASSEMBLY or PACKAGE nothing is built, so fewer tools are installed.
-ifneq ($(PACKAGE),)
-smoke: FRESHQ = $(PACKAGE)/bin/freshq.js
-endif
 smoke: $(if $(PACKAGE),$(VENV)/.installed node_modules/.installed,$(if $(ASSEMBLY),setup-aws,setup)) $(if $(LOCAL),build-local build-freshq) ## deploy a copy of both queues, check it, remove it; PACKAGE=<app>/node_modules/freshq uses the functions and the command of an installed package, without Rust; with another ENV than dev: only compare the settings [ENV NAME PACKAGE LOCAL ASSEMBLY SINCE]
 	@mkdir -p .local/smoke
 ifneq ($(ENV),dev)

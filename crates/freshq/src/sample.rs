@@ -114,13 +114,16 @@ pub(crate) const LATE: Duration = Duration::from_secs(60 * 60);
 const SURPLUS: u32 = 20;
 
 impl Created {
-    /// Returns whether the backlog grows although no pause or open circuit breaker stops the queue.
-    pub(crate) fn exceeds_ended(self, status: &Status) -> bool {
+    /// Returns how many more due tasks were created than ended; `None` if the backlog does not grow, or
+    /// a pause or an open circuit breaker stops the queue.
+    pub(crate) fn surplus(self, status: &Status) -> Option<u32> {
         let (control, now) = (&status.control, status.now);
         let stops = control.is_paused(now) || control.is_breaker_open(now);
         let (succeeded, failed) = control.observed.ended.within(now);
         let due = self.count.saturating_sub(self.delayed);
-        !stops && status.pending.count >= SURPLUS && due >= succeeded + failed + SURPLUS
+        let surplus = due.saturating_sub(succeeded + failed);
+        let grows = !stops && status.pending.count >= SURPLUS && surplus >= SURPLUS;
+        grows.then_some(surplus)
     }
 
     pub(crate) fn per_second(self) -> f64 {

@@ -8,7 +8,7 @@ use agent_queue::agent::AgentStatus;
 use agent_queue::call::CallState;
 use agent_queue::lane::Batch;
 use agent_queue::schema::STRIPES;
-use agent_queue::transaction::agent_key;
+use agent_queue::transaction::{agent_key, striped};
 use agents::world::{World, pairs};
 use agents::{agent_id, embedded, store_of};
 use aws_sdk_dynamodb::Client;
@@ -43,7 +43,7 @@ async fn damage(client: &Client, pk: &str, sk: &str, attributes: &str) {
 async fn unreadable_items_do_not_hide_later_items() {
     let (world, client) = world();
     let stripes = ["Leases", "Outbox"].into_iter();
-    let stripes = stripes.flat_map(|name| (0..STRIPES).map(move |n| format!("{name}#{n}")));
+    let stripes = stripes.flat_map(|name| (0..STRIPES).map(move |n| striped(name, n)));
     let lines = ["Q#Spanish#F", "C#Spanish#F"].map(str::to_owned);
     for partition in lines.into_iter().chain(stripes) {
         spoil(&client, &partition, 7).await;

@@ -239,13 +239,9 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
             succeeded + failed
         ));
     }
-    let is_growing = tasks.created.exceeds_ended(status);
-    is_growing.then(|| {
-        let surplus = tasks.created.count.saturating_sub(succeeded + failed);
-        let surplus = rate(f64::from(surplus) / WINDOW.as_secs_f64());
-        let limit = Limit::of(status).text(tasks);
-        format!("{limit}; the oldest expire (surplus: {surplus}/s)")
-    })
+    let surplus = f64::from(tasks.created.surplus(status)?) / WINDOW.as_secs_f64();
+    let (limit, surplus) = (Limit::of(status).text(tasks), rate(surplus));
+    Some(format!("{limit}; the oldest expire (surplus: {surplus}/s)"))
 }
 
 #[cfg(test)]

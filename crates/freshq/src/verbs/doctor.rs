@@ -106,10 +106,10 @@ async fn state(queue: &Queue, stack: &Stack, checkup: &mut Checkup) -> Result<()
     ];
     let downstream = stack.downstream();
     for (checked, mut findings) in checks {
-        for finding in &mut findings {
-            finding.remedy = finding
-                .remedy
-                .replace("<downstream>", downstream.as_deref().unwrap_or("<name>"));
+        if let Some(name) = &downstream {
+            for finding in &mut findings {
+                finding.remedy = finding.remedy.replace("<downstream>", name);
+            }
         }
         checkup.note((checked, findings));
     }

@@ -161,7 +161,7 @@ impl StatusReport {
 
     fn overload(&self) -> String {
         match self.status.control.overloaded_since {
-            None if self.tasks.created.exceeds_ended(&self.status) => {
+            None if self.tasks.created.surplus(&self.status).is_some() => {
                 "probably: tasks are created faster than they finish".to_owned()
             }
             None if !self.status.control.observed.measures_overload => {

@@ -138,7 +138,7 @@ fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
             "freshq list --status taken shows the running tasks: if they are of one kind, or run much longer than the median, contact the owner of the service that they call. Otherwise raise processing.concurrency and deploy, or let the producers create fewer tasks; the dashboard shows whether DynamoDB throttles, and by which limit"
         }
     };
-    created.exceeds_ended(status).then(|| Finding {
+    created.surplus(status).map(|_| Finding {
         place: "the tasks".to_owned(),
         what,
         why: "new tasks start first, and the oldest expire without running".to_owned(),

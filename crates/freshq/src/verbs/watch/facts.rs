@@ -86,7 +86,7 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         )),
         match failed > succeeded {
             true => Line::from(flow).red(),
-            false if created.exceeds_ended(status) => Line::from(flow).yellow(),
+            false if created.surplus(status).is_some() => Line::from(flow).yellow(),
             false => Line::from(flow),
         },
     ];
