@@ -156,7 +156,7 @@ test('after the tab sleeps, the charts have a gap and the page continues to upda
 });
 
 test('failed tasks are grouped by error, with payload and timeline', async () => {
-  await page.getByRole('link', { name: 'Failures' }).click();
+  await page.getByRole('link', { name: 'Errors' }).click();
   const groups = page.locator('section.failure');
   assert.equal(await groups.count(), 2);
   const largest = groups.first();
@@ -177,7 +177,7 @@ test('failed tasks are grouped by error, with payload and timeline', async () =>
 });
 
 test('a group and a single task are each redriven after a confirmation', async () => {
-  await page.goto(`${CONSOLE}failures`);
+  await page.goto(`${CONSOLE}errors`);
   const group = page.locator('section.failure', { hasText: 'HTTP 502' });
   await group.getByRole('link', { name: 'Redrive…' }).click();
   await shows(/tasks to redrive: 3/);
@@ -274,7 +274,7 @@ test('the console works without JavaScript', async () => {
 });
 
 test('a read-only console offers no changes and rejects change requests', async () => {
-  for (const path of ['', 'failures', 'task?id=failed-5']) {
+  for (const path of ['', 'errors', 'task?id=failed-5']) {
     await page.goto(`${READ_ONLY}${path}`);
     await shows('read-only');
     assert.equal(

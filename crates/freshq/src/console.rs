@@ -5,7 +5,7 @@
 //! | `access` | which requests the console accepts |
 //! | `site` | state of all pages: the queue, the samples and the outcomes of changes |
 //! | `page` | the frame of every page |
-//! | `overview`, `tasks`, `groups`, `failures`, `doctor`, `agents` | the pages |
+//! | `overview`, `tasks`, `groups`, `errors`, `doctor`, `agents` | the pages |
 //! | `changes` | pause, resume, redrive, cancel and the circuit breaker, each after a confirmation |
 //! | `chart` | the charts, as SVG |
 
@@ -14,7 +14,7 @@ mod agents;
 mod changes;
 mod chart;
 mod doctor;
-mod failures;
+mod errors;
 mod groups;
 mod overview;
 mod page;
@@ -161,7 +161,7 @@ fn router(site: Arc<Site>) -> Router {
         .route(&at("tasks"), get(tasks::tasks))
         .route(&at("task"), get(tasks::task))
         .route(&at("groups"), get(groups::groups))
-        .route(&at("failures"), get(failures::failures))
+        .route(&at("errors"), get(errors::errors))
         .route(&at("doctor"), get(doctor::doctor))
         .route(&at("agents"), get(agents::agents))
         .route(

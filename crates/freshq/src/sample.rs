@@ -1,5 +1,7 @@
 //! A sample of a queue's state, and the figures of earlier samples.
 
+mod created;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -8,13 +10,15 @@ use lifo_queue::operate::{Find, FoundTask, Status};
 use lifo_queue::schema;
 use lifo_queue::store::{Candidate, Order, PageQuery};
 use lifo_queue::task::TaskStatus;
-use lifo_queue::time::Millis;
+use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::{Value, json};
 
+use self::created::created;
+pub(crate) use self::created::{Created, LATE, Late};
 use crate::failure::Result;
 use crate::overrides::Unusual;
 use crate::queue::Queue;
-use crate::time_format::{exact, rate};
+use crate::time_format::{exact, relative, tenths};
 
 /// Maximum number of samples whose figures are kept.
 const REMEMBERED: usize = 200;
@@ -31,6 +35,9 @@ const FAILED: usize = 4;
 /// Maximum number of index entries to read for the rates, per status.
 const RECENT: u16 = 1_000;
 
+/// Maximum time until an expiry that is shown.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Length of the period before a sample in which tasks created count for the rates.
 pub(crate) const WINDOW: Duration = observed::WINDOW;
 
@@ -38,10 +45,9 @@ pub(crate) const WINDOW: Duration = observed::WINDOW;
 pub(crate) struct Sample {
     pub(crate) status: Status,
     pub(crate) tasks: Tasks,
-    pub(crate) oldest: Vec<FoundTask>,
     /// The newest failed tasks.
     pub(crate) failed: Vec<FoundTask>,
-    /// Median age of the running tasks when they started; `None` if no task runs.
+    /// Median age of the running tasks when they started; `None` if none was read.
     pub(crate) start_age: Option<Duration>,
     pub(crate) groups: Unusual,
 }
@@ -57,11 +63,19 @@ pub(crate) struct Tasks {
     pub(crate) running: Vec<FoundTask>,
     /// The newest pending tasks, with their payloads.
     pub(crate) recent: Vec<FoundTask>,
+    pub(crate) oldest: Vec<FoundTask>,
 }
 
 impl Tasks {
-    pub(crate) async fn read(queue: &Queue, now: Millis) -> Result<Self> {
+    pub(crate) async fn read(queue: &Queue, status: &Status) -> Result<Self> {
+        let now = status.now;
         let recent = found(queue, TaskStatus::Pending, READ).await?;
+        let oldest = Find {
+            order: Order::OldestFirst,
+            // Skip expired tasks: DynamoDB deletes them late, and they would fill the page.
+            created_from: status.oldest_pending,
+            ..Find::newest(TaskStatus::Pending, LISTED)
+        };
         let is_due = |task: &FoundTask| not_before(task).is_none_or(|at| at <= now);
         Ok(Self {
             created: created(queue, now).await?,
@@ -71,7 +85,15 @@ impl Tasks {
             },
             running: found(queue, TaskStatus::Taken, READ).await?,
             recent,
+            oldest: queue.operator.find(&oldest).await?.tasks,
         })
+    }
+
+    /// Formats when the oldest pending task expires; `None` if that is more than a day from now.
+    pub(crate) fn first_expiry(&self, now: Millis) -> Option<String> {
+        let ttl = self.oldest.first()?.number(schema::TTL)?;
+        let at = EpochSeconds(ttl).millis();
+        (at.since(now) < DAY).then(|| format!("expires {}", relative(at, now)))
     }
 }
 
@@ -86,62 +108,20 @@ pub(crate) fn delay(task: &FoundTask) -> Option<Duration> {
     (delay >= LATE).then_some(delay)
 }
 
-/// Tasks that were created within the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Created {
-    pub(crate) count: u32,
-    /// Number of tasks per current status: PENDING, TAKEN, SUCCESS, FAILURE.
-    pub(crate) by_status: [u32; 4],
-    /// Whether more tasks were created than were read.
-    pub(crate) more: bool,
-    /// Number of created tasks that cannot start within the next minute.
-    pub(crate) delayed: u32,
-    pub(crate) late: Late,
-}
-
-/// Tasks that can start only an hour or more after their creation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Late {
-    pub(crate) count: u32,
-    /// The shortest time from the creation of a late task to its start.
-    pub(crate) delay: Option<Duration>,
-}
-
-/// Minimum time between creation and earliest start for a task to count as late.
-pub(crate) const LATE: Duration = Duration::from_secs(60 * 60);
-
-/// Minimum surplus of created over ended tasks in the last minute.
-const SURPLUS: u32 = 20;
-
-impl Created {
-    /// Returns how many more due tasks were created than ended; `None` if the backlog does not grow, or
-    /// a pause or an open circuit breaker stops the queue.
-    pub(crate) fn surplus(self, status: &Status) -> Option<u32> {
-        let (control, now) = (&status.control, status.now);
-        let stops = control.is_paused(now) || control.is_breaker_open(now);
-        let (succeeded, failed) = control.observed.ended.within(now);
-        let due = self.count.saturating_sub(self.delayed);
-        let surplus = due.saturating_sub(succeeded + failed);
-        let grows = !stops && status.pending.count >= SURPLUS && surplus >= SURPLUS;
-        grows.then_some(surplus)
-    }
-
-    pub(crate) fn per_second(self) -> f64 {
-        f64::from(self.count) / WINDOW.as_secs_f64()
-    }
-
-    /// Formats the rate as text.
-    pub(crate) fn text(self) -> String {
-        let least = if self.more { "at least " } else { "" };
-        format!("{least}{}/s in the last minute", rate(self.per_second()))
-    }
-}
-
 impl Sample {
     /// Returns the newest pending tasks.
     pub(crate) fn newest(&self) -> &[FoundTask] {
         let recent = &self.tasks.recent;
         &recent[..recent.len().min(LISTED)]
+    }
+
+    /// Formats the median age of the running tasks when they started.
+    pub(crate) fn start_age_text(&self) -> String {
+        match (self.start_age, self.status.taken.count) {
+            (Some(age), _) => tenths(age),
+            (None, 0) => "no task runs".to_owned(),
+            (None, _) => "not measured".to_owned(),
+        }
     }
 
     /// Returns the tasks that succeeded, and those that failed, per second in the last minute.
@@ -188,7 +168,7 @@ impl Sample {
             "nextStart": self.tasks.next_start.map(exact),
             "startAgeMs": self.start_age.map(|age| age.as_millis()),
             "newestPending": ids(self.newest()),
-            "oldestPending": ids(&self.oldest),
+            "oldestPending": ids(&self.tasks.oldest),
             "newestFailed": ids(&self.failed),
         })
     }
@@ -250,45 +230,14 @@ impl History {
 /// Takes a sample of a queue.
 pub(crate) async fn take(queue: &Queue) -> Result<Sample> {
     let status = queue.operator.glance().await?;
-    let now = status.now;
-    let tasks = Tasks::read(queue, now).await?;
-    let oldest = Find {
-        order: Order::OldestFirst,
-        // Skip expired tasks: DynamoDB deletes them late, and they would fill the page.
-        created_from: status.oldest_pending,
-        ..Find::newest(TaskStatus::Pending, LISTED)
-    };
+    let tasks = Tasks::read(queue, &status).await?;
     Ok(Sample {
         start_age: start_age(&tasks.running),
-        groups: Unusual::of(&queue.store.groups().await?, now),
+        groups: Unusual::of(&queue.store.groups().await?, status.now),
         status,
         tasks,
-        oldest: queue.operator.find(&oldest).await?.tasks,
         failed: found(queue, TaskStatus::Failure, FAILED).await?,
     })
-}
-
-/// Counts the tasks that were created in the last minute.
-async fn created(queue: &Queue, now: Millis) -> Result<Created> {
-    let mut created = Created::default();
-    for (count, status) in created.by_status.iter_mut().zip(TaskStatus::ALL) {
-        let from = Some(now.minus(WINDOW));
-        let (tasks, rest) = page(queue, status, Order::NewestFirst, from, RECENT, now).await?;
-        *count = u32::try_from(tasks.len()).unwrap_or(u32::MAX);
-        created.count += *count;
-        created.more |= rest;
-        for task in tasks {
-            let Some(at) = task.not_before else { continue };
-            created.delayed += u32::from(at > now.plus(WINDOW));
-            let delay = at.since(task.created);
-            if delay >= LATE {
-                let shortest = created.late.delay.map_or(delay, |other| other.min(delay));
-                created.late.count += 1;
-                created.late.delay = Some(shortest);
-            }
-        }
-    }
-    Ok(created)
 }
 
 async fn next_start(queue: &Queue, now: Millis) -> Result<Option<Millis>> {

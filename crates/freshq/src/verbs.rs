@@ -37,7 +37,7 @@ pub(crate) use self::errors::{Errors, Group};
 pub(crate) use self::export::Export;
 pub(crate) use self::groups::Groups;
 pub(crate) use self::limit::Limit;
-pub(crate) use self::list::{List, StatusName, payload_preview};
+pub(crate) use self::list::{List, StatusName, payload_preview, run};
 pub(crate) use self::logs::Logs;
 pub(crate) use self::messages::Messages;
 pub(crate) use self::pause::Pause;

@@ -117,7 +117,7 @@ impl Change {
     fn page(self, fields: &Fields) -> &'static str {
         match self {
             Self::Redrive if fields.contains_key("task") => "task",
-            Self::Redrive => "failures",
+            Self::Redrive => "errors",
             _ if fields.contains_key("group") => "groups",
             _ => "./",
         }
@@ -226,7 +226,7 @@ impl Change {
                     input #ttl name="ttl" value="1h" required;
                 };
                 let action = link("redrive", &which);
-                form(action, &question, inputs, "Redrive", &back("failures"))
+                form(action, &question, inputs, "Redrive", &back("errors"))
             }
             Self::Cancel => {
                 let task = task_of(fields, "task")?;

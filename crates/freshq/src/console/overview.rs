@@ -57,7 +57,9 @@ fn warnings(looks: &History) -> Markup {
         @if let Some((control, now)) = control {
             @if let Some(until) = control.paused_until.filter(|_| control.is_paused(now)) {
                 p.warning {
-                    "The queue is paused until " (exact(until)) ": " (pause::reason(control))
+                    "The queue is paused until " (exact(until)) ": "
+                    @if let Some(cause) = cause::of_pause(control) { (cause) "; resume the queue after the repair. Details: " }
+                    (pause::reason(control)) ". Next: " a href="doctor" { "Doctor" }
                 }
             }
             @if let Some(limit) = control.limit(now) {
@@ -66,10 +68,10 @@ fn warnings(looks: &History) -> Markup {
                     (limit.reason)
                 }
             }
-            @if control.is_breaker_open(now) {
+            @if control.is_breaker_open(now) && !control.is_paused(now) {
                 p.warning {
                     "The circuit breaker is open: "
-                    @if let Some(summary) = summary.filter(|_| !control.is_paused(now)) { (summary.text) } @else { "only probes start" }
+                    @if let Some(summary) = summary { (summary.text) }
                     @if let Some(last) = &control.observed.last_response {
                         "; " (pause::response(last))
                     }
@@ -144,7 +146,6 @@ fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
     let least = if created.more { "at least " } else { "" };
     let created = format!("{least}{}", rate(created.per_second()));
     let (succeeded, failed) = sample.ended_per_second();
-    let start_age = sample.start_age.map_or("no task runs".to_owned(), tenths);
     let run_time = sample
         .run_time()
         .map_or("not measured yet".to_owned(), tenths);
@@ -156,9 +157,12 @@ fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
             (drawn("Succeeded per second", &rate(succeeded), |look| Some(look.ended_per_second.0)))
             (drawn("Failed per second", &rate(failed), |look| Some(look.ended_per_second.1)))
             (drawn("Median run time", &run_time, |look| look.run_time.map(|time| time.as_secs_f64())))
-            (drawn("Age at start", &start_age, |look| look.start_age.map(|age| age.as_secs_f64())))
+            (drawn("Age at start", &sample.start_age_text(), |look| look.start_age.map(|age| age.as_secs_f64())))
         }
-        p { "Rates are those of the last " (WINDOW.as_secs()) " s, and times are in seconds. A line breaks where nothing was read." }
+        p {
+            "Rates are those of the last " (WINDOW.as_secs()) " s, and times are in seconds. A line breaks where nothing was read. "
+            "The charts start at " (exact(from)) "."
+        }
         p {
             "Created in the last " (WINDOW.as_secs()) " s: " (success) " succeeded, " (failure) " failed, "
             (taken) " running, " (pending) " pending."
@@ -221,7 +225,7 @@ fn pending(sample: &Sample) -> Markup {
         h2 #pending-title { "Pending tasks: " (sample.status.pending) }
         div.columns {
             (candidates("The newest pending tasks", sample.newest(), sample))
-            (candidates("The oldest pending tasks", &sample.oldest, sample))
+            (candidates("The oldest pending tasks", &sample.tasks.oldest, sample))
         }
     }
 }

@@ -30,7 +30,7 @@ const MENU: [(&str, &str); 6] = [
     ("./", "Queue"),
     ("tasks", "Tasks"),
     ("groups", "Groups"),
-    ("failures", "Failures"),
+    ("errors", "Errors"),
     ("doctor", "Doctor"),
     ("agents", "Agents"),
 ];

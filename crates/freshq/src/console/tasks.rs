@@ -19,7 +19,7 @@ use super::page::{
 use super::site::Site;
 use crate::failure::{Failure, Result};
 use crate::time_format::relative;
-use crate::verbs::{Shown, StatusName, group_name, missing, payload_preview};
+use crate::verbs::{Shown, StatusName, group_name, missing, payload_preview, run};
 
 /// Maximum number of tasks on a page.
 const LISTED: usize = 50;
@@ -123,6 +123,7 @@ pub(super) fn row(task: &FoundTask, now: Millis) -> [Markup; 5] {
             @if let Some(at) = task.number(schema::NOT_BEFORE).map(Millis).filter(|at| *at > now) {
                 ", may start " (relative(at, now))
             }
+            @if task.text(schema::TASK_STATUS) == Some("TAKEN") { ", " (run(task, now)) }
         },
         html! { (task.number(schema::ATTEMPTS).unwrap_or(0)) },
         html! { (task.text(schema::LAST_ERROR).unwrap_or_default()) },

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use lifo_queue::control::Control;
 use lifo_queue::observed::LastResponse;
 use lifo_queue::operate::{FoundTask, Status};
 use lifo_queue::schema;
@@ -18,7 +19,7 @@ const KNOWN: [[&str; 3]; 4] = [
     [
         "ReservedFunctionConcurrentInvocationLimitExceeded",
         "AWS throttles the runner's function at its reserved concurrency",
-        "aws lambda get-function-concurrency --function-name <downstream> shows the reserved concurrency of the runner's function; its owner deletes it, or raises it to at least processing.concurrency",
+        "the owner of the runner's function raises its reserved concurrency to at least processing.concurrency, with aws lambda put-function-concurrency --function-name <downstream> --reserved-concurrent-executions <concurrency>, or removes it with aws lambda delete-function-concurrency --function-name <downstream>",
     ],
     [
         "TooManyRequestsException",
@@ -41,8 +42,8 @@ fn known(last: &LastResponse) -> Option<&'static [&'static str; 3]> {
     KNOWN.iter().find(|[part, ..]| last.text.contains(part))
 }
 
-/// Returns the fix for the cause of a response, if it is known. `<downstream>` in the fix stands
-/// for the runner's function or URL.
+/// Returns the fix for the cause of a response, if it is known. In the fix, `<downstream>` stands for
+/// the runner's function or URL, and `<concurrency>` for `processing.concurrency`.
 pub(crate) fn remedy(last: &LastResponse) -> Option<&'static str> {
     known(last).map(|[.., remedy]| *remedy)
 }
@@ -170,7 +171,10 @@ fn shared_fields<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>, which: &str
         .collect();
     match counts.is_empty() {
         true => String::new(),
-        false => format!("; of {all} {which}: {}", counts.join(", ")),
+        false => format!(
+            "; in a sample of {all} {which} tasks: {}",
+            counts.join(", ")
+        ),
     }
 }
 
@@ -224,7 +228,14 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
     let last = observed.last_response.as_ref();
     let (succeeded, failed) = observed.ended.within(now);
     if control.is_paused(now) {
-        return Some("the queue is paused, so no task starts".to_owned());
+        return Some(match of_pause(control) {
+            Some(cause) => {
+                let until = control.paused_until.map(|until| rough(until.since(now)));
+                let until = until.unwrap_or_default();
+                format!("{cause}, so the queue is paused for {until}; resume it after the repair")
+            }
+            None => "the queue is paused, so no task starts".to_owned(),
+        });
     }
     if control.held_breaker(now).is_some() {
         return Some("an operator holds the circuit breaker open, so only probes start".to_owned());
@@ -241,7 +252,17 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
     }
     let surplus = f64::from(tasks.created.surplus(status)?) / WINDOW.as_secs_f64();
     let (limit, surplus) = (Limit::of(status).text(tasks), rate(surplus));
-    Some(format!("{limit}; the oldest expire (surplus: {surplus}/s)"))
+    let oldest = tasks.first_expiry(now);
+    let oldest = oldest.map_or_else(String::new, |expires| format!("; the oldest {expires}"));
+    Some(format!("{limit}{oldest} (surplus: {surplus}/s)"))
+}
+
+/// Describes the cause of a pause by a processor; `None` if the pause has another author.
+pub(crate) fn of_pause(control: &Control) -> Option<String> {
+    let author = control.paused_by.as_ref()?;
+    let last = control.observed.last_response.as_ref();
+    let reason = control.pause_reason.as_deref()?;
+    author.is_processor().then(|| described(last, reason))
 }
 
 #[cfg(test)]

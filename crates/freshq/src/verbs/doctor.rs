@@ -83,7 +83,7 @@ impl VerbOnQueue for Doctor {
 async fn state(queue: &Queue, stack: &Stack, checkup: &mut Checkup) -> Result<(), Failure> {
     let concurrency = stack.concurrency();
     let status = queue.operator.status().await?;
-    let tasks = Tasks::read(queue, status.now).await?;
+    let tasks = Tasks::read(queue, &status).await?;
     let taken = match concurrency {
         // Check the items, because the index lags behind them.
         Some(limit) if status.taken.count as usize > limit => {
@@ -105,10 +105,13 @@ async fn state(queue: &Queue, stack: &Stack, checkup: &mut Checkup) -> Result<()
         (1, surplus.into_iter().collect()),
     ];
     let downstream = stack.downstream();
+    let slots = concurrency.map(|slots| slots.to_string());
+    let names = [("<downstream>", &downstream), ("<concurrency>", &slots)];
     for (checked, mut findings) in checks {
-        if let Some(name) = &downstream {
-            for finding in &mut findings {
-                finding.remedy = finding.remedy.replace("<downstream>", name);
+        for finding in &mut findings {
+            for (place, name) in names {
+                let name = name.as_deref().unwrap_or(place);
+                finding.remedy = finding.remedy.replace(place, name);
             }
         }
         checkup.note((checked, findings));
@@ -277,10 +280,11 @@ impl Checkup {
             lines.push(format!("downstream: {downstream}"));
         }
         lines.push(format!(
-            "{}: settings checked: {}, findings: {}, not checked: {}",
+            "{}: settings checked: {}, findings: {}{}, not checked: {}",
             self.queue,
             self.checked,
             self.findings.len(),
+            self.late.as_ref().map_or("", |_| ", notices: 1"),
             self.unchecked.len()
         ));
         lines.join("\n")

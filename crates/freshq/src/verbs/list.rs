@@ -235,15 +235,7 @@ impl Listed {
                 Some(at) => format!("may start {}", relative(at, self.now)),
                 None => self.due(task.id.group()),
             },
-            Some("TAKEN") => match moment(schema::LEASE_UNTIL) {
-                Some(at) if at > self.now => {
-                    let runs = sample::started(task)
-                        .map(|at| format!("running for {}, ", rough(self.now.since(at))));
-                    let runs = runs.unwrap_or_default();
-                    format!("{runs}lease ends {}", relative(at, self.now))
-                }
-                _ => "lease expired".to_owned(),
-            },
+            Some("TAKEN") => run(task, self.now),
             _ => "settled".to_owned(),
         }
     }
@@ -298,6 +290,18 @@ impl Listed {
             "after": self.found.next.as_ref().filter(|_| !self.is_any()).map(ToString::to_string),
         })
     }
+}
+
+/// Describes how long a TAKEN task has been running and when its lease ends.
+pub(crate) fn run(task: &FoundTask, now: Millis) -> String {
+    let lease = task.number(schema::LEASE_UNTIL).map(Millis);
+    let Some(until) = lease.filter(|until| *until > now) else {
+        return "lease expired".to_owned();
+    };
+    let runs = sample::started(task);
+    let runs = runs.map(|at| format!("running for {}, ", rough(now.since(at))));
+    let ends = relative(until, now);
+    format!("{}lease ends {ends}", runs.unwrap_or_default())
 }
 
 /// Describes how much was read. Each task costs one read unit per 4 KB.

@@ -41,7 +41,7 @@ impl VerbOnQueue for Status {
         let report = StatusReport {
             queue: queue.name.clone(),
             account: account.clone(),
-            tasks: Tasks::read(queue, status.now).await?,
+            tasks: Tasks::read(queue, &status).await?,
             groups: Unusual::of(&queue.store.groups().await?, status.now),
             status,
         };

@@ -107,7 +107,7 @@ async fn read_only_console_offers_and_makes_no_changes() {
     for page in [
         "",
         "tasks?status=failure&error=500",
-        "failures",
+        "errors",
         "task?id=p",
         "task?id=f",
     ] {

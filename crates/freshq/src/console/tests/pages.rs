@@ -17,7 +17,7 @@ async fn start_page_shows_state_charts_running_and_pending_tasks() {
         "<title>Queue – LifoQueue-dev – freshq</title>",
         "<span>LifoQueue-dev in account 111122223333, eu-central-1</span>",
         "<dt>PENDING</dt><dd>24</dd>",
-        "tasks are created faster than they finish; the oldest expire (surplus: 0.4/s). Next: <a href=\"doctor\">Doctor</a>",
+        "tasks are created faster than they finish; the oldest expires in 1h (surplus: 0.4/s). Next: <a href=\"doctor\">Doctor</a>",
         "<dt>circuit breaker</dt><dd>closed</dd>",
         "<dt>oldest PENDING</dt><dd>1m 9s, created 2027-01-15T07:58:51.000Z</dd>",
         "<a href=\"task?id=runs\">runs</a>",
@@ -26,6 +26,8 @@ async fn start_page_shows_state_charts_running_and_pending_tasks() {
         "Created per second: <strong>0.4</strong>",
         "Succeeded per second: <strong>0.0</strong>",
         "Median run time: <strong>not measured yet</strong>",
+        "Age at start: <strong>not measured</strong>",
+        "The charts start at 2027-01-15T08:00:00.000Z.",
         "changes allowed",
         "<a class=\"button\" href=\"pause\">Pause…</a>",
         "<td>HTTP 500</td><td><code>{&quot;order&quot;:&quot;failed&quot;}</code></td>",
@@ -40,7 +42,7 @@ async fn console_escapes_task_text() {
     let world = World::start(true).await;
     let (id, error) = ("<b>&\"x", "<script>alert('x')</script>");
     world.put(id, TaskStatus::Failure, 1, Some(error));
-    for page in ["failures", "tasks?status=failure", "task?id=%3Cb%3E%26%22x"] {
+    for page in ["errors", "tasks?status=failure", "task?id=%3Cb%3E%26%22x"] {
         let shows = ["&lt;script&gt;alert('x')", "&lt;b&gt;&amp;"];
         let answer = world.page(page, &shows).await;
         assert!(
@@ -118,7 +120,7 @@ async fn failures_are_grouped_and_redriven_after_confirmation() {
         "<h2>HTTP 502: job &lt;n&gt; is lost</h2>",
         "(FAILURE 2)",
     ];
-    let page = world.page("failures", &shows).await;
+    let page = world.page("errors", &shows).await;
     let place = |text| page.text.find(text).unwrap();
     assert!(
         place("<h2>HTTP 502") < place("<h2>HTTP 400"),
@@ -134,12 +136,12 @@ async fn failures_are_grouped_and_redriven_after_confirmation() {
     question.expect(200, &[&format!("action=\"{pattern}\"")]);
     assert_eq!(world.status("a"), Some(TaskStatus::Failure), "only asked");
     let done = world.done(pattern, "ttl=2h").await;
-    assert_eq!(done.header("location"), Some("failures?outcome=0"));
+    assert_eq!(done.header("location"), Some("errors?outcome=0"));
     let shows = [
         "redriven: 2; a processor was notified",
         "running tasks read: 4",
     ];
-    world.page("failures?outcome=0", &shows).await;
+    world.page("errors?outcome=0", &shows).await;
     let states = ["a", "b", "c"].map(|id| world.status(id).unwrap());
     let (pending, failure) = (TaskStatus::Pending, TaskStatus::Failure);
     assert_eq!(states, [pending, failure, pending]);
@@ -153,7 +155,7 @@ async fn redrive_by_error_matches_multiline_errors() {
     let world = World::start(true).await;
     world.put("a", TaskStatus::Failure, 1, Some("no answer\nafter 1 s"));
     let shows = ["redrive?error=no%20answer%0Aafter%20%3Cn%3E%20s"];
-    world.page("failures", &shows).await;
+    world.page("errors", &shows).await;
     let action = "redrive?error=no%20answer%0Aafter%201%20s";
     let shows = ["tasks to redrive: 1", &format!("action=\"{action}\"")];
     world
@@ -255,7 +257,7 @@ async fn console_shows_table_errors() {
     let says = "The last sample failed: DynamoDB request failed";
     world.page("", &[says]).await;
     world
-        .rejects("failures", 502, "DynamoDB request failed")
+        .rejects("errors", 502, "DynamoDB request failed")
         .await;
     world.done("pause", "for=1h&reason=x").await;
     let says = ["class=\"outcome problem\"", "DynamoDB request failed"];

@@ -1,6 +1,6 @@
 //! Tests the summary for each kind of queue.
 
-use lifo_queue::control::{Control, OpenBreaker};
+use lifo_queue::control::{Author, Control, OpenBreaker};
 use lifo_queue::depth::Depth;
 use lifo_queue::observed::{LimitSettings, LongestRun};
 use lifo_queue::operate::Keys;
@@ -59,10 +59,14 @@ fn text(status: &Status, tasks: &Tasks) -> Option<String> {
     summary(status, tasks).map(|it| it.to_string())
 }
 
-/// Returns 300 tasks created in the last minute.
+/// Returns 300 tasks created in the last minute, and an oldest task that expires in 40 seconds.
 fn many() -> Tasks {
     let mut tasks = Tasks::default();
     tasks.created.count = 300;
+    let mut oldest = task(json!({}));
+    let ttl = NOW.0 / 1_000 + 40;
+    oldest.attributes.insert(schema::TTL.to_owned(), ttl.into());
+    tasks.oldest = vec![oldest];
     tasks
 }
 
@@ -117,8 +121,9 @@ fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
     for (status, cause) in cases {
         let (ended, _) = status.control.observed.ended.within(NOW);
         let surplus = (300 - ended) / 60;
-        let expected =
-            format!("{cause}; the oldest expire (surplus: {surplus}.0/s); next: freshq doctor");
+        let expected = format!(
+            "{cause}; the oldest expires in 40s (surplus: {surplus}.0/s); next: freshq doctor"
+        );
         assert_eq!(text(&status, &many()), Some(expected));
     }
 }
@@ -136,10 +141,9 @@ fn the_summary_of_slow_tasks_names_the_fields_that_most_of_them_share() {
     tasks.push(task(json!({ "check": "address", "v": 1, "order": 9 })));
     tasks.push(task(json!("a text")));
     let shared = "slow tasks take most of the 10 slots, up to 25s each; \
-                  of 6 running: 5 with \"v\":1, 4 with \"check\":\"credit\"; the oldest expire (surplus: 5.0/s)";
+                  in a sample of 6 running tasks: 5 with \"v\":1, 4 with \"check\":\"credit\"; the oldest expires in 40s (surplus: 5.0/s)";
     assert_eq!(text(&tasks), shared);
-    let none =
-        "slow tasks take most of the 10 slots, up to 25s each; the oldest expire (surplus: 5.0/s)";
+    let none = "slow tasks take most of the 10 slots, up to 25s each; the oldest expires in 40s (surplus: 5.0/s)";
     assert_eq!(text(&tasks[..1]), none, "too few tasks");
     assert_eq!(text(&[]), none);
 }
@@ -193,12 +197,12 @@ fn summary_mentions_tasks_delayed_for_an_hour_among_others() {
         text(&idle(), &tasks)
     };
     assert_eq!(late(4), None);
-    let expected = "5 of 8 tasks of the last minute may start only 8h 20m (30000 s) after their creation; of 3 late: 3 with \"producer\":\"billing/7.3.0\"; next: freshq list";
+    let expected = "5 of 8 tasks of the last minute may start only 8h 20m (30000 s) after their creation; in a sample of 3 late tasks: 3 with \"producer\":\"billing/7.3.0\"; next: freshq list";
     assert_eq!(late(5).as_deref(), Some(expected));
 }
 
 #[test]
-fn the_summary_of_an_open_breaker_names_a_known_cause() {
+fn the_summary_of_an_open_breaker_and_of_its_pause_names_a_known_cause() {
     let summary = |response| {
         let mut status = limited(0, None, [1, 1], Some(response));
         status.control.breaker = Some(OpenBreaker {
@@ -219,4 +223,16 @@ fn the_summary_of_an_open_breaker_names_a_known_cause() {
         let expected = format!("{cause}, so only probes start; next: freshq doctor");
         assert_eq!(summary(response), expected);
     }
+    // A breaker that stays open leads to a pause.
+    let mut status = limited(0, None, [1, 1], Some(expired));
+    let control = &mut status.control;
+    control.paused_until = Some(NOW.plus(WINDOW));
+    control.pause_reason = Some("the circuit breaker was open for a long time".to_owned());
+    control.paused_by = Some(Author::processor(NOW));
+    let paused = "the certificate of the endpoint expired at 2027-01-15T07:00:00.000Z, so the queue is paused for 1m; resume it after the repair; next: freshq doctor";
+    let paused_now = |status: &Status| text(status, &Tasks::default());
+    assert_eq!(paused_now(&status).as_deref(), Some(paused));
+    status.control.observed.last_response = None;
+    let paused = "the circuit breaker was open for a long time, so the queue is paused for 1m; resume it after the repair; next: freshq doctor";
+    assert_eq!(paused_now(&status).as_deref(), Some(paused));
 }

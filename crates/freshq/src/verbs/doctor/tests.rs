@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lifo_queue::control::Claim;
+use lifo_queue::control::{Claim, IdleTurns, OpenBreaker, Release};
+use lifo_queue::observed::{LastResponse, Observed};
 use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::store::{ControlStore, OperatorStore};
 use lifo_queue::task::{TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
+use simulator::texts::has;
 use uuid::Uuid;
 
 use super::*;
@@ -145,6 +147,41 @@ async fn doctor_reports_pause_open_breaker_and_expired_lease() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn remedy_names_the_downstream_and_the_concurrency() {
+    let store = Arc::<MemoryStore>::default();
+    let owner = Uuid::from_u128(7);
+    let claim = Claim {
+        owner,
+        message_id: "m1".to_owned(),
+        until: NOW,
+        rate_full_at: None,
+    };
+    store.acquire(&claim, Millis(NOW.0 - 20_000)).await.unwrap();
+    let throttled = "TooManyRequestsException (ReservedFunctionConcurrentInvocationLimitExceeded)";
+    let last = LastResponse::new(NOW, &TaskId::from_stored("a"), throttled);
+    let release = Release {
+        owner,
+        if_requested_is: None,
+        idle_turns: IdleTurns::Reset,
+        recovered: false,
+        rate_full_at: None,
+        breaker: Some(OpenBreaker {
+            since: NOW,
+            probes: 1,
+        }),
+        overloaded_since: None,
+        observed: Observed {
+            last_response: Some(last),
+            ..Observed::default()
+        },
+    };
+    store.release(&release).await.unwrap();
+    let report = report_of(Fake::healthy(), store).await;
+    let command = "--function-name https://orders.example/run --reserved-concurrent-executions 10,";
+    has(&report.text, command);
+}
+
+#[tokio::test(start_paused = true)]
 async fn doctor_rejects_a_queue_named_by_its_table() {
     let queue = Queue::on(Arc::<MemoryStore>::default(), NOW);
     let doctor = Doctor { agents: false };
@@ -168,6 +205,7 @@ fn resources_unsupported_by_local_aws_are_reported_in_one_line() {
     checkup.late = Some("5 of 8 tasks are late".to_owned());
     let late = "notice: 5 of 8 tasks are late";
     assert!(checkup.text().starts_with(late), "{}", checkup.text());
+    has(&checkup.text(), "findings: 0, notices: 1, not checked: 2");
     assert_eq!(checkup.exit(), Exit::Done, "a producer may intend it");
     checkup.late = None;
     checkup

@@ -63,8 +63,9 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         rate(succeeded),
         rate(failed),
     );
-    // Omit the summary during a pause or an operator's hold, which have their own lines.
-    let by_hand = control.is_paused(now) || control.held_breaker(now).is_some();
+    // Omit the summary if an operator stops the queue, because a line above has the reason.
+    let paused_by_hand = control.is_paused(now) && cause::of_pause(control).is_none();
+    let by_hand = paused_by_hand || control.held_breaker(now).is_some();
     let summary = cause::summary(status, &sample.tasks).filter(|_| !by_hand);
     let summary = summary.map(|it| wrapped("summary", &it.to_string(), width));
     let summary = summary

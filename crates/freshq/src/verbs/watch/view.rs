@@ -5,7 +5,7 @@ use std::time::Duration;
 use lifo_queue::operate::FoundTask;
 use lifo_queue::schema;
 use lifo_queue::task::TaskId;
-use lifo_queue::time::{EpochSeconds, Millis};
+use lifo_queue::time::Millis;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Style, Stylize};
@@ -16,14 +16,11 @@ use super::facts::facts;
 use super::keys::{Field, HELP, Keys, Mode, PAUSE};
 use crate::report::on_one_line;
 use crate::sample::{History, Sample, not_before, started};
-use crate::time_format::{age, exact, relative, rough, tenths};
+use crate::time_format::{age, exact, relative, rough};
 use crate::verbs::payload_preview;
 
 /// Minimum height of the charts.
 const CURVES: u16 = 4;
-
-/// Maximum time until an expiry that is shown.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Height reserved for the lists of pending tasks, not available to failed tasks.
 const LISTS: u16 = 7;
@@ -36,7 +33,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History, keys: &
     };
     let facts = facts(sample, usize::from(area.width));
     let head = u16::try_from(facts.len()).unwrap_or(0) + 2;
-    let listed = sample.newest().len().max(sample.oldest.len());
+    let listed = sample.newest().len().max(sample.tasks.oldest.len());
     let listed = u16::try_from(listed).unwrap_or(0);
     let left = area.height.saturating_sub(head + 1);
     let failed = extra_height(sample.failed.len(), left, listed);
@@ -114,7 +111,7 @@ fn draw_curves(frame: &mut Frame<'_>, area: Rect, history: &History, sample: &Sa
     let title = format!(" pending: {}{oldest} ", sample.status.pending);
     let depths = history.figures.iter().map(|look| Some(look.pending.into()));
     sparkline(frame, depth, title, depths.collect());
-    let latest = sample.start_age.map_or("no task runs".to_owned(), tenths);
+    let latest = sample.start_age_text();
     // Both charts have one column per sample, even if no task ran.
     let ages = history
         .figures
@@ -190,14 +187,10 @@ fn draw_tasks(frame: &mut Frame<'_>, area: Rect, sample: &Sample, selected: usiz
         Some(selected),
         now,
     );
-    let expiry = sample.oldest.first();
-    let expiry = expiry.and_then(|task| Some(EpochSeconds(task.number(schema::TTL)?).millis()));
-    let expiry = match expiry.filter(|at| at.since(now) < DAY) {
-        Some(at) => format!(", expires {}", relative(at, now)),
-        None => String::new(),
-    };
+    let expiry = sample.tasks.first_expiry(now);
+    let expiry = expiry.map_or_else(String::new, |expires| format!(", {expires}"));
     let title = format!(" oldest pending{expiry} ");
-    list(frame, oldest, title, &sample.oldest, None, now);
+    list(frame, oldest, title, &sample.tasks.oldest, None, now);
 }
 
 fn halves(area: Rect) -> [Rect; 2] {

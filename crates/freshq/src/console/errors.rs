@@ -1,4 +1,4 @@
-//! The Failures page: failed, pending and running tasks grouped by their last error.
+//! The Errors page: failed, pending and running tasks grouped by their last error.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::verbs::{Errors, Group};
 /// Maximum number of tasks to read per status.
 const MOST_READ: u32 = 500;
 
-pub(super) async fn failures(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
+pub(super) async fn errors(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
     let content = groups(&site).await;
-    page(&site, &fields, ("failures", "Failures"), content)
+    page(&site, &fields, ("errors", "Errors"), content)
 }
 
 async fn groups(site: &Site) -> Result<Markup> {
@@ -32,7 +32,7 @@ async fn groups(site: &Site) -> Result<Markup> {
             "Failed, pending and running tasks read: " (errors.read) ", distinct last errors: "
             (errors.groups.len()) ". Numbers and ids in errors are replaced. "
             @if !errors.is_complete { "Older ones exist, but were not read. " }
-            a href="failures" { "Reload" }
+            a href="errors" { "Reload" }
         }
         @for group in &errors.groups { (section(site, group)) }
         @if errors.groups.iter().any(has_failed) {
