@@ -44,7 +44,9 @@ MASKS = (
     (re.compile(r"^│(response|summary) .*\n", re.MULTILINE), ""),
     # These values depend on earlier tests on the same queue.
     (
-        re.compile(r"\b(summary|wake-ups requested|last notification|redriven tasks|(?:idle turns|busy pauses) in a row) {2,}.*"),
+        re.compile(
+            r"\b(summary|wake-ups requested|last notification|burst allowance|redriven tasks|(?:idle turns|busy pauses) in a row) {2,}.*"
+        ),
         r"\1  <earlier>",
     ),
     (re.compile(r"; concurrency \d+"), ""),
