@@ -29,7 +29,7 @@ class Stack:
 
     @property
     def protected(self) -> bool:
-        """Whether CloudFormation rejects the deletion of the stack, as in staging and prod."""
+        """Whether the stack has termination protection, as in staging and prod."""
         return bool(self._artifact().get("properties", {}).get("terminationProtection", False))
 
     def bootstrap(self) -> tuple[str, int] | None:

@@ -71,7 +71,7 @@ def run(request: Request, ask: Callable[[str], str] = input, say: Callable[[str]
 
 
 def bootstrap() -> None:
-    """Bootstraps the CDK in the current account and region."""
+    """Bootstraps the current account and region for the AWS CDK."""
     place = f"aws://{account.identify()}"
     # Runs outside the project folder, where the CDK CLI would first synthesize the app in cdk.json.
     STATE.mkdir(exist_ok=True)

@@ -105,7 +105,7 @@ def run(assembly: Assembly, console: Console, scene: Scene) -> int:
 
 
 class Demonstration:
-    """One storm, served in both orders concurrently."""
+    """Runs the same storm in both orders concurrently: newest first and in arrival order."""
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ WAKE_UP_SECONDS = 20.0
 WAKE_UPS = 3
 #: Recovery time after a crash: lease (5.5 s), sweep schedule (60 s), emulator tick (10 s), retry, backoff and runs.
 CRASH_SECONDS = 180.0
-#: Maximum wait for a metric, which CloudWatch can show a few minutes late.
+#: Maximum time to wait for a metric. A metric can appear in CloudWatch a few minutes late.
 METRIC_SECONDS = 300.0
 ATTEMPTS = 2
 #: Number of tasks: one minute at a queue's limit of 500 tasks/s. The local AWS shows only that the check works.

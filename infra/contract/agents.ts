@@ -51,7 +51,7 @@ export const AGENT_QUEUE = {
     'AgentDeskFunctionName',
     'CallDeadLetterQueueUrl',
   ],
-  /** Outputs that the stack has only with a dashboard. */
+  /** Outputs that exist only if the stack has a dashboard. */
   optionalOutputs: { dashboard: ['DashboardUrl'] },
 } as const;
 

@@ -128,7 +128,7 @@ export interface RustFunctionProps<F extends FunctionName> {
 export class RustFunction<F extends FunctionName = FunctionName> extends Construct implements IQueueFunction {
   readonly function: LambdaFunction;
   readonly logGroup: LogGroup;
-  /** Failure queue: invocations (also stream batches for `trigger` and `count-shed`) that failed after all retries. */
+  /** Queue for invocations that failed after all retries, including stream batches of `trigger` and `count-shed`. */
   readonly failures: FailureQueue;
   private readonly role: Role;
 

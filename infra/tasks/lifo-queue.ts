@@ -87,7 +87,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly shedTasksTo?: IQueue;
   /**
-   * An EventBridge bus in the queue's region. It receives an event per succeeded or failed task, at least once, without
+   * An EventBridge bus in the queue's region. It receives an event for each task that succeeds or fails, at least once, without
    * the payload. See `docs/how-to/task-events.md`.
    * @default - none; no events are published
    */

@@ -97,7 +97,7 @@ def test_the_command_for_linux_is_built_for_an_old_glibc_with_its_locked_depende
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="builds on macOS")
-def test_the_command_for_macos_is_not_built_elsewhere(tools: Path) -> None:
+def test_the_build_of_the_macos_command_fails_on_other_systems(tools: Path) -> None:
     finished = build_cli(tools, "darwin-arm64")
     assert finished.returncode == 1
     assert "darwin-arm64 can only be built on macOS. The release workflow builds it there." in finished.stderr

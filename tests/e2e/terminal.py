@@ -62,7 +62,7 @@ class Terminal:
     def resize(self, columns: int, rows: int) -> None:
         """Changes the size of the window; the kernel sends SIGWINCH to the command."""
         self.screen.resize(rows, columns)
-        # Clears the screen, because a real terminal has no content for the new cells.
+        # Clears the screen, so that new cells are blank, as in a real terminal.
         self.screen.erase_in_display(2)
         set_size(self._master, columns, rows)
 

@@ -1,4 +1,4 @@
-//! Runs processes of the release binary, which process batches.
+//! Runs instances of the release binary, which handle batches.
 
 use std::path::Path;
 use std::process::Child;

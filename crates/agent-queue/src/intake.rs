@@ -23,7 +23,7 @@ pub enum IntakeError {
     Shape { field: String, fault: String },
     #[error(transparent)]
     Criteria(#[from] AttributeError),
-    #[error("the body has no callId, and MessageDeduplicationId, used instead, {0}")]
+    #[error("the body has no callId, so MessageDeduplicationId was used as the id, but it {0}")]
     Id(InvalidName),
     /// The message group differs from the criteria, so calls with the same criteria could overtake
     /// each other.

@@ -28,7 +28,7 @@ pub(crate) trait Deployed: Send + Sync {
     /// [`Failure`]: the service did not respond, or a local AWS does not support the resource.
     async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure>;
 
-    /// Reads up to [`Message::MOST`] messages of a queue. They stay visible in the queue.
+    /// Reads up to [`Message::MOST`] messages from a queue. They stay visible.
     async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure>;
 
     /// Receives the message with this id, so that it can be deleted; `None` if it was not found.

@@ -235,7 +235,7 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one value a turn, moved once")]
 pub enum Acquired {
-    /// The caller has the lease. Contains the item as it was before the claim; ignore its `lease`.
+    /// The caller acquired the lease. Contains the item before the claim; ignore its `lease`.
     Ours(Control),
     /// Another processor has a live lease.
     Held(ProcessorLease),

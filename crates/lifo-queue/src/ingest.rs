@@ -131,7 +131,7 @@ struct Open<'a> {
 }
 
 impl Ingest {
-    /// Creates an ingest that writes to `store` and passes shed tasks to `shed`.
+    /// Creates an [`Ingest`] that writes to `store` and counts shed tasks with `shed`.
     pub fn new(
         store: Arc<dyn TaskStore>,
         queue: Arc<dyn IngestQueue>,

@@ -203,7 +203,7 @@ impl Reclaim {
                 "the lease of the last attempt expired: the processor probably crashed"
             }
             Self::FailCrashing { .. } => {
-                "the leases of its last runs expired: the key probably crashes its processor"
+                "the leases of its last runs expired: tasks of this key probably crash the processor"
             }
         }
     }

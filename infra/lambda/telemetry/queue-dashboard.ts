@@ -20,7 +20,7 @@ import type { Construct } from 'constructs';
 import type { RustFunction } from '../rust-function';
 import { logGroupsOf, SavedQueries, type SavedQueriesProps, type SavedQuery, textOf } from './saved-queries';
 
-/** Width of a graph, in CloudWatch's 24 columns: three graphs fit side by side. */
+/** Width of a graph in CloudWatch's 24-column grid. Three graphs fit side by side. */
 const WIDTH = 8;
 const HEIGHT = 6;
 const FULL_WIDTH = 24;

@@ -33,7 +33,7 @@ pub enum Action {
     LoseTailCall,
     /// A processor takes its next step (rules 2 to 7).
     Process(u8, Fate),
-    /// A processor returns the task of its run instead of settling it.
+    /// A processor returns its running task instead of settling it.
     Return(u8, Fate),
     /// A processor's heartbeat renews its lease, or is rejected (rule 2).
     Heartbeat(u8),

@@ -280,7 +280,7 @@ fn form(action: String, question: &str, inputs: Markup, yes: &str, back: &str) -
     }
 }
 
-/// Returns the question before a redrive. A redrive of multiple tasks lists them with a dry run.
+/// Returns the confirmation prompt for a redrive, with the dry run of a redrive of multiple tasks.
 async fn question_of_redrive(site: &Site, fields: &Fields) -> Result<String> {
     let queue = site.queue.place().await;
     if fields.contains_key("task") {

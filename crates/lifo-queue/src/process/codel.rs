@@ -51,7 +51,7 @@ pub(super) struct Codel {
 }
 
 impl Codel {
-    /// Continues the state that the previous turn left: overloaded since `left`, or not overloaded.
+    /// Resumes the state at the end of the previous turn: overloaded since `left`, or not at all.
     pub(super) fn new(settings: Option<CodelSettings>, left: Option<Millis>, now: Millis) -> Self {
         Self {
             settings,

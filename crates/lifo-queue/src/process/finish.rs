@@ -46,7 +46,7 @@ pub(super) struct Stopped {
 }
 
 impl Stopped {
-    /// Builds the release of this turn's lease, without rule 5's condition on `requested`.
+    /// Builds the request that releases this turn's lease, without rule 5's condition.
     fn release(&self, end: &TurnEnd) -> Release {
         let paused = matches!(end, TurnEnd::Paused);
         // A pause ends the overload, because tasks age during a pause regardless of the load.

@@ -23,7 +23,7 @@ const HALF_LIFE: f64 = 10.0;
 /// Maximum number of candidates per group that are kept beyond the head.
 const KEPT: usize = 20;
 
-/// Maximum number of candidates in all groups that are kept beyond the head.
+/// Maximum total number of candidates kept beyond the head, across all groups.
 const KEPT_OF_ALL: usize = 10_000;
 
 /// Mean run duration assumed until the first run of a turn has ended.

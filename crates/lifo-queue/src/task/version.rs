@@ -73,7 +73,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The data of a task that is a state of a key. The task's id is the key.
+/// Data of a task that represents one state of a key. The task's id is the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keyed {
     /// Version of this state.

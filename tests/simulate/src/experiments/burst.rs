@@ -1,4 +1,4 @@
-//! Plays a burst on top of a steady load below capacity, for a chart.
+//! Simulates a burst on top of a steady load below capacity, for a chart.
 
 use std::time::Duration;
 

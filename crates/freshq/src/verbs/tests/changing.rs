@@ -38,7 +38,7 @@ async fn redrive_by_error_redrives_matches_and_dry_run_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn purge_requires_table_name_pauses_and_keeps_running_tasks() {
+async fn purge_requires_the_table_name_and_pauses_the_queue_and_keeps_running_tasks() {
     let mut world = World::start();
     for (id, status) in [
         ("p", TaskStatus::Pending),

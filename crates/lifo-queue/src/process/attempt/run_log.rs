@@ -27,9 +27,9 @@ pub(super) fn is_due(end: Option<&End>, logged_successes: f64, draw: impl FnOnce
     !matches!(end, Some(End::Succeeded)) || logged_successes >= 1.0 || draw() < logged_successes
 }
 
-/// Logs a run from `started` to `ended`. `end` is its result; `None` if the store did not respond.
-///
-/// Omits the reason, because it quotes the downstream's response, which can contain the payload.
+/// Logs a run that started at `started` and ended at `ended`. `end` is its result, or `None` if the
+/// store did not respond. Omits the reason of a failure, because it quotes the downstream's
+/// response, which can contain the payload.
 pub(super) fn write(
     task: &Task,
     response: &'static str,
