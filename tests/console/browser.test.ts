@@ -161,13 +161,13 @@ test('failed tasks are grouped by error, with payload and timeline', async () =>
   assert.equal(await groups.count(), 2);
   const largest = groups.first();
   assert.equal(await largest.locator('h2').innerText(), 'HTTP 502 from the gateway');
-  assert.match(await largest.innerText(), /Tasks: 3/);
+  assert.match(await largest.innerText(), /Tasks read: 3/);
   assert.equal(await groups.nth(1).locator('h2').innerText(), 'HTTP 400 <b>no such order</b>');
   await largest.getByText('The newest one').click();
   assert.match(await largest.locator('pre').innerText(), /"order": 4712/);
   assert.match(
     await largest.locator('.timeline').innerText(),
-    /created[\s\S]*last written[\s\S]*deleted by DynamoDB/,
+    /created[\s\S]*failed, \S+ after its creation[\s\S]*deleted by DynamoDB/,
   );
   await largest.getByRole('link', { name: 'List' }).click();
   assert.equal(await page.locator('tbody tr').count(), 3);

@@ -30,7 +30,7 @@ NO_TABLE = "no-such-table"
 TRYING = "a-test"
 #: Settings with which the leases of a killed processor expire within seconds.
 SHORT_LEASES = {
-    "taskTimeoutMs": 4000,
+    "taskTimeoutMs": 10_000,
     "deadlineMarginMs": 1000,
     "clockSkewMs": 500,
     "processorLeaseMs": 4000,

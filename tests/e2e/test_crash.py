@@ -19,7 +19,7 @@ TASKS = 10
 def test_the_tasks_of_a_killed_processor_run_again(queue: DeployedQueue) -> None:
     queue.set_environment(
         "process-tasks",
-        {"TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": TASKS, "durationMs": 3000})},
+        {"TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": TASKS, "durationMs": 9000})},
         SHORT_LEASES,
     )
     began = now_ms()

@@ -58,7 +58,7 @@ def without_schedule(stack: DeployedStack, template: Assembly) -> Iterator[None]
 
 @pytest.mark.skipif(not PROCESSES.is_dir(), reason="finds the function's process in /proc")
 def test_a_task_crashes_its_process(queue: DeployedQueue, tasks: Any) -> None:
-    runner = {"kind": "simulated", "capacity": 1, "durationMs": 3000}
+    runner = {"kind": "simulated", "capacity": 1, "durationMs": 9000}
     queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)}, SHORT_LEASES)
     [poison] = create(queue, 1)
     wait_until(lambda: queue.status(poison) == "TAKEN", 60, "the running task")

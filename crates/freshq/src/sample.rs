@@ -18,7 +18,7 @@ pub(crate) use self::created::{Created, LATE, Late};
 use crate::failure::Result;
 use crate::overrides::Unusual;
 use crate::queue::Queue;
-use crate::time_format::{exact, relative, tenths};
+use crate::time_format::{exact, tenths};
 
 /// Maximum number of samples whose figures are kept.
 const REMEMBERED: usize = 200;
@@ -89,11 +89,10 @@ impl Tasks {
         })
     }
 
-    /// Formats when the oldest pending task expires; `None` if that is more than a day from now.
-    pub(crate) fn first_expiry(&self, now: Millis) -> Option<String> {
+    /// Returns the expiry of the oldest pending task; `None` if it is more than a day from now.
+    pub(crate) fn first_expiry(&self, now: Millis) -> Option<Millis> {
         let ttl = self.oldest.first()?.number(schema::TTL)?;
-        let at = EpochSeconds(ttl).millis();
-        (at.since(now) < DAY).then(|| format!("expires {}", relative(at, now)))
+        Some(EpochSeconds(ttl).millis()).filter(|at| at.since(now) < DAY)
     }
 }
 
@@ -113,15 +112,6 @@ impl Sample {
     pub(crate) fn newest(&self) -> &[FoundTask] {
         let recent = &self.tasks.recent;
         &recent[..recent.len().min(LISTED)]
-    }
-
-    /// Formats the median age of the running tasks when they started.
-    pub(crate) fn start_age_text(&self) -> String {
-        match (self.start_age, self.status.taken.count) {
-            (Some(age), _) => tenths(age),
-            (None, 0) => "no task runs".to_owned(),
-            (None, _) => "not measured".to_owned(),
-        }
     }
 
     /// Returns the tasks that succeeded, and those that failed, per second in the last minute.
@@ -212,6 +202,17 @@ impl History {
             self.figures.pop_front();
         }
         self.last = Some(sample);
+    }
+
+    /// Formats the median age of the running tasks when they started, or of those of the last
+    /// sample with running tasks.
+    pub(crate) fn start_age_text(&self) -> String {
+        let mut ages = self.figures.iter().rev().map(|look| look.start_age);
+        match (ages.next().flatten(), ages.flatten().next()) {
+            (Some(age), _) => tenths(age),
+            (None, Some(age)) => format!("last {}", tenths(age)),
+            (None, None) => "not measured yet".to_owned(),
+        }
     }
 
     /// Takes a sample, or keeps the reason why it failed.

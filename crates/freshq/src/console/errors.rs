@@ -50,7 +50,7 @@ fn section(site: &Site, group: &Group) -> Markup {
         section.failure {
             h2 { @if error.is_empty() { "No error was recorded" } @else { (error) } }
             p {
-                "Tasks: " strong { (group.count()) } " (" (group.statuses()) "), the newest created "
+                "Tasks read: " strong { (group.count()) } " (" (group.statuses()) "), the newest created "
                 (age(newest.created, now)) @if newest.created <= now { " ago" }
             }
             details {

@@ -72,7 +72,8 @@ fn warnings(looks: &History) -> Markup {
                 p.warning {
                     "The circuit breaker is open: "
                     @if let Some(summary) = summary { (summary.text) }
-                    @if let Some(last) = &control.observed.last_response {
+                    // The response of a known cause is in the facts below.
+                    @if let Some(last) = control.observed.last_response.as_ref().filter(|last| cause::of_response(last).is_none()) {
                         "; " (pause::response(last))
                     }
                     ". Next: " a href="doctor" { "Doctor" }
@@ -109,13 +110,13 @@ fn state(site: &Site, sample: &Sample) -> Markup {
         _ => (name, value),
     });
     html! {
-        h2 #state-title { "State" }
         @if let Some(summary) = summary {
             p.warning {
                 (summary.text) ". Next: "
                 @if summary.is_finding { a href="doctor" { "Doctor" } } @else { a href="tasks" { "Tasks" } }
             }
         }
+        h2 #state-title { "State" }
         dl {
             @for (name, value) in facts { div { dt { (name) } dd { (value) } } }
         }
@@ -157,7 +158,7 @@ fn charts(site: &Site, looks: &History, sample: &Sample) -> Markup {
             (drawn("Succeeded per second", &rate(succeeded), |look| Some(look.ended_per_second.0)))
             (drawn("Failed per second", &rate(failed), |look| Some(look.ended_per_second.1)))
             (drawn("Median run time", &run_time, |look| look.run_time.map(|time| time.as_secs_f64())))
-            (drawn("Age at start", &sample.start_age_text(), |look| look.start_age.map(|age| age.as_secs_f64())))
+            (drawn("Age at start", &looks.start_age_text(), |look| look.start_age.map(|age| age.as_secs_f64())))
         }
         p {
             "Rates are those of the last " (WINDOW.as_secs()) " s, and times are in seconds. A line breaks where nothing was read. "

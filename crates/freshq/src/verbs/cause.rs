@@ -12,14 +12,14 @@ use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::Value;
 
 use crate::sample::{self, Late, Tasks, WINDOW};
-use crate::time_format::{exact, moment, rate, rough, tenths};
+use crate::time_format::{exact, moment, rate, relative, rough, tenths};
 
 /// Responses with a known cause: part of the response text, the cause, and the fix.
 const KNOWN: [[&str; 3]; 4] = [
     [
         "ReservedFunctionConcurrentInvocationLimitExceeded",
         "AWS throttles the runner's function at its reserved concurrency",
-        "the owner of the runner's function raises its reserved concurrency to at least processing.concurrency, with aws lambda put-function-concurrency --function-name <downstream> --reserved-concurrent-executions <concurrency>, or removes it with aws lambda delete-function-concurrency --function-name <downstream>",
+        "aws lambda get-function-concurrency --function-name <downstream> shows the reserved concurrency, and CloudTrail who set it (PutFunctionConcurrency); if this person agrees, aws lambda put-function-concurrency --function-name <downstream> --reserved-concurrent-executions <concurrency> raises it to processing.concurrency, and aws lambda delete-function-concurrency --function-name <downstream> removes it",
     ],
     [
         "TooManyRequestsException",
@@ -48,12 +48,15 @@ pub(crate) fn remedy(last: &LastResponse) -> Option<&'static str> {
     known(last).map(|[.., remedy]| *remedy)
 }
 
+/// Describes the cause of a response, if it is known.
+pub(crate) fn of_response(last: &LastResponse) -> Option<String> {
+    let [_, cause, _] = known(last)?;
+    let at = expiry(&last.text).map(|at| format!(" at {}", exact(at)));
+    Some(format!("{cause}{}", at.unwrap_or_default()))
+}
+
 fn described(last: Option<&LastResponse>, otherwise: &str) -> String {
-    let cause = last.and_then(|last| {
-        let [_, cause, _] = known(last)?;
-        let at = expiry(&last.text).map(|at| format!(" at {}", exact(at)));
-        Some(format!("{cause}{}", at.unwrap_or_default()))
-    });
+    let cause = last.and_then(of_response);
     cause.unwrap_or_else(|| otherwise.to_owned())
 }
 
@@ -149,9 +152,9 @@ impl fmt::Display for Summary {
 /// Maximum number of shared fields to name, and maximum length of a field in characters.
 const NAMED: (usize, usize) = (3, 60);
 
-/// Returns, as text, the fields shared by at least two and more than half of the tasks. Empty if
-/// there are none.
-fn shared_fields<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>, which: &str) -> String {
+/// Returns the fields shared by at least two and more than half of the tasks, with their numbers,
+/// and the number of tasks. Fields that all tasks share are last, because they distinguish none.
+fn shared<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>) -> (Vec<(String, usize)>, usize) {
     let mut all = 0;
     let payloads = tasks.into_iter().inspect(|_| all += 1);
     let payloads = payloads.filter_map(|task| task.attributes.get(schema::PAYLOAD)?.as_object());
@@ -164,11 +167,23 @@ fn shared_fields<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>, which: &str
     }
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.retain(|(_, count)| *count >= 2 && 2 * count > all);
-    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let counts = counts.into_iter().take(NAMED.0);
-    let counts: Vec<_> = counts
-        .map(|(field, count)| format!("{count} with {field}"))
-        .collect();
+    counts.sort_by_key(|(_, count)| (*count == all, std::cmp::Reverse(*count)));
+    counts.truncate(NAMED.0);
+    (counts, all)
+}
+
+/// Returns the most telling field that the tasks share, as the text of a payload.
+pub(crate) fn shared_field(tasks: &[FoundTask]) -> Option<String> {
+    let (counts, _) = shared(tasks);
+    counts.into_iter().next().map(|(field, _)| field)
+}
+
+/// Formats the shared fields as text. Empty if there are none.
+fn shared_fields<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>, which: &str) -> String {
+    let (counts, all) = shared(tasks);
+    let counts = counts.into_iter();
+    let counts = counts.map(|(field, count)| format!("{count} with {field}"));
+    let counts: Vec<_> = counts.collect();
     match counts.is_empty() {
         true => String::new(),
         false => format!(
@@ -177,6 +192,9 @@ fn shared_fields<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>, which: &str
         ),
     }
 }
+
+/// Maximum time until the next expiry if tasks are considered to expire already.
+const SOON: Duration = Duration::from_secs(5);
 
 /// Minimum number of late tasks created in a minute for a notice.
 const LATE: u32 = 5;
@@ -193,8 +211,18 @@ pub(crate) fn summary(status: &Status, tasks: &Tasks) -> Option<Summary> {
 /// backoff is not late.
 pub(crate) fn notice(now: Millis, tasks: &Tasks) -> Option<String> {
     let late = late(now, tasks, sample::LATE)?;
+    let seconds = tasks.created.late.delay.map(|delay| delay.as_secs());
+    let unit = seconds
+        .filter(|seconds| seconds % 1_000 == 0)
+        .map(|seconds| {
+            format!(
+                "; {seconds} s may be {} s in the wrong unit",
+                seconds / 1_000
+            )
+        });
     Some(format!(
-        "{late}; if this is not intended, ask the owner of the producer"
+        "{late}{}; if this is not intended, ask the owner of the producer; freshq list --status success --payload '<text>' shows earlier tasks for comparison, and freshq cancel --payload '<text>' --dry-run lists the pending ones",
+        unit.unwrap_or_default()
     ))
 }
 
@@ -253,8 +281,17 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
     let surplus = f64::from(tasks.created.surplus(status)?) / WINDOW.as_secs_f64();
     let (limit, surplus) = (Limit::of(status).text(tasks), rate(surplus));
     let oldest = tasks.first_expiry(now);
-    let oldest = oldest.map_or_else(String::new, |expires| format!("; the oldest {expires}"));
-    Some(format!("{limit}{oldest} (surplus: {surplus}/s)"))
+    Some(match oldest {
+        // In a backlog that lost no task, the oldest one would expire much later.
+        Some(at) if at.since(now) < SOON => {
+            format!("{limit}; tasks expire without a run, about {surplus}/s")
+        }
+        Some(at) => {
+            let at = relative(at, now);
+            format!("{limit}; the oldest expires {at} (surplus: {surplus}/s)")
+        }
+        None => format!("{limit} (surplus: {surplus}/s)"),
+    })
 }
 
 /// Describes the cause of a pause by a processor; `None` if the pause has another author.

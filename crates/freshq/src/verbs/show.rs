@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Result;
 use crate::queue::Queue;
 use crate::report::{Report, columns, two_columns};
-use crate::time_format::{exact, relative};
+use crate::time_format::{exact, relative, tenths};
 
 /// Shows a task: its attributes, payload, last error, and its past and future events.
 #[derive(Debug, Args)]
@@ -61,11 +61,23 @@ impl Shown {
 
     /// Returns past and future events of the task, earliest first.
     pub(crate) fn timeline(&self) -> Vec<(Millis, String)> {
-        let moments = MOMENTS
-            .into_iter()
-            .filter_map(|(attribute, says)| Some((self.moment(attribute)?, says.to_owned())));
         let status = self.attributes.get(schema::TASK_STATUS);
-        let ends = match status.and_then(Value::as_str) {
+        let status = status.and_then(Value::as_str);
+        let moments = MOMENTS.into_iter().filter_map(|(attribute, says)| {
+            let at = self.moment(attribute)?;
+            // The last write of a settled task was its settlement.
+            let settled = match (attribute, status) {
+                (schema::TASK_UPDATED, Some("SUCCESS")) => "succeeded",
+                (schema::TASK_UPDATED, Some("FAILURE")) => "failed",
+                _ => return Some((at, says.to_owned())),
+            };
+            let age = self
+                .moment(schema::TASK_CREATED)
+                .map(|from| tenths(at.since(from)));
+            let age = age.map_or_else(String::new, |age| format!(", {age} after its creation"));
+            Some((at, format!("{settled}{age}")))
+        });
+        let ends = match status {
             Some("PENDING") => "expires unless it started",
             Some("TAKEN") => "expires unless it succeeds",
             _ => "deleted by DynamoDB, usually within days",

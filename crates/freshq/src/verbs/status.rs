@@ -17,7 +17,7 @@ use crate::failure::Result;
 use crate::overrides::Unusual;
 use crate::queue::Queue;
 use crate::report::{Report, two_columns};
-use crate::sample::Tasks;
+use crate::sample::{self, Tasks};
 use crate::time_format::{FIRST_MILLIS, exact, moment, rate, relative, rough, tenths};
 
 /// Shows pending, running and failed tasks, the processor, a pause, a limit and the circuit breaker.
@@ -86,9 +86,16 @@ impl StatusReport {
 
     fn pending(&self) -> String {
         let operate::Status { pending, now, .. } = &self.status;
-        match self.tasks.next_start {
-            None => pending.to_string(),
-            Some(at) => format!("{pending}; none may start before {}", moment(at, *now)),
+        let recent = &self.tasks.recent;
+        let later = recent
+            .iter()
+            .filter(|task| sample::not_before(task) > Some(*now));
+        match later.count() {
+            0 => pending.to_string(),
+            later => format!(
+                "{pending}; {later} of the newest {} may start later",
+                recent.len()
+            ),
         }
     }
 

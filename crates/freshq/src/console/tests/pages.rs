@@ -26,7 +26,7 @@ async fn start_page_shows_state_charts_running_and_pending_tasks() {
         "Created per second: <strong>0.4</strong>",
         "Succeeded per second: <strong>0.0</strong>",
         "Median run time: <strong>not measured yet</strong>",
-        "Age at start: <strong>not measured</strong>",
+        "Age at start: <strong>not measured yet</strong>",
         "The charts start at 2027-01-15T08:00:00.000Z.",
         "changes allowed",
         "<a class=\"button\" href=\"pause\">Pause…</a>",
@@ -113,7 +113,7 @@ async fn failures_are_grouped_and_redriven_after_confirmation() {
     let shows = [
         "running tasks read: 4, distinct last errors: 3.",
         "<h2>No error was recorded</h2>",
-        "Tasks: <strong>2</strong>",
+        "Tasks read: <strong>2</strong>",
         "&quot;order&quot;: &quot;a&quot;",
         "deleted by DynamoDB",
         "href=\"redrive?error=HTTP%20502%3A%20job%20%3Cn%3E%20is%20lost\"",

@@ -6,6 +6,7 @@ use lifo_queue::observed::{LimitSettings, LongestRun};
 use lifo_queue::operate::Keys;
 use lifo_queue::task::TaskId;
 use serde_json::json;
+use simulator::texts::has;
 
 use super::*;
 
@@ -118,9 +119,18 @@ fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
             "AWS throttles the runner's function at its reserved concurrency",
         ),
     ];
+    let mut expiring = many();
+    let ttl = (NOW.0 / 1_000 + 2).into();
+    expiring.oldest[0]
+        .attributes
+        .insert(schema::TTL.to_owned(), ttl);
     for (status, cause) in cases {
         let (ended, _) = status.control.observed.ended.within(NOW);
         let surplus = (300 - ended) / 60;
+        let expected = format!(
+            "{cause}; tasks expire without a run, about {surplus}.0/s; next: freshq doctor"
+        );
+        assert_eq!(text(&status, &expiring), Some(expected));
         let expected = format!(
             "{cause}; the oldest expires in 40s (surplus: {surplus}.0/s); next: freshq doctor"
         );
@@ -131,6 +141,12 @@ fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
 #[test]
 fn the_summary_of_slow_tasks_names_the_fields_that_most_of_them_share() {
     let slow = limited(10, None, [127, 25_000], None);
+    let field = |payload: &Value| shared_field(&[task(payload.clone()), task(payload.clone())]);
+    assert_eq!(
+        field(&json!({ "order": 1 })).as_deref(),
+        Some("\"order\":1")
+    );
+    assert_eq!(field(&json!("a text")), None);
     let text = |running: &[FoundTask]| {
         let mut tasks = many();
         tasks.running = running.to_vec();
@@ -172,7 +188,12 @@ fn the_summary_names_a_pause_failed_tasks_and_late_starts() {
         super::notice(NOW, &tasks)
     };
     assert_eq!(notice(5), None, "a retry after its backoff");
-    assert!(notice(30_000).unwrap().ends_with("owner of the producer"));
+    let notice = notice(30_000).unwrap();
+    has(
+        &notice,
+        "; if this is not intended, ask the owner of the producer; ",
+    );
+    assert!(!notice.contains("wrong unit"), "no delay was counted");
     status.control.observed.ended.count(NOW, true);
     let failed = "1 of 1 tasks that ended in the last minute failed; next: freshq doctor";
     assert_eq!(summary(&status, None).as_deref(), Some(failed));
@@ -194,6 +215,9 @@ fn summary_mentions_tasks_delayed_for_an_hour_among_others() {
         one.attributes
             .insert(schema::NOT_BEFORE.to_owned(), at.into());
         tasks.recent.extend(vec![one; 3]);
+        if let Some(notice) = super::notice(NOW, &tasks) {
+            has(&notice, "; 30000 s may be 30 s in the wrong unit; if");
+        }
         text(&idle(), &tasks)
     };
     assert_eq!(late(4), None);

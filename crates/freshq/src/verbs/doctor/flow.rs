@@ -129,20 +129,25 @@ fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
             cause::remedy(last).unwrap_or("the downstream accepts fewer tasks than the queue could start: act on its last response, which freshq errors counts; a higher processing.concurrency does not help")
         }
         Limit::Rate(_) => {
-            "processing.ratePerSecond limits the starts: freshq list shows which producer sends the tasks, by their payloads; ask its owner to send fewer. freshq cancel --payload '<text>' --dry-run lists pending tasks that it would delete. If the downstream accepts more, raise processing.ratePerSecond and deploy. Otherwise, the oldest tasks expire without running"
+            "processing.ratePerSecond limits the starts: freshq list shows which producer sends the tasks, by their payloads; ask its owner to send fewer. freshq cancel --payload '<text>' --dry-run lists those that it would delete; ask their owner first, because deleted tasks are not kept. If the downstream accepts more, raise processing.ratePerSecond and deploy"
         }
         Limit::Slow(..) => {
-            "contact the owner of the service that the slow tasks call; freshq list --status taken shows their payloads. A queue or a group of their own, or a shorter processing.taskTimeout, keeps the slots for other tasks"
+            "contact the owner of the service that the slow tasks call; freshq list --status taken shows their payloads. A queue or a group of their own, or a shorter processing.taskTimeout, keeps the slots for other tasks. Until then, with the consent of their owner, freshq cancel --payload '<text>' deletes pending tasks of this kind"
         }
         Limit::Slots(_) | Limit::Unknown => {
-            "freshq list --status taken shows the running tasks: if they are of one kind, or run much longer than the median, contact the owner of the service that they call. Otherwise raise processing.concurrency and deploy, or let the producers create fewer tasks; freshq cancel --payload '<text>' --dry-run lists pending tasks that it would delete; the dashboard shows whether DynamoDB throttles, and by which limit"
+            "freshq list --status taken shows the running tasks: if they are of one kind, or run much longer than the median, contact the owner of the service that they call. Otherwise raise processing.concurrency and deploy, or let the producers create fewer tasks; freshq cancel --payload '<text>' --dry-run lists those that it would delete, but ask their owner first, because deleted tasks are not kept; the dashboard shows whether DynamoDB throttles, and by which limit"
         }
     };
+    let alike = match limit {
+        Limit::Slow(..) => &tasks.running,
+        _ => &tasks.recent,
+    };
+    let text = cause::shared_field(alike).filter(|field| !field.contains('\''));
     created.surplus(status).map(|_| Finding {
         place: "the tasks".to_owned(),
         what,
         why: "new tasks start first, and the oldest expire without running".to_owned(),
-        remedy: remedy.to_owned(),
+        remedy: remedy.replace("<text>", text.as_deref().unwrap_or("<text>")),
     })
 }
 

@@ -184,9 +184,13 @@ pub(super) fn control(status: &Status, secret: Option<&str>) -> (usize, Vec<Find
     } else if let Some(open) = control.breaker {
         let last = control.observed.last_response.as_ref();
         let remedy = last.and_then(cause::remedy).unwrap_or("fix the downstream");
+        let cause = last
+            .and_then(cause::of_response)
+            .map(|cause| format!("{cause}; "));
         let last = last.map(|last| format!("; {}", pause::response(last)));
         let what = format!(
-            "it has been open since {}; failed probes: {}{}",
+            "{}it has been open since {}; failed probes: {}{}",
+            cause.unwrap_or_default(),
             exact(open.since),
             open.probes,
             last.unwrap_or_default()

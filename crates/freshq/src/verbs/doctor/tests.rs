@@ -177,7 +177,8 @@ async fn remedy_names_the_downstream_and_the_concurrency() {
     };
     store.release(&release).await.unwrap();
     let report = report_of(Fake::healthy(), store).await;
-    let command = "--function-name https://orders.example/run --reserved-concurrent-executions 10,";
+    let command =
+        "--function-name https://orders.example/run --reserved-concurrent-executions 10 raises";
     has(&report.text, command);
 }
 

@@ -6,6 +6,8 @@ use lifo_queue::control::{
 };
 use lifo_queue::depth::Depth;
 use lifo_queue::observed::{LastResponse, LimitSettings, LongestRun, Observed};
+use lifo_queue::operate::FoundTask;
+use lifo_queue::schema;
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::EpochSeconds;
 use serde_json::{Value, json};
@@ -291,10 +293,17 @@ fn status_of_an_unused_queue_is_shown() {
 }
 
 #[test]
-fn status_shows_the_earliest_start_of_pending_tasks() {
+fn status_counts_pending_tasks_that_may_start_later() {
     let mut status = report(Control::default());
-    status.tasks.next_start = Some(at(90));
-    let line = "PENDING               at least 10000; none may start before 2027-01-15T08:01:30.000Z, in 1m 30s";
+    let task = |not_before: i64| FoundTask {
+        id: TaskId::from_stored("a"),
+        created: at(0),
+        attributes: [(schema::NOT_BEFORE.to_owned(), not_before.into())]
+            .into_iter()
+            .collect(),
+    };
+    status.tasks.recent = vec![task(at(90).0), task(at(0).0), task(at(1).0)];
+    let line = "PENDING               at least 10000; 2 of the newest 3 may start later";
     has_lines(&status.text(), &[line]);
 }
 

@@ -225,7 +225,7 @@ async fn watch_once_prints_and_live_view_requires_a_terminal() {
         once: true,
     };
     let report = once.run(&queue(&store), &mut NoTerminal).await.unwrap();
-    has(&report.text, "age at start: no task runs");
+    has(&report.text, "age at start: not measured yet");
     assert_eq!(report.json["pending"]["count"], json!(0));
     assert_eq!(report.json["medianRunMs"], json!(null));
     assert_eq!(report.json["newestFailed"], json!([]));

@@ -111,7 +111,7 @@ fn draw_curves(frame: &mut Frame<'_>, area: Rect, history: &History, sample: &Sa
     let title = format!(" pending: {}{oldest} ", sample.status.pending);
     let depths = history.figures.iter().map(|look| Some(look.pending.into()));
     sparkline(frame, depth, title, depths.collect());
-    let latest = sample.start_age_text();
+    let latest = history.start_age_text();
     // Both charts have one column per sample, even if no task ran.
     let ages = history
         .figures
@@ -188,7 +188,7 @@ fn draw_tasks(frame: &mut Frame<'_>, area: Rect, sample: &Sample, selected: usiz
         now,
     );
     let expiry = sample.tasks.first_expiry(now);
-    let expiry = expiry.map_or_else(String::new, |expires| format!(", {expires}"));
+    let expiry = expiry.map_or_else(String::new, |at| format!(", expires {}", relative(at, now)));
     let title = format!(" oldest pending{expiry} ");
     list(frame, oldest, title, &sample.tasks.oldest, None, now);
 }
@@ -252,7 +252,10 @@ fn row(task: &FoundTask, now: Millis, width: usize) -> Line<'static> {
     match not_before(task).filter(|at| *at > now) {
         // Truncate a long id or payload, not the time.
         Some(at) => {
-            let start = format!(", starts {}", relative(at, now));
+            // Two units, for example "in 8h 16m", leave more space for the payload.
+            let at = relative(at, now);
+            let at: Vec<_> = at.split(' ').take(3).collect();
+            let start = format!(", starts {}", at.join(" "));
             let left = width.saturating_sub(start.chars().count());
             Line::from(fitted(line, left) + &start).dim()
         }
