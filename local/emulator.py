@@ -168,8 +168,11 @@ def start(
     emulator = Emulator(endpoint, process.pid, directory)
     try:
         _wait_until_ready(process, endpoint, log_path)
-    except BaseException:
+    except BaseException as error:
         emulator.stop()
+        # Between the choice of the port and its use, another process can take it.
+        if isinstance(error, EmulatorError) and "already in use" in str(error):
+            return start(directory, enforced, schedules, inserts)
         raise
     return emulator
 
