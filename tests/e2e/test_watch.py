@@ -107,7 +107,7 @@ def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Wa
         # Deletes the task, because later tests count the failed tasks.
         queue.client("dynamodb").delete_item(TableName=queue.table, Key={"taskId": {"S": failed}})
         rate = r"succeeded (?!0\.0/s)\d+\.\d+/s"
-        view.wait_for("running: 0", "age at start: no task runs", "processor +none", rate, r"median run: 2\.\ds")
+        view.wait_for("running: 0", "age at start: last [0-9.]+m?s", "processor +none", rate, r"median run: 2\.\ds")
 
 
 def test_the_view_fits_the_terminal_after_a_resize(watch: Watch) -> None:
