@@ -31,7 +31,7 @@ pub(crate) use self::breaker::{Close, Open};
 pub(crate) use self::cancel::Cancel;
 pub(crate) use self::create::Create;
 #[cfg(test)]
-pub(crate) use self::doctor::tests::fake::Fake;
+pub(crate) use self::doctor::tests::{fake::Fake, open_breaker};
 pub(crate) use self::doctor::{Checkup, Doctor, check_agents};
 pub(crate) use self::errors::{Errors, Group};
 pub(crate) use self::export::Export;

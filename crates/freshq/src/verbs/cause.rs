@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use lifo_queue::control::Control;
+use lifo_queue::control::{Author, Control};
 use lifo_queue::observed::LastResponse;
 use lifo_queue::operate::{FoundTask, Status};
 use lifo_queue::schema;
@@ -172,10 +172,18 @@ fn shared<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>) -> (Vec<(String, u
     (counts, all)
 }
 
-/// Returns the most telling field that the tasks share, as the text of a payload.
-pub(crate) fn shared_field(tasks: &[FoundTask]) -> Option<String> {
-    let (counts, _) = shared(tasks);
-    counts.into_iter().next().map(|(field, _)| field)
+/// Fills the field that best distinguishes the tasks into the commands of a remedy, which have
+/// `<text>` in its place. A quotation mark would end the argument.
+pub(crate) fn with_field<'a>(
+    remedy: &str,
+    tasks: impl IntoIterator<Item = &'a FoundTask>,
+) -> String {
+    let (fields, _) = shared(tasks);
+    let field = fields.first().filter(|(field, _)| !field.contains('\''));
+    field.map_or_else(
+        || remedy.to_owned(),
+        |(field, _)| remedy.replace("<text>", field),
+    )
 }
 
 /// Formats the shared fields as text. Empty if there are none.
@@ -212,18 +220,21 @@ pub(crate) fn summary(status: &Status, tasks: &Tasks) -> Option<Summary> {
 pub(crate) fn notice(now: Millis, tasks: &Tasks) -> Option<String> {
     let late = late(now, tasks, sample::LATE)?;
     let seconds = tasks.created.late.delay.map(|delay| delay.as_secs());
-    let unit = seconds
-        .filter(|seconds| seconds % 1_000 == 0)
-        .map(|seconds| {
-            format!(
-                "; {seconds} s may be {} s in the wrong unit",
-                seconds / 1_000
-            )
-        });
-    Some(format!(
-        "{late}{}; if this is not intended, ask the owner of the producer; freshq list --status success --payload '<text>' shows earlier tasks for comparison, and freshq cancel --payload '<text>' --dry-run lists the pending ones",
-        unit.unwrap_or_default()
-    ))
+    let unit = match seconds.filter(|seconds| seconds % 1_000 == 0) {
+        Some(seconds) => format!(
+            "; {seconds} s may be {} s in the wrong unit",
+            seconds / 1_000
+        ),
+        None => String::new(),
+    };
+    let remedy = "if this is not intended, ask the owner of the producer; freshq list --status success --payload '<text>' shows earlier tasks for comparison, and freshq cancel --payload '<text>' --dry-run lists the pending ones";
+    let remedy = with_field(remedy, late_tasks(tasks));
+    Some(format!("{late}{unit}; {remedy}"))
+}
+
+fn late_tasks(tasks: &Tasks) -> impl Iterator<Item = &FoundTask> {
+    let recent = tasks.recent.iter();
+    recent.filter(|task| sample::delay(task).is_some())
 }
 
 /// Describes tasks that can start only long after creation, or no earlier than `soonest` from now.
@@ -231,16 +242,13 @@ fn late(now: Millis, tasks: &Tasks, soonest: Duration) -> Option<String> {
     let Late { count, delay } = tasks.created.late;
     let start = tasks.next_start.filter(|at| at.since(now) >= soonest);
     match (delay.filter(|_| count >= LATE), start) {
-        (Some(delay), _) => {
-            let late = tasks.recent.iter().filter(|it| sample::delay(it).is_some());
-            Some(format!(
-                "{count} of {} tasks of the last minute may start only {} ({} s) after their creation{}",
-                tasks.created.count,
-                rough(delay),
-                delay.as_secs(),
-                shared_fields(late, "late")
-            ))
-        }
+        (Some(delay), _) => Some(format!(
+            "{count} of {} tasks of the last minute may start only {} ({} s) after their creation{}",
+            tasks.created.count,
+            rough(delay),
+            delay.as_secs(),
+            shared_fields(late_tasks(tasks), "late")
+        )),
         (None, Some(at)) => {
             let at = moment(at, now);
             Some(format!("no pending task may start before {at}"))
@@ -255,12 +263,13 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
     let observed = &control.observed;
     let last = observed.last_response.as_ref();
     let (succeeded, failed) = observed.ended.within(now);
-    if control.is_paused(now) {
-        return Some(match of_pause(control) {
+    if let Some(until) = control.paused_until.filter(|_| control.is_paused(now)) {
+        let reason = control.pause_reason.clone();
+        let cause = of_pause(control).or(reason.filter(|_| by_processor(control)));
+        return Some(match cause {
             Some(cause) => {
-                let until = control.paused_until.map(|until| rough(until.since(now)));
-                let until = until.unwrap_or_default();
-                format!("{cause}, so the queue is paused for {until}; resume it after the repair")
+                let left = rough(until.since(now));
+                format!("{cause}, so the queue is paused for {left}; resume it after the repair")
             }
             None => "the queue is paused, so no task starts".to_owned(),
         });
@@ -294,12 +303,15 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
     })
 }
 
-/// Describes the cause of a pause by a processor; `None` if the pause has another author.
+/// Describes the cause of a pause by a processor, if it is known.
 pub(crate) fn of_pause(control: &Control) -> Option<String> {
-    let author = control.paused_by.as_ref()?;
     let last = control.observed.last_response.as_ref();
-    let reason = control.pause_reason.as_deref()?;
-    author.is_processor().then(|| described(last, reason))
+    last.filter(|_| by_processor(control)).and_then(of_response)
+}
+
+fn by_processor(control: &Control) -> bool {
+    let author = control.paused_by.as_ref();
+    author.is_some_and(Author::is_processor)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Tests the content of the pages, and the changes that they make.
 
+use lifo_queue::control::{Author, Pause};
 use simulator::faulty::{Fault, FaultyStore};
 
 use super::*;
-use crate::verbs::Fake;
+use crate::verbs::{Fake, open_breaker};
 
 #[tokio::test]
 async fn start_page_shows_state_charts_running_and_pending_tasks() {
@@ -35,6 +36,32 @@ async fn start_page_shows_state_charts_running_and_pending_tasks() {
     let page = world.page("", &shows).await;
     assert_eq!(page.text.matches("<svg").count(), 6);
     assert!(!page.text.contains("Resume…"), "the queue is not paused");
+}
+
+#[tokio::test]
+async fn one_warning_names_the_cause_of_an_open_breaker_and_of_its_pause() {
+    let expired = "certificate expired: not valid after 1799996400 (3600 seconds ago)";
+    let cause = "the certificate of the endpoint expired at 2027-01-15T07:00:00.000Z";
+    let pause = Pause {
+        until: NOW.plus(Duration::from_secs(60)),
+        reason: "the downstream has been unavailable for 900 s".to_owned(),
+        busy: false,
+        by: Some(Author::processor(NOW)),
+    };
+    let open = format!("The circuit breaker is open: {cause}, so only probes start. Next: ");
+    let paused = format!(
+        "The queue is paused until 2027-01-15T08:01:00.000Z: {cause}; resume the queue after the repair. Details: {} (by ",
+        pause.reason
+    );
+    for (pause, warning) in [(None, open), (Some(pause), paused)] {
+        let world = World::start(true).await;
+        open_breaker(&world.store, expired).await;
+        if let Some(pause) = pause {
+            world.store.pause(&pause).await.unwrap();
+        }
+        let page = world.page("", &[&warning]).await;
+        assert_eq!(page.text.matches("class=\"warning\"").count(), 1);
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Tests the summary for each kind of queue.
 
-use lifo_queue::control::{Author, Control, OpenBreaker};
+use lifo_queue::control::OpenBreaker;
 use lifo_queue::depth::Depth;
 use lifo_queue::observed::{LimitSettings, LongestRun};
 use lifo_queue::operate::Keys;
@@ -141,12 +141,11 @@ fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
 #[test]
 fn the_summary_of_slow_tasks_names_the_fields_that_most_of_them_share() {
     let slow = limited(10, None, [127, 25_000], None);
-    let field = |payload: &Value| shared_field(&[task(payload.clone()), task(payload.clone())]);
-    assert_eq!(
-        field(&json!({ "order": 1 })).as_deref(),
-        Some("\"order\":1")
-    );
-    assert_eq!(field(&json!("a text")), None);
+    let filled = |payload: Value| with_field("--payload '<text>'", &vec![task(payload); 2]);
+    assert_eq!(filled(json!({ "order": 1 })), "--payload '\"order\":1'");
+    for other in [json!({ "name": "O'Neill" }), json!("a text")] {
+        assert_eq!(filled(other), "--payload '<text>'");
+    }
     let text = |running: &[FoundTask]| {
         let mut tasks = many();
         tasks.running = running.to_vec();
@@ -217,6 +216,10 @@ fn summary_mentions_tasks_delayed_for_an_hour_among_others() {
         tasks.recent.extend(vec![one; 3]);
         if let Some(notice) = super::notice(NOW, &tasks) {
             has(&notice, "; 30000 s may be 30 s in the wrong unit; if");
+            has(
+                &notice,
+                "cancel --payload '\"producer\":\"billing/7.3.0\"' --dry-run",
+            );
         }
         text(&idle(), &tasks)
     };

@@ -142,12 +142,11 @@ fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
         Limit::Slow(..) => &tasks.running,
         _ => &tasks.recent,
     };
-    let text = cause::shared_field(alike).filter(|field| !field.contains('\''));
     created.surplus(status).map(|_| Finding {
         place: "the tasks".to_owned(),
         what,
         why: "new tasks start first, and the oldest expire without running".to_owned(),
-        remedy: remedy.replace("<text>", text.as_deref().unwrap_or("<text>")),
+        remedy: cause::with_field(remedy, alike),
     })
 }
 

@@ -146,9 +146,8 @@ async fn doctor_reports_pause_open_breaker_and_expired_lease() {
     );
 }
 
-#[tokio::test(start_paused = true)]
-async fn remedy_names_the_downstream_and_the_concurrency() {
-    let store = Arc::<MemoryStore>::default();
+/// Runs a turn that ends with an open circuit breaker after this response.
+pub(crate) async fn open_breaker(store: &MemoryStore, response: &str) {
     let owner = Uuid::from_u128(7);
     let claim = Claim {
         owner,
@@ -157,8 +156,7 @@ async fn remedy_names_the_downstream_and_the_concurrency() {
         rate_full_at: None,
     };
     store.acquire(&claim, Millis(NOW.0 - 20_000)).await.unwrap();
-    let throttled = "TooManyRequestsException (ReservedFunctionConcurrentInvocationLimitExceeded)";
-    let last = LastResponse::new(NOW, &TaskId::from_stored("a"), throttled);
+    let last = LastResponse::new(NOW, &TaskId::from_stored("a"), response);
     let release = Release {
         owner,
         if_requested_is: None,
@@ -176,6 +174,13 @@ async fn remedy_names_the_downstream_and_the_concurrency() {
         },
     };
     store.release(&release).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn remedy_names_the_downstream_and_the_concurrency() {
+    let store = Arc::<MemoryStore>::default();
+    let throttled = "TooManyRequestsException (ReservedFunctionConcurrentInvocationLimitExceeded)";
+    open_breaker(&store, throttled).await;
     let report = report_of(Fake::healthy(), store).await;
     let command =
         "--function-name https://orders.example/run --reserved-concurrent-executions 10 raises";

@@ -63,10 +63,10 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         rate(succeeded),
         rate(failed),
     );
-    // Omit the summary if an operator stops the queue, because a line above has the reason.
-    let paused_by_hand = control.is_paused(now) && cause::of_pause(control).is_none();
-    let by_hand = paused_by_hand || control.held_breaker(now).is_some();
-    let summary = cause::summary(status, &sample.tasks).filter(|_| !by_hand);
+    // Omit a summary that would only repeat the reason of a pause or of an operator's hold.
+    let has_pause = control.is_paused(now) && cause::of_pause(control).is_none();
+    let has_reason = has_pause || control.held_breaker(now).is_some();
+    let summary = cause::summary(status, &sample.tasks).filter(|_| !has_reason);
     let summary = summary.map(|it| wrapped("summary", &it.to_string(), width));
     let summary = summary
         .into_iter()
