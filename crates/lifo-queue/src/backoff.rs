@@ -12,19 +12,19 @@ pub struct Backoff {
     /// Maximum delay after the first attempt. Doubles with each further attempt.
     #[serde(rename = "baseMs", deserialize_with = "ms")]
     pub base: Duration,
-    /// Upper limit of the maximum delay, after any attempt.
+    /// Upper limit on the maximum delay after any attempt.
     #[serde(rename = "maxMs", deserialize_with = "ms")]
     pub max: Duration,
 }
 
 impl Backoff {
-    /// Random delay after this attempt (1 for the first), from zero to the attempt's maximum.
+    /// Returns a random delay after this attempt (1 for the first), from zero to its maximum.
     pub fn draw(&self, attempt: u32) -> Duration {
         self.bound(attempt).mul_f64(fastrand::f64())
     }
 
-    /// Random delay from half of the attempt's maximum to the maximum. Use it if the number of
-    /// attempts is limited, because shorter delays would use up the attempts too quickly.
+    /// Returns a random delay from half of the attempt's maximum to the maximum. Use it if the
+    /// number of attempts is limited, because shorter delays would use up the attempts too quickly.
     pub fn draw_upper_half(&self, attempt: u32) -> Duration {
         self.bound(attempt).mul_f64(0.5 + 0.5 * fastrand::f64())
     }

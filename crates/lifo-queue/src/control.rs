@@ -42,7 +42,7 @@ pub struct Control {
     pub busy_pauses: u32,
     /// Time at which the rate limit's bucket is full again.
     pub rate_full_at: Option<Millis>,
-    /// Redriven tasks, which lower the bound on the index's sort key.
+    /// Redriven tasks. They lower the minimum sort key of index reads.
     pub redriven: Option<RedrivenTasks>,
     /// The circuit breaker, while it is open.
     pub breaker: Option<OpenBreaker>,
@@ -69,7 +69,7 @@ impl Author {
     /// The name of a processor.
     const PROCESSOR: &str = "a processor";
 
-    /// The author of a pause that a processor starts at `at`.
+    /// Returns the author of a pause that a processor starts at `at`.
     #[must_use]
     pub fn processor(at: Millis) -> Self {
         let name = Self::PROCESSOR.to_owned();
@@ -95,7 +95,7 @@ pub struct BreakerByHand {
 /// A circuit breaker that an operator holds open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BreakerHold {
-    /// No result closes the breaker before this time.
+    /// Time before which no result closes the breaker.
     pub until: Millis,
     /// The reason, for operators.
     pub reason: String,
@@ -104,14 +104,14 @@ pub struct BreakerHold {
 /// An open circuit breaker, as written by a processor's most recent renewal or release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenBreaker {
-    /// Time at which it opened.
+    /// Time at which the breaker opened.
     pub since: Millis,
-    /// Number of failed probes since then.
+    /// Number of failed probes since the breaker opened.
     pub probes: u32,
 }
 
-/// The redriven tasks. They keep their `taskCreated`, so the bound on the index's sort key must not
-/// exclude them.
+/// The redriven tasks. Because they keep their `taskCreated`, the minimum sort key of index reads
+/// must not exclude them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedrivenTasks {
     /// `taskCreated` of the oldest redriven task.
@@ -202,9 +202,9 @@ impl Control {
         Some(self.created_bound(reach, now))
     }
 
-    /// Bound on `taskCreated`: every task created before it has expired, if no task expires later
-    /// than `longest_expiry` after its creation. The bound is never above the `taskCreated` of a
-    /// redriven task that may still be PENDING.
+    /// Lower bound on `taskCreated`. If no task expires later than `longest_expiry` after its
+    /// creation, every task created before the bound has expired. The bound never exceeds the
+    /// `taskCreated` of a redriven task that may still be PENDING.
     #[must_use]
     pub fn created_bound(&self, longest_expiry: Duration, now: Millis) -> Millis {
         let bound = now.minus(longest_expiry);
@@ -235,7 +235,7 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one value a turn, moved once")]
 pub enum Acquired {
-    /// The caller acquired the lease. Contains the item before the claim; ignore its `lease`.
+    /// The caller acquired the lease. Contains the item from before the claim; ignore its `lease`.
     Ours(Control),
     /// Another processor has a live lease.
     Held(ProcessorLease),
@@ -250,8 +250,8 @@ pub struct Renewal {
     pub owner: Uuid,
     /// New expiry of the lease.
     pub until: Millis,
-    /// As in [`Claim`], but for a rate limit that an operator changed after the claim. `None`
-    /// leaves the stored time unchanged.
+    /// Like [`Claim::rate_full_at`], but for a rate limit that an operator changed after the claim.
+    /// `None` leaves the stored time unchanged.
     pub rate_full_at: Option<Millis>,
     /// The current circuit breaker; `None` while it is closed.
     pub breaker: Option<OpenBreaker>,
@@ -265,12 +265,12 @@ pub struct Renewal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "one value a renewal or release, moved once"
+    reason = "each renewal or release creates only one value and moves it once"
 )]
 pub enum Renewed {
-    /// The lease was extended. Contains the updated item.
+    /// The lease was extended. Contains the updated control item.
     Ours(Control),
-    /// Another processor has the lease, or no processor has it.
+    /// Another processor owns the lease, or the lease is free.
     Lost,
 }
 
@@ -300,11 +300,11 @@ pub struct Release {
 /// Change to the number of consecutive turns that settled no task (rule 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleTurns {
-    /// Resets the number to 0: the turn settled a task or found the queue empty.
+    /// Resets the number to 0, because the turn settled a task or found the queue empty.
     Reset,
-    /// Adds 1: the turn neither settled a task nor found the queue empty.
+    /// Adds 1, because the turn neither settled a task nor found the queue empty.
     Add,
-    /// Leaves the number unchanged: the turn took no task because the rate limit allowed no start.
+    /// Leaves the number unchanged, because the rate limit allowed no start in the turn.
     Keep,
 }
 
@@ -312,7 +312,7 @@ pub enum IdleTurns {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "one value a renewal or release, moved once"
+    reason = "each renewal or release creates only one value and moves it once"
 )]
 pub enum Released {
     /// The lease was released.
@@ -320,10 +320,10 @@ pub enum Released {
         /// Consecutive turns that settled no task, including this one.
         idle_turns: u32,
     },
-    /// The lease was not released because a wake-up was requested in the meantime. Contains the
-    /// current item.
+    /// The lease was not released because another wake-up was requested. Contains the current
+    /// control item.
     Requested(Control),
-    /// Another processor has the lease, or no processor has it.
+    /// Another processor owns the lease, or the lease is free.
     NotOurs,
 }
 

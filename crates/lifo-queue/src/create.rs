@@ -74,8 +74,8 @@ pub struct Creator {
 /// Result of a request. Every description appears in exactly one list, with its request index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CreateReport {
-    /// Tasks that this request wrote: as PENDING or, if a state of their key is running, as the
-    /// key's next state.
+    /// Tasks that this request wrote, either as PENDING or, if a state of their key is running, as
+    /// the key's next state.
     pub created: Vec<CreatedTask>,
     /// Tasks that were already in the table and are unchanged.
     pub duplicates: Vec<CreatedTask>,
@@ -86,7 +86,7 @@ pub struct CreateReport {
     pub failed: Vec<FailedTask>,
 }
 
-/// A task of the request that did not fail.
+/// A task in the request that did not fail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatedTask {
@@ -117,7 +117,7 @@ pub struct FailedTask {
 pub(crate) type Indexed = (usize, NewTask);
 
 impl CreateReport {
-    /// Number of superseded states: stored ones that this request replaced, and outdated new ones.
+    /// Number of superseded states: stored ones that this request superseded and outdated new ones.
     pub fn superseded(&self) -> u64 {
         let replaced = self.created.iter().filter(|task| task.supersedes);
         (replaced.count() + self.outdated.len()) as u64
@@ -200,7 +200,7 @@ impl Creator {
         Ok(task)
     }
 
-    /// Creates `count` tasks with a small payload, for trying out the queue.
+    /// Creates `count` tasks with small payloads, to try out the queue.
     pub async fn simulate(&self, count: usize) -> CreateReport {
         let specs: Vec<_> = (0..count)
             .map(|n| json!({"payload": {"simulated": n}}))

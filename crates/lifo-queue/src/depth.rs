@@ -1,4 +1,4 @@
-//! The number of tasks with a status: exact up to [`MAX_COUNT`], a lower bound above it.
+//! The number of tasks with a given status: exact up to [`MAX_COUNT`], a lower bound above it.
 //!
 //! DynamoDB does not provide this number, so counting reads the index. Expired tasks do not count,
 //! because they will not start, even if DynamoDB has not deleted them yet.
@@ -49,7 +49,7 @@ impl fmt::Display for Depth {
     }
 }
 
-/// Counts the tasks in a status that were created at `created_from` or later.
+/// Counts the tasks with the given status that were created at `created_from` or later.
 pub async fn measure(
     store: &dyn QueueStore,
     status: TaskStatus,

@@ -22,7 +22,7 @@ pub struct EndedTask {
     pub ended_at: Option<Millis>,
     /// Number of attempts that counted against the maximum.
     pub attempts: Option<u32>,
-    /// Number of starts, including those that ended in a busy return.
+    /// Number of starts, including those that did not count against the maximum.
     pub total_attempts: Option<u32>,
     /// Most recent error, truncated. A successful task also has one if an earlier attempt failed.
     pub last_error: Option<String>,

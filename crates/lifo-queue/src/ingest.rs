@@ -14,8 +14,8 @@
 //! - of several states of one key in a batch, the newest is written;
 //! - while the table throttles, new messages are written and old ones
 //!   [return later](backpressure);
-//! - if the queue admits no more tasks than it can run, the rest of a storm is [shed](admission)
-//!   before the first write;
+//! - with admission enabled, the tasks in a storm that can't run before they expire are
+//!   [shed](admission) instead of written;
 //! - an invalid task would fail every time, so it goes to the dead-letter queue immediately, with
 //!   the reason, and does not delay other tasks.
 
@@ -102,7 +102,7 @@ pub struct IngestReport {
     pub shed: ShedReport,
     /// Invalid tasks and bodies that were sent to the dead-letter queue.
     pub rejected: u64,
-    /// Messages that SQS must redeliver because the table throttles.
+    /// Messages that SQS must redeliver because the table throttled their writes.
     pub postponed: u64,
     /// Ids of the messages that SQS must redeliver, in batch order: exactly those that failed in
     /// part or in full.
@@ -124,9 +124,9 @@ struct Open<'a> {
     wrong: Vec<Wrong<'a>>,
     /// Tasks that had expired, or were not admitted.
     shed: Vec<ShedTask>,
-    /// Whether a part of the message failed, so that SQS redelivers it.
+    /// Whether part of the message failed, so that SQS redelivers it.
     left: bool,
-    /// Whether a part of the message was not written because the table throttles.
+    /// Whether part of the message was not written because the table was throttled.
     throttled: bool,
 }
 
@@ -150,7 +150,7 @@ impl Ingest {
         }
     }
 
-    /// Admits tasks by the meter in `store`, if the settings enable admission.
+    /// Uses the meter in `store` to admit tasks, if the settings enable admission.
     #[must_use]
     pub fn admitting_by(self, store: Arc<dyn AdmissionStore>) -> Self {
         let clock = self.clock.clone();
@@ -173,7 +173,7 @@ impl Ingest {
             Some(admission) => admission.quota().await,
             None => None,
         };
-        // The messages to be redelivered, each with whether the table's throttling is the reason.
+        // Messages to be redelivered, each with a flag that states whether throttling is the cause.
         let mut left = BTreeMap::new();
         for (number, wave) in waves::of(batch).into_iter().enumerate() {
             if number > 0 && Instant::now() >= deadlines.writes {
@@ -224,7 +224,7 @@ impl Ingest {
                 "deadline reached before all invalid and expired tasks of the batch were sent to \
                  their queues; SQS redelivers their messages"
             );
-            // It is unknown which invalid and expired tasks were sent.
+            // It is unknown which invalid and expired tasks were sent, so redeliver them all.
             for message in &mut open {
                 message.left |= !message.shed.is_empty() || !message.wrong.is_empty();
             }
@@ -303,7 +303,7 @@ impl Ingest {
     }
 
     /// Sets the visibility timeout of failed messages. If that fails, SQS redelivers them after the
-    /// queue's own timeout.
+    /// queue's own visibility timeout.
     async fn postpone(&self, messages: &[(&Delivery, bool)]) {
         let failed = self.settings.visibility;
         let postponed: Vec<_> = messages

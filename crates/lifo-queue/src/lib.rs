@@ -41,7 +41,7 @@ pub mod notify;
 pub mod observed;
 pub mod operate;
 pub mod process;
-#[deny(missing_docs)] // An app implements it.
+#[deny(missing_docs)] // Apps can implement its trait `TaskRunner`.
 pub mod runner;
 pub mod schema;
 pub mod settings;

@@ -24,7 +24,7 @@ pub trait Notifier: Send + Sync {
 #[serde(rename_all = "camelCase")]
 pub struct Notification {
     pub reason: WakeReason,
-    /// Id of the event that caused it.
+    /// Id of the event that caused the notification.
     pub event: String,
     /// Trace header of the turn that publishes the tail call, if that turn's trace is recorded. The
     /// next turn starts its own trace, with a link to this one.
@@ -42,7 +42,7 @@ pub enum WakeReason {
     LateReturn,
     /// The sweep found due tasks and no active processor.
     Sweep,
-    /// An operator requested it, or resumed the queue.
+    /// An operator requested a wake-up or resumed the queue.
     Operator,
 }
 

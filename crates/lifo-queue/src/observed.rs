@@ -47,18 +47,18 @@ pub struct Observed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LongestRun {
-    /// When it ended.
+    /// Time at which the run ended.
     pub at: Millis,
-    /// Its duration, in milliseconds.
+    /// Duration of the run, in milliseconds.
     pub ms: u64,
 }
 
 impl LongestRun {
-    /// Time for which the run counts. Slow tasks that start together also end together, and only
-    /// short runs end in the meantime.
+    /// Time for which the run counts. Slow tasks that start together also end together. Until the
+    /// next slow runs end, only short runs end.
     const VALID: Duration = Duration::from_secs(120);
 
-    /// Returns the longest run after the run `ended`: that run, or the longest one so far.
+    /// Returns the longer of the run `ended` and the longest run so far, if that one counts.
     pub(crate) fn after(left: Option<Self>, ended: Self) -> Self {
         let still = |left: &Self| left.ms > ended.ms && ended.at.since(left.at) < Self::VALID;
         left.filter(still).unwrap_or(ended)
@@ -88,15 +88,15 @@ impl LimitSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Capacity {
-    /// When it was measured, or confirmed by an open circuit breaker.
+    /// Time at which the capacity was last measured or confirmed.
     pub at: Millis,
     /// Runs per 1,000 seconds.
     pub runs_per_1000_s: u64,
 }
 
 impl Capacity {
-    /// Time for which a measured capacity is valid. If no newer measurement follows, no processor
-    /// is active or a slot is free.
+    /// Time for which a measured capacity is valid. If no newer measurement follows within this
+    /// time, no processor is active or a slot is free.
     const VALID: Duration = Duration::from_secs(30);
 
     pub fn new(per_second: f64, at: Millis) -> Self {
@@ -118,7 +118,7 @@ impl Capacity {
         runs / 1_000.0
     }
 
-    /// Whether it was measured recently.
+    /// Whether the capacity is recent enough to be valid.
     pub(crate) fn is_recent(self, now: Millis) -> bool {
         now.since(self.at) < Self::VALID
     }
@@ -129,7 +129,7 @@ pub struct LastResponse {
     /// When the run ended.
     pub at: Millis,
     pub task: String,
-    /// The status and the start of the body, or the error.
+    /// Status and start of the response body, or the error.
     pub text: String,
 }
 
@@ -180,7 +180,7 @@ impl Ended {
         }
     }
 
-    /// Number of tasks that succeeded and failed in the last minute, rounded up to whole intervals.
+    /// Numbers of tasks that succeeded and that failed in the last minute, in whole intervals.
     pub fn within(&self, now: Millis) -> (u32, u32) {
         let recent = self.0.iter();
         let recent = recent.filter(|there| there.ends_after(now.minus(WINDOW)));
@@ -189,7 +189,7 @@ impl Ended {
         })
     }
 
-    /// As [`within`](Self::within), per second.
+    /// Like [`within`](Self::within), but per second.
     pub fn per_second(&self, now: Millis) -> (f64, f64) {
         let first = now.minus(WINDOW).0.div_euclid(INTERVAL);
         let span = now.since(Millis(first * INTERVAL)).as_secs_f64();

@@ -70,7 +70,7 @@ pub struct RedriveReport {
     pub redriven: u32,
     /// Number of tasks that had left FAILURE or were deleted before the redrive reached them.
     pub lost: u32,
-    /// Tasks that could not be changed because of their item.
+    /// Tasks that could not be changed because of an error in their item.
     pub failed: Vec<FailedChange>,
     /// Result of the wake-up request; `None` if no task was redriven.
     pub wake: Option<Wake>,
@@ -101,8 +101,8 @@ impl Operator {
         }
     }
 
-    /// Reads the state of the queue: up to about 20 index pages per number, and the items of up to
-    /// 100 tasks.
+    /// Reads the state of the queue. Requires up to about 20 index pages per count, and the items
+    /// of up to 100 tasks.
     pub async fn status(&self) -> Result<Status, StoreError> {
         let status = self.glance().await?;
         Ok(Status {
@@ -112,7 +112,7 @@ impl Operator {
         })
     }
 
-    /// As [`status`](Self::status), but omits the keys and the suspects, so it doesn't read any
+    /// Like [`status`](Self::status), but omits the keys and the suspects, so it doesn't read any
     /// task items.
     pub async fn glance(&self) -> Result<Status, StoreError> {
         let (store, now) = (&*self.store, self.clock.now());
@@ -178,7 +178,7 @@ impl Operator {
     }
 
     /// Holds the circuit breaker open for `time`. In that time, only probes start and no result
-    /// closes it. Afterward, the next result closes it. Replaces an earlier hold.
+    /// closes the breaker. Afterward, the next result closes it. Replaces an earlier hold.
     ///
     /// # Errors
     /// [`StoreError`]: the breaker may or may not be held open.

@@ -87,7 +87,7 @@ impl Processor {
     /// Runs one turn.
     ///
     /// # Errors
-    /// [`FailedTurn`] if the turn failed. Lambda must then retry the message that invoked it.
+    /// [`FailedTurn`] if the turn failed. Lambda must then retry the message that invoked the turn.
     pub async fn turn(&self, invocation: Invocation) -> Result<TurnSummary, FailedTurn> {
         let started = self.clock.now();
         // Each invocation attempt is a new lease owner (rule 2).

@@ -63,22 +63,22 @@ pub enum Outcome {
         reason: String,
     },
     /// The downstream is down or can't be reached. For a single task, this outcome acts like
-    /// [`Retry`](Self::Retry). If more distinct tasks than can run concurrently get it with no
-    /// result in between, the circuit breaker opens. Then only probes start, and no attempt counts.
+    /// [`Retry`](Self::Retry). If more distinct tasks than can run concurrently end this way, with
+    /// no result in between, the breaker opens. Then only probes start, and no attempt counts.
     Unavailable {
         /// Stored in the task's `lastError`.
         reason: String,
     },
     /// The downstream responded with an internal error (HTTP 500). Either the downstream is down,
-    /// as with [`Unavailable`](Self::Unavailable), or the task is the cause. So the circuit breaker
-    /// returns the task fewer times without counting an attempt.
+    /// as with [`Unavailable`](Self::Unavailable), or the task is the cause. The circuit breaker
+    /// therefore grants the task fewer returns that do not count as an attempt.
     InternalError {
         /// Stored in the task's `lastError`.
         reason: String,
     },
     /// The downstream rejects the queue, for example its credentials. For a single task, this
-    /// outcome acts like [`Retry`](Self::Retry). If several consecutive distinct tasks get it, the
-    /// queue pauses. Otherwise, one task after another would fail.
+    /// outcome acts like [`Retry`](Self::Retry). If several distinct tasks in a row end this way,
+    /// the queue pauses. Without the pause, one task after another would fail.
     Rejecting {
         /// Stored in the task's `lastError`.
         reason: String,

@@ -1,4 +1,4 @@
-//! Names in the table: attributes, index, reserved ids.
+//! Names of the table's attributes, index and reserved ids.
 //!
 //! This module defines them for Rust, and `infra/contract/tasks.ts` for TypeScript. The contract tests
 //! on both sides compare them with `tests/contract.json`. Expressions name the attributes directly.
@@ -30,8 +30,8 @@ pub const LEASE_UNTIL: &str = "leaseUntil";
 pub const NOT_BEFORE: &str = "notBefore";
 /// The task's own expiry while it is TAKEN and `ttl` contains a later time (N, epoch **seconds**).
 pub const EXPIRES_AT: &str = "expiresAt";
-/// Identifies the put that wrote the task (S), so that a put is recognized after its
-/// acknowledgement was lost.
+/// Identifies the put that wrote the task (S), so that the queue recognizes the put after a lost
+/// acknowledgement.
 pub const CREATE_TOKEN: &str = "createToken";
 /// Present if the last run was alone in its process (BOOL).
 pub const ALONE: &str = "alone";
@@ -58,7 +58,7 @@ pub const TRACE_HEADER: &str = "traceHeader";
 
 /// The index from which the queue is read: `taskStatus` + `taskCreated`.
 pub const INDEX: &str = "task-status-created-index";
-/// Attributes in the index besides the keys: those for selection and the sweep, not the payload.
+/// Non-key attributes in the index: those for selection and the sweep, but not the payload.
 pub const INDEX_PROJECTION: [&str; 5] = [TTL, NOT_BEFORE, LEASE_UNTIL, LEASE_TOKEN, ATTEMPTS];
 
 /// Ids that start with this character are reserved for the queue itself.
@@ -90,7 +90,7 @@ pub const LEARNED_BY: &str = "learnedBy";
 pub const REQUESTED: &str = "requested";
 /// Control item: the invocation attempt that holds the processor lease (S).
 pub const OWNER: &str = "owner";
-/// Control item: the message whose invocation holds the lease (S).
+/// Control item: id of the message whose invocation holds the lease (S).
 pub const MESSAGE_ID: &str = "messageId";
 /// Control item: end of the pause (N, milliseconds).
 pub const PAUSED_UNTIL: &str = "pausedUntil";
@@ -100,7 +100,7 @@ pub const PAUSE_REASON: &str = "pauseReason";
 pub const PAUSED_BY: &str = "pausedBy";
 /// Control item: when the queue was paused (N, milliseconds).
 pub const PAUSED_AT: &str = "pausedAt";
-/// Control item: consecutive pauses because the downstream was busy or rejected tasks (N).
+/// Control item: number of consecutive pauses caused by a busy or rejecting downstream (N).
 pub const BUSY_PAUSES: &str = "busyPauses";
 /// Control item: when the rate limit's bucket is full again (N, milliseconds).
 pub const RATE_FULL_AT: &str = "rateFullAt";
@@ -116,7 +116,7 @@ pub const NOTIFIED_BY: &str = "notifiedBy";
 pub const BREAKER_SINCE: &str = "breakerSince";
 /// Control item: number of failed probes since the circuit breaker opened (N).
 pub const BREAKER_PROBES: &str = "breakerProbes";
-/// Control item: until when an operator holds the circuit breaker open (N, milliseconds).
+/// Control item: when an operator's hold on the open circuit breaker ends (N, milliseconds).
 pub const BREAKER_HELD_UNTIL: &str = "breakerHeldUntil";
 /// Control item: why an operator holds the circuit breaker open (S).
 pub const BREAKER_REASON: &str = "breakerReason";
@@ -129,5 +129,5 @@ pub const LIMITS: &str = "limits";
 pub const OVERLOADED_SINCE: &str = "overloadedSince";
 /// Control item: the processors' observations (M), an [`Observed`](crate::observed::Observed).
 pub const OBSERVED: &str = "observed";
-/// Control item: consecutive turns that settled no task (N).
+/// Control item: number of consecutive turns that settled no task (N).
 pub const IDLE_TURNS: &str = "idleTurns";

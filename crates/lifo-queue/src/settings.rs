@@ -1,4 +1,4 @@
-//! Parses settings from JSON: units and minimums.
+//! Parses settings from JSON, converts units and checks minimums.
 //!
 //! The defaults and the rules between settings are in `infra/`. The checks here protect the core
 //! from unusable values.
@@ -15,7 +15,7 @@ const LONGEST_MS: u64 = 1_000 * 365 * 86_400_000;
 /// Reads a duration in milliseconds.
 ///
 /// # Errors
-/// When the number is not whole, is negative or exceeds 1,000 years.
+/// If the number is not whole, is negative or exceeds 1,000 years.
 pub fn ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let millis = u64::deserialize(deserializer)?;
     if millis > LONGEST_MS {
@@ -45,7 +45,7 @@ pub(crate) fn nanos<S: Serializer>(duration: &Duration, serializer: S) -> Result
 /// Reads a duration in nanoseconds, at least 1.
 ///
 /// # Errors
-/// When the number is 0, negative or not whole.
+/// If the number is 0, negative or not whole.
 pub(crate) fn positive_nanos<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Duration, D::Error> {
@@ -55,7 +55,7 @@ pub(crate) fn positive_nanos<'de, D: Deserializer<'de>>(
 /// Reads a whole number of at least 1.
 ///
 /// # Errors
-/// When it is 0, or not a number of this type.
+/// If the value is 0 or not a number of this type.
 pub fn positive<'de, D, N>(deserializer: D) -> Result<N, D::Error>
 where
     D: Deserializer<'de>,
@@ -67,7 +67,7 @@ where
 /// Reads a share from 0 to 1.
 ///
 /// # Errors
-/// When the number is below 0 or above 1.
+/// If the number is below 0 or above 1.
 pub(crate) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let share = f64::deserialize(deserializer)?;
     if (0.0..=1.0).contains(&share) {
@@ -85,7 +85,7 @@ pub(crate) fn all() -> f64 {
 /// Reads a rate in starts per second and converts it to the time between two starts.
 ///
 /// # Errors
-/// When the rate is outside the range from one per 1,000 years to one per nanosecond.
+/// If the rate is outside the range from one per 1,000 years to one per nanosecond.
 pub(crate) fn interval_of_rate<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Duration, D::Error> {

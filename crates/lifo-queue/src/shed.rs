@@ -22,12 +22,12 @@ use crate::store::Source;
 use crate::task::{TaskId, TaskStatus};
 use crate::time::{EpochSeconds, Millis};
 
-/// Maximum number of tasks per list with their own log line.
+/// Maximum number of tasks per list that are logged individually.
 const MAX_LOGGED: usize = 10;
 
-/// A task at the time when it was shed. An attribute that was missing or could not be read is
-/// `None`. [`unreadable`](Self::unreadable) lists the latter, which occur because any writer may
-/// have written the item.
+/// A task as it was when it was shed. An attribute is `None` if it was missing or could not be
+/// read. [`unreadable`](Self::unreadable) lists unreadable attributes, which occur because any
+/// writer may have written the item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShedTask {
     pub reason: ShedReason,
@@ -53,7 +53,7 @@ pub struct ShedTask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShedReason {
     Expired,
-    /// The task was not admitted: in a storm, it could not have run before its expiry.
+    /// The task was not admitted because, in a storm, it could not have run before its expiry.
     NotAdmitted,
 }
 
@@ -99,8 +99,8 @@ pub struct ShedReport {
     pub taken: u32,
     /// Number of counted tasks that were not admitted. Included in `pending`.
     pub not_admitted: u32,
-    /// Index of the first task that the caller must retry, together with all later tasks. None of
-    /// them is counted. `None` if the sink accepted every task.
+    /// Index of the first task to retry; `None` if the sink accepted every task. The caller must
+    /// also retry all later tasks. The tasks to retry are not counted yet.
     pub again_from: Option<usize>,
     /// The tasks that the sink did not accept, in ascending index order.
     pub not_handed_over: Vec<NotHandedOver>,
@@ -127,13 +127,13 @@ impl ShedCounter {
     }
 
     /// Sends the tasks and counts those before the first task that the sink did not accept. The
-    /// caller must retry the others, which are counted then.
+    /// caller must retry the others. A retry counts them.
     pub async fn count(&self, tasks: &[ShedTask]) -> ShedReport {
         self.count_together(tasks, |index| index).await
     }
 
-    /// Like [`count`](Self::count), for tasks that the caller can retry only together with all
-    /// tasks from index `first(index)` on, which must not exceed the task's own index.
+    /// Like [`count`](Self::count), for a task at `index` that the caller can retry only together
+    /// with all tasks from `first(index)` on. `first(index)` must not exceed `index`.
     pub async fn count_together(
         &self,
         tasks: &[ShedTask],

@@ -34,7 +34,7 @@ pub trait QueueStore: TaskStore + ControlStore + OperatorStore + GroupStore {}
 
 impl<S: TaskStore + ControlStore + OperatorStore + GroupStore> QueueStore for S {}
 
-/// Tasks: each method is one transition of the state machine in [`task`](crate::task).
+/// Stores tasks. Each method is one transition of the state machine in [`task`](crate::task).
 #[async_trait]
 pub trait TaskStore: Send + Sync {
     /// – → PENDING, if no task has this id. If the acknowledgement of an earlier try was lost, the
@@ -46,8 +46,8 @@ pub trait TaskStore: Send + Sync {
     /// becomes PENDING when its run ends.
     async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError>;
 
-    /// One index page. It excludes expired tasks that DynamoDB will delete: those whose `ttl` is in
-    /// seconds and no more than five years ago. The page may be stale by the index lag.
+    /// Reads one index page, without expired tasks that DynamoDB will delete: those whose `ttl` is
+    /// in seconds and at most five years in the past. The page may be stale by the index lag.
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError>;
 
     /// PENDING → TAKEN, if still PENDING, due and not expired. Adds an attempt and creates a lease.
@@ -107,9 +107,9 @@ pub trait TaskStore: Send + Sync {
         now: Millis,
     ) -> Result<Written, StoreError>;
 
-    /// Sets the `ttl` of a direct writer's PENDING task to epoch seconds, if the current one is
-    /// still of the kind that was `seen`: missing, or in milliseconds. Without this, DynamoDB would
-    /// never delete the task.
+    /// Sets the `ttl` of a direct writer's PENDING task to epoch seconds, if the current `ttl` is
+    /// still of the same kind as `seen`: missing or in milliseconds. Without this change, DynamoDB
+    /// would never delete the task.
     async fn adopt_ttl(
         &self,
         task: &TaskId,
@@ -118,7 +118,7 @@ pub trait TaskStore: Send + Sync {
     ) -> Result<Written, StoreError>;
 }
 
-/// The control item `#processor`: each method is one step of the protocol in
+/// Stores the control item `#processor`. Each method is one step of the protocol in
 /// [`wake`](crate::wake).
 #[async_trait]
 pub trait ControlStore: Send + Sync {
@@ -168,16 +168,16 @@ pub enum Inserted {
     Conflict(Conflict),
 }
 
-/// The older state that a newer one replaced.
+/// Kind of the older state that a put replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replaced {
-    /// A state that had not started, and is superseded.
+    /// A state that had not started and is superseded.
     Waiting,
-    /// A PENDING state that had expired, and is shed.
+    /// A PENDING state that had expired and is shed.
     Expired,
     /// A settled state.
     Settled,
-    /// None: the older state is running, and the newer state follows at the end of the run.
+    /// None, because the older state is running. The newer state follows at the end of the run.
     Running,
 }
 
@@ -221,7 +221,7 @@ pub struct TakeRequest {
     pub taken_ttl: EpochSeconds,
     /// Expiry of a task without `ttl`.
     pub default_deadline: EpochSeconds,
-    /// Whether no other task will run in the process.
+    /// Whether the task will run alone in its process.
     pub alone: bool,
     /// The current time.
     pub now: Millis,
@@ -235,7 +235,7 @@ pub enum TakeOutcome {
     Lost,
     /// This call took the task, but its item can't be read. The caller settles it as FAILURE.
     Unreadable {
-        /// The lease for the settlement.
+        /// The lease that settles the task.
         lease: Lease,
         /// The unreadable attribute and the cause.
         reason: String,

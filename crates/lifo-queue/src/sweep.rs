@@ -26,7 +26,7 @@ use crate::task::TaskId;
 use crate::time::Clock;
 use crate::wake::{Wake, WakeError, Waker};
 
-/// Number of index items evaluated in one read.
+/// Maximum number of index items evaluated per read.
 const PAGE: u16 = 1_000;
 
 /// Maximum number of index pages that one sweep reads per status. The next sweep starts in a
@@ -43,7 +43,7 @@ const MAX_TRANSIENT_ERRORS: u32 = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SweepSettings {
-    /// Time until a direct writer's task without `ttl` expires, from the sweep that finds it.
+    /// Time from the sweep that finds a direct writer's task without `ttl` to the task's expiry.
     #[serde(rename = "defaultTtlMs", deserialize_with = "positive_ms")]
     pub default_ttl: Duration,
     /// Maximum time from a task's creation to its expiry; `None` if the queue does not guarantee a
@@ -102,7 +102,7 @@ pub struct SweepReport {
     pub paused: bool,
     /// Whether `pending` and `taken` are exact and no change failed.
     pub complete: bool,
-    /// Pending tasks that have not expired. Under overload, only tasks that are new enough to start.
+    /// Number of unexpired pending tasks. Under overload, excludes tasks that are too old to start.
     pub pending: Depth,
     /// Age of the oldest pending task, in milliseconds; `None` if there is none.
     pub oldest_pending_ms: Option<u64>,
@@ -146,11 +146,11 @@ impl Sweeper {
     /// Sweeps once. Two sweeps can run concurrently, because every change is conditional on the
     /// state that the sweep read.
     ///
-    /// The sweep counts and logs a task that it can't change, and continues with the others. After
-    /// a failed step, it still tries the other steps.
+    /// The sweep counts and logs a task that it can't change, and continues with the next task.
+    /// After a failed step, it still tries the remaining steps.
     ///
     /// # Errors
-    /// [`FailedSweep`]: the control item or the index could not be read, or the wake-up failed.
+    /// [`FailedSweep`] if the control item or the index could not be read, or the wake-up failed.
     pub async fn sweep(&self, event: &str) -> Result<SweepReport, FailedSweep> {
         let mut report = SweepReport::default();
         let control = match self.store.control().await {

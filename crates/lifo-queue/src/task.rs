@@ -95,8 +95,8 @@ pub struct Task {
 }
 
 impl Task {
-    /// The idempotency key of the task's effects: the same for every attempt, different for every
-    /// state of a key.
+    /// The idempotency key for the task's effects. It is the same for every attempt, but differs
+    /// for each state of a key.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         match &self.version {
@@ -147,7 +147,7 @@ pub struct Return {
     /// Earliest next start.
     pub not_before: Millis,
     /// Whether the attempt counts against the maximum. It does not if the task was not started or
-    /// the downstream was unavailable. A busy downstream also exempts a bounded number of attempts.
+    /// the downstream was unavailable. A bounded number of busy attempts do not count either.
     pub attempt_counts: bool,
     /// Whether an earlier lease of the task expired. The task may have crashed its process. The
     /// item keeps this mark until a run settles the task.
@@ -173,9 +173,9 @@ pub enum Reclaim {
         /// Time until which the task is kept.
         keep_until: EpochSeconds,
     },
-    /// Sets FAILURE because this many leases of the task, including the last one, expired since a
-    /// run last settled it. Newer states of a key reset its attempts, but not its crashes. A newer
-    /// state written during the run fails with its key.
+    /// Sets FAILURE because `max_crashes` leases of the task, including the last one, expired since
+    /// a run last settled it. Newer states of a key reset its attempts, but not its crashes. A
+    /// newer state written during the run fails with its key.
     FailCrashing {
         /// Time until which the task is kept.
         keep_until: EpochSeconds,
@@ -222,7 +222,7 @@ pub struct NewTask {
     pub not_before: Option<Millis>,
     /// Its payload, if any.
     pub payload: Option<serde_json::Value>,
-    /// New for every put, so that the put is recognized after its acknowledgement was lost.
+    /// New for every put, so that the store recognizes the put after a lost acknowledgement.
     pub create_token: Uuid,
     /// Version and position, if the task is the state of a key; `None` otherwise.
     pub keyed: Option<Keyed>,
@@ -233,10 +233,10 @@ pub struct NewTask {
 /// Retention of settled tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Retention {
-    /// After SUCCESS.
+    /// Retention after SUCCESS.
     #[serde(rename = "successMs", deserialize_with = "ms")]
     pub success: Duration,
-    /// After FAILURE. A redrive is possible during this time.
+    /// Retention after FAILURE. A redrive is possible during this time.
     #[serde(rename = "failureMs", deserialize_with = "ms")]
     pub failure: Duration,
 }

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_and_milliseconds_convert_without_losing_the_second() {
+    fn milliseconds_convert_to_rounded_seconds_and_back() {
         assert_eq!(Millis(1_999).floor_seconds(), EpochSeconds(1));
         assert_eq!(Millis(1_001).ceil_seconds(), EpochSeconds(2));
         assert_eq!(Millis(2_000).ceil_seconds(), EpochSeconds(2));

@@ -1,8 +1,8 @@
 //! Traces of sampled tasks, recorded in AWS X-Ray.
 //!
-//! A sampled task has its own trace, with a segment for its creation and one per run. Their
-//! requests are subsegments. The item and the runner's requests carry the [`TraceHeader`]. Each
-//! segment links to the invocation that recorded it.
+//! A sampled task has its own trace, with a segment for its creation and one per run. Requests
+//! made in a segment are its subsegments. The item and the runner's requests carry the
+//! [`TraceHeader`]. Each segment links to the invocation that recorded it.
 //!
 //! Code in a traced invocation finds its segment in a [`tokio::task_local!`]. Without a [`Tracer`],
 //! there is no segment: no attribute is written and nothing is recorded. `docs/how-to/traces.md`
@@ -56,7 +56,7 @@ impl Tracer {
     /// A tracer that sends to the daemon at this address.
     ///
     /// # Errors
-    /// When the operating system can't provide a socket.
+    /// If the operating system can't provide a socket.
     pub fn new(
         daemon: SocketAddr,
         clock: Arc<dyn Clock>,
@@ -91,7 +91,7 @@ impl Tracer {
 #[derive(Clone)]
 struct Context {
     span: Arc<Span>,
-    /// Id of a new trace that requests belong to, instead of the segment's trace.
+    /// Id of a new trace to which requests belong instead of the segment's trace, if any.
     fresh_root: Option<String>,
 }
 
@@ -148,7 +148,7 @@ pub async fn invocation<F: Future>(
 }
 
 /// Links the invocation to its cause in another trace. Has no effect without a tracer, or if the
-/// text is not a trace header.
+/// header is invalid.
 pub fn caused_by(header: &str) {
     if let (Some(context), Ok(cause)) = (current(), header.parse()) {
         context.span.link(&cause);
@@ -166,7 +166,7 @@ pub(crate) fn sample(now: Millis) -> Option<TraceHeader> {
     (fastrand::f64() < share).then(|| TraceHeader::fresh(now))
 }
 
-/// Creates a task in the first segment of its trace, if it has a trace.
+/// Runs the work that creates a task in the first segment of the task's trace, if it has one.
 pub(crate) async fn creation<F: Future>(
     task: &str,
     header: Option<&TraceHeader>,
@@ -181,8 +181,8 @@ pub(crate) async fn creation<F: Future>(
     within(span, work).await
 }
 
-/// Runs an attempt at a task in a segment. Only after the take is it known whether the task is
-/// sampled. The segment links to the caller's segment, even if the work runs in another tokio task.
+/// Runs an attempt at a task in a segment. Whether the task is sampled is known only after the
+/// take. The segment links to the caller's segment, even if the work runs in another tokio task.
 pub(crate) fn attempt<F: Future>(work: F) -> impl Future<Output = F::Output> {
     within(current().map(|context| context.caused(Place::Later)), work)
 }

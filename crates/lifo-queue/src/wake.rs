@@ -31,7 +31,7 @@ pub enum Wake {
     Paused,
 }
 
-/// The wake-up may be lost. The caller must fail so that its event requests the wake-up again.
+/// The wake-up may be lost. The caller must fail so that its event is redelivered.
 #[derive(Debug, thiserror::Error)]
 pub enum WakeError {
     #[error("the wake-up was not requested")]
@@ -41,8 +41,8 @@ pub enum WakeError {
 }
 
 impl Waker {
-    /// A waker. `marker` is the lifetime of the start marker, which suppresses other events'
-    /// notifications (rule 9): about the time from a notification to the start of a processor.
+    /// Creates a waker. `marker` is the lifetime of the start marker: about the time from a
+    /// notification to a processor's start. It suppresses other events' notifications (rule 9).
     pub fn new(
         store: Arc<dyn QueueStore>,
         notifier: Arc<dyn Notifier>,
@@ -57,8 +57,8 @@ impl Waker {
         }
     }
 
-    /// Requests one wake-up: once per stream batch, tail call, late return, sweep or
-    /// operator's command.
+    /// Requests one wake-up. Called once per stream batch, tail call, late return, sweep or
+    /// operator command.
     ///
     /// The request is counted first and unconditionally. A processor that is about to end sees the
     /// new number and reads the index again. The sweep publishes even if another event's marker is

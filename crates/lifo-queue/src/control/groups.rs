@@ -26,7 +26,7 @@ pub struct GroupStates {
     pub changes: u64,
     /// The processors' state.
     pub learned: LearnedGroups,
-    /// The processor that wrote [`learned`](Self::learned): the owner of its lease.
+    /// Lease owner id of the processor that wrote [`learned`](Self::learned).
     pub learned_by: Option<Uuid>,
 }
 
@@ -66,21 +66,21 @@ pub enum GroupChange {
 pub enum GroupChanged {
     /// The override is as requested.
     Done,
-    /// Nothing changed: [`MAX_OVERRIDES`] other groups have an override.
+    /// Nothing changed, because [`MAX_OVERRIDES`] other groups have overrides.
     TooMany,
 }
 
-/// The processors' group state. A processor can discard a part of it.
+/// The processors' group state. A processor can discard part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LearnedGroups {
     /// The groups, ordered by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<LearnedGroup>,
-    /// Time at which the rate buckets of all groups that are not listed are assumed to be empty.
+    /// Time at which the rate buckets of all unlisted groups are assumed to be empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty_at: Option<Millis>,
-    /// Time from which a count of a crashed processor's tasks that may still run is complete.
+    /// Time from which all tasks that a crashed processor may have left running can be counted.
     /// `None` if no count is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count_at: Option<Millis>,
@@ -95,10 +95,10 @@ pub struct LearnedGroup {
     /// Time at which the bucket of the group's rate is full again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_full_at: Option<Millis>,
-    /// Earliest next start that the rate and the circuit breaker of the group allow.
+    /// Earliest time of the next start that the group's rate and circuit breaker allow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_start: Option<Millis>,
-    /// Time until which the group is closed, by the downstream's request or by a processor.
+    /// Time until which the group is closed at the downstream's request or by a processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_until: Option<Millis>,
     /// Why the processor closed the group, for operators.

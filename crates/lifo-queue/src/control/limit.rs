@@ -17,8 +17,8 @@ pub struct OperatorLimits {
     pub queue: Option<OperatorLimit>,
 }
 
-/// A temporary limit set by an operator. It can only lower the setting: a higher value has no
-/// effect.
+/// A temporary limit set by an operator. For the whole queue, it can only lower the setting: a
+/// higher value has no effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorLimit {

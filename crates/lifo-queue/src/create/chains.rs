@@ -1,12 +1,12 @@
-//! Groups the tasks of a request or batch by id.
+//! Groups the tasks in a request or batch by id.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::Indexed;
 
-/// The states of a key, newest first, or the tasks with the same id, in their original order. The
-/// insert tries them in this order until one is written.
+/// The states of a key, newest first, or the tasks with the same id, in their original order.
+/// Inserts try the tasks in this order until one is written.
 pub(crate) type Chain = Vec<Indexed>;
 
 /// Groups tasks into chains. Returns the first chain per id, and the chains to write afterward,

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 /// Maximum payload size as JSON text, in bytes. DynamoDB limits an item to 400 KB (409,600 bytes).
-/// The rest allows for the other attributes and for DynamoDB's different size calculation.
+/// The remainder allows for the other attributes and for DynamoDB's different size calculation.
 pub const MAX_PAYLOAD_BYTES: usize = 350 * 1024;
 
 /// Maximum payload size as DynamoDB counts it, in bytes. An array of many small numbers is larger
@@ -38,14 +38,14 @@ pub enum InvalidPayload {
 /// Checks that DynamoDB can store the payload and return it unchanged.
 ///
 /// # Errors
-/// [`InvalidPayload`] names the path, as in `payload.readings[3]`.
+/// [`InvalidPayload`] names the path of the invalid value, for example `payload.readings[3]`.
 pub(super) fn check(payload: &Value) -> Result<(), InvalidPayload> {
     let bytes = payload.to_string().len();
     if bytes > MAX_PAYLOAD_BYTES {
         return Err(InvalidPayload::TooLarge(bytes));
     }
     check_value(payload, &mut vec!["payload".to_owned()])?;
-    // This recursion is bounded: the depth was checked above.
+    // This recursion is bounded, because the depth was checked above.
     match item_bytes(payload) {
         bytes if bytes > MAX_ITEM_BYTES => Err(InvalidPayload::TooManyValues(bytes)),
         _ => Ok(()),

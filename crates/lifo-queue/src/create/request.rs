@@ -67,7 +67,7 @@ struct Simulate {
     count: u64,
 }
 
-/// Parses an event from an operator or a schedule. `simulation`: whether simulation is enabled.
+/// Parses an event from an operator or a schedule. `simulation` enables simulation requests.
 pub fn read(event: Value, simulation: bool) -> Result<Request, RequestError> {
     let shape = |fault: &str| RequestError::Shape(fault.to_owned());
     let Value::Object(mut fields) = event else {

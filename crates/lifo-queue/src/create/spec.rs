@@ -23,8 +23,8 @@ const FIELDS: [&str; 8] = [
     "delaySeconds",
 ];
 
-/// Maximum time by which a producer's clock can be ahead. A `taskCreated` that is ahead by less
-/// becomes the time of sending, because a task from the future would stay the newest until then.
+/// Maximum time by which a producer's clock can be ahead. A `taskCreated` within this time is
+/// replaced by the time of sending, because a task from the future would otherwise stay the newest.
 const MAX_AHEAD: Duration = Duration::from_secs(60);
 
 /// Minimum `taskCreated`, in milliseconds: a time in 1973. A smaller value is probably in seconds,
@@ -158,8 +158,8 @@ pub(crate) fn parse(
     })
 }
 
-/// The task's own group, or else the group of its message. A queue without groups ignores the
-/// message's group, because producers may set it for fair delivery by SQS.
+/// Returns the task's own group, or else its message's group. A queue without groups ignores the
+/// message's group, because producers may set it for SQS fair queues.
 fn group(
     fields: &Map<String, Value>,
     settings: &CreateSettings,
@@ -178,7 +178,7 @@ fn group(
     }
 }
 
-/// The key, if there is one. A sequence without a key is an error.
+/// Returns the key, if there is one. A sequence without a key is an error.
 fn key(fields: &Map<String, Value>) -> Result<Option<TaskId>, InvalidTask> {
     match fields.get("key") {
         None if fields.contains_key("sequence") => Err(InvalidTask::SequenceWithoutKey),

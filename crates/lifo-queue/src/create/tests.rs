@@ -67,7 +67,7 @@ async fn invalid_task_fails_alone_and_its_error_names_the_field() {
 }
 
 #[tokio::test]
-async fn creation_is_idempotent_and_the_first_task_of_an_id_wins() {
+async fn creation_is_idempotent_and_the_first_task_with_an_id_wins() {
     let store = Arc::new(MemoryStore::new());
     let specs = [
         json!({"taskId": "a", "payload": 1}),

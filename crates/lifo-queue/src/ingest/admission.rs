@@ -7,8 +7,8 @@
 //!   as a [`Meter`](crate::store::Meter). Each process updates and reads it once per second.
 //! - *Held* is the estimated number of admitted tasks that have not run. It grows with each
 //!   admitted task and drains at `factor` × capacity. A task is admitted while the queue holds
-//!   fewer tasks than can run before *this* task expires, and fewer than `most_held`. Above that,
-//!   the ingest admits the share of tasks that keeps the number constant.
+//!   fewer tasks than can run before *this* task expires, and fewer than `most_held`. Above these
+//!   limits, the ingest admits the share of tasks that keeps the number constant.
 //! - The decision for a message is made only at its first receive. Tasks with a key or a delay are
 //!   always admitted.
 
@@ -74,7 +74,7 @@ impl Admission {
         }
     }
 
-    /// Returns the quota of a batch; `None` admits every task. Updates the meter at most once per
+    /// Returns the quota for a batch; `None` admits every task. Updates the meter at most once per
     /// second. While the meter can't be updated, every task is admitted.
     pub(super) async fn quota(&self) -> Option<Quota> {
         let (counts, mark) = {
@@ -118,8 +118,8 @@ impl Admission {
     }
 }
 
-/// Whether a task of this message is admitted. For a redelivered message, the decision was made at
-/// its first receive: a task that was not counted as shed then is admitted.
+/// Whether a task in this message is admitted. Every task in a redelivered message is admitted,
+/// because the decision is made only at the first receive.
 pub(super) fn admits(
     quota: Option<&Quota>,
     task: &NewTask,

@@ -7,8 +7,8 @@
 //! - an old message is written only if the table accepts it immediately. After any throttled write, this
 //!   process writes no old messages for half a second to a second ([`PAUSE`]). So the table's
 //!   throughput goes to new messages first, and old ones use what is left;
-//! - a message that was not written for this reason returns after [`POSTPONED`]. In the meantime,
-//!   the messages behind it are received, and the storm may end.
+//! - a message that was not written for this reason becomes visible again after [`POSTPONED`].
+//!   Until then, SQS delivers the messages behind it, and the storm may end.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::Delivery;
 use crate::backoff::Backoff;
 
-/// Maximum time in the queue for a message to count as new at its first receive.
+/// Maximum time from sending to the first receive of a message that counts as new.
 const NEW: Duration = Duration::from_secs(1);
 /// Time for which throttled writes of a new message are retried.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ pub(super) fn patience(message: &Delivery) -> Option<Instant> {
     is_new.then(|| Instant::now() + PATIENCE)
 }
 
-/// The backoff of a message that was not written because the table throttled.
+/// The backoff of a message that was not written because the table throttled the write.
 pub(super) fn postponement(visibility: Backoff) -> Backoff {
     Backoff {
         base: visibility.base.max(POSTPONED),

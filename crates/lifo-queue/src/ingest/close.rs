@@ -13,7 +13,7 @@ impl Ingest {
             owners.resize(owners.len() + message.shed.len(), index);
             tasks.extend_from_slice(&message.shed);
         }
-        // SQS redelivers whole messages. The ingest then admits the tasks that were not admitted.
+        // SQS redelivers whole messages. The ingest then admits tasks that it did not admit before.
         let first = |index: usize| owners.partition_point(|owner| *owner < owners[index]);
         let report = self.shed.count_together(&tasks, first).await;
         for owner in owners.drain(report.again_from.unwrap_or(tasks.len())..) {

@@ -25,7 +25,7 @@ pub(super) enum InsertOutcome {
     Outdated,
     /// It is unknown whether the task was written. Its message is redelivered.
     Left,
-    /// The table throttles. The task was not written, and its message is redelivered.
+    /// The task was not written because the table throttles. Its message is redelivered.
     Throttled,
     /// The task is invalid: every attempt to write it would be rejected.
     Wrong(Wrong<'static>),
@@ -40,7 +40,7 @@ pub(super) struct Limits<'a> {
     pub(super) backpressure: &'a Backpressure,
 }
 
-/// Writes chains in their order, up to `parallel` at a time. Returns each result with its message's
+/// Writes the chains in order, up to `parallel` at a time. Returns each result with its message's
 /// index.
 pub(super) async fn all(
     store: &dyn TaskStore,

@@ -27,7 +27,7 @@ pub(super) struct Contents<'a> {
 pub(super) struct Wrong<'a> {
     /// Index in the message's array; `None` for the whole body, or if the store rejected the task.
     pub(super) element: Option<usize>,
-    /// Its original text.
+    /// Original text of the element or body.
     pub(super) text: Cow<'a, str>,
     pub(super) reason: String,
 }
@@ -89,7 +89,7 @@ fn task(
     id: impl FnOnce() -> TaskId,
 ) -> Result<NewTask, NoTask> {
     let spec: Value = serde_json::from_str(text).map_err(NoTask::NoJson)?;
-    // The most likely invalid message is an SNS envelope, sent unless raw delivery is enabled.
+    // The most likely invalid body is an SNS envelope, sent without raw message delivery.
     if spec.get("TopicArn").is_some() && spec.get("Message").is_some() {
         return Err(NoTask::Envelope);
     }

@@ -31,7 +31,7 @@ pub trait IngestQueue: Send + Sync {
     /// Sends messages to the dead-letter queue. Returns one result per message, in order.
     async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>>;
 
-    /// Makes messages visible earlier than the queue's timeout. Returns the errors of the messages
-    /// that failed.
+    /// Makes messages visible before the queue's visibility timeout ends. Returns the errors of the
+    /// messages that failed.
     async fn postpone(&self, messages: &[Postponed]) -> Vec<Source>;
 }

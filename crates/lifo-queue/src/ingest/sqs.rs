@@ -48,7 +48,7 @@ enum NotDone {
 }
 
 impl SqsIngestQueue {
-    /// The queues with these URLs. Both must be standard queues.
+    /// Creates a client for the queues with these URLs. Both must be standard queues.
     pub fn new(client: Client, queue_url: String, dead_letters_url: String) -> Self {
         Self {
             client,
@@ -168,7 +168,7 @@ fn entry(id: usize, letter: &DeadLetter) -> Result<SendMessageBatchRequestEntry,
         .build()
 }
 
-/// The messages in batches within SQS's limits.
+/// Splits the messages into batches within the SQS limits.
 fn batches(letters: &[DeadLetter]) -> impl Iterator<Item = Vec<&DeadLetter>> {
     batch::batches(letters, |letter| {
         letter.body.len() + letter.reason.len() + letter.message_id.len() + ATTRIBUTE_BYTES

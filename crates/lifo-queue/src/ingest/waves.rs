@@ -1,17 +1,17 @@
 //! Splits a batch into waves of messages that are processed together, so that memory is bounded.
 //!
 //! A batch has a maximum size of 6 MB, but its bodies grow when they are parsed: `0,` becomes a
-//! JSON value, an attribute value and a part of a request, and `{},` becomes a task with an id. One
+//! JSON value, an attribute value and part of a request, and `{},` becomes a task with an id. One
 //! message can contain 10,000 tasks, so a limit on the number of messages would not limit memory.
 
 use std::cmp::Reverse;
 
 use super::Delivery;
 
-/// Estimated maximum memory per JSON value of a body, in bytes.
+/// Estimated maximum memory per JSON value in a body, in bytes.
 const VALUE_BYTES: usize = 300;
 
-/// Estimated maximum memory per byte of text, in bytes: for the payload, its attribute value and
+/// Estimated maximum memory per byte of text, in bytes. Covers the payload, its attribute value and
 /// its request.
 const TEXT_FACTOR: usize = 4;
 
@@ -19,8 +19,8 @@ const TEXT_FACTOR: usize = 4;
 /// default of 256 MB.
 const WAVE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The batch's messages in waves, newest first. The indexes within a wave are in batch order. A
-/// wave has at least one message.
+/// Splits the batch into waves, newest messages first. The indexes within a wave are in batch
+/// order. A wave has at least one message.
 ///
 /// With each further receive of a batch, a wave's memory limit drops to a quarter of the previous
 /// limit, because the previous process may have exceeded its memory.

@@ -12,7 +12,7 @@ use crate::task::{TaskId, TaskStatus};
 
 const AT_ONCE: usize = 16;
 
-/// Index entries in one read.
+/// Maximum number of index entries in one read.
 const PAGE: u16 = 1_000;
 
 /// Maximum number of tasks found, and of items read, by one search before a redrive.
@@ -30,17 +30,17 @@ pub struct PurgeReport {
     /// Number of tasks that were already deleted: by another writer, by DynamoDB after their
     /// expiry, or by an earlier attempt of this purge whose response was lost.
     pub gone: u32,
-    /// Number of tasks still in the table because a processor took them in the meantime.
+    /// Number of tasks still in the table because a processor took them before the purge.
     pub left: u32,
-    /// Tasks that could not be deleted because of their item.
+    /// Tasks that could not be deleted because of an error in their item.
     pub failed: Vec<FailedChange>,
 }
 
-/// The result of changing a task. An error caused by the item goes to `failed`, so that the other
-/// tasks are still changed.
+/// Returns the result of changing a task. Adds an error caused by the item to `failed`, so that the
+/// other tasks are still changed.
 ///
 /// # Errors
-/// Every other error of the store.
+/// Every other store error.
 fn or_failed<T>(
     (task, result): (TaskId, Result<T, StoreError>),
     failed: &mut Vec<FailedChange>,
@@ -149,7 +149,7 @@ impl Operator {
     }
 
     /// Deletes every PENDING, SUCCESS and FAILURE task that the index shows, never a TAKEN one.
-    /// Calls `progress` after each page. DynamoDB deletes expired tasks.
+    /// Calls `progress` after each page. Skips expired tasks, which DynamoDB deletes.
     ///
     /// # Errors
     /// [`StoreError`]: some tasks may be deleted; retry the call for the others.
@@ -180,7 +180,7 @@ impl Operator {
         Ok(report)
     }
 
-    /// The tasks in a status, newest first, in index pages.
+    /// Returns the index pages of tasks with the given status, newest first.
     fn pages(&self, status: TaskStatus) -> impl Stream<Item = Result<Vec<Candidate>, StoreError>> {
         let first = PageQuery {
             status: status.into(),

@@ -20,7 +20,7 @@ const GROUP_PAGE: usize = 1_000;
 /// Maximum number of index reads in one search for a group.
 const GROUP_PAGES: u32 = 20;
 
-/// Maximum number of index reads in one search. A page of expired tasks is empty.
+/// Maximum number of index reads in one search. Pages with only expired tasks return no tasks.
 const MAX_PAGES: u32 = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct Find {
 }
 
 impl Find {
-    /// Finds the newest tasks in a status: up to `limit`, reading as many items.
+    /// Finds up to `limit` of the newest tasks with the given status. Reads at most `limit` items.
     pub fn newest(status: TaskStatus, limit: usize) -> Self {
         Self {
             status,
@@ -90,7 +90,7 @@ impl Find {
 pub struct Found {
     pub tasks: Vec<FoundTask>,
     pub pages: u32,
-    /// Number of items read with strong consistency: one read unit per 4 KB of an item.
+    /// Number of items read with strong consistency. Each item costs one read unit per 4 KB.
     pub items: usize,
     /// Index position from which to continue; `None` if no further task can match.
     pub next: Option<Cursor>,
@@ -105,8 +105,8 @@ pub struct FoundTask {
 }
 
 impl Operator {
-    /// Finds tasks, with all attributes. A task whose status changed after the index showed it is
-    /// omitted.
+    /// Finds tasks and returns all their attributes. Omits a task whose status changed after the
+    /// index read.
     pub async fn find(&self, find: &Find) -> Result<Found, StoreError> {
         let mut found = Found {
             next: find.after.clone(),
@@ -156,7 +156,7 @@ impl Operator {
         }
     }
 
-    /// All attributes of a task; `None` if no task has this id.
+    /// Returns all attributes of a task; `None` if no task has this id.
     pub async fn show(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError> {
         self.store.attributes(task).await
     }
@@ -196,12 +196,12 @@ impl FoundTask {
             })
     }
 
-    /// The value of a text attribute; `None` if it is missing or has another type.
+    /// Returns the value of a text attribute; `None` if it is missing or has another type.
     pub fn text(&self, attribute: &str) -> Option<&str> {
         self.attributes.get(attribute)?.as_str()
     }
 
-    /// The value of a whole-number attribute; `None` if it is missing or has another type.
+    /// Returns the value of a whole-number attribute; `None` if it is missing or has another type.
     pub fn number(&self, attribute: &str) -> Option<i64> {
         self.attributes.get(attribute)?.as_i64()
     }

@@ -7,7 +7,7 @@ use crate::store::{Candidate, Order, PageQuery, StoreError};
 use crate::task::TaskStatus;
 use crate::time::Millis;
 
-/// Index entries in one read.
+/// Maximum number of index entries in one read.
 const PAGE: usize = 1_000;
 
 /// The groups of the newest tasks.
@@ -17,7 +17,7 @@ pub struct GroupDepths {
     pub groups: BTreeMap<String, GroupDepth>,
     /// Number of index entries read.
     pub read: usize,
-    /// Whether every pending and running task was read. If not, more and older tasks may exist.
+    /// Whether every pending and running task was read. If not, there may be more and older tasks.
     pub exact: bool,
 }
 
@@ -60,7 +60,7 @@ impl Operator {
                 query.limit = u16::try_from(left.min(PAGE)).unwrap_or(u16::MAX);
                 let page = self.store.pending_page(&query).await?;
                 depths.read += page.candidates.len();
-                // A page of expired tasks is empty. It counts as full, so that the read ends.
+                // Count the page as full, even if it contained expired tasks, so that reads end.
                 left = left.saturating_sub(usize::from(query.limit));
                 for task in page.candidates {
                     depths.count(&task, status, now);

@@ -19,7 +19,7 @@ static PARTS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns an error's pattern: UUIDs become `<uuid>`, hexadecimal numbers of at least six
 /// characters `<hex>`, and decimal numbers `<n>`, except an HTTP status. Cuts the pattern of a
-/// truncated error to a fixed length, because longer numbers leave less of the text.
+/// truncated error to a fixed length, so that the lengths of the replaced parts do not affect it.
 pub fn error_pattern(error: &str) -> String {
     let replaced = PARTS.replace_all(error, |parts: &Captures<'_>| {
         let text = parts.get(0).map_or("", |part| part.as_str());

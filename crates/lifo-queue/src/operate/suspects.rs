@@ -6,13 +6,13 @@ use crate::store::{Order, PageQuery, StoreError};
 use crate::task::{TaskId, TaskStatus};
 use crate::time::Millis;
 
-/// Index entries read per status.
+/// Maximum number of index entries read per status.
 const PAGE: u16 = 1_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspect {
     pub task: TaskId,
-    /// TAKEN: it is running without a live lease or without a processor. PENDING: its last lease
+    /// TAKEN if the task has no live lease or no processor is active. PENDING if its last lease
     /// expired.
     pub status: TaskStatus,
     /// Number of attempts so far that count against the maximum.
@@ -20,8 +20,8 @@ pub struct Suspect {
 }
 
 impl Operator {
-    /// The suspects among the newest running and pending tasks: TAKEN without a live task lease or
-    /// processor lease, or PENDING after an expired lease.
+    /// Returns the suspects among the newest running and pending tasks: TAKEN tasks without a live
+    /// task lease or processor lease, and PENDING tasks whose last lease expired.
     pub(super) async fn suspects(
         &self,
         control: &Control,

@@ -27,9 +27,9 @@ use crate::trace;
 /// if the sweep fails for this long.
 const TAKEN_TTL_MARGIN: Duration = Duration::from_secs(86_400);
 
-/// Maximum time from the first to the last try of a take in a queue with groups. Added to the
-/// request timeout, it equals half of a processor lease. Tasks of groups with a concurrency limit
-/// are first tried before that half begins.
+/// Maximum time from the first to the last try of a take in a queue with groups. Together with the
+/// request timeout, it equals half of a processor lease. In groups with a concurrency limit, a take
+/// is first tried while more than half of the lease is left.
 const LAST_TRY: Duration = Duration::from_secs(2);
 
 /// Context shared by all attempts of a turn.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::time::Millis;
 
-/// Maximum share of an interval in which a slot may be free while the queue counts as full.
+/// Maximum share of an interval for which a slot may be free if the interval counts as full.
 const FREE: f64 = 0.1;
 
 /// Time for which a slot was free because no task could start.
@@ -53,7 +53,7 @@ impl FreeTime {
         }
     }
 
-    /// At the end of an interval, returns whether a slot was free and begins a new interval.
+    /// Returns whether a slot was free and begins a new interval; `None` before the interval's end.
     pub(super) fn ended(&mut self, interval: Duration, now: Millis) -> Option<bool> {
         let passed = now.since(self.since);
         if passed < interval {

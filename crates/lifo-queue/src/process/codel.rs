@@ -4,8 +4,8 @@
 //! A task is *new* until its age is twice the target. The queue is overloaded once new tasks have
 //! been due throughout one interval. From then on, index reads cover only new tasks, so an old
 //! backlog costs neither reads nor writes. The backlog expires as usual. The overload ends once
-//! slots were free and no new task was due for one target. Before that, no processor considers the
-//! queue empty, because the wake-up protocol ignores the overload.
+//! slots have been free and no new task has been due for the target time. Before that, no processor
+//! considers the queue empty, because the wake-up protocol ignores the overload.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use crate::settings::positive_ms;
 use crate::time::Millis;
 
-/// Settings of the bound on age under overload.
+/// Settings that limit the age of tasks under overload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct CodelSettings {
     /// Half of the maximum age. Under overload, a task starts within twice this time after its
@@ -51,7 +51,7 @@ pub(super) struct Codel {
 }
 
 impl Codel {
-    /// Resumes the state at the end of the previous turn: overloaded since `left`, or not at all.
+    /// Resumes the state from the end of the previous turn: overloaded since `left`, or not at all.
     pub(super) fn new(settings: Option<CodelSettings>, left: Option<Millis>, now: Millis) -> Self {
         Self {
             settings,
@@ -101,7 +101,7 @@ impl Codel {
         }
     }
 
-    /// Records that a free slot found no due task. Returns whether the reads may exclude due tasks.
+    /// Records that a free slot found no due task. Returns whether the reads may have missed some.
     pub(super) fn found_nothing(&mut self, now: Millis) -> bool {
         let (Some(settings), Some(_)) = (self.settings, self.since()) else {
             self.caught_up = now;

@@ -57,8 +57,8 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// The ledger of a turn that starts at `now`, as the previous turn left it. After a pause for a
-    /// busy or rejecting downstream, the ledger starts with one slot.
+    /// Creates the ledger for a turn that starts at `now`, with the state that the previous turn
+    /// left. After a pause for a busy or rejecting downstream, the ledger starts with one slot.
     pub(super) fn new(
         settings: &ProcessSettings,
         limits: Limits,
@@ -189,7 +189,7 @@ impl Ledger {
 
     /// Records that a task was returned because its run found the downstream unavailable.
     pub(super) fn returned(&mut self, ruling: &Ruling) {
-        // Internal errors need no pause, because each task is returned fewer times after them.
+        // Internal errors need no pause, because they allow fewer returns per task.
         if self.breaker.is_open() && ruling.signal != Signal::InternalError {
             self.walls.probe_failed();
         }
@@ -218,7 +218,7 @@ impl Ledger {
         result
     }
 
-    /// Whether no earlier event still has an effect.
+    /// Whether earlier events no longer have any effect.
     fn is_at_rest(&self) -> bool {
         self.breaker.is_at_rest() && self.walls.is_at_rest() && self.slots.is_at_rest()
     }

@@ -40,7 +40,7 @@ pub enum TurnError {
     Predecessor {
         /// The id of the message.
         message_id: String,
-        /// When the lease expires, in milliseconds since the epoch.
+        /// Time at which the lease expires, in milliseconds since the epoch.
         until_ms: i64,
     },
     /// The store failed or did not respond.

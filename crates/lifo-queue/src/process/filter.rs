@@ -61,7 +61,7 @@ impl<'a> Filter<'a> {
         None
     }
 
-    /// Removes and returns one of the eligible tasks. `choose` returns its index among them.
+    /// Removes and returns the eligible task at the index that `choose` returns.
     pub(super) fn pop_chosen(
         &mut self,
         tasks: &mut VecDeque<Candidate>,

@@ -74,8 +74,8 @@ pub(super) struct Kept {
     pub(super) observed: Observed,
 }
 
-/// Builds a release of the processor lease. If `if_requested_is` is set, the release succeeds only
-/// if `requested` has this value (rule 5).
+/// Builds the request that releases the processor lease. If `if_requested_is` is set, the release
+/// succeeds only if `requested` has this value (rule 5).
 pub(super) fn release(
     owner: Uuid,
     summary: &TurnSummary,
@@ -145,7 +145,7 @@ impl Processor {
     }
 
     /// Releases the lease, then publishes the tail call, even if the release was rejected (rule 6).
-    /// After `max_idle_turns` consecutive turns that settled nothing, omits it (rule 10).
+    /// Omits the call after `max_idle_turns` consecutive turns that settled nothing (rule 10).
     async fn tail_call(
         &self,
         release: &Release,

@@ -73,7 +73,7 @@ pub(super) trait Gates {
         false
     }
 
-    /// The index of the probe among the group's due tasks, which are in index order.
+    /// Chooses the probe among the group's due tasks in index order, and returns its position.
     fn probe(&self, _group: &str, _due: &[&Candidate]) -> Option<usize> {
         None
     }
@@ -111,7 +111,7 @@ impl Groups {
 
     /// Adds the tasks of a page, which replace the known tasks between `start` and `end`. `None`
     /// stands for the start or end of the index. Adding a head, which has no `start`, also removes
-    /// all but the first of the other tasks in each group.
+    /// all but the first few of the other tasks in each group.
     pub(super) fn add(
         &mut self,
         page: Vec<Candidate>,
@@ -143,8 +143,8 @@ impl Groups {
         Added { unseen, forgot }
     }
 
-    /// Removes all but the first tasks of each group, and groups without tasks or recent service.
-    /// Returns whether a removed task may be due.
+    /// Removes all but the first few tasks of each group, and groups without tasks or recent
+    /// service. Returns whether a removed task may be due.
     fn shorten(&mut self, now: Millis) -> bool {
         let kept = KEPT.min(KEPT_OF_ALL / self.groups.len().max(1));
         let mut forgot = false;

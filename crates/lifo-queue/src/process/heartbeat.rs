@@ -72,7 +72,7 @@ pub(super) struct Beat {
 }
 
 impl Heartbeat {
-    /// Starts renewing a lease that ends at `until`. `control` is the acquire's result.
+    /// Starts renewing a lease that ends at `until`. `control` is the control item from the claim.
     pub(super) fn start(beat: Beat, until: Millis, control: Control) -> Self {
         let claimed = beat.limits.rate;
         let (tell, held) = watch::channel(Held::Until(until, control.clone(), claimed));
@@ -123,8 +123,8 @@ impl Heartbeat {
         }
     }
 
-    /// The limits in effect; `None` while the table does not contain the worst case of their rate,
-    /// so that no task may start yet. `setting` contains the configured limits.
+    /// Returns the limits in effect; `None` while the table does not yet contain the worst case of
+    /// their rate, so that no task may start. `setting` contains the configured limits.
     pub(super) fn limits(&self, setting: Limits, now: Millis) -> Option<Limits> {
         match &*self.held.borrow() {
             Held::Until(_, control, claimed) => {

@@ -74,7 +74,7 @@ struct Bucket {
     full_at: Duration,
 }
 
-/// The queue's clock for governor: the time since the epoch, or the time in [`Hold`] if set.
+/// The clock for governor. Returns the time since the epoch, or the time in [`Hold`] if it is set.
 struct Epoch {
     clock: Arc<dyn Clock>,
     hold: Hold,
@@ -102,7 +102,7 @@ impl GovernorClock for Epoch {
 }
 
 impl Rate {
-    /// The limit of a turn that starts now. `full_at` is the value left by the previous turn.
+    /// Starts the limit for a turn that begins now. The previous turn left the value `full_at`.
     pub(super) fn start(
         limit: Option<RateLimit>,
         full_at: Option<Millis>,
@@ -161,7 +161,7 @@ impl Bucket {
     fn start(limit: RateLimit, full_at: Option<Millis>, clock: Arc<dyn Clock>) -> Option<Self> {
         let now = since_epoch(clock.now());
         let empty = now.saturating_add(limit.refill());
-        // Assume an empty bucket at most, so that a clock that was ahead can't stop the queue.
+        // Never assume less than an empty bucket: a clock that was ahead must not stop the queue.
         let full_at = full_at.map_or(now, since_epoch).clamp(now, empty);
         let quota = Quota::with_period(limit.interval)?.allow_burst(limit.burst);
         let missing = full_at

@@ -86,9 +86,9 @@ impl Reads {
         });
     }
 
-    /// The lower bound for a page's creation times. It rises with time, but never above the page's
-    /// start cursor, because DynamoDB rejects a cursor below the bound. Tasks below the cursor and
-    /// the bound may not start: they have expired or are too old.
+    /// Returns the lower bound on a page's creation times. It rises with time, but never above the
+    /// page's start cursor, because DynamoDB rejects a cursor below the bound. Tasks below both the
+    /// cursor and the bound may not start, because they have expired or are too old.
     fn bound(&self, wanted: &Wanted) -> Option<Millis> {
         let start = wanted.after.as_ref().map_or(Millis::MAX, Cursor::created);
         self.created_from.map(|from| from.min(start))
@@ -104,7 +104,7 @@ impl Reads {
         }
     }
 
-    /// Waits until the read in progress has completed. Without such a read, never returns.
+    /// Waits until the read in progress has completed. Never returns if no read is in progress.
     pub(super) async fn ready(&mut self) {
         match &mut self.ahead {
             Some(ahead) => ahead.wait(&*self.clock).await,

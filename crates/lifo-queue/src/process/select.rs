@@ -60,7 +60,7 @@ pub(super) struct Selector {
     resume: Option<Cursor>,
     order: Order,
     /// Creation time at which the pass began. The pass has seen all tasks from there to `resume`.
-    /// Not a cursor, because DynamoDB doesn't guarantee an order among equal sort keys.
+    /// This is not a cursor, because DynamoDB doesn't guarantee an order among equal sort keys.
     top: Option<Millis>,
     pass: Pass,
     /// Tasks that this turn must not select before the given time: running tasks, returned tasks,
@@ -78,7 +78,7 @@ pub(super) struct Selector {
 }
 
 impl Selector {
-    /// Creates a selector for a processor with `slots` slots. It reads pages in this order.
+    /// Creates a selector for a processor with `slots` slots that reads pages in this order.
     pub(super) fn new(slots: u16, order: Order, groups: bool) -> Self {
         let smallest_page = slots.clamp(1, MAX_HEAD);
         Self {
@@ -156,10 +156,10 @@ impl Selector {
         task
     }
 
-    /// The head to read in advance, while tasks of the current head are still being taken, so that
-    /// no slot waits for the index. It is due once more tasks than slots were taken and no more
-    /// tasks than slots are left. A slow downstream never takes that many tasks of a head. With
-    /// groups, it is due shortly before the current head becomes too old.
+    /// Returns the head to read in advance while tasks of the current head are still being taken,
+    /// so that no slot waits for the index. The read is due once more tasks than slots have been
+    /// taken and no more tasks than slots are left. A slow downstream never takes that many tasks
+    /// from one head. With groups, it is due shortly before the current head becomes too old.
     pub(super) fn read_ahead(&self, now: Millis) -> Option<Wanted> {
         let head = self.head.as_ref()?;
         let slots = self.smallest_page;
@@ -180,8 +180,8 @@ impl Selector {
         Step::Read(self.wanted_head(now))
     }
 
-    /// A head with twice the number of tasks taken since the last head, from one per slot to
-    /// [`MAX_HEAD`]. With groups, the head is also large enough for the expected [arrivals](Heads).
+    /// Returns a head of twice the number of tasks taken since the last head, from one per slot to
+    /// [`MAX_HEAD`]. With groups, it is also large enough for the expected [arrivals](Heads).
     pub(super) fn wanted_head(&self, now: Millis) -> Wanted {
         let limit = match self.groups {
             None => self
@@ -252,9 +252,9 @@ impl Selector {
         }
     }
 
-    /// Joins a new head to the pass. If the head reaches the tasks that the pass has seen, the pass
-    /// continues where it stopped. Otherwise, there may be unseen tasks in between, and the pass
-    /// continues directly below the head.
+    /// Adds a newly read head to the pass. If the head extends to tasks that the pass has already
+    /// seen, the pass continues where it stopped. Otherwise, there may be unseen tasks in between,
+    /// and the pass continues directly below the head.
     fn join(&mut self, head: &Page) {
         let end = head.next.as_ref().map(Cursor::created);
         let reaches = match (end, self.top) {
@@ -274,7 +274,7 @@ impl Selector {
             .or(self.top);
     }
 
-    /// Whether a task is due and not expired, and this turn may select it.
+    /// Whether a task is due, has not expired, and may be selected in this turn.
     pub(super) fn may_start(&self, task: &Candidate, now: Millis) -> bool {
         let skipped_until = self.skip.get(&task.id).copied();
         !task.ttl.is_expired(now)

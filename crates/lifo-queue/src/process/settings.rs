@@ -69,8 +69,8 @@ pub struct ProcessSettings {
     /// Time from the take to the expiry of a direct writer's task without `ttl`.
     #[serde(rename = "defaultTtlMs", deserialize_with = "positive_ms")]
     pub default_ttl: Duration,
-    /// Maximum time from a task's creation to its expiry, if it is guaranteed; otherwise `None`.
-    /// With this bound, expired tasks cost no reads.
+    /// Maximum time from a task's creation to its expiry; `None` if no maximum is guaranteed. With
+    /// this bound, expired tasks cost no reads.
     #[serde(rename = "expiryBoundMs", default, deserialize_with = "optional_ms")]
     pub expiry_bound: Option<Duration>,
     /// The order in which tasks start.

@@ -19,7 +19,7 @@ pub struct TurnSummary {
     pub retried: u32,
     /// Number of tasks returned because the downstream was busy.
     pub busy: u32,
-    /// Number of tasks returned, with their attempt restored, due to an unavailable downstream.
+    /// Number of tasks returned, with their attempt restored, because of an unavailable downstream.
     pub unavailable: u32,
     /// Number of starts while the circuit breaker was open.
     pub probes: u32,

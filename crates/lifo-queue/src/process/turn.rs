@@ -216,7 +216,7 @@ impl<'a> Turn<'a> {
     /// Returns the next step. Tasks that must run alone are passed over while other tasks run.
     fn next_step(&mut self, now: Millis) -> Step {
         if self.search.take().is_some() {
-            // Because the breaker closed, start a new pass: the search passed over due tasks.
+            // The breaker closed, so start a new pass: the search passed over due tasks.
             self.selector.restart();
         }
         let settings = self.processor.settings;

@@ -1,4 +1,4 @@
-//! The configuration of a runner: the value of `TASK_RUNNER`, which the CDK construct writes.
+//! A runner's configuration, which the CDK construct writes to `TASK_RUNNER`.
 //!
 //! ```json
 //! {"kind": "simulated", "capacity": 3, "durationMs": 15000}
@@ -25,8 +25,8 @@ use super::http::{Auth, HttpRunner, InvalidHeaderName, InvalidUrl};
 use super::lambda::LambdaRunner;
 use super::simulated::{Rates, Simulated};
 
-/// Time added to the task timeout for the default invocation wait, so that the processor's timeout
-/// comes first and is the one reported.
+/// Time by which the default invocation wait exceeds the task timeout, so that the processor's
+/// timeout comes first and is reported.
 const INVOKE_MARGIN: Duration = Duration::from_secs(5);
 
 /// The choice of a runner. Unknown fields are rejected, so that misspelled options are detected.
@@ -50,7 +50,7 @@ pub enum RunnerConfig {
     },
     /// [`HttpRunner`].
     Http {
-        /// The URL that tasks are posted to: `https`, or `http` on this machine.
+        /// The URL that tasks are posted to: `https`, or `http` on the local machine.
         url: String,
         /// Authentication; none by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,7 +115,7 @@ pub enum RunnerConfigError {
     Field {
         /// The field's path.
         field: &'static str,
-        /// The problem, and the value to write instead.
+        /// The problem, and a valid value to use instead.
         problem: String,
     },
     /// The runner is custom, but the binary doesn't contain one.
@@ -136,8 +136,8 @@ impl FromStr for RunnerConfig {
 }
 
 impl RunnerConfig {
-    /// Builds the runner. `aws` has the credentials and HTTP client of the AWS clients. Their
-    /// region comes from the ARN of the function or secret. `task_timeout` is the processor's.
+    /// Builds the runner. `aws` provides the AWS clients' credentials and HTTP client. Their region
+    /// comes from the ARN of the function or secret. `task_timeout` is the processor's setting.
     pub fn build(
         self,
         aws: &SdkConfig,

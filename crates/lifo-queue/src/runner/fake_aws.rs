@@ -1,4 +1,4 @@
-//! AWS without a network: the real clients, with a connector that returns prepared responses.
+//! Fake AWS: real AWS clients whose connector returns prepared responses, without a network.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use aws_types::SdkConfig;
 use aws_types::region::Region;
 use serde_json::{Value, json};
 
-/// A prepared response: status, headers and body. Status 0 breaks the connection.
+/// A prepared response as status, headers and body. Status 0 breaks the connection.
 pub(crate) type Prepared = (u16, Vec<(&'static str, &'static str)>, String);
 
 /// A prepared response without headers.
@@ -24,8 +24,8 @@ pub(crate) fn response(status: u16, body: impl Into<String>) -> Prepared {
     (status, Vec::new(), body.into())
 }
 
-/// The SQS response to a batch: the ids of accepted entries, and for each rejected entry its id,
-/// whether the sender is at fault and an error code.
+/// Builds the SQS response to a batch from the ids of the accepted entries and, per rejected entry,
+/// its id, whether the sender is at fault, and an error code.
 pub(crate) fn batch_response(taken: &[usize], rejected: &[(usize, bool, &str)]) -> Prepared {
     let taken: Vec<_> = taken
         .iter()
@@ -63,7 +63,7 @@ impl Made {
     }
 }
 
-/// Returns the prepared responses in order, then repeats the last one. Records all requests.
+/// A connector that returns prepared responses in order, then repeats the last. Records requests.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeAws {
     responses: Arc<Mutex<VecDeque<Prepared>>>,
@@ -86,7 +86,7 @@ impl FakeAws {
         Self { delay, ..self }
     }
 
-    /// The configuration that a function would load, with this connector.
+    /// The configuration that a function loads, but with this fake connector.
     pub(crate) fn config(&self) -> SdkConfig {
         let connector = SharedHttpConnector::new(self.clone());
         let credentials = Credentials::new(

@@ -30,7 +30,7 @@
 //! | no response in time, no connection, TLS error, a response that ends early | unavailable |
 //!
 //! A reason contains the status and the start of the response body in one line, without credentials
-//! that the endpoint echoes. It never contains the URL, because its query may be secret.
+//! that the endpoint echoes. It never contains the URL, because the query may be secret.
 //!
 //! ## The client
 //! The runner uses the AWS SDK's HTTP client without the rest of the SDK. The binary already
@@ -38,8 +38,8 @@
 //! redirects, use proxies from the environment or retry a request that was sent. A second client
 //! would add packages, startup time and another copy of the trust roots for a single `POST`.
 //!
-//! The trust roots come from the machine. On Lambda, they come from the Amazon Linux 2023 runtime,
-//! and the AWS clients use them as well. `SSL_CERT_FILE` sets another bundle for all clients, for
+//! The trust roots come from the operating system, which is Amazon Linux 2023 on Lambda. The AWS
+//! clients use the same roots. `SSL_CERT_FILE` sets another bundle for all clients, for
 //! example with a private certificate authority.
 
 mod auth;
@@ -76,11 +76,11 @@ pub const ATTEMPT: &str = "freshq-attempt";
 /// Characters that are percent-encoded in an idempotency key: all except visible ASCII, plus `%`
 /// itself, so that decoding is unambiguous.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
-/// Maximum wait for a connection. After that, a connection is unlikely.
+/// Maximum wait for a connection. A connection that takes longer is unlikely to succeed.
 const MAX_CONNECT_TIME: Duration = Duration::from_secs(5);
 const USER_AGENT: &str = concat!("freshq/", env!("CARGO_PKG_VERSION"));
 
-/// Runs a task by posting it to an endpoint. See the [module](self) for request and responses.
+/// Runs a task by posting it to an endpoint. See the [module](self) for requests and responses.
 #[derive(Debug)]
 pub struct HttpRunner {
     url: TaskUrl,
@@ -90,8 +90,8 @@ pub struct HttpRunner {
 }
 
 impl HttpRunner {
-    /// A runner that posts to `url`. An entire call ends within `timeout`, including the fetch of a
-    /// secret, a second try after a 401 or 403, and the response body.
+    /// Creates a runner that posts tasks to `url`. Each call ends within `timeout`, including the
+    /// fetch of a secret, a second try after a 401 or 403, and the response body.
     #[must_use]
     pub fn new(url: TaskUrl, auth: Auth, timeout: Duration) -> Self {
         let settings = HttpConnectorSettings::builder()
@@ -109,8 +109,8 @@ impl HttpRunner {
         }
     }
 
-    /// Calls the endpoint. Retries once if it rejected a secret that has since been rotated. API
-    /// Gateway responds to an invalid key with 403, other services with 401.
+    /// Calls the endpoint. Retries once if the endpoint rejected a secret that has since been
+    /// rotated. API Gateway responds to an invalid key with 403, other services with 401.
     async fn call(&self, task: &Task, body: &[u8]) -> Result<Response, Outcome> {
         let Auth::Header { name, secret } = &self.auth else {
             return self.post(task, body, None).await;

@@ -73,8 +73,8 @@ pub struct LambdaRunner {
 
 impl LambdaRunner {
     /// A runner that invokes `function_arn`, which may name a version or an alias. It waits up to
-    /// `timeout` for the reply. It uses the configuration of `client` except for its retries and
-    /// its read and operation timeouts.
+    /// `timeout` for the reply. It uses the configuration of `client` except for retries and for
+    /// the read and operation timeouts.
     ///
     /// Choose a `timeout` above the task timeout, so that the processor's timeout comes first and
     /// is the one reported. Neither timeout stops the function, so its own timeout should be the
@@ -82,7 +82,7 @@ impl LambdaRunner {
     #[must_use]
     pub fn new(client: &Client, function_arn: impl Into<String>, timeout: Duration) -> Self {
         let inherited = client.config().timeout_config();
-        // Set all three timeouts. Otherwise, a shorter one of the client would end the wait early.
+        // Set all three timeouts. Otherwise, a shorter client timeout would end the wait early.
         let timeouts = inherited
             .map_or_else(TimeoutConfig::builder, TimeoutConfig::to_builder)
             .read_timeout(timeout)

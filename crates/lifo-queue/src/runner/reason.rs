@@ -43,7 +43,7 @@ pub(super) fn cause(error: &dyn Error) -> String {
     excerpt(&messages[innermost..].join(": "))
 }
 
-/// An AWS client's error: the service's own code and message if it sent any, otherwise the cause.
+/// Describes an AWS client's error by the service's code and message, or else by the cause.
 pub(super) fn aws_error<E, R>(error: &SdkError<E, R>) -> String
 where
     E: Error + ProvideErrorMetadata + 'static,

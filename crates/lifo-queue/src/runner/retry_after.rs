@@ -8,7 +8,7 @@ pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(15 * 60);
 
 /// Parses a `Retry-After` value: whole seconds, or a date in any of the three HTTP formats
 /// (<https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3>). A date in the past is a wait of zero.
-/// A wait above [`MAX_RETRY_AFTER`] is reduced to it. Any other text returns `None`, so that the
+/// A longer wait is capped at [`MAX_RETRY_AFTER`]. Returns `None` for any other text, so that the
 /// queue chooses the wait.
 pub(super) fn parse(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();

@@ -1,4 +1,4 @@
-//! Tests of a traced run: the segments sent to the daemon, and the headers of the run's requests.
+//! Tests of the segments that a traced run sends to the daemon, and of its request headers.
 
 use std::net::UdpSocket;
 use std::sync::Arc;

@@ -23,8 +23,8 @@ pub enum NotShed {
 }
 
 impl ShedTask {
-    /// Reads a task from its key and its item before the deletion, both in DynamoDB JSON, as in
-    /// `{"taskId": {"S": "order-1"}}`.
+    /// Reads a task from its key and the item as it was before the deletion. Both are in DynamoDB
+    /// JSON, as in `{"taskId": {"S": "order-1"}}`.
     ///
     /// An unreadable attribute does not affect the others.
     ///

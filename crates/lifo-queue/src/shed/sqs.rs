@@ -22,8 +22,8 @@
 //! | `taskCreated` | milliseconds since the epoch |
 //! | `expiresAt` | the deadline, in epoch seconds |
 //! | `attempts`, `totalAttempts` | attempts that count against the maximum, and all starts |
-//! | `payloadOmitted` | `true`: the task had a payload, but the message was too large with it or the queue rejected it; `payload` is `null` |
-//! | `reason` | only in a task that [admission](crate::ingest) shed: `not-admitted` |
+//! | `payloadOmitted` | `true` if the message with the payload was too large or rejected; `payload` is then `null` |
+//! | `reason` | `not-admitted`; only for tasks that [admission](crate::ingest) shed |
 //! | `unreadable` | names of the item's attributes that could not be read |
 //!
 //! Every other field is always present; an attribute that is missing or can't be read is `null`. A
@@ -61,7 +61,7 @@ enum Remedy {
     Wait,
     /// Send the message without its payload.
     Shorten,
-    /// None: a retry would fail too.
+    /// None, because a retry would also fail.
     None,
 }
 
@@ -151,7 +151,7 @@ impl ShedSink for SqsShedSink {
     }
 }
 
-/// The result per message, from the response to its batch.
+/// Returns the result per message from the response to the batch.
 fn verdicts(
     messages: usize,
     result: Result<SendMessageBatchOutput, SdkError<SendMessageBatchError>>,
@@ -183,8 +183,8 @@ fn rejection(rejected: Rejected) -> Rejection {
     }
 }
 
-/// Whether the batch was too long. SQS sends `AWS.SimpleQueueService.BatchRequestTooLong`. If the
-/// header with the older protocol's code is missing, the code is `BatchRequestTooLong`.
+/// Whether the batch was too long. The error code is `BatchRequestTooLong`, with the prefix
+/// `AWS.SimpleQueueService.` unless the header with the older protocol's code is missing.
 fn is_too_long(error: &SdkError<SendMessageBatchError>) -> bool {
     let code = error.as_service_error().and_then(|error| error.code());
     code.is_some_and(|code| code.ends_with("BatchRequestTooLong"))

@@ -1,4 +1,4 @@
-//! The admission meter: how many tasks the ingest received and admitted.
+//! The admission meter, which counts the tasks that the ingest received and admitted.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};

@@ -40,7 +40,7 @@ use crate::time::{EpochSeconds, Millis};
 /// Maximum number of attempts at a write if other requests change the item before each attempt.
 const CONTENDERS: u32 = 20;
 
-/// The error if other requests changed the item with this id before each attempt.
+/// The error returned if other requests changed the item with this id before every attempt.
 fn contended(id: &str) -> StoreError {
     StoreError::Contended {
         operation: "UpdateItem",
@@ -100,7 +100,7 @@ impl DynamoStore {
             return self.end_overtaken(lease, &overtaken, reason, now).await;
         }
         Ok(match item::version(&there) {
-            // The item has our token and target status, so an earlier attempt succeeded.
+            // The item has this call's token and target status, so an earlier attempt succeeded.
             _ if is_ours(target) => Written::Done,
             // An earlier attempt succeeded, and a newer state made the task PENDING.
             Some(_) if is_ours(TaskStatus::Pending) => Written::Overtaken,
@@ -155,7 +155,7 @@ async fn send(update: UpdateItemFluentBuilder) -> Result<Updated, StoreError> {
 }
 
 /// Sends an update that writes `lastError`. An item near DynamoDB's 400 KB limit may have no space
-/// for it. In that case, sends the update without it.
+/// for this attribute. In that case, sends the update without the attribute.
 async fn send_fitting(
     update: impl Fn(LastError<'_>) -> UpdateItemFluentBuilder,
     reason: LastError<'_>,
@@ -215,7 +215,7 @@ impl TaskStore for DynamoStore {
             }
             Err(error) => return Err(error),
         };
-        // An earlier attempt may have set the lease's expiry. The sweep uses the item's value.
+        // An earlier attempt may have set the lease's expiry, so use the item's value.
         lease.until = item::lease_until(&item).unwrap_or(lease.until);
         Ok(match item::taken_task(&item, &lease) {
             Ok(task) => TakeOutcome::Won(Box::new(TakenTask {

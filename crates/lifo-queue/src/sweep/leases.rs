@@ -14,7 +14,7 @@ struct Reclaimed {
 }
 
 impl Sweeper {
-    /// Returns or fails tasks whose lease expired.
+    /// Returns or fails tasks whose lease has expired.
     pub(super) async fn sweep_taken(&self, report: &mut SweepReport) -> Result<(), StoreError> {
         let mut after = None;
         for _ in 0..MAX_PAGES {
@@ -51,7 +51,7 @@ impl Sweeper {
         Ok(())
     }
 
-    /// Returns the task with the ended lease, or `None` if the item changed in the meantime.
+    /// Ends the lease. Returns the task and the result; `None` if the item has since changed.
     async fn reclaim(
         &self,
         held: &StandingLease,
@@ -86,7 +86,7 @@ impl Sweeper {
         if returned.is_some() {
             return Ok(returned);
         }
-        // The key has crashed its processes too often, or the item changed in the meantime.
+        // The key has crashed its processes too often, or the item has since changed.
         let fail = Reclaim::FailCrashing {
             keep_until,
             max_crashes,

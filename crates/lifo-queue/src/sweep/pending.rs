@@ -1,4 +1,4 @@
-//! Pending tasks: wakes a processor for them, and measures their number and the age of the oldest.
+//! Wakes a processor for pending tasks, and measures their number and the age of the oldest.
 
 use super::{MAX_PAGES, PAGE, SweepError, SweepReport, Sweeper};
 use crate::control::Control;
@@ -72,9 +72,9 @@ impl Sweeper {
             }
         }
         if (query.after.is_some() || newest.is_some()) && !report.due {
-            // A due task may exist beyond the pages that were read. After a processor crashed, a
-            // due task may also be too old under an overload that only the control item still
-            // shows. A processor reads further.
+            // A due task may exist beyond the pages that were read. After a processor crashed, the
+            // control item may still show an overload, which hides older due tasks from the sweep.
+            // A processor reads further.
             let now = self.clock.now();
             report.woke = report.woke || self.wake(event, now).await?;
         }

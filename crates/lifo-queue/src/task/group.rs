@@ -22,7 +22,7 @@ pub enum InvalidGroupName {
         "contains '{GROUP_END}', which separates the group from the rest of a task id; choose another name"
     )]
     Slash,
-    /// A task id can't start with it.
+    /// Not allowed at the start of a task id.
     #[error(transparent)]
     Id(InvalidTaskId),
 }

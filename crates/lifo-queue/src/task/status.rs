@@ -49,8 +49,8 @@ impl fmt::Display for TaskStatus {
 }
 
 /// The value of `taskStatus`: a status and a shard, `STATUS` for shard 0 and `STATUS#n` for others.
-/// Only shard 0 is written today. With this format, sharding the index partitions later doesn't
-/// require a migration.
+/// Only shard 0 is written today. With this format, the index partitions can be sharded
+/// later without a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StatusKey {
     /// The status.

@@ -13,8 +13,8 @@ const SEPARATOR: char = '#';
 const SUSPECT: &str = "suspect";
 
 /// The value of `leaseToken`: the token of the current or last lease, then marks, as in
-/// `TOKEN#suspect`. This attribute holds the marks because the index projects it, and the
-/// projection cannot change. Readers ignore unknown marks.
+/// `TOKEN#suspect`. This attribute holds the marks because it is projected into the index, whose
+/// projection can't be changed. Readers ignore unknown marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenText {
     /// The token; `None` before the first lease, after the sweep ended a lease, or if a direct

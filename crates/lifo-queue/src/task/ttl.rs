@@ -8,7 +8,7 @@ use crate::time::{EpochSeconds, Millis};
 /// milliseconds (1973 and later).
 pub const MAX_TTL_SECONDS: i64 = 100_000_000_000;
 
-/// DynamoDB's time to live does not delete items whose `ttl` is more than five years in the past
+/// DynamoDB Time to Live (TTL) does not delete items whose `ttl` is over five years in the past
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-before-you-start.html>).
 pub(crate) const TTL_REACH: Duration = Duration::from_secs(5 * 365 * 86_400);
 

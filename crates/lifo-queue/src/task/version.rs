@@ -15,7 +15,7 @@ const BY_TIME: char = 't';
 /// digits and, for a state ordered by time, a suffix that distinguishes states of the same
 /// millisecond. DynamoDB and Rust both compare it byte by byte.
 ///
-/// Versions of different kinds can't be compared: a key always or never has a sequence.
+/// Versions of different kinds can't be compared: a key either always or never has a sequence.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Version(String);

@@ -20,7 +20,7 @@ use super::span::seconds;
 use super::{Context, TraceHeader};
 use crate::time::Millis;
 
-/// The HTTP header for the trace. Signatures do not include it, so it may change after signing.
+/// The HTTP header for the trace. Signatures do not cover it, so it may change after signing.
 pub const TRACE_ID_HEADER: &str = "x-amzn-trace-id";
 /// The HTTP header for the same trace at endpoints outside AWS, as defined by [W3C Trace
 /// Context](https://www.w3.org/TR/trace-context/).
@@ -153,7 +153,7 @@ impl Drop for Call {
 }
 
 impl Context {
-    /// The header of a call; `None` keeps the header that the SDK sets.
+    /// Returns the trace header of a call; `None` keeps the header that the SDK sets.
     fn outgoing(&self, call: &str) -> Option<String> {
         if let Some(root) = &self.fresh_root {
             return Some(format!("Root={root}"));
@@ -164,7 +164,7 @@ impl Context {
     }
 }
 
-/// The field that Lambda uses to count the invocations in a chain. It is passed on unchanged.
+/// The field with which Lambda counts the invocations in a chain, to be passed on unchanged.
 fn lineage(header: &str) -> &str {
     header.find(";Lineage=").map_or("", |at| {
         let end = header[at + 1..]

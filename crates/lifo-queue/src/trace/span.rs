@@ -1,4 +1,4 @@
-//! A segment during recording, and its document
+//! A segment that is being recorded, and its document
 //! (<https://docs.aws.amazon.com/xray/latest/devguide/xray-api-segmentdocuments.html>).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ pub(crate) const MAX_CALLS: usize = 100;
 /// Maximum number of links per segment: [X-Ray's limit](https://docs.aws.amazon.com/xray/latest/devguide/xray-tracelinking.html).
 const MAX_LINKS: usize = 20;
 
-/// A segment during recording. [`finish`](Self::finish) sends it.
+/// A segment that is being recorded. [`finish`](Self::finish) sends it.
 #[derive(Debug)]
 pub(super) struct Span {
     pub(super) tracer: Arc<Tracer>,

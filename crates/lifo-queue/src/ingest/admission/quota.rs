@@ -9,8 +9,8 @@ use crate::store::{Mark, Meter};
 use crate::task::NewTask;
 use crate::time::Millis;
 
-/// Time in which the number of held tasks approaches its limit, in seconds. Exceeds the delay of
-/// the meter, so that the number does not oscillate.
+/// Time, in seconds, in which the number of held tasks approaches its limit. Longer than the
+/// meter's delay, so that the number does not oscillate.
 const APPROACH: f64 = 2.0;
 
 /// Minimum time over which arrivals are measured.
@@ -23,7 +23,7 @@ const LEAST: f64 = 0.5;
 /// Which tasks are admitted in the next second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::ingest) struct Quota {
-    /// Tasks that the downstream can run per second.
+    /// Number of tasks that the downstream can run per second.
     capacity: f64,
     factor: f64,
     most_held: f64,
@@ -80,12 +80,12 @@ impl Quota {
         let share = self.share(task.expires_at.millis().since(now));
         let mut hasher = DefaultHasher::new();
         (task.id.as_str(), sent.0.div_euclid(60_000)).hash(&mut hasher);
-        // The upper 32 bits as a number from 0 to 1.
+        // Convert the upper 32 bits to a number from 0 to 1.
         let number = f64::from(u32::try_from(hasher.finish() >> 32).unwrap_or(u32::MAX));
         number / f64::from(u32::MAX) < share
     }
 
-    /// The admitted share of tasks that expire after this time; 1 or more admits all of them.
+    /// Returns the admitted share of tasks that expire in the time `left`; 1 or more admits all.
     fn share(&self, left: Duration) -> f64 {
         let limit = (self.capacity * left.as_secs_f64()).min(self.most_held);
         let usual = self.factor * self.capacity;

@@ -20,9 +20,9 @@ pub(super) fn response(outcome: Option<&Outcome>) -> &'static str {
     }
 }
 
-/// Whether to log a run. Selects the share `logged_successes` of successful runs and all others.
-/// `draw` returns a random number from 0 to 1. It is called only if the number matters, so that the
-/// default does not change seeded schedules.
+/// Whether to log a run. Selects the share `logged_successes` of successful runs, and every other
+/// run. `draw` returns a random number from 0 to 1. It is called only if the number matters, so
+/// that the default does not change seeded schedules.
 pub(super) fn is_due(end: Option<&End>, logged_successes: f64, draw: impl FnOnce() -> f64) -> bool {
     !matches!(end, Some(End::Succeeded)) || logged_successes >= 1.0 || draw() < logged_successes
 }
@@ -61,7 +61,7 @@ fn http_status(reason: &str) -> Option<u16> {
     code.parse().ok()
 }
 
-/// Name of the result for the task.
+/// Returns the name of the task's result.
 fn outcome(end: Option<&End>) -> &'static str {
     match end {
         Some(End::Succeeded) => "succeeded",

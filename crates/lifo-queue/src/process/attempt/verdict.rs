@@ -19,9 +19,9 @@ const BUSY_WAIT: Backoff = Backoff {
     max: Duration::from_secs(15),
 };
 
-/// Maximum number of returns per task after internal errors of the downstream that don't count as
-/// attempts. If other tasks get results, the task ends after a few attempts. Without other tasks,
-/// this looks like an outage for [`LONGEST_PROBE`] × this number × the number of such tasks.
+/// Maximum number of returns per task that don't count as attempts, after internal errors in the
+/// downstream. If other tasks get results, the task ends after a few attempts. Otherwise, the
+/// errors look like an outage for [`LONGEST_PROBE`] × this number × the number of such tasks.
 const MAX_ERROR_RETURNS: u32 = 30;
 
 /// The next state of a task after an outcome.
@@ -87,7 +87,7 @@ impl Attempts {
         }
         let jitter = SHORTEST_BUSY_WAIT + BUSY_WAIT.draw(returns.saturating_add(1));
         let jitter = jitter.min(self.settings.backoff.max);
-        // The downstream may request no wait or specify a past time, so `jitter` is the minimum wait.
+        // The requested wait may be zero or already over, so `jitter` is the minimum wait.
         let wait = retry_after.map_or(jitter, |asked| asked.min(MAX_RETRY_AFTER).max(jitter));
         let not_before = self.clock.now().plus(wait);
         returned(not_before, false, reason, Why::Busy)

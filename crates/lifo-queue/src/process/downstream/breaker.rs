@@ -30,7 +30,7 @@ pub const FIRST_PROBE: Duration = Duration::from_secs(1);
 pub const LONGEST_PROBE: Duration = Duration::from_secs(4);
 
 /// Number of runs without a result, as a multiple of the threshold, that opens the breaker. Runs of
-/// discounted tasks count too, because the downstream may be available only for moments.
+/// discounted tasks count too, because the downstream may be available only briefly.
 const RUNS_PER_TASK: usize = 4;
 
 /// Number of runs without a result, as a multiple of the threshold, that opens the breaker if they
@@ -40,8 +40,8 @@ const REPEATED_RUNS: usize = 2;
 /// Threshold of the breaker of an individual group.
 const RUNS_OF_A_GROUP: usize = 2;
 
-/// Number of distinct tasks without a result from which it is unlikely that all of them are the
-/// cause. Further runs of these tasks don't count as attempts, even before the breaker opens.
+/// Number of distinct tasks without a result that makes it unlikely that all of them are the cause.
+/// Further runs of these tasks don't count as attempts, even before the breaker opens.
 const FEWEST_TO_SPARE: usize = 3;
 
 /// Wait after a probe that ended without a result, for example because its take failed.
@@ -80,8 +80,8 @@ struct Open {
 }
 
 impl Breaker {
-    /// The breaker of a turn, as the previous turn left it. Without `limits`, there is no breaker.
-    /// If the breaker is open, the first probe may start immediately.
+    /// Creates the breaker for a turn, with the state that the previous turn left. Without
+    /// `limits`, there is no breaker. An open breaker allows the first probe immediately.
     pub(super) fn new(limits: Option<Limits>, left: Option<OpenBreaker>, now: Millis) -> Self {
         let threshold = limits.map(|limits| limits.threshold());
         let open = left.filter(|_| threshold.is_some()).map(|left| Open {
@@ -105,7 +105,7 @@ impl Breaker {
         }
     }
 
-    /// Makes two consecutive runs without a result open the breaker, unless their tasks are
+    /// Lets two consecutive runs without a result open the breaker, unless their tasks are
     /// discounted. Otherwise, a single task could use up its attempts in a group that starts one
     /// task per ten seconds.
     pub(super) fn opens_early(&mut self) {
@@ -124,7 +124,7 @@ impl Breaker {
         self.threshold = self.threshold.map(|_| limits.threshold());
     }
 
-    /// The state for the control item; `None` while the breaker is closed.
+    /// Returns the state for the control item; `None` while the breaker is closed.
     pub(super) fn state(&self) -> Option<OpenBreaker> {
         self.open.as_ref().map(|open| OpenBreaker {
             since: open.since,
@@ -149,7 +149,7 @@ impl Breaker {
     /// Whether another task may start in addition to `running` others.
     pub(super) fn start(&self, running: usize, now: Millis) -> Start {
         let Some(open) = &self.open else {
-            // Running tasks may open the breaker, so start no more than the threshold requires.
+            // Running tasks may open the breaker, so start only as many as the threshold requires.
             let doubtful = !self.without_result.is_empty()
                 && running > 0
                 && self

@@ -21,7 +21,7 @@ pub(super) struct GroupBreakers {
 }
 
 impl GroupBreakers {
-    /// The ledgers of a turn that starts at `now`, as the previous turn left them.
+    /// Creates the ledgers for a turn that starts at `now`, with the breakers that were left open.
     pub(super) fn new<'a>(
         settings: &ProcessSettings,
         left: impl Iterator<Item = (&'a str, OpenBreaker)>,
@@ -55,16 +55,16 @@ impl GroupBreakers {
         self.ledgers.get(name)
     }
 
-    /// The open breaker of a group; `None` while it is closed.
+    /// Returns the open breaker of a group; `None` while it is closed.
     pub(super) fn open(&self, name: &str) -> Option<OpenBreaker> {
         self.get(name)?.open_breaker()
     }
 
-    /// Time until which no task of the group may start besides `running` others; `None` if one may.
+    /// Time until which the group can't start a task besides `running` others; `None` if it can.
     pub(super) fn waits_until(&self, name: &str, running: usize, now: Millis) -> Option<Millis> {
         let ledger = self.get(name)?;
         let start = match ledger.start(running, now) {
-            // Only the passing of time makes the pause due. The next failed probe closes the group.
+            // Only the passage of time made the pause due. The next failed probe closes the group.
             Start::Pause(_) => ledger.breaker.start(running, now),
             start => start,
         };

@@ -7,7 +7,7 @@ use crate::store::Candidate;
 use crate::task::Ttl;
 use crate::time::Millis;
 
-/// Maximum delay, plus any pause, before a returned task whose run did not count starts again.
+/// Maximum delay before a returned task whose run did not count starts again, excluding pauses.
 pub(super) const NEXT_START: Duration = Duration::from_secs(120);
 
 /// Whether a start now may be a task's last start before it expires, if the next start follows

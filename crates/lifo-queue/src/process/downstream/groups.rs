@@ -1,9 +1,9 @@
-//! The limits and pauses of individual groups, which determine until when a group is closed.
+//! The limits and pauses of individual groups, and the time until which they close a group.
 //!
 //! A task of a closed group is not due. A group's rate limit is a token bucket like the queue's
-//! (GCRA), stored only as the time at which it is full again. After an unreleased processor lease,
-//! every bucket starts empty, and groups with a concurrency limit stay closed until the TAKEN tasks
-//! are counted. So no limit is exceeded after a crash, and starts don't require writes.
+//! (GCRA), stored only as the time at which it is full again. If a processor lease was not
+//! released, every bucket starts empty, and groups with a concurrency limit stay closed until the
+//! TAKEN tasks are counted. So no limit is exceeded after a crash, and starts don't require writes.
 
 mod learning;
 
@@ -23,7 +23,7 @@ use crate::time::Millis;
 /// Minimum time for which a group is closed after a busy response that requests a wait.
 const SHORTEST_CLOSED: Duration = Duration::from_secs(1);
 
-/// Time after which a closed group is checked again if the end of its closure is unknown.
+/// Time after which a closed group is checked again if it is unknown when the group opens.
 const AGAIN: Duration = Duration::from_millis(250);
 
 /// The groups of a turn.
@@ -69,8 +69,8 @@ struct Bounds {
 }
 
 impl GroupLimits {
-    /// The groups of a turn that starts at `now`. `released` states whether the previous processor
-    /// released its lease.
+    /// Creates the groups for a turn that starts at `now`. `released` states whether the previous
+    /// processor released its lease.
     pub(in crate::process) fn new(
         settings: &ProcessSettings,
         group: GroupSettings,
@@ -92,7 +92,7 @@ impl GroupLimits {
             (one.name.clone(), group)
         };
         let lag = settings.index_lag + settings.clock_skew;
-        // The previous turn may have ended before it counted leases. Later, all have expired.
+        // The previous turn may not have counted the leases. After a task lease, all have expired.
         let uncounted = states.learned.count_at;
         let uncounted = uncounted.filter(|at| now < at.plus(settings.task_lease()));
         let count_at = match released {
@@ -195,7 +195,7 @@ impl GroupLimits {
         let known = self.groups.get(name).and_then(|group| group.full_at);
         let emptied = self.empty_at.map(|at| since_epoch(at) + rate.refill());
         let full_at = known.or(emptied).unwrap_or_default();
-        // Assume an empty bucket at most, so that a clock that was ahead can't stop the group.
+        // Never assume less than an empty bucket: a clock that was ahead must not stop the group.
         full_at.min(since_epoch(now) + rate.refill())
     }
 

@@ -17,7 +17,7 @@ pub(in crate::process) struct Limits {
 }
 
 impl Limits {
-    /// These limits, lowered by an operator's limit if there is one.
+    /// Returns these limits, lowered by the operator's limit if there is one.
     pub(in crate::process) fn under(self, limit: Option<&OperatorLimit>) -> Self {
         let concurrency = limit.and_then(|limit| limit.concurrency);
         let rate = limit.and_then(|limit| limit.rate);

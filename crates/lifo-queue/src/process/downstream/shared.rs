@@ -42,7 +42,7 @@ pub(in crate::process) struct Downstream {
 }
 
 impl Downstream {
-    /// The state of the downstream in a turn that starts at `now`.
+    /// Creates the state of the downstream for a turn that starts at `now`.
     pub(in crate::process) fn new(queue: Ledger, groups: Option<GroupLimits>, now: Millis) -> Self {
         let of_groups = groups.as_ref().filter(|groups| groups.have_breakers());
         let breakers = of_groups.map(|groups| {
@@ -72,7 +72,7 @@ impl Downstream {
         }
     }
 
-    /// Records that the run of an attempt starts, and returns its number.
+    /// Records the start of an attempt's run, and returns the run's number.
     pub(in crate::process) fn run_started(&mut self, task: &TaskId) -> RunNumber {
         let run = self.queue.run_started();
         if let Some(breakers) = &mut self.breakers {
@@ -126,7 +126,7 @@ impl Downstream {
         }
     }
 
-    /// The group state that the next processor needs; `None` if the table contains it.
+    /// Returns the group state that the next processor needs; `None` if the table contains it.
     pub(in crate::process) fn learning(&self, now: Millis) -> Option<Learning> {
         let groups = self.groups.as_ref()?;
         groups.learning(self.breakers.as_ref(), now)
@@ -174,7 +174,7 @@ impl Downstream {
         }
     }
 
-    /// The ledger that a run of this task changes.
+    /// Returns the ledger that a run of this task changes.
     pub(in crate::process) fn of(&mut self, task: &TaskId) -> &mut Ledger {
         match &mut self.breakers {
             None => &mut self.queue,

@@ -62,7 +62,7 @@ pub(in crate::process) struct Ruling {
     pub(in crate::process) next_start: Duration,
     /// Whether an operator holds the breaker open.
     pub(in crate::process) held: bool,
-    /// What the run showed about the downstream.
+    /// State of the downstream, according to the run.
     pub(in crate::process) signal: Signal,
 }
 
@@ -71,7 +71,7 @@ pub(in crate::process) struct Ruling {
 pub(in crate::process) enum Spared {
     /// At the next probe, because the breaker is open.
     UntilProbe(Millis),
-    /// After its backoff. The breaker is closed, but this task and others had no result before.
+    /// After the task's backoff. The breaker is closed, but this and other tasks lacked a result.
     Backoff,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Slots {
     /// Time at which a slow run last lowered the limit.
     slowed: Option<Millis>,
     wait_until: Option<Millis>,
-    /// Latest time until which the downstream has requested no calls since its last result.
+    /// Latest of the times until which the downstream requested no calls, since its last result.
     retry_after: Option<Millis>,
 }
 
@@ -90,7 +90,7 @@ impl Slots {
             .filter(|until| *until > now)
     }
 
-    /// Whether no earlier busy or slow run still has an effect.
+    /// Whether earlier busy or slow runs no longer have any effect.
     pub(super) fn is_at_rest(&self) -> bool {
         self.limit >= self.max && self.busy_in_a_row == 0 && self.retry_after.is_none()
     }
@@ -111,7 +111,7 @@ impl Slots {
         limit.max(1)
     }
 
-    /// The time before which no task starts, after a busy response.
+    /// Time before which no task starts after a busy response.
     pub(super) fn wait_until(&self) -> Option<Millis> {
         self.wait_until
     }
@@ -125,7 +125,7 @@ impl Slots {
 
     /// Records a result that took longer than the target latency, which lowers the limit. `share`
     /// is the target latency divided by the run's duration. A run that started before the last
-    /// decrease does not count, because it shows nothing about the time since.
+    /// decrease does not count, because it says nothing about the time since then.
     pub(super) fn slow(&mut self, started: Millis, share: f64, now: Millis) {
         self.busy_in_a_row = 0;
         self.retry_after = None;
@@ -150,7 +150,7 @@ impl Slots {
             self.busy_in_a_row = self.busy_in_a_row.saturating_add(1);
         }
         let doubled = FIRST_WAIT * 2_u32.pow(self.busy_in_a_row.saturating_sub(1).min(10));
-        // A downstream may request no wait or specify a past time, so the backoff is the minimum wait.
+        // The requested wait may be zero or already over, so the backoff is the minimum wait.
         let wait = doubled
             .mul_f64(0.5 + jitter / 2.0)
             .max(retry_after.unwrap_or_default());
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_above_the_longest_wait_means_congested() {
+    fn retry_after_above_the_longest_wait_counts_as_congested() {
         let congested = |wait| {
             let mut slots = Slots::new(10);
             slots.busy(Some(wait), 1.0, Millis(0));

@@ -1,5 +1,5 @@
-//! Pauses the queue if the downstream rejects or is busy for several consecutive tasks, or during a
-//! long outage. After rejections or busy responses, the next turn starts with one slot.
+//! Pauses the queue if the downstream rejects several consecutive tasks or is busy for them, or
+//! during a long outage. After rejections or busy responses, the next turn starts with one slot.
 
 use std::collections::HashSet;
 use std::time::Duration;

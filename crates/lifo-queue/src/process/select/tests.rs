@@ -17,7 +17,7 @@ fn any(_: &Candidate) -> bool {
     true
 }
 
-/// Reads a page of `index`, which contains tasks in the order newest first.
+/// Reads a page of `index`, whose tasks are ordered newest first.
 fn page(index: &[Candidate], wanted: &Wanted) -> Page {
     let below = wanted.after.as_ref().map_or(Millis::MAX, Cursor::created);
     let mut rest = index.iter().filter(|task| task.created < below).cloned();
@@ -125,7 +125,7 @@ fn new_tasks_beyond_one_head_page_are_not_skipped() {
     };
     selector.accept(head, first, Millis(1_000), Millis(1_000));
     assert!(wanted(next(&mut selector, 1_000)).after.is_some());
-    // In the meantime, more tasks arrive than the next head can contain.
+    // Before the next read, more tasks arrive than the next head can contain.
     let mut index: Vec<_> = (1..=25).rev().map(|n| task(500 + n, None)).collect();
     index.extend(backlog);
     let order: Vec<_> = (0..25)

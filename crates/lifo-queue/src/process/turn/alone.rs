@@ -1,7 +1,7 @@
 //! Starts tasks that must run alone (S4).
 //!
 //! If no other task is running, such a task starts in its normal order. Otherwise, it is passed
-//! over, so that it does not delay new tasks. Shortly before it stops starting tasks, the turn
+//! over, so that it does not delay new tasks. Shortly before a turn stops starting tasks, it
 //! reserves a *gap* in which only tasks that were passed over start. Once the other runs have
 //! ended, these tasks run one after another. Under steady load, each turn therefore runs at least
 //! one of them.
@@ -14,23 +14,23 @@ use crate::time::Millis;
 
 /// The gap that a turn reserves for tasks that must run alone.
 pub(super) struct Gap {
-    /// Start of the gap. If a task was passed over, only tasks that must run alone start after it.
+    /// Start of the gap. From then on, only tasks that must run alone start if one was passed over.
     from: Millis,
     /// End of the gap. A task that must run alone starts before this time or in a later turn.
     until: Millis,
     /// Whether the gap starts with the turn, because the timeout leaves no time at the turn's end.
     early: bool,
-    /// Whether the gap is needed: a task was passed over, or the gap is early and has not ended.
+    /// Whether the gap is needed because a task was passed over or an early gap has not ended.
     wanted: bool,
-    /// Cursor at which the search for such a task continues; `None` for the head.
+    /// Cursor at which the search for a task that must run alone continues; `None` for the head.
     after: Option<Cursor>,
     /// Number of other due tasks that the search has passed over.
     passed_over: usize,
 }
 
 impl Gap {
-    /// The gap of a turn that starts at `now`. It is early if less than two task timeouts lie
-    /// between the middle of the turn and the hard stop.
+    /// Creates the gap for a turn that starts at `now`. It is early if less than two task timeouts
+    /// lie between the middle of the turn and the hard stop.
     pub(super) fn new(settings: &ProcessSettings, now: Millis, hard_stop: Millis) -> Self {
         let until = hard_stop.minus(settings.task_timeout);
         let late = until
@@ -63,8 +63,8 @@ impl Gap {
         self.wanted = !self.early;
     }
 
-    /// Number of other due tasks that end the search, because the search delays them. In an early
-    /// gap, the first one ends it, so the gap doesn't delay other tasks.
+    /// Number of other due tasks after which the search ends, because it delays them. In an early
+    /// gap, the first such task ends the search, so that the gap doesn't delay other tasks.
     fn most_passed_over(&self) -> usize {
         if self.early { 1 } else { usize::from(MAX_HEAD) }
     }

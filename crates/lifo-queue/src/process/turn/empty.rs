@@ -7,8 +7,8 @@ use crate::process::select::Pass;
 use crate::time::Millis;
 
 impl Turn<'_> {
-    /// Applies rule 5 after a pass without a task to take. While tasks run or a task becomes due
-    /// within the turn, waits briefly for the next pass. Otherwise, waits for the maximum index
+    /// Applies rule 5 after a pass that found no task to take. While tasks run or a task becomes
+    /// due within the turn, waits briefly for the next pass. Otherwise, waits for the maximum index
     /// lag, reads the index again and releases the lease, unless a wake-up was requested.
     pub(super) async fn nothing_to_take(&mut self, pass: Pass, now: Millis) -> Option<TurnEnd> {
         self.summary.empty_polls += u32::from(!pass.took);

@@ -1,4 +1,4 @@
-//! Whether another task may start.
+//! Decides whether another task may start.
 
 use super::{Turn, TurnEnd};
 use crate::control::Pause;
@@ -26,7 +26,7 @@ impl Turn<'_> {
             LeaseState::Ours => {}
             LeaseState::Paused => return Gate::End(TurnEnd::Paused),
             LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),
-            // Publish a tail call, as when the time is up (rule 6): it is possible that no other
+            // Publish a tail call, as when the time is up (rule 6), because possibly no other
             // processor is active.
             LeaseState::Expired => return Gate::End(TurnEnd::TimeUp),
         }
@@ -67,7 +67,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Applies the limits in effect. Returns whether tasks may start under them.
+    /// Applies the limits in effect. Returns `false` until the table contains their rate.
     fn limit(&mut self, now: Millis) -> bool {
         let setting = self.processor.settings.limits();
         let Some(limits) = self.heartbeat.limits(setting, now) else {
@@ -81,7 +81,7 @@ impl Turn<'_> {
         true
     }
 
-    /// Pauses the queue: writes the pause to the control item.
+    /// Pauses the queue by writing the pause to the control item.
     pub(super) async fn pause(&self, pause: &Pause) -> TurnEnd {
         let (until_ms, reason) = (pause.until.0, &pause.reason);
         match self.downstream.lock().queue().is_rejecting() {

@@ -33,7 +33,7 @@ impl Turn<'_> {
     }
 
     /// If the previous processor did not release its lease, counts the tasks that it may still run.
-    /// Before the count, no task of a group with a concurrency limit starts.
+    /// Until this count is complete, no task starts in a group with a concurrency limit.
     pub(super) async fn count_taken(&mut self) {
         let now = self.now();
         let must_count = |groups: &mut GroupLimits| groups.must_count(now);
@@ -77,7 +77,7 @@ impl Turn<'_> {
         Ok(leases)
     }
 
-    /// The group state that the next processor needs; `None` if the table contains it.
+    /// The group state that the next processor needs; `None` if the table already contains it.
     pub(super) fn learning(&self, now: Millis) -> Option<Learning> {
         self.downstream.lock().learning(now)
     }

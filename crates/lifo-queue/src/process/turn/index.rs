@@ -18,7 +18,7 @@ impl Turn<'_> {
     }
 
     /// Reads a page that is needed now. Reads beyond the head are at least [`DEEP_PAGE_PAUSE`]
-    /// apart. If the read was too early, waits and returns `None`. Request it again.
+    /// apart. If the read is too early, waits and returns `None`. Request the page again.
     pub(super) async fn fetch(&mut self, wanted: Wanted, now: Millis) -> Option<Read> {
         if wanted.after.is_some() {
             if now < self.next_deep {

@@ -5,15 +5,15 @@ use crate::process::capacity::Measured;
 use crate::process::downstream::Limits;
 use crate::time::Millis;
 
-/// Maximum number of starts per second.
+/// Maximum starts per second; `None` if unlimited.
 fn rate(limits: &Limits) -> Option<f64> {
     let limit = limits.rate?;
     Some(limit.interval.as_secs_f64().recip())
 }
 
 impl Turn<'_> {
-    /// Records whether a slot is free because no task can start, and publishes the capacity at the
-    /// end of each interval.
+    /// Records whether a slot is free because no task is ready to start, and publishes the capacity
+    /// at the end of each interval.
     pub(super) fn measure(&mut self, is_free: bool, now: Millis) {
         let settings = &self.processor.settings;
         if !settings.publish_capacity {

@@ -152,7 +152,7 @@ async fn function_is_invoked_in_the_region_of_its_arn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn simulated_runner_takes_the_configured_duration() {
+async fn simulated_run_takes_the_configured_duration() {
     let runner = build(r#"{"kind":"simulated","capacity":1,"durationMs":15000}"#).unwrap();
     let started = tokio::time::Instant::now();
     assert_eq!(runner.run(&task("a")).await, Outcome::Success);

@@ -13,10 +13,10 @@ use super::super::reason::cause;
 use super::Outcome;
 use super::secret::{Secret, SecretText};
 
-/// Time after which a secret is fetched again, unless a 401 or 403 response comes first.
+/// Time after which a secret is fetched again, unless a 401 or 403 triggers an earlier fetch.
 pub const SECRET_TTL: Duration = Duration::from_secs(5 * 60);
 
-/// Headers that can't carry a secret: the call's own headers and those that frame a request.
+/// Headers that can't carry a secret: those that the call sets and those that frame a request.
 const RESERVED: [&str; 13] = [
     super::IDEMPOTENCY_KEY,
     super::ATTEMPT,

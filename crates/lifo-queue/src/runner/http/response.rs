@@ -1,4 +1,4 @@
-//! An endpoint's response and the outcome that it means for the task.
+//! An endpoint's response and the resulting outcome of the task.
 
 use std::time::{Duration, SystemTime};
 
@@ -15,7 +15,7 @@ use super::Outcome;
 const MAX_BODY: usize = 64 * 1024;
 /// Maximum time to read the body of a response other than 2xx. The body only explains the status.
 const MAX_BODY_TIME: Duration = Duration::from_secs(2);
-/// Minimum size of a secret that is removed from bodies. Shorter ones would match any text.
+/// Minimum length of a masked secret, in bytes. Shorter secrets would match unrelated text.
 const MIN_SECRET: usize = 4;
 
 /// The outcome for a status code.
@@ -29,7 +29,7 @@ enum Means {
     Unavailable,
 }
 
-/// The status codes per outcome. An `x` is any digit, and the first match applies. Any other code
+/// Status codes per outcome. An `x` matches any digit, and the first match applies. Any other code
 /// means unavailable. `make docs` copies the codes into the documents.
 const STATUS_CODES: [(&[&str], Means); 5] = [
     (&["2xx"], Means::Success),
@@ -57,8 +57,8 @@ impl From<StatusCode> for Means {
 pub(super) struct Response {
     pub(super) status: StatusCode,
     retry_after: Option<Duration>,
-    /// The address of a redirect, without confidential texts. Its query and fragment may contain
-    /// credentials, for example a signature, so they are not kept.
+    /// The target of a redirect, without confidential texts. Omits the query and the fragment,
+    /// which may contain credentials, such as a signature.
     location: Option<String>,
     /// The start of the body in one line, without confidential texts.
     excerpt: String,

@@ -1,4 +1,4 @@
-//! A secret from Secrets Manager, cached for minutes.
+//! A secret from Secrets Manager, cached for several minutes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use tokio::time::Instant;
 use super::super::reason::{aws_error, is_denied};
 use super::Outcome;
 
-/// Time for which the cached value is used after Secrets Manager could not be reached, because such
-/// an outage must not slow down every task. Also the time for which rejections of an unchanged
-/// value cause no fetch, because the task may be the cause.
+/// Time for which the cached value is used after Secrets Manager could not be reached, so that an
+/// outage does not slow down every task. Also the time during which rejections of an unchanged
+/// value trigger no fetch, because the task may be the cause.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// A secret that is fetched at its first use, and again when it is old or was rejected.
@@ -30,8 +30,8 @@ pub struct Secret {
 struct Cached {
     text: SecretText,
     fresh_until: Instant,
-    /// Time until which a rejection doesn't cause a fetch. Set when a fetch after a rejection
-    /// returned the same value.
+    /// Time until which a rejection triggers no fetch. Set when a fetch after a rejection returned
+    /// the same value.
     current_until: Option<Instant>,
 }
 
@@ -60,8 +60,8 @@ impl Secret {
     /// The secret's text. While Secrets Manager can't be reached, this is the last known value.
     ///
     /// # Errors
-    /// [`Outcome::Unavailable`] if it temporarily can't be read. [`Outcome::Rejecting`] if it can't
-    /// be read until a policy, the address or the secret changes.
+    /// [`Outcome::Unavailable`] if the secret temporarily can't be read. [`Outcome::Rejecting`] if
+    /// it can't be read until a policy, the ARN or the secret changes.
     pub(super) async fn get(&self) -> Result<SecretText, Outcome> {
         let mut cached = self.cached.lock().await;
         if let Some(cached) = cached

@@ -1,4 +1,4 @@
-//! Tests with real servers on this machine: the requests, and the outcome of each response.
+//! Tests of the requests and the outcome of each response, with servers on the local machine.
 
 mod secret_header;
 mod server;
@@ -24,7 +24,7 @@ async fn outcome(url: &str) -> Outcome {
     runner(url, PATIENT).run(&task("task-1")).await
 }
 
-/// The outcome of one response with this status, header and body.
+/// The outcome of a response with this status, header and body.
 async fn outcome_of(status: u16, header: Option<(&str, &str)>, body: &'static str) -> Outcome {
     let header = header.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let server = Server::start(move |_, _| {

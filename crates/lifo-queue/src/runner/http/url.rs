@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use http::Uri;
 
-/// The address of an endpoint: `https`, or `http` on the local machine, without a network in
-/// between.
+/// The address of an endpoint: `https`, or `http` on the local machine, where no network is
+/// involved.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TaskUrl(Uri);
 
@@ -62,8 +62,8 @@ impl FromStr for TaskUrl {
     }
 }
 
-/// Whether a host is this machine. Other names are not resolved, because their addresses may
-/// change.
+/// Whether a host is the local machine. Other host names are not resolved, because their addresses
+/// may change.
 fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")

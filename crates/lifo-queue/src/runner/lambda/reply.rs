@@ -89,7 +89,7 @@ pub(super) fn returned(payload: &[u8]) -> Outcome {
     }
 }
 
-/// Reason for a busy function, because its reply does not contain one.
+/// Reason for a busy outcome. The function's reply does not contain a reason.
 const BUSY: &str = "the function replied that it is busy";
 
 fn busy_for(seconds: Option<f64>) -> Outcome {

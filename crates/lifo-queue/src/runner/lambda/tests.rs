@@ -15,7 +15,7 @@ async fn run(responses: impl IntoIterator<Item = Prepared>) -> (Outcome, FakeAws
     (runner.run(&task("é 1")).await, aws)
 }
 
-/// A service error, after which the function did not run.
+/// A service error that keeps the function from running.
 fn error(status: u16, code: &'static str) -> Prepared {
     let headers = vec![("x-amzn-errortype", code)];
     (status, headers, json!({"Message": "because"}).to_string())

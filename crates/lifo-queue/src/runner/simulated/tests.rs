@@ -155,7 +155,7 @@ async fn invalid_instruction_fails_the_task_and_names_the_remedy() {
     }
 }
 
-/// Set in the child process, which runs the test below again and exits.
+/// Environment variable of the child process, which runs this test again and exits.
 const EXITING: &str = "FRESHQ_TEST_EXITING";
 
 #[test]

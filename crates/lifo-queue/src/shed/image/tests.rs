@@ -32,7 +32,7 @@ fn with(name: &str, value: Option<Value>) -> Result<ShedTask, NotShed> {
 }
 
 #[test]
-fn a_pending_task_is_read_whole() {
+fn pending_task_is_read_with_all_attributes() {
     let task = ShedTask::from_image(&key(), &pending()).unwrap();
     let expected = ShedTask {
         reason: ShedReason::Expired,
@@ -138,7 +138,7 @@ fn unreadable_attribute_is_listed_and_the_others_are_kept() {
 }
 
 #[test]
-fn unreadable_task_id_is_read_from_the_key() {
+fn task_id_is_read_from_the_key_if_the_item_has_no_readable_id() {
     let task = with("taskId", Some(json!({"N": "5"}))).unwrap();
     assert_eq!(task.task_id, Some(TaskId::from_stored("order-1")));
     assert_eq!(task.unreadable, ["taskId"]);

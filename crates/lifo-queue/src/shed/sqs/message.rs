@@ -60,7 +60,7 @@ pub(super) fn batches(tasks: &[ShedTask]) -> impl Iterator<Item = Vec<Message<'_
     batch::batches(messages, Message::bytes)
 }
 
-/// The document described at [`super`].
+/// Returns the document that [`super`] describes.
 ///
 /// SQS accepts only the characters of XML 1.0. Of the characters that JSON does not always escape,
 /// it rejects U+FFFE and U+FFFF. These occur only in strings, where JSON allows escaping them.

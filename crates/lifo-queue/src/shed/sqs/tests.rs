@@ -96,7 +96,7 @@ async fn characters_that_sqs_rejects_are_escaped() {
 }
 
 #[tokio::test]
-async fn a_batch_holds_ten_messages() {
+async fn batch_holds_at_most_ten_messages() {
     let all: Vec<_> = (0..10).collect();
     let (left, made) = hand_over([batch_response(&all, &[])], &tasks(23)).await;
     assert!(left.is_empty(), "{left:?}");
@@ -122,7 +122,7 @@ async fn batch_holds_at_most_one_mebibyte() {
     }
 }
 
-/// The size of a message whose payload is a text of `bytes`.
+/// Size of a message whose payload is a string of `bytes` bytes.
 fn task_with_payload(bytes: usize) -> usize {
     let task = ShedTask {
         payload: json!("x".repeat(bytes)),
@@ -176,7 +176,7 @@ async fn rejected_message_is_sent_again_without_its_payload() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_message_that_is_rejected_twice_is_an_error() {
+async fn message_rejected_with_and_without_its_payload_is_an_error() {
     let rejected = batch_response(&[0, 2], &[(1, true, "InvalidMessageContents")]);
     let again = batch_response(&[], &[(0, true, "InvalidMessageContents")]);
     let (left, made) = hand_over([rejected, again], &tasks(3)).await;
@@ -242,8 +242,8 @@ async fn permanent_request_errors_are_not_retried() {
     }
 }
 
-/// A rejection of the entire request, with or without the header for the older protocol's code. SQS
-/// sends the header.
+/// SQS response that rejects the entire request, with or without the header for the older
+/// protocol's code. SQS itself sends the header.
 fn too_long(header: bool) -> Prepared {
     let mut rejection = sqs_error(400, "BatchRequestTooLong");
     if header {

@@ -144,7 +144,7 @@ impl ControlStore for DynamoStore {
             Updated::Done(item) => return Ok(Acquired::Ours(item::control(&item))),
             Updated::Rejected(item) => item::control(&item),
         };
-        // A live lease of the claim's own owner doesn't reject the claim. Only a pause can.
+        // A live lease of the claim's owner doesn't reject the claim. Only a pause can.
         let others = rejected
             .live_lease(now)
             .filter(|lease| lease.owner != claim.owner);

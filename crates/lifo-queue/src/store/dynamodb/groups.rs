@@ -33,7 +33,7 @@ impl GroupStore for DynamoStore {
             let Some(overrides) = there.changed(group, change, now) else {
                 return Ok(GroupChanged::TooMany);
             };
-            // Also true after a lost acknowledgement of this change.
+            // Also true if this change was already applied but its acknowledgement was lost.
             if overrides == there.overrides {
                 return Ok(GroupChanged::Done);
             }

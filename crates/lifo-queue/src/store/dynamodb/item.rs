@@ -39,7 +39,7 @@ fn text<'a>(item: &'a Item, attribute: &str) -> Option<&'a str> {
         .map(String::as_str)
 }
 
-/// A number, rounded down: a direct writer may have written decimals.
+/// A number, rounded down because a direct writer may have written decimals.
 fn integer(item: &Item, attribute: &str) -> Option<i64> {
     parse_number(item.get(attribute)?.as_n().ok()?)
 }
@@ -249,7 +249,7 @@ pub(super) fn trace(item: &Item) -> Option<TraceHeader> {
 }
 
 /// All attributes as JSON. An attribute without a JSON representation, such as binary, becomes a
-/// text with its type.
+/// string that names its type.
 pub(super) fn attributes(item: Item) -> Map<String, Value> {
     let json = |value: AttributeValue| {
         let kind = format!("{value:?}");

@@ -30,7 +30,7 @@ enum Found {
 }
 
 impl Found {
-    /// Condition expression: the item matches this case and is older than the put's state.
+    /// Condition that the item matches this case and is older than the put's state.
     fn condition(self) -> String {
         const OLDER: &str = "taskVersion < :version AND begins_with(taskVersion, :kind)";
         let found = match self {
@@ -68,7 +68,7 @@ impl Found {
         })
     }
 
-    /// Classifies the item. `Err` is the result of the put if the item is not an older state.
+    /// Classifies the item. Returns the put's result as `Err` if the item is not an older state.
     fn sort(there: &Item, task: &NewTask, keyed: &Keyed) -> Result<Self, Inserted> {
         if there.is_empty() {
             return Ok(Self::NothingOrWaiting);
@@ -160,7 +160,7 @@ impl DynamoStore {
         });
         set.extend(task.not_before.map(|_| "notBefore = :notBefore"));
         if found.supersedes() {
-            // -1 + 1 = 0, because the first state of a key doesn't replace another state.
+            // -1 + 1 = 0, because the first state of a key replaces no other state.
             set.push("superseded = if_not_exists(superseded, :none) + :one");
         }
         set.extend((found == Found::Expired).then_some("revived = :createToken"));
@@ -184,8 +184,8 @@ impl DynamoStore {
         with_used(update, &change, &found.condition(), values)
     }
 
-    /// Update that ends a run during which a newer state was written: TAKEN → PENDING, or FAILURE
-    /// for a key that crashes its processes.
+    /// Builds the update that ends a run during which a newer state was written: TAKEN → PENDING,
+    /// or FAILURE for a key that crashes its processes.
     pub(super) fn overtaken_update(
         &self,
         lease: &Lease,
@@ -223,7 +223,7 @@ impl DynamoStore {
         }
         let (crashes, swept) = match end.swept {
             None if end.supersedes => ("", String::new()),
-            // A run settled its state.
+            // The run settled its state. Reset the crashes.
             None => (", crashes", String::new()),
             Some(swept) => {
                 set.push(CRASHED);
@@ -258,7 +258,7 @@ impl DynamoStore {
         let update = |reason: LastError<'_>| self.overtaken_update(lease, end, reason, now);
         Ok(match send_fitting(update, reason, &lease.task).await? {
             Updated::Done(_) => Written::Overtaken,
-            // An earlier attempt succeeded. A sweep can't detect this: it removes the token.
+            // An earlier attempt succeeded. A sweep removes the token and can't detect this.
             Updated::Rejected(item)
                 if end.swept.is_none()
                     && item::is_ours(&item, TaskStatus::Pending, lease.token) =>

@@ -28,8 +28,8 @@ impl OperatorStore for DynamoStore {
             if status != TaskStatus::Failure {
                 return Ok(Redriven::Is(status));
             }
-            // A redrive keeps `taskCreated`, but a newer state of a key changes it. So the bound is
-            // widened again if such a state was written and failed in the meantime.
+            // A redrive keeps `taskCreated`, but a newer state of a key changes it. So each attempt
+            // widens the bound again, in case such a state was written and failed.
             let (created, stored) = item::created(&there)?;
             self.widen_bound(created, redrive.expires_at, now).await?;
             match send(self.redrive_update(redrive, stored, now)).await? {
@@ -64,7 +64,7 @@ impl OperatorStore for DynamoStore {
         send(update).await.map(drop)
     }
 
-    // A client retry of this method or of `close_breaker` counts as a second command. There is no
+    // A client retry of this method or of `close_breaker` counts as a second command but has no
     // other effect.
     async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
         let update = self

@@ -37,7 +37,7 @@ impl DynamoStore {
         let not_before = match reclaim {
             Reclaim::Return { not_before, .. } => Some(*not_before),
             Reclaim::FailCrashing { .. } => None,
-            // The newer state has attempts left.
+            // The newer state has attempts left, so it must not fail.
             Reclaim::Fail { .. } => return Ok(Written::Lost),
         };
         if !is_overtaken {

@@ -15,8 +15,8 @@ use crate::time::{EpochSeconds, Millis};
 
 pub(super) const CRASHED: &str = "crashes = if_not_exists(crashes, :zero) + :one";
 
-/// Returns the condition of the sweep's change, which checks the last start and the number of
-/// earlier crashes, and the value of `:crashes`.
+/// Returns the sweep's condition on the last start and on the number of earlier crashes, and the
+/// value of `:crashes`.
 pub(super) fn crash_condition(reclaim: &Reclaim) -> (&'static str, Option<u32>) {
     match reclaim {
         Reclaim::Fail { .. } => ("attribute_exists(alone)", None),

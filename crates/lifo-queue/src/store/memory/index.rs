@@ -1,4 +1,4 @@
-//! The in-memory tasks and their index: the ids per status, ordered by `taskCreated`.
+//! The in-memory tasks, and their index of ids per status, ordered by `taskCreated`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, Deref, DerefMut};
@@ -25,7 +25,7 @@ impl Tasks {
         self.by_id.get(id)
     }
 
-    /// Returns a record to change. The index is updated when the change is dropped.
+    /// Returns a record for modification. Dropping the returned `Change` updates the index.
     pub(super) fn get_mut(&mut self, id: &TaskId) -> Option<Change<'_>> {
         let record = self.by_id.get_mut(id)?;
         Some(Change {

@@ -105,7 +105,7 @@ impl Record {
         self.status == status && self.lease_token == Some(lease.token)
     }
 
-    /// Ends the run: PENDING if a newer state was written during the run, otherwise `target`.
+    /// Ends the run with PENDING if a newer state was written during the run, else with `target`.
     pub(super) fn leave(&mut self, target: TaskStatus) {
         self.status = target;
         self.lease_until = None;
@@ -196,7 +196,7 @@ impl Record {
     /// Reads a task from its attributes.
     ///
     /// # Errors
-    /// An attribute is missing, has the wrong type, or is not a task attribute.
+    /// If an attribute is missing, has the wrong type, or is not a task attribute.
     pub fn from_attributes(mut all: Map<String, Value>) -> Result<Self, serde_json::Error> {
         let ttl = match all.remove(schema::TTL) {
             None => Ttl::Missing,

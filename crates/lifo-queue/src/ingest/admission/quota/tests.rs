@@ -22,7 +22,7 @@ fn full(at: Millis) -> Control {
     control
 }
 
-/// The meter one second after a mark with this many held tasks, with 10,000 arrivals since then.
+/// The meter one second after a mark with `held` held tasks. 10,000 tasks arrived in that second.
 fn meter(held: u64, admitted: u64) -> Meter {
     Meter {
         received: 510_000,

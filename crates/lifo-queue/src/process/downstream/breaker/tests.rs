@@ -156,7 +156,7 @@ fn result_of_a_run_from_before_the_outage_is_ignored() {
 }
 
 #[test]
-fn run_from_before_the_opening_does_not_count_as_a_probe() {
+fn run_that_started_before_the_breaker_opened_is_not_a_probe() {
     let mut breaker = open();
     run(&mut breaker, 50, Signal::Unavailable, 500);
     assert_eq!(breaker.next_probe(), Some(Millis(1_000)));
@@ -208,7 +208,7 @@ fn least_recently_tried_task_is_probed_once_all_were_tried() {
 }
 
 #[test]
-fn every_second_probe_is_a_task_that_is_about_to_expire() {
+fn every_other_probe_is_a_task_that_is_about_to_expire() {
     let mut breaker = open();
     let ids: Vec<TaskId> = (0..30).map(id).collect();
     let due: Vec<&TaskId> = ids.iter().collect();

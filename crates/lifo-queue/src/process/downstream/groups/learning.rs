@@ -20,7 +20,7 @@ pub(in crate::process) struct Learning {
 }
 
 impl GroupLimits {
-    /// The state that the next processor needs at `now`; `None` if the table already contains it.
+    /// Returns the state that the next processor needs; `None` if the table already contains it.
     pub(in crate::process::downstream) fn learning(
         &self,
         breakers: Option<&GroupBreakers>,
@@ -48,7 +48,7 @@ impl GroupLimits {
                 forgotten,
                 "too many limited groups to remember; the rates of the others start empty"
             );
-            // Groups with leases first, then open breakers, then the groups that stay closed longest.
+            // Groups with the most leases first, then open breakers, then buckets that fill last.
             groups.sort_by_key(|one| {
                 let is_open = one.breaker.is_some();
                 std::cmp::Reverse((one.leases.len(), is_open, one.rate_full_at))

@@ -159,7 +159,7 @@ fn tasks_of_a_crashed_processor_count_until_their_leases_expire() {
 }
 
 #[test]
-fn next_turn_makes_the_count_that_a_short_turn_did_not_reach() {
+fn next_turn_counts_the_tasks_that_a_short_turn_did_not_count() {
     let crashed_before = turn(limits(1, 0), GroupStates::default(), false, at(0));
     let states = left(&crashed_before, at(2));
     let next = turn(limits(1, 0), states.clone(), true, at(3));

@@ -28,7 +28,7 @@ async fn server_that_accepts(value: &'static str) -> Server {
 }
 
 /// A server that accepts one value of `Authorization`. For any other value, it returns the status
-/// `rejection` or 401 and echoes the value.
+/// `rejection` and echoes the value.
 async fn server_that_returns(rejection: u16, value: &'static str) -> Server {
     Server::start(move |call, _| {
         let given = call.header("authorization").unwrap_or("nothing").to_owned();

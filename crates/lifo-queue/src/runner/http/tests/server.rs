@@ -1,4 +1,4 @@
-//! Servers on this machine that stop when they are dropped.
+//! Servers on the local machine that stop when dropped.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

@@ -71,7 +71,7 @@ fn author(item: &Item) -> Option<Author> {
     })
 }
 
-/// The content of a map; empty if another version wrote it in an unknown format.
+/// The content of a map attribute; empty if another version wrote it in an unknown format.
 fn map_of<T: Default + DeserializeOwned>(item: &Item, attribute: &str) -> T {
     let map = item.get(attribute).cloned();
     map.and_then(|map| serde_dynamo::from_attribute_value(map).ok())

@@ -2,7 +2,7 @@ use super::*;
 use crate::observed::Observed;
 
 #[test]
-fn observations_from_another_version_leave_the_rest_of_the_control_item_readable() {
+fn control_item_is_readable_despite_observations_from_another_version() {
     let requested = (schema::REQUESTED.to_owned(), number(7));
     for observed in [string("other"), number(1)] {
         let item = Item::from([requested.clone(), (schema::OBSERVED.to_owned(), observed)]);
