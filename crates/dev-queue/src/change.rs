@@ -24,13 +24,13 @@ pub struct Change {
 pub enum Cause {
     /// A write through the HTTP endpoint.
     Write,
-    /// A deletion by the item's time to live.
+    /// A deletion by Time to Live (TTL).
     Expiry,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// A task was created or a new state replaced a settled one. Contains the creation and expiry.
+    /// A task was created or a new state replaced a settled one. Contains creation time and expiry.
     Created(Option<Millis>, Option<EpochSeconds>),
     /// A newer state superseded a state of the same key that had not started.
     Superseded,
@@ -51,7 +51,7 @@ pub enum Transition {
     Redriven,
     /// The task was deleted while it was pending.
     Cancelled,
-    /// The task's time to live deleted it before it finished.
+    /// Time to Live (TTL) deleted the task before it finished.
     Expired,
 }
 

@@ -1,4 +1,4 @@
-//! Compares the ages at which tasks start with their ages had they started in arrival order.
+//! Compares the ages at which tasks start with those that they would have in arrival order.
 
 use std::collections::VecDeque;
 use std::time::Duration;

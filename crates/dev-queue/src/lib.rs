@@ -11,7 +11,7 @@
 //! | [`server`] | the HTTP endpoint: `POST /tasks`, DynamoDB, and the invocation of `create-tasks` |
 //! | [`journal`] | prints one line per transition |
 //! | [`freshness`] | ages at start, compared with arrival order |
-//! | [`settings`] | the settings of a queue: the defaults, those of a template, and overrides |
+//! | [`settings`] | the settings of a queue: the defaults, a template's settings, and overrides |
 //! | [`simulation`] | a simulated downstream and a burst |
 //!
 //! Not included: the agents' queue, SQS ingest, streams, IAM, alarms and metrics.

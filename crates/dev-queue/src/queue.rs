@@ -251,7 +251,7 @@ impl DevQueue {
             };
             for standing in page.leases {
                 let returned = self.store.return_task(&standing.lease, &back, now).await;
-                // If the run ended in the meantime, the task is no longer TAKEN.
+                // If the run has already ended, the task is no longer TAKEN.
                 returned.map_err(ServeError::Return)?;
             }
             after = page.next;

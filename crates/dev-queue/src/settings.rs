@@ -1,4 +1,4 @@
-//! The settings of a queue: the construct's defaults or those of a synthesized template, and
+//! The settings of a queue: the construct's defaults or a synthesized template's settings, and
 //! overrides.
 
 mod template;

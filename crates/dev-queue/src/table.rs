@@ -20,12 +20,12 @@ const DATABASE: &str = "tasks.sqlite";
 /// Name of the folder's lock file. The operating system releases the lock even after SIGKILL.
 const LOCK: &str = "lock";
 
-/// Maximum age of a time to live, in seconds. DynamoDB does not expire items with an older one.
+/// Maximum age of a `ttl` value, in seconds. DynamoDB does not delete items with an older value.
 const OLDEST_TTL: i64 = 5 * 365 * 86_400;
 
 pub struct Table {
     database: Database,
-    /// Held during each write, so that the images before and after the write are exact.
+    /// Locked during each write, so that the images before and after the write are exact.
     writes: Mutex<()>,
     changes: UnboundedSender<Change>,
     _lock: Option<File>,
@@ -83,7 +83,7 @@ impl Table {
         self.write(ids, Cause::Write, operation, body)
     }
 
-    /// Deletes the items whose `ttl` has passed, as DynamoDB's time to live does.
+    /// Deletes the items whose `ttl` has passed, as DynamoDB Time to Live (TTL) does.
     pub fn expire(&self, now: EpochSeconds) -> Result<(), ScanFailed> {
         let condition = "#ttl < :now AND #ttl > :oldest";
         let mut request = json!({

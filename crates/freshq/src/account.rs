@@ -37,7 +37,7 @@ impl Display for Account {
     }
 }
 
-/// The credentials of a command. Requests the identity behind the credentials at most once.
+/// The credentials that a command uses. Their identity is requested from AWS at most once.
 #[derive(Debug)]
 pub(crate) struct Caller {
     sts: Option<Client>,

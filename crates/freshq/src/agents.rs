@@ -1,4 +1,4 @@
-//! The verbs of the agents' queue. Each sends a command to the `agent-desk` function, the desk.
+//! The verbs of the agents' queue. Each sends a command to the `agent-desk` function (the desk).
 
 mod command;
 mod response;
@@ -28,12 +28,12 @@ pub(crate) const AGENT_DESK_FUNCTION_NAME: &str = "AgentDeskFunctionName";
 /// The names of the read-only commands.
 const READS: [&str; 4] = ["agents", "queues", "calls", "call"];
 
-/// Returns the name of an environment's stack.
+/// Returns the stack name of an environment's agents' queue.
 pub(crate) fn stack_of(env: &str) -> String {
     format!("{PREFIX}{env}")
 }
 
-/// Returns the function that names a stack of the agents' queue or of the task queue.
+/// Returns the function that builds the stack name of an agents' queue or of a task queue.
 pub(crate) fn naming(agents: bool) -> fn(&str) -> String {
     match agents {
         true => stack_of,
@@ -88,7 +88,7 @@ pub(crate) async fn run(command: &Value, on: &DeskArguments) -> Result<Report> {
     Ok(report(response))
 }
 
-/// Returns the desk of a stack.
+/// Returns the desk function that a stack's output names.
 pub(crate) async fn desk(stack: &str, aws: &SdkConfig) -> Result<LambdaFunction> {
     let outputs = stack::outputs(stack, aws).await?;
     let desk = stack::value(stack, &outputs, AGENT_DESK_FUNCTION_NAME)?;

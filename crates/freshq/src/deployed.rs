@@ -22,13 +22,13 @@ pub(crate) trait Deployed: Send + Sync {
     /// Reads the stack, with the resources of its template.
     async fn stack(&self) -> Result<Stack, Failure>;
 
-    /// Reads the current settings of a resource, by template names; `None` if it does not exist.
+    /// Reads a resource's current settings, named as in templates; `None` if it does not exist.
     ///
     /// # Errors
     /// [`Failure`]: the service did not respond, or a local AWS does not support the resource.
     async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure>;
 
-    /// Reads up to [`Message::MOST`] messages from a queue. They stay visible.
+    /// Reads up to [`Message::MOST`] messages from a queue. The messages stay visible.
     async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure>;
 
     /// Receives the message with this id, so that it can be deleted; `None` if it was not found.

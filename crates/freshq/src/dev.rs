@@ -89,7 +89,7 @@ impl Dev {
     pub(crate) async fn run(&self) -> Result<Exit> {
         let (settings, config) = self.configuration()?;
         let runner = build(config.clone(), settings.process.task_timeout)?;
-        // Install before printing, because a reader of the first line can already send a signal.
+        // Install handlers before printing: a reader of the first line can already send a signal.
         let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::Terminal)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(Failure::Terminal)?;
         let failed = |source| Failure::Server {
@@ -202,7 +202,7 @@ impl Dev {
     }
 }
 
-/// Returns the runner as text, without the query of a URL, which may be secret.
+/// Returns the runner as text, without a URL's query string, which may contain a secret.
 fn shown(runner: &RunnerConfig) -> String {
     match runner {
         RunnerConfig::Http { url, .. } => {

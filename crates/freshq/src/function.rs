@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::failure::{Failure, Result};
 
-/// Timeout per attempt to invoke. It exceeds the timeouts of `create-tasks` and `agent-desk`.
+/// Timeout per invocation attempt. It exceeds the timeouts of `create-tasks` and `agent-desk`.
 const LONGEST: Duration = Duration::from_secs(120);
 
 #[async_trait]

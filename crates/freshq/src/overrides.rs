@@ -44,7 +44,7 @@ pub(crate) fn limit_values(limit: &OperatorLimit) -> String {
     values.join(" and ")
 }
 
-/// Removes the rounding error that a rate has from its interval in nanoseconds.
+/// Removes the rounding error of a rate that is calculated from an interval in nanoseconds.
 fn rounded(rate: f64) -> f64 {
     (rate * 1_000.0).round() / 1_000.0
 }

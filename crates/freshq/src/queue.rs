@@ -142,8 +142,8 @@ pub(crate) enum StackName {
 }
 
 impl StackName {
-    /// Returns the stack of the options `--env` and `--stack`. Without them, the stack of the
-    /// environment variables FRESHQ_STACK and FRESHQ_ENV; FRESHQ_STACK takes precedence.
+    /// Returns the stack that `--env` or `--stack` names. Without these options, returns the stack
+    /// that FRESHQ_STACK or FRESHQ_ENV names; FRESHQ_STACK takes precedence.
     pub(crate) fn of(env: Option<&String>, stack: Option<&String>) -> Result<Self> {
         let option = stack.cloned().map(Self::Full);
         let option = option.or_else(|| env.cloned().map(Self::Env));

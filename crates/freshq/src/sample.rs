@@ -23,10 +23,10 @@ use crate::time_format::{exact, tenths};
 /// Maximum number of samples whose figures are kept.
 const REMEMBERED: usize = 200;
 
-/// Maximum number of tasks per list, both of the newest and of the oldest pending tasks.
+/// Maximum length of the lists of the newest and of the oldest pending tasks.
 const LISTED: usize = 8;
 
-/// Maximum number of tasks to read, both of the running and of the newest pending ones.
+/// Maximum number of running tasks, and of the newest pending tasks, to read.
 const READ: usize = 16;
 
 /// Maximum number of failed tasks to read.
@@ -35,10 +35,10 @@ const FAILED: usize = 4;
 /// Maximum number of index entries to read for the rates, per status.
 const RECENT: u16 = 1_000;
 
-/// Maximum time until an expiry that is shown.
+/// Maximum time before an expiry at which the expiry is shown.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Length of the period before a sample in which tasks created count for the rates.
+/// Length of the period before a sample. Tasks created in this period count towards the rates.
 pub(crate) const WINDOW: Duration = observed::WINDOW;
 
 #[derive(Clone, Debug)]
@@ -114,7 +114,7 @@ impl Sample {
         &recent[..recent.len().min(LISTED)]
     }
 
-    /// Returns the tasks that succeeded, and those that failed, per second in the last minute.
+    /// Returns how many tasks succeeded and how many failed per second in the last minute.
     pub(crate) fn ended_per_second(&self) -> (f64, f64) {
         let Status { control, now, .. } = &self.status;
         control.observed.ended.per_second(*now)
@@ -170,7 +170,7 @@ pub(crate) struct Figures {
     pub(crate) pending: u32,
     /// Number of tasks created per second in the window.
     pub(crate) created_per_second: f64,
-    /// Number of tasks that succeeded, and of those that failed, per second in the last minute.
+    /// Number of succeeded tasks and number of failed tasks, per second in the last minute.
     pub(crate) ended_per_second: (f64, f64),
     pub(crate) run_time: Option<Duration>,
     pub(crate) start_age: Option<Duration>,
@@ -204,8 +204,8 @@ impl History {
         self.last = Some(sample);
     }
 
-    /// Formats the median age of the running tasks when they started, or of those of the last
-    /// sample with running tasks.
+    /// Formats the median age of the running tasks when they started. If no task is running, uses
+    /// the last sample with running tasks.
     pub(crate) fn start_age_text(&self) -> String {
         let mut ages = self.figures.iter().rev().map(|look| look.start_age);
         match (ages.next().flatten(), ages.flatten().next()) {

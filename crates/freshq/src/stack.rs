@@ -28,7 +28,7 @@ pub(crate) struct Place {
     pub(crate) create_tasks: Option<String>,
 }
 
-/// Returns the name of an environment's stack.
+/// Returns the stack name of an environment's task queue.
 pub(crate) fn name_of(env: &str) -> String {
     format!("{PREFIX}{env}")
 }

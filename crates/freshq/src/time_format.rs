@@ -10,7 +10,7 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 /// The last millisecond that RFC 3339 can express: the end of the year 9999.
 const LAST: i64 = 253_402_300_799_999;
 
-/// The earliest creation time of a task, in the year 1973. A smaller number is in seconds.
+/// The earliest creation time of a task, in the year 1973. A smaller number is a time in seconds.
 pub(crate) const FIRST_MILLIS: Millis = Millis(100_000_000_000);
 
 /// Formats a time in RFC 3339, with milliseconds. A time outside the years 1970 to 9999, which only
@@ -63,7 +63,7 @@ pub(crate) fn moment(at: Millis, now: Millis) -> String {
 }
 
 /// Formats the age of something created at `created`: "5m", or "in 5m" if the time is in the
-/// future. A clock that is less than a second ahead does not make it a future time.
+/// future. A time less than a second ahead counts as now.
 pub(crate) fn age(created: Millis, now: Millis) -> String {
     match created.since(now) >= Duration::from_secs(1) {
         true => relative(created, now),

@@ -67,7 +67,7 @@ pub(crate) trait VerbOnQueue: Send + Sync {
     /// Runs the verb. `prompt` asks for the confirmation that some verbs require.
     ///
     /// # Errors
-    /// [`Failure`]: the verb may or may not be carried out, unless the failure says which.
+    /// [`Failure`]: the verb may or may not have taken effect, unless the failure states which.
     async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt) -> Result<Report, Failure>;
 }
 

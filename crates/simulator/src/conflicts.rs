@@ -104,7 +104,7 @@ impl Conflicts {
         })
     }
 
-    /// Starts without held items or figures.
+    /// Creates a state with this model, without held items or figures.
     pub fn of(model: Model) -> Self {
         Self {
             shared: Arc::new(Shared {

@@ -77,14 +77,14 @@ const OPERATIONS: [&str; 8] = [
     "TransactWriteItems",
 ];
 
-/// The operation of a request.
+/// Returns the operation of a request, or an error if it is not simulated.
 pub(crate) fn supported_operation(request: &HttpRequest) -> Result<&'static str, ConnectorError> {
     let named = operation(request);
     let known = OPERATIONS.into_iter().find(|known| *known == named);
     known.ok_or_else(|| ConnectorError::user(format!("{named} is not simulated").into()))
 }
 
-/// Returns the operation of a request, such as `PutItem`, or an empty text if it names none.
+/// Returns the operation of a request, such as `PutItem`, or an empty string if it names none.
 pub fn operation(request: &HttpRequest) -> &str {
     let target = request.headers().get("x-amz-target").unwrap_or_default();
     target.rsplit('.').next().unwrap_or_default()

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_can_be_played_again() {
+    fn single_seed_can_be_replayed() {
         let seeds = by(5..10, &[("FRESHQ_SEED", "77"), ("FRESHQ_FIRST_SEED", "1")]);
         assert_eq!((seeds.range, seeds.usual), (77..78, false));
     }
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "FRESHQ_SEED is \"x\"; give a whole number")]
-    fn a_seed_that_is_not_a_number_is_an_error() {
+    fn non_numeric_seed_is_an_error() {
         let _ = by(5..10, &[("FRESHQ_SEED", "x")]);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Locks a mutex and ignores poisoning. A panic never leaves one of these values half changed.
+/// Locks a mutex and ignores poisoning. A panic never leaves a locked value half changed.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -38,7 +38,7 @@ pub(crate) enum Actor {
 /// Creation times of the pending tasks, oldest first.
 type Waiting = Arc<Mutex<VecDeque<Millis>>>;
 
-/// Plays an experiment with this discipline instead of the core.
+/// Simulates an experiment with this discipline instead of the core.
 pub(crate) fn play(actor: Actor, experiment: &Experiment) -> Played {
     let downstream = Downstream::new(experiment.model, experiment.outage);
     let created = cloud::play(experiment.seed, async |_| {

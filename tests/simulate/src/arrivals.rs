@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrivals_keep_to_their_rate_and_repeat_with_the_seed() {
+    fn arrivals_match_their_rate_and_are_identical_for_the_same_seed() {
         let arrivals = Arrivals::Poisson {
             per_second: 16.0,
             lasting: Duration::from_secs(1_000),

@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Returns the duration and outcome of such a call, as the HTTP runner reports them.
+    /// Returns the duration and outcome of a call with this result, as reported by the runner.
     fn deed(self) -> (Duration, Deed) {
         match self {
             Self::BadGateway | Self::Rejected => (ERROR, Deed::Unavailable),

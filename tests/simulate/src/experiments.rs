@@ -59,7 +59,7 @@ fn features() -> [(&'static str, ProcessSettings); 2] {
     [("retries_only", retries_only), ("breaker", breaker)]
 }
 
-/// Plays outages of each kind with each feature.
+/// Simulates outages of each kind with each feature.
 pub(crate) fn outages() -> Outages {
     let mut cells = Vec::new();
     for kind in Kind::ALL {
@@ -100,14 +100,14 @@ pub(crate) fn outages() -> Outages {
     }
 }
 
-/// The delay that poison tasks at the head cause to the healthy tasks behind them.
+/// The delay that poison tasks at the head cause for the healthy tasks behind them.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Poisoned {
     /// Seconds from the start until the last healthy task succeeded, for the worst seed.
     healthy_done_seconds: f64,
 }
 
-/// Plays 30 poison tasks ahead of 70 healthy tasks, per concurrency and feature.
+/// Simulates 30 poison tasks ahead of 70 healthy tasks, per concurrency and feature.
 pub(crate) fn poisoned() -> BTreeMap<String, BTreeMap<String, Poisoned>> {
     let mut cells = Vec::new();
     for slots in [1_u16, 8, 50] {

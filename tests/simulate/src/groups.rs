@@ -150,7 +150,7 @@ fn cases() -> [(&'static str, Case); 7] {
     ]
 }
 
-/// Plays every case and the outage.
+/// Simulates every case and the outage.
 pub(crate) fn groups() -> Groups {
     let mut cells = Vec::new();
     for (name, case) in cases() {

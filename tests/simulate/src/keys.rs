@@ -54,7 +54,7 @@ enum Discipline {
     Core { order: Order, keyed: bool },
 }
 
-/// Plays every discipline.
+/// Simulates every discipline.
 pub(crate) fn ages() -> Keys {
     let core = |order, keyed| Discipline::Core { order, keyed };
     let disciplines = vec![
@@ -140,7 +140,7 @@ impl Known {
     }
 }
 
-/// Plays the real core on the virtual clock.
+/// Runs the real core on the virtual clock.
 fn by_the_core(order: Order, keyed: bool) -> Known {
     let known = Known::default();
     cloud::play(SEED, async |builder| {
@@ -181,7 +181,7 @@ fn by_the_core(order: Order, keyed: bool) -> Known {
 /// The creation time and key of each pending state, oldest first.
 type Waiting = Arc<Mutex<VecDeque<(Millis, usize)>>>;
 
-/// Plays workers that take the oldest state, one per run that the downstream serves concurrently.
+/// Simulates workers that take the oldest state, one worker per concurrent downstream run.
 fn in_arrival_order() -> Known {
     let known = Known::default();
     cloud::play(SEED, async |_| {

@@ -1,6 +1,6 @@
-//! Implements `make simulate`, which plays the queue under overload and in outages. The real core
-//! (create, wake-ups, turns, sweeps) runs on a virtual clock with the in-memory store. Other queue
-//! disciplines run against the same downstream. The seeds determine every figure.
+//! Implements `make simulate`, which simulates the queue under overload and in outages. The real
+//! core (create, wake-ups, turns, sweeps) runs on a virtual clock with the in-memory store. Other
+//! queue disciplines run against the same downstream. The seeds determine every figure.
 //!
 //! Prints the figures, and writes `overload.json`, `storm.json` and `groups.json` to
 //! `target/simulate`, the page `docs/reference/storms.md`, and the charts to `docs/img`.

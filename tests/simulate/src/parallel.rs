@@ -1,4 +1,4 @@
-//! Plays experiments in parallel on all CPU cores. Each experiment has its own clock and seed and
+//! Runs experiments in parallel on all CPU cores. Each experiment has its own clock and seed and
 //! runs on one thread, so the order does not change the figures.
 
 use std::num::NonZeroUsize;

@@ -41,7 +41,7 @@ pub(crate) fn settings() -> ProcessSettings {
     }
 }
 
-/// Plays an experiment with the real core.
+/// Simulates an experiment with the real core.
 ///
 /// # Panics If a guarantee is broken.
 pub(crate) fn play(experiment: &Experiment) -> Played {

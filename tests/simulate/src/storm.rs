@@ -77,7 +77,7 @@ impl Storm {
     }
 }
 
-/// Plays every storm.
+/// Simulates every storm.
 pub(crate) fn storms() -> Storm {
     let burst = Load::new(&BURST);
     let bursts = parallel::map(Variant::ALL.to_vec(), |(name, variant)| {

@@ -113,8 +113,8 @@ pub(crate) fn pending_calls(calls: &Value, queues: &[Value]) -> [String; 5] {
     ]
 }
 
-/// Returns whether the agents of a queue match criteria. Both have one value per dimension; `*` in
-/// criteria matches any value.
+/// Returns whether the agents in a queue match criteria. Queue names and criteria have one value
+/// per dimension; `*` in criteria matches any value.
 fn fits(criteria: &str, queue: &str) -> bool {
     let wanted: Vec<&str> = criteria.split('#').collect();
     let values: Vec<&str> = queue.split('#').skip(1).collect();

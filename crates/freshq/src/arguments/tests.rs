@@ -22,7 +22,7 @@ fn common(verb: &Verb) -> &Common {
 }
 
 #[test]
-fn a_queue_is_named_by_its_environment_its_table_and_topic_or_its_address() {
+fn queue_is_named_by_environment_or_by_table_and_topic_or_by_address() {
     let on_env = verb("status --env dev");
     assert_eq!(common(&on_env).queue.env.as_deref(), Some("dev"));
     assert_eq!(common(&on_env).output, Format::Table);

@@ -18,7 +18,7 @@ use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// The accepted host names. The port is not checked, because it differs behind `ssh -L`.
+/// The accepted host names. The port is not checked, because `ssh -L` can forward another port.
 const LOOPBACK: [&str; 2] = ["127.0.0.1", "localhost"];
 
 /// Headers of every response. The referrer policy is `same-origin`, because under `no-referrer`
@@ -126,8 +126,8 @@ pub(crate) async fn local_only(request: Request, next: Next) -> Response {
     }
 }
 
-/// Returns whether a page of the same origin sent the request. Requests of programs have no
-/// `Origin`, and neither has the request with which a browser opens a page.
+/// Returns whether a page of the same origin sent the request. Programs send no `Origin` header,
+/// and neither does a browser when it opens a page.
 fn has_origin(request: &Parts, host: &str) -> Result<bool, Rejected> {
     match only(&request.headers, &ORIGIN) {
         None if !request.headers.contains_key(ORIGIN) => Ok(false),

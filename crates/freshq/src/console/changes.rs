@@ -239,7 +239,7 @@ impl Change {
     }
 }
 
-/// Returns the stored change of the queue or of one of its groups, as text.
+/// Returns the change that is stored for the queue or for one of its groups, as text.
 async fn standing(
     site: &Site,
     group: Option<GroupName>,

@@ -45,7 +45,7 @@ async fn list(site: &Site) -> Result<Markup> {
 
 fn cells(site: &Site, row: &Row<'_>, now: Millis) -> [Markup; 7] {
     let of = [("group", row.name)];
-    // Tasks without a group do not have a limit of their own.
+    // Tasks without a group do not have their own limit.
     let named = !row.name.is_empty();
     [
         html! {

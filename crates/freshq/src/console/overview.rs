@@ -72,7 +72,7 @@ fn warnings(looks: &History) -> Markup {
                 p.warning {
                     "The circuit breaker is open: "
                     @if let Some(summary) = summary { (summary.text) }
-                    // The response of a known cause is in the facts below.
+                    // The facts below already show a response whose cause is known.
                     @if let Some(last) = control.observed.last_response.as_ref().filter(|last| cause::of_response(last).is_none()) {
                         "; " (pause::response(last))
                     }
@@ -187,7 +187,7 @@ fn running(sample: &Sample) -> Markup {
         [
             task_link(&task.id),
             html! { @if let Some(started) = started { (rough(started.since(task.created))) } },
-            // The start time comes from the processor's clock, which may be ahead.
+            // The start time is from the processor's clock, which may be ahead of the local clock.
             html! { @if let Some(started) = started { (rough(now.since(started))) } },
             html! { (task.number(schema::ATTEMPTS).unwrap_or(0)) },
             html! { @if let Some(until) = task.number(schema::LEASE_UNTIL) { (relative(Millis(until), now)) } },
@@ -215,7 +215,7 @@ fn running(sample: &Sample) -> Markup {
         _ => "They ended before they were read.",
     };
     html! {
-        // The number and the list lag behind the table, by different times.
+        // The number and the list lag behind the table, each by a different delay.
         h2 #running-title { "Running tasks: " (count) }
         (table("The longest running tasks", head, rows, none))
     }

@@ -23,7 +23,7 @@ pub(super) type Fields = BTreeMap<String, String>;
 
 pub(super) type Asked = Query<Fields>;
 
-/// Name of the field with the number of the outcome that a page shows.
+/// Name of the field that contains the number of the outcome to show.
 pub(super) const OUTCOME: &str = "outcome";
 
 const MENU: [(&str, &str); 6] = [

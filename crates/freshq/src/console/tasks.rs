@@ -1,4 +1,4 @@
-//! The Tasks page, with the tasks of a status, and the page of a single task.
+//! The Tasks page, which lists tasks by status, and the page of a single task.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::verbs::{Shown, StatusName, group_name, missing, payload_preview, run}
 /// Maximum number of tasks on a page.
 const LISTED: usize = 50;
 
-/// Maximum number of tasks to read for a page that searches last errors or payloads for a text.
+/// Maximum number of tasks to read when a page searches last errors or payloads for a text.
 const MOST_READ: usize = 1_000;
 
 /// Maximum number of characters of a payload in a table.

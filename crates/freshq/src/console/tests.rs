@@ -144,7 +144,7 @@ impl World {
         answer
     }
 
-    /// Expects an error page with this text.
+    /// Requests a page and expects this error status and text.
     async fn rejects(&self, page: &str, status: u16, says: &str) {
         self.get(page).await.expect(status, &[says]);
     }

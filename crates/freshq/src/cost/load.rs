@@ -89,7 +89,7 @@ fn positive(text: &str) -> Result<f64, String> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TransitionUnits {
     pub(super) create: f64,
-    /// Write units of a take, of a return, or of a settlement.
+    /// Write units of one take, return or settlement.
     pub(super) change: f64,
 }
 
@@ -124,7 +124,7 @@ impl Load {
         self.over.as_secs_f64()
     }
 
-    /// Returns the messages per SQS request, so that none exceeds 1 MiB. `None` without SQS.
+    /// Returns the number of messages per SQS request, at most 1 MiB in total. `None` without SQS.
     fn batch(&self) -> Option<u32> {
         let fitting = SQS_REQUEST / (self.payload + MESSAGE_BYTES);
         (self.batch > 0).then(|| self.batch.min(fitting.max(1)))
@@ -148,7 +148,7 @@ impl Load {
         let units = TransitionUnits::of(self.payload);
         let (ran, inserted, seconds) = (self.ran(), self.inserted(), self.seconds());
         let rate = ran / seconds;
-        // Tasks arrive at random times, so an idle queue waits 1 / rate on average for the next.
+        // Tasks arrive at random times, so an idle queue waits 1/rate on average for the next task.
         let activations = ran * (-rate * LINGER_SECONDS).exp();
         let busy = (seconds - activations / rate).max(0.0);
         let turns = activations + busy / TURN_SECONDS;

@@ -15,7 +15,7 @@ impl Stack {
                     return id_of(logical).is_none_or(|id| now.as_str() == Some(id));
                 }
                 if let Some(attribute) = fields.get("Fn::GetAtt") {
-                    // An ARN contains the name, which is the last part of an id, even of a URL.
+                    // An ARN contains the name, the last part of the id, even if the id is a URL.
                     let is_arn = attribute[1]
                         .as_str()
                         .is_some_and(|name| name.ends_with("Arn"));
@@ -41,7 +41,7 @@ impl Stack {
         }
     }
 
-    /// Returns the value that CloudFormation gives to a setting; `None` if a part of it is unknown.
+    /// Returns the value that CloudFormation gives to a setting; `None` if part of it is unknown.
     pub(crate) fn value(&self, wanted: &Value) -> Option<Value> {
         match wanted {
             Value::Object(fields) if fields.len() == 1 => {

@@ -53,7 +53,7 @@ impl AwsStack {
         Ok(None)
     }
 
-    /// Receives messages and hides them for this number of seconds.
+    /// Receives messages and hides them from other receivers for `hidden` seconds.
     pub(super) async fn receive(&self, queue: &str, hidden: i32) -> Result<Vec<Message>> {
         let read = self.sqs.receive_message().queue_url(queue);
         let read = read

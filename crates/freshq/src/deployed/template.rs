@@ -203,7 +203,7 @@ impl Stack {
         Some(name.to_owned())
     }
 
-    /// Returns the queue whose dead-letter queue this is.
+    /// Returns the queue whose dead-letter queue is `queue`.
     pub(crate) fn source(&self, queue: &str) -> Option<&Resource> {
         self.resources.iter().find(|resource| {
             let target = resource

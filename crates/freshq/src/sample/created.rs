@@ -36,12 +36,12 @@ pub(crate) struct Late {
 /// Minimum time between creation and earliest start for a task to count as late.
 pub(crate) const LATE: Duration = Duration::from_secs(60 * 60);
 
-/// Minimum surplus of created over ended tasks in the last minute.
+/// Minimum number of pending tasks, and minimum surplus of created tasks, for a growing backlog.
 const SURPLUS: u32 = 20;
 
 impl Created {
-    /// Returns how many more due tasks were created than ended; `None` if the backlog does not grow, or
-    /// a pause or an open circuit breaker stops the queue.
+    /// Returns the number of due tasks created minus the number of tasks ended. `None` if the
+    /// backlog does not grow, or if a pause or an open circuit breaker stops the queue.
     pub(crate) fn surplus(self, status: &Status) -> Option<u32> {
         let (control, now) = (&status.control, status.now);
         let stops = control.is_paused(now) || control.is_breaker_open(now);

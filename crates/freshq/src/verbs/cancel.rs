@@ -117,7 +117,7 @@ async fn cancel_all(queue: &Queue, tasks: Vec<TaskId>) -> Result<Report> {
     while let Some(result) = results.next().await {
         match result? {
             Cancelled::Done => cancelled += 1,
-            // A processor took the task in the meantime.
+            // A processor had already taken the task.
             Cancelled::Is(_) => started += 1,
             Cancelled::NotFound => gone += 1,
         }

@@ -70,7 +70,7 @@ fn expiry(text: &str) -> Option<Millis> {
 /// The factor that limits the starts if more tasks are created than end.
 #[derive(Debug)]
 pub(crate) enum Limit<'a> {
-    /// The downstream, according to this response in the last minute, although slots are free.
+    /// The downstream: slots are free, and it returned this response in the last minute.
     Response(&'a LastResponse),
     /// `processing.ratePerSecond`, because slots are free.
     Rate(f64),
@@ -153,7 +153,7 @@ impl fmt::Display for Summary {
 const NAMED: (usize, usize) = (3, 60);
 
 /// Returns the fields shared by at least two and more than half of the tasks, with their numbers,
-/// and the number of tasks. Fields that all tasks share are last, because they distinguish none.
+/// and the number of tasks. Fields shared by all are last, because they do not distinguish tasks.
 fn shared<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>) -> (Vec<(String, usize)>, usize) {
     let mut all = 0;
     let payloads = tasks.into_iter().inspect(|_| all += 1);
@@ -172,8 +172,8 @@ fn shared<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>) -> (Vec<(String, u
     (counts, all)
 }
 
-/// Fills the field that best distinguishes the tasks into the commands of a remedy, which have
-/// `<text>` in its place. A quotation mark would end the argument.
+/// Replaces `<text>` in a remedy's commands with the field that best distinguishes the tasks,
+/// unless the field contains a quotation mark, which would end the argument.
 pub(crate) fn with_field<'a>(
     remedy: &str,
     tasks: impl IntoIterator<Item = &'a FoundTask>,
@@ -201,7 +201,7 @@ fn shared_fields<'a>(tasks: impl IntoIterator<Item = &'a FoundTask>, which: &str
     }
 }
 
-/// Maximum time until the next expiry if tasks are considered to expire already.
+/// Tasks are considered to be expiring if the next expiry is less than this time away.
 const SOON: Duration = Duration::from_secs(5);
 
 /// Minimum number of late tasks created in a minute for a notice.
@@ -291,7 +291,7 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
     let (limit, surplus) = (Limit::of(status).text(tasks), rate(surplus));
     let oldest = tasks.first_expiry(now);
     Some(match oldest {
-        // In a backlog that lost no task, the oldest one would expire much later.
+        // If no task had expired yet, the oldest one would expire much later.
         Some(at) if at.since(now) < SOON => {
             format!("{limit}; tasks expire without a run, about {surplus}/s")
         }

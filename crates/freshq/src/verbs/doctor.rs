@@ -66,7 +66,7 @@ pub(crate) struct Checkup {
     pub(crate) downstream: Option<String>,
     pub(crate) checked: usize,
     pub(crate) findings: Vec<Finding>,
-    /// Describes tasks that start late, which a producer may intend.
+    /// Description of the tasks that start late, possibly as a producer intended.
     pub(crate) late: Option<String>,
     /// Resources that could not be read, each with the error; a local AWS does not support all.
     pub(crate) unchecked: Vec<(String, Failure)>,
@@ -193,7 +193,7 @@ impl Checkup {
         let deployed = queue.deployed.as_deref().ok_or(Failure::NoTemplate)?;
         let stack = deployed.stack().await?;
         let mut checkup = Self::new(queue.name.clone());
-        // Check the state before the settings, because it is what the operator sees.
+        // Check the state before the settings, because operators notice the state first.
         if let Err(failure) = state(queue, &stack, &mut checkup).await {
             let place = "the state of the queue".to_owned();
             checkup.unchecked.push((place, failure));

@@ -121,7 +121,7 @@ impl GroupsReport {
         }
     }
 
-    /// Formats how many entries were read, as text.
+    /// Formats the number of index entries that were read, as text.
     pub(crate) fn read(&self) -> String {
         let all = match self.depths.exact {
             true => "all pending and running tasks",

@@ -1,4 +1,4 @@
-//! `freshq list`: lists tasks of a status, newest first.
+//! `freshq list`: lists tasks with a given status, newest first.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -99,8 +99,8 @@ impl StatusName {
 }
 
 impl Filter {
-    /// Creates the query for tasks of a status. It starts after `after`, or else at `older_than`,
-    /// or else at the newest task.
+    /// Creates the query for tasks with the given status. It starts after `after`, or else at
+    /// `older_than`, or else at the newest task.
     pub(super) fn find(&self, status: TaskStatus, after: Option<Cursor>, now: Millis) -> Find {
         let oldest = |time| Cursor::at(now.minus(time), TaskId::from_stored("~"));
         Find {
@@ -116,7 +116,7 @@ impl Filter {
         }
     }
 
-    /// Returns the query for tasks of a status.
+    /// Returns the query for tasks with the given status.
     ///
     /// # Errors
     /// [`Failure::Input`]: no task can match, because `older_than` is not shorter than `newer_than`.
@@ -214,7 +214,7 @@ impl Listed {
         ]
     }
 
-    /// Returns, as text, the time at which a due task of the group can start.
+    /// Returns the time at which a due task in the group can start, as text.
     fn due(&self, group: &str) -> String {
         let paused = self.control.paused_until.filter(|at| *at > self.now);
         match (paused, self.groups.closed_until(group, self.now)) {

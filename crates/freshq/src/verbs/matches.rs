@@ -1,4 +1,4 @@
-//! Reads all tasks that match a search, which a dry run prints.
+//! Reads all tasks that match a search, and creates the report for a dry run.
 
 use std::pin::pin;
 

@@ -21,8 +21,8 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::{exact, parse_duration, rough};
 
-/// Maximum pause without a confirmation: the default of `tasks.defaultTtl`. During a longer pause,
-/// tasks expire.
+/// Longest pause that needs no confirmation: the default of `tasks.defaultTtl`. During a longer
+/// pause, tasks can expire.
 const UNASKED: Duration = Duration::from_secs(3_600);
 
 /// Pauses the queue temporarily; running tasks finish. A longer pause is kept. Asks before a pause

@@ -41,7 +41,7 @@ impl TaskOutcomes {
         self.outcomes.push((task.clone(), outcome));
     }
 
-    /// Returns whether a table request failed, so that the remaining tasks are not attempted.
+    /// Returns whether a table request failed, so that the remaining changes are not attempted.
     pub(super) fn has_failed(&self) -> bool {
         let last = self.outcomes.last();
         last.is_some_and(|(_, outcome)| matches!(outcome, Outcome::Unknown(_) | Outcome::NotTried))

@@ -49,7 +49,7 @@ const SILENCE: Duration = Duration::from_secs(2);
 
 pub struct Network {
     state: Mutex<State>,
-    /// Write-locked by an audit, so that nothing changes between its reads.
+    /// Write-locked by an audit, so that no item changes between the audit's reads.
     still: RwLock<()>,
 }
 
@@ -66,8 +66,8 @@ struct State {
 }
 
 impl Network {
-    /// Creates a network whose faults and latencies are derived from `seed`. Of a thousand
-    /// exchanges, `rate` have a drawn fault on average.
+    /// Creates a network whose faults and latencies are derived from `seed`. On average, `rate` of
+    /// a thousand exchanges have a drawn fault.
     pub fn new(seed: u64, rate: u32) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
@@ -166,7 +166,7 @@ impl Network {
             pause(100..4_000),
             pause(0..20_000_000),
         ];
-        // A late read has no effect.
+        // Skip late reads, because they have no effect.
         let fault = Some(drawn).filter(|fault| befalls && (writes || *fault != Fault::LateRequest));
         if let Some(fault) = fault {
             *state.faults.entry(fault).or_default() += 1;

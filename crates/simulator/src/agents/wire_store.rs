@@ -32,7 +32,7 @@ impl Layer for Wire {
     async fn around<T: Any + Send>(&self, call: AgentCall<'_, T>) -> Result<T, StoreError> {
         let operation = call.operation;
         let items = match call.about {
-            // A batch cannot conflict with a transaction here.
+            // In this simulation, a batch cannot conflict with a transaction.
             About::Outbox(_) => vec![],
             about => about.written(),
         };

@@ -128,7 +128,7 @@ fn ended_turn(world: &World, process: &Process, summary: &TurnSummary) {
     let mut ledger = lock(&world.ledger);
     ledger.note(now, process.id, format!("{:?} {summary:?}", summary.exit));
     match summary.exit {
-        // After rule 10, a pause or a failed step, only the sweep requests a wake-up.
+        // After a turn without progress, a pause or a failed step, only sweeps request a wake-up.
         Exit::NoProgress => ledger.setback(now, "a turn without progress makes no tail call"),
         Exit::Paused => ledger.setback(now, "the queue is paused"),
         _ if summary.store_errors > 0 => ledger.setback(now, "a turn had DynamoDB errors"),

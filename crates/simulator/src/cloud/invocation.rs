@@ -4,7 +4,7 @@ use lifo_queue::notify::WakeReason;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
-    /// Identical for all retries and duplicates of a message.
+    /// Id of the message, identical for all its retries and duplicates.
     pub(crate) message_id: String,
     pub(crate) reason: WakeReason,
 }

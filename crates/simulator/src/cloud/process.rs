@@ -19,7 +19,7 @@ pub(crate) enum Function {
     Trigger,
     ProcessTasks,
     SweepTasks,
-    /// An operator or the cloud itself, which have no faults.
+    /// An operator or the cloud itself. Their calls have no faults.
     Operator,
 }
 

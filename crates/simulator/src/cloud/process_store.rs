@@ -18,12 +18,12 @@ use crate::sync::lock;
 
 /// Access of a process to the table.
 pub(crate) enum Access {
-    /// The cloud's simulated network carries the calls.
+    /// The calls go over the cloud's simulated network.
     Memory {
         truth: Arc<MemoryStore>,
         index: Arc<MemoryStore>,
     },
-    /// A store with its own SDK client, whose requests the cloud's simulated network carries.
+    /// A store with its own SDK client, whose requests go over the cloud's simulated network.
     Client(Arc<dyn QueueStore>),
 }
 

@@ -36,7 +36,7 @@ impl Process {
         let kill_after =
             befalls(FaultKind::KilledAtRandom).then(|| chance.between(Duration::ZERO, seconds(60)));
         let cut_off = befalls(FaultKind::Partition).then(|| {
-            // Early, during its work, or shortly before its timeout, when it has to finish.
+            // Cut the process off early, or shortly before its timeout, when it has to finish.
             let timeout = world.settings.process_tasks.timeout;
             let late = |before: u64| timeout.saturating_sub(seconds(before));
             let from = match chance.below(2) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::request::Key;
 use crate::sync::lock;
 
-/// Kind of access of a request to its items.
+/// How a request accesses its items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Transaction,
@@ -81,8 +81,8 @@ pub(super) struct Holding {
 }
 
 impl Holding {
-    /// Returns one flag per item, true if it caused a conflict, if a conflict with a later
-    /// transaction also rejects this one.
+    /// Returns one flag per item, true if the item caused a conflict. `None` unless a conflict with
+    /// a later transaction also rejects this one.
     pub(super) fn doomed(&self) -> Option<Vec<bool>> {
         let items = lock(&self.held.items);
         let doomed = |key: &Key| items.get(key).is_some_and(|doomed| *doomed);

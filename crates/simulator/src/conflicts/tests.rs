@@ -145,7 +145,7 @@ async fn abandoned_request_locks_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_transaction_costs_twice_as_much_and_so_does_a_strong_read() {
+async fn transactions_and_strongly_consistent_reads_cost_twice_as_much() {
     let (conflicts, client, _) = started(Latency::default());
     assert!(transact(&client, vec![put("a"), put("b")]).await.is_empty());
     let figures = conflicts.take_figures();

@@ -34,7 +34,7 @@ pub enum About<'a> {
     CallsInLine(&'a Criteria, u16),
     Read,
     Line(&'a Criteria),
-    /// A deletion of these entries.
+    /// A deletion of these outbox entries.
     Outbox(&'a [OutboxEntry]),
 }
 

@@ -14,7 +14,7 @@ use crate::queue::{self, Experiment, settings};
 pub(crate) const BURST_LASTS: Duration = Duration::from_secs(15);
 const SLOTS: u16 = 2;
 
-/// Plays the burst in arrival order and newest first.
+/// Simulates the burst in arrival order and newest first.
 pub(crate) fn burst() -> (Played, Played) {
     let experiment = Experiment {
         seed: 1,

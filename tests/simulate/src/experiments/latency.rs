@@ -18,7 +18,7 @@ const HALVED: Duration = Duration::from_secs(60);
 const LASTS: Duration = Duration::from_secs(180);
 /// Load before that time, as a factor of the capacity.
 const LOAD: f64 = 0.8;
-/// Number of slots, which suits a larger downstream than this one.
+/// Number of slots, chosen for a larger downstream than this one.
 const SLOTS: u16 = 50;
 
 /// Queue figures after the downstream became slower.
@@ -30,7 +30,7 @@ pub(crate) struct Halved {
     load: Load,
 }
 
-/// Plays a halved downstream with and without a target latency.
+/// Simulates a downstream with halved capacity, with and without a target latency.
 pub(crate) fn halved() -> BTreeMap<String, Halved> {
     let off = ProcessSettings {
         slots: SLOTS,

@@ -57,7 +57,7 @@ impl Discipline {
     }
 }
 
-/// Plays every discipline under every load.
+/// Simulates every discipline under every load.
 pub(crate) fn loads() -> Loads {
     let cells: Vec<_> = LOADS
         .into_iter()

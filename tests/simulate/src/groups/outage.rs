@@ -28,9 +28,9 @@ pub(crate) struct OutageOfOne {
     failed: usize,
     /// Whether a healthy tenant's poison task ended in FAILURE.
     poison_failed: bool,
-    /// Share of tasks in time among those that the other tenants created during the outage.
+    /// Share of the other tenants' tasks that were in time, of those created during the outage.
     others_in_time: f64,
-    /// The same share without an outage.
+    /// Share of the other tenants' tasks in time over the same period, without an outage.
     others_in_time_without: f64,
     /// Number of calls to the failing tenant's downstream during the outage.
     calls: usize,

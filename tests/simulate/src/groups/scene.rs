@@ -1,4 +1,4 @@
-//! Plays tenants that create tasks in one queue, and records the starts of these tasks.
+//! Simulates tenants that create tasks in one queue, and records the starts of these tasks.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,7 +26,7 @@ const SEED: u64 = 1;
 #[derive(Clone, Copy)]
 pub(super) struct Tenants {
     pub(super) kind: &'static str,
-    /// Prefix of their group names.
+    /// Prefix of the tenants' group names.
     pub(super) name: &'static str,
     /// Number of groups.
     pub(super) groups: usize,
@@ -56,12 +56,12 @@ pub(super) struct Played {
     created: Vec<(&'static str, Millis)>,
     /// The kinds of the tasks that ended in FAILURE.
     pub(super) failed: Vec<String>,
-    /// The number of index pages that the processor read, and of their entries.
+    /// Number of index pages that the processor read, and number of entries on these pages.
     pub(super) read: (u64, u64),
 }
 
 impl Played {
-    /// The share of tasks in time, among the tasks of a kind that were created between `from` and `to`.
+    /// Returns the share of tasks in time among one kind's tasks created between `from` and `to`.
     #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
     pub(super) fn in_time(&self, kind: &str, from: Millis, to: Millis) -> f64 {
         let within = |at: Millis| from <= at && at < to;
@@ -74,7 +74,7 @@ impl Played {
     }
 }
 
-/// Plays a scene. Without `groups` in its settings, the tenants' tasks have no group.
+/// Simulates a scene. Without `groups` in its settings, the tenants' tasks have no group.
 pub(super) fn play<D>(scene: &Scene<'_, D>) -> Played
 where
     D: Fn(&str, Millis) -> (Duration, Deed) + Copy + Send + Sync + 'static,

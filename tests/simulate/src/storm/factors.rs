@@ -27,7 +27,7 @@ pub(super) struct Factor {
     pub(super) alternating: Ramp,
 }
 
-/// Plays each factor.
+/// Simulates the storms with each factor.
 pub(super) fn all() -> BTreeMap<u32, Factor> {
     let short = [storm_then_quiet(), alternating()].map(|load| Load {
         expiry: EXPIRY,

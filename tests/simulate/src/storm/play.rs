@@ -1,4 +1,4 @@
-//! Plays a storm: messages through an SQS queue, the real ingest and the real processor.
+//! Simulates a storm: messages through an SQS queue, the real ingest and the real processor.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
@@ -67,7 +67,7 @@ impl Partition {
     }
 }
 
-/// Plays a storm.
+/// Simulates a storm.
 pub(super) fn play(variant: Variant, load: &Load) -> Stormed {
     cloud::play(1, async |builder| {
         let scene = scene(builder, variant, load);

@@ -1,5 +1,5 @@
-//! Plays loads that rise and fall, pauses and outages. Measures how many successful runs admission
-//! costs.
+//! Simulates loads that rise and fall, pauses and outages. Measures how many successful runs
+//! admission costs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,12 +32,12 @@ pub(super) struct Ramp {
 }
 
 impl Ramp {
-    /// Plays a load with and without admission.
+    /// Simulates a load with and without admission.
     pub(super) fn of(load: &Load) -> Self {
         Self::against(runs_of_none(load), load)
     }
 
-    /// Plays a load with admission.
+    /// Simulates a load with admission.
     #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
     pub(super) fn against(runs_of_none: usize, load: &Load) -> Self {
         let (some, tally) = play(Variant::Admission, load);
@@ -120,7 +120,7 @@ fn loads() -> Vec<(&'static str, Load)> {
     ]
 }
 
-/// Plays every ramp with both expiries, with and without admission.
+/// Simulates every ramp with both expiries, with and without admission.
 pub(super) fn all() -> BTreeMap<String, Ramp> {
     let expiries = [("60s", MINUTE), ("1h", HOUR)];
     let cells = loads().into_iter().flat_map(|(name, load)| {

@@ -64,7 +64,7 @@ async fn foreign_host_is_rejected_and_forwarded_port_is_accepted() {
 }
 
 #[tokio::test]
-async fn foreign_origin_is_rejected_and_changes_require_own_origin() {
+async fn foreign_origin_is_rejected_and_changes_require_the_console_origin() {
     let world = World::start(true).await;
     world.put("a", TaskStatus::Pending, 1, None);
     let (token, host) = (&world.token, world.host());

@@ -82,7 +82,7 @@ async fn the_circuit_breaker_is_opened_and_closed_with_buttons() {
 }
 
 #[tokio::test]
-async fn starts_are_limited_with_a_form_and_the_limit_is_ended() {
+async fn form_limits_starts_and_ends_the_limit() {
     let world = World::start(true).await;
     world.page("", &["Limit…"]).await;
     let form = "rate=0.5&concurrency=3&for=30m&reason=migration";

@@ -139,7 +139,7 @@ fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
 }
 
 #[test]
-fn the_summary_of_slow_tasks_names_the_fields_that_most_of_them_share() {
+fn summary_of_slow_tasks_names_the_fields_shared_by_most_of_them() {
     let slow = limited(10, None, [127, 25_000], None);
     let filled = |payload: Value| with_field("--payload '<text>'", &vec![task(payload); 2]);
     assert_eq!(filled(json!({ "order": 1 })), "--payload '\"order\":1'");

@@ -1,4 +1,4 @@
-//! Reads tasks from a file of JSON lines.
+//! Reads tasks from a JSON Lines file.
 
 use std::fs;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Checks of the task flow: failed runs, crashed processes, keys that supersede other tasks, and a
+//! Checks of the task flow: failed runs, crashed processes, keys with many superseded states, and a
 //! growing backlog.
 
 use std::time::Duration;
@@ -19,12 +19,12 @@ const FAILED: u32 = 5;
 /// Maximum number of tasks that a finding names.
 const NAMED: usize = 5;
 
-/// Maximum number of pending keys, and minimum number of superseded states, for a finding. Many
-/// keys are not a finding, because devices that report often also supersede many states.
+/// Maximum number of keys with pending tasks, and minimum number of superseded states, for a
+/// finding. Devices that report often also supersede many states, but have many keys.
 const FEW_KEYS: (u32, u64) = (2, 50);
 
-/// Checks the tasks of the last minute and the pending keys. If groups are limited, a growing
-/// backlog is not a finding.
+/// Checks the tasks of the last minute and the keys with pending tasks. If groups are limited, a
+/// growing backlog is not a finding.
 pub(super) fn flow(status: &Status, tasks: &Tasks, limited: bool) -> (usize, Vec<Finding>) {
     let findings = [
         failing(status),

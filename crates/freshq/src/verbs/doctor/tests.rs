@@ -90,7 +90,7 @@ async fn missing_resources_failures_and_short_visibility_timeouts_are_found() {
     let mut fake = Fake::healthy();
     fake.now.insert("subscription".to_owned(), None);
     fake.set("failures", "/ApproximateNumberOfMessages", json!("3"));
-    // 700 s differs from the template and is too short for the function's timeout of 120 s.
+    // 700 s differs from the template and is too short for the function's 120-second timeout.
     fake.set("intake", "/VisibilityTimeout", json!("700"));
     // Messages in a queue other than a failure queue are not a finding.
     fake.set("intake", "/ApproximateNumberOfMessages", json!("9"));

@@ -157,7 +157,7 @@ async fn a_message_is_deleted_by_its_id() {
 }
 
 #[tokio::test]
-async fn a_moved_message_is_sent_again_to_its_queue_before_it_is_deleted() {
+async fn moved_message_is_resent_to_its_source_queue_before_it_is_deleted() {
     let fifo = Message {
         deduplication: Some("call-1".to_owned()),
         ..message("call", 301, "{}")

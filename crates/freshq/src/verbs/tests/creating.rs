@@ -85,7 +85,7 @@ async fn one_task_is_created_from_the_arguments() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_is_sent_in_batches_and_a_failed_task_is_named_by_its_line() {
+async fn file_is_sent_in_batches_and_failed_tasks_are_named_by_line_number() {
     let (mut world, function) = world(None);
     let file = std::env::temp_dir().join(format!("freshq-{}.jsonl", uuid::Uuid::new_v4()));
     let lines: Vec<_> = (1..=1_200)

@@ -68,7 +68,7 @@ async fn empty_list_names_the_status_and_how_to_list_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_is_filtered_by_age_and_error_and_its_reads_are_bounded() {
+async fn list_filters_by_age_and_error_and_bounds_its_reads() {
     let mut world = World::start();
     for n in 0..10 {
         let error = if n % 2 == 0 { "HTTP 502" } else { "HTTP 400" };

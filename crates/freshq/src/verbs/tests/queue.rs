@@ -90,7 +90,7 @@ async fn wake_reports_its_outcome() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_breaker_is_held_open_until_its_time_or_until_it_is_closed() {
+async fn breaker_stays_open_until_its_end_time_or_until_an_operator_closes_it() {
     let mut world = World::start();
     let open = |time, reason: &str| Open {
         time,

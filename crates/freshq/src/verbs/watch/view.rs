@@ -88,7 +88,7 @@ fn overlay(mode: &Mode) -> Option<String> {
     }
 }
 
-/// Returns the last line: a question, a failure or the keys.
+/// Returns the last line: an input prompt, a failure or the keys.
 fn foot(history: &History, keys: &Keys) -> Line<'static> {
     match (&keys.mode, &history.failure) {
         (Mode::Typing(Field::Task, text), _) => Line::from(format!("task id: {text}▏")),
@@ -233,7 +233,7 @@ fn list(
 /// Maximum length of an id in the lists of pending tasks, so that the payload is visible.
 const ID: usize = 24;
 
-/// An id, or the group and the end of a longer one, for example of a UUID.
+/// Returns the id. Shortens an id longer than [`ID`] to its group and its last characters.
 pub(super) fn short(id: &TaskId) -> String {
     let id = id.as_str();
     let end = id.char_indices().rev().nth(7).map_or(0, |(at, _)| at);

@@ -29,7 +29,7 @@ pub(super) fn encode(id: &TaskId, record: &Record) -> Item {
     let item = serde_dynamo::to_item(record.attributes(id));
     let mut item: Item = item.unwrap_or_default();
     if record.create_token.is_none() {
-        // Without a token, the task is from a direct writer, which can write decimals.
+        // A task without a token is from a direct writer, which can write decimals.
         let created = AttributeValue::N(format!("{}.5", record.created.0));
         item.insert(schema::TASK_CREATED.to_owned(), created);
     }

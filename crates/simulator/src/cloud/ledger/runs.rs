@@ -21,7 +21,7 @@ pub(super) struct Run {
     token: Option<LeaseToken>,
     started: Millis,
     until: Millis,
-    /// Whether its task was taken to run alone.
+    /// Whether the run's task was taken to run alone.
     alone: bool,
 }
 
@@ -103,7 +103,7 @@ impl Ledger {
         };
         let seen = self.seen.entry(process.id).or_default();
         match end {
-            // A run that started before the failures does not prove that they are over.
+            // A run that started before the failures does not prove that the downstream recovered.
             RunEnd::Final if seen.doubtful_since.is_some_and(|at| run.started <= at) => {}
             RunEnd::Final => {
                 seen.without_result

@@ -41,7 +41,7 @@ fn no_newer_state(before: &Record, after: &Record) -> Option<&'static str> {
 pub(super) struct Take {
     pub(super) process: u32,
     pub(super) task: TaskId,
-    /// Whether the take arrived after its sender had stopped waiting, possibly without another try.
+    /// Whether the take arrived after its sender had stopped waiting, possibly without a retry.
     pub(super) late: bool,
 }
 
@@ -91,14 +91,14 @@ impl Ledger {
         }
         let newer = before.version != after.version;
         if newer && after.status == Pending || before.overtaken && after.status != Taken {
-            // The new state has its own attempts.
+            // The attempts of the new state start from 0.
             self.forget_runs(now, id);
         }
         match (before.status, after.status) {
             (Taken, Taken) | (Pending | Success | Failure, Pending) if newer => {
                 (process.function != Function::CreateTasks).then_some("only create-tasks replaces")
             }
-            // A key that crashes its processes fails with its newer state; a redrive runs it.
+            // A key that crashes processes fails with its newer state. A redrive runs that state.
             (Taken, Failure) if before.overtaken && process.function == Function::SweepTasks => {
                 self.set_end(id, after.status);
                 self.reclaimed(process, before, after.status)
@@ -295,8 +295,8 @@ impl Ledger {
             .lease_token
             .and_then(|token| self.takes.get(&token.0))
         {
-            // The task's settlement has had no response for longer than the lease. Whatever the
-            // response, the task may run again.
+            // The task's settlement has had no response for longer than the lease. Regardless of
+            // the response, the task may run again.
             self.exhausted.insert((take.process, take.task.clone()));
         }
         let attempts = self.settings.process.max_attempts;

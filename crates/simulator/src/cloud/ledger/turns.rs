@@ -36,7 +36,7 @@ pub(super) struct Seen {
     pub(super) asked: BTreeMap<Uuid, Millis>,
     /// End times of the runs without a result since the most recent success or failure.
     pub(super) without_result: Vec<Millis>,
-    /// Start time of the first of these runs.
+    /// Start time of the first run in `without_result`.
     pub(super) doubtful_since: Option<Millis>,
 }
 
@@ -131,7 +131,7 @@ impl Ledger {
             touched.is_some_and(|at| now.since(*at) <= LEFT_ALONE)
         };
         let running = |task: &Candidate| self.runs.iter().any(|run| run.task == task.id);
-        // The cheap conditions come first.
+        // Check the cheap conditions first.
         let newer = newer.map(|(_, task)| task).find(|task| {
             comes_first(task)
                 && competes(task)
@@ -210,7 +210,7 @@ impl Ledger {
         let claims = had != has && has.is_some();
         let marks = before.notified_by != after.notified_by && after.notified_by.is_some();
         if process.life() != Life::Running && (claims || marks) {
-            // A write after the end of its sender leaves a lease or marker without a process.
+            // A write executed after its sender ended leaves a lease or marker without a process.
             self.setback(now, format!("a late write of process {}", process.id));
         }
     }

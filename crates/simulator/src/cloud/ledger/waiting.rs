@@ -44,7 +44,7 @@ impl Waiting {
 /// A task that is due according to the table and the index.
 pub(crate) struct Due {
     pub(crate) task: TaskId,
-    /// Time since which it is due and visible in the index.
+    /// Time since which the task has been due and visible in the index.
     pub(crate) since: Millis,
     /// Whether the task has no `notBefore`, so that its stream record alone must have woken a
     /// processor.

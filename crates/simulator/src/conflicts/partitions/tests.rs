@@ -27,7 +27,7 @@ async fn fill_for_a_second(partitions: &mut Partitions, names: &[&str]) -> Vec<f
 }
 
 #[tokio::test(start_paused = true)]
-async fn partition_that_consumed_its_units_of_a_second_throttles_the_next_write() {
+async fn partition_throttles_the_next_write_after_consuming_its_units() {
     let mut partitions = Partitions::new(UNITS);
     let consumed = fill_for_a_second(&mut partitions, &["p"]).await;
     let most = UNITS * (1.0 + BURST_SECONDS);

@@ -43,7 +43,7 @@ fn failing_tasks_are_a_finding_with_the_last_response() {
 }
 
 #[test]
-fn more_created_than_ended_tasks_are_a_finding_unless_the_queue_is_stopped() {
+fn more_tasks_created_than_ended_is_a_finding_unless_the_queue_is_stopped() {
     let mut status = idle();
     status.pending.count = 400;
     status.control.observed.median_run_ms = Some(2_500);
@@ -139,7 +139,7 @@ fn one_key_that_supersedes_many_tasks_is_a_finding() {
 }
 
 #[test]
-fn tasks_of_a_crashed_process_are_a_finding() {
+fn tasks_left_by_a_crashed_process_are_a_finding() {
     let mut status = idle();
     status.suspects = vec![Suspect {
         task: TaskId::from_stored("order-1"),

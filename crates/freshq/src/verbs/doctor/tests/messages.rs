@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn the_error_of_the_newest_message_of_a_failure_queue_is_quoted() {
+async fn error_of_the_newest_message_in_a_failure_queue_is_quoted() {
     let message = |sent: i64, body: Value| Message {
         sent: Some(Millis(NOW.0 - sent)),
         body: body.to_string(),
