@@ -1,5 +1,5 @@
-//! Measures matches of agents and calls in multiple concurrent processes, with DynamoDB's latency
-//! and conflicts.
+//! Measures how multiple concurrent processes match agents and calls, with simulated DynamoDB
+//! latency and conflicts.
 //!
 //! Tokio's clock is paused, so the figures do not depend on the machine. The rates are measured on
 //! the in-memory store, and the units on the embedded DynamoDB. Every call goes through the
@@ -39,10 +39,10 @@ const WRITE_LIMIT: f64 = 1_000.0;
 /// Numbers of concurrent processes.
 const MATCHERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// Maximum number of calls in a batch of `match-calls`.
+/// Maximum number of calls per `match-calls` batch.
 const BATCH: usize = 10;
 
-/// Number of runs of a small mode per run of a large one.
+/// Number of times that a small mode runs per run of a large mode.
 const SMALL_RUNS: u64 = 10;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Error> {

@@ -1,9 +1,9 @@
-//! Measures messages per second through `ingest-tasks` by batch size. The release binary gets its
-//! batches from a Runtime API like Lambda's and writes to an embedded DynamoDB. The result is
-//! compared with the database's own limit: the same number of conditional puts of items of the same
-//! size, from the same client at the same concurrency, and nothing else. If a batch has fewer
-//! messages than one invocation writes concurrently, multiple invocations run in parallel to reach
-//! that number. Lambda would start more.
+//! Measures the throughput of `ingest-tasks` in messages per second, by batch size. The release
+//! binary gets its batches from a Runtime API like Lambda's and writes to an embedded DynamoDB. The
+//! result is compared with the database's own limit: the same number of conditional puts of items
+//! of the same size, from the same client at the same concurrency, and nothing else. If a batch has
+//! fewer messages than one invocation writes concurrently, multiple invocations run in parallel to
+//! reach that number. Lambda would start more.
 
 mod function;
 pub(crate) mod puts;
@@ -17,10 +17,10 @@ use crate::{Arguments, Error};
 /// Batch sizes: from the default to the maximum that Lambda delivers.
 const BATCHES: [u32; 4] = [10, 100, 1_000, 10_000];
 
-/// Minimum number of messages in a run, so that it lasts long enough.
+/// Minimum number of messages per run, so that each run is long enough to measure.
 const LEAST_MESSAGES: u32 = 2_000;
 
-/// Number of runs per size; the medians are printed.
+/// Number of runs per batch size. The medians are printed.
 const RUNS: usize = 5;
 
 struct Measured {
@@ -39,7 +39,7 @@ pub(crate) fn measure(arguments: &Arguments, bootstrap: &Path) -> Result<(), Err
         let (mut ours, mut limit) = (vec![], vec![]);
         let mut event_bytes = 0;
         for _ in 0..RUNS {
-            // Start a new server per run and alternate the two measurements, because this machine
+            // Start a new server per run and alternate the two measurements, because the machine
             // may be busy with other work.
             let server = Server::start()?;
             let through = function::measure(bootstrap, &server.address, batch, messages)?;

@@ -88,7 +88,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Closing standard input ends the server. The kill is for a server that hangs.
+        // Closing standard input ends the server. The kill ends a server that hangs.
         drop(self.child.stdin.take());
         let _ended = self.child.kill().and_then(|()| self.child.wait().map(drop));
     }

@@ -115,8 +115,8 @@ async fn insert(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the defaults of `infra/`, except for a longer turn and a shorter wait on an empty queue,
-/// which is not timed.
+/// Returns the defaults of `infra/`, but with a longer turn and a shorter wait on an empty queue.
+/// That wait is not timed.
 pub(crate) fn settings(slots: u16) -> ProcessSettings {
     ProcessSettings {
         turn: Duration::from_secs(600),

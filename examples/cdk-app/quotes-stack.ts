@@ -12,8 +12,8 @@ export interface QuotesStackProps {
 }
 
 /**
- * An example app with a queue. It refreshes price quotes, which are most useful while a user sees them. Therefore, it
- * refreshes the newest quote first, and tasks expire after two minutes.
+ * An example app with a queue. It refreshes price quotes, which are most useful while a user is looking at them. The
+ * queue therefore refreshes the most recently requested quote first, and tasks expire after two minutes.
  */
 export class QuotesStack extends Stack {
   constructor(scope: Construct, id: string, props: QuotesStackProps) {

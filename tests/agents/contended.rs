@@ -2,7 +2,7 @@
 //! checks every commit against the guarantees.
 //!
 //! A transaction is in progress from before its conditions are checked until after its commit.
-//! In the meantime, a second transaction on any of its items is rejected
+//! During that time, a second transaction on any of its items is rejected
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
 //! Before and after each read and each commit, a few milliseconds pass on tokio's clock.
 

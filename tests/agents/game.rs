@@ -68,8 +68,8 @@ impl Game {
     }
 }
 
-/// Plays every seed of a range, or those that [`Seeds`] selects instead, in virtual time. Prints
-/// the counts.
+/// Plays each seed in the range, or the seeds that [`Seeds`] selects instead, in virtual time.
+/// Prints the counts.
 #[allow(clippy::print_stdout, reason = "the counts are the tests' output")]
 pub fn play_all(seeds: Range<u64>, play: impl AsyncFn(u64) -> Seen) {
     let Seeds { range, usual } = Seeds::of(seeds);

@@ -54,7 +54,7 @@ impl Crowd {
 }
 
 impl Wish {
-    /// Returns the canonical criteria, which form the message group of a call.
+    /// Returns the criteria in canonical form, which is the call's message group.
     pub(super) fn group(self) -> String {
         format!("{}#{}", self.language, self.gender)
     }

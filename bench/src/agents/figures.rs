@@ -20,14 +20,14 @@ pub(super) struct Figure {
     pub(super) write_units: Option<f64>,
     /// Read units per match, on the embedded DynamoDB.
     pub(super) read_units: Option<f64>,
-    /// 99th percentile of the time from a batch's arrival to the publication of the assignment, in
-    /// milliseconds. In `CallsWait`, of the duration of an enqueue that assigns a call.
+    /// 99th percentile, in milliseconds, of the time from a batch's arrival to the publication of
+    /// the assignment; in `CallsWait`, of the duration of an enqueue that assigns a call.
     pub(super) p99_ms: f64,
 }
 
 impl Figure {
-    /// Returns the means of runs with the same number of matches. The mean rate is the total number
-    /// of matches divided by the total time of the runs.
+    /// Returns the mean figures of runs with the same number of matches. The mean rate is the total
+    /// number of matches divided by the total time of the runs.
     pub(super) fn mean(runs: &[Self]) -> Self {
         let count = runs.len() as f64;
         let of = |figure: fn(&Self) -> f64| runs.iter().map(figure).sum::<f64>() / count;

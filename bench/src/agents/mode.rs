@@ -3,13 +3,13 @@
 /// An arrangement of calls and agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mode {
-    /// 200 agents are queued, and 150 calls arrive. A batch can have calls with any criteria.
+    /// 200 agents are queued, and 150 calls arrive. A batch can contain calls with any criteria.
     Unchanged,
     /// Like `Unchanged`, but with 2,000 agents and 1,500 calls.
     Large,
     /// Calls arrive indefinitely, and each agent is queued again 50 ms after its assignment.
     Steady,
-    /// As in SQS delivery, only one batch at a time has calls with the same criteria.
+    /// As with SQS FIFO queues, calls with the same criteria are in only one batch at a time.
     Routed,
     /// Calls are already pending when the agents are queued.
     CallsWait,
@@ -72,7 +72,7 @@ impl Mode {
         !matches!(self, Self::Unchanged | Self::BothRejected)
     }
 
-    /// Whether the units are measured with this number of processes.
+    /// Whether write and read units are measured with this number of processes.
     pub(super) fn has_units(self, matchers: usize) -> bool {
         matchers == 1 && matches!(self, Self::Unchanged | Self::Routed)
     }

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::crowd::{Person, Wish};
 use crate::Error;
 
-/// Time limit of a batch, longer than any batch takes.
+/// Time limit per batch, longer than any batch takes.
 const DEADLINE: Duration = Duration::from_secs(3_600);
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Returns the time of each publication, with the time since the arrival of the call's batch.
+    /// Returns the time of each publication and its delay since the arrival of the call's batch.
     pub(super) fn made(&self) -> Vec<(Instant, Duration)> {
         lock(&self.made).clone()
     }
@@ -68,7 +68,7 @@ impl DeadLetters for Published {
 
 #[async_trait]
 impl CallQueue for Published {
-    /// Does nothing, because the next batch contains the failed messages immediately.
+    /// Does nothing, because failed messages can be in the next batch immediately.
     async fn show_again(&self, _: &[&Delivery], _: Duration) -> Result<(), String> {
         Ok(())
     }

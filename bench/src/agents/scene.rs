@@ -23,7 +23,7 @@ use super::source::{Next, Source};
 use super::stage::{Conditions, Stage, Truth};
 use crate::Error;
 
-/// Duration of a steady run, and of the warm-up at its start, which is not measured.
+/// Durations of a steady run and of the unmeasured warm-up at its start.
 const STEADY: Duration = Duration::from_millis(1_500);
 const WARM_UP: Duration = Duration::from_millis(500);
 

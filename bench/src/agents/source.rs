@@ -7,9 +7,9 @@ use agent_queue::intake::Delivery;
 use super::BATCH;
 
 pub(super) enum Source {
-    /// A batch contains any messages, in the order of the calls.
+    /// A batch contains messages from any group, in the order of the calls.
     Any(VecDeque<Delivery>),
-    /// A batch contains messages of one group, and no group is in two batches at the same time.
+    /// A batch contains messages from one group, and no group is in two batches at the same time.
     Routed {
         groups: BTreeMap<String, VecDeque<Delivery>>,
         taken: BTreeSet<String>,
@@ -18,7 +18,7 @@ pub(super) enum Source {
 
 pub(super) enum Next {
     Batch(Vec<Delivery>),
-    /// Other matchers currently have batches of all groups that contain messages.
+    /// Every group that contains messages is currently in another matcher's batch.
     Later,
     End,
 }

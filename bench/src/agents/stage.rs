@@ -20,7 +20,7 @@ use crate::Error;
 /// The time at which every run starts.
 const NOW: Micros = Micros(1_800_000_000_000_000);
 
-/// The kind of table. Rates are measured in memory, units on the embedded DynamoDB.
+/// The kind of table. Rates are measured in memory, and units on the embedded DynamoDB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Truth {
     Memory,
@@ -36,7 +36,7 @@ enum Table {
 pub(super) struct Conditions {
     pub(super) mode: Mode,
     pub(super) truth: Truth,
-    /// The write limit per partition, in units per second; `None`: no limit.
+    /// Write limit per partition, in units per second. `None` means no limit.
     pub(super) write_limit: Option<f64>,
     pub(super) seed: u64,
 }

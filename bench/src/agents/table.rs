@@ -5,7 +5,7 @@ use super::mode::Mode;
 use super::{LATENCY, MATCHERS, WRITE_LIMIT};
 use crate::table::{Lines as _, table, wide};
 
-/// Maximum relative decrease in the rate that counts as chance, because conflicts are random.
+/// Maximum relative decrease in the rate that is attributed to chance, as conflicts are random.
 const NOISE: f64 = 0.03;
 
 pub(super) fn print(report: &Report, enqueue: &Figure) {

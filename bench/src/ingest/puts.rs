@@ -1,4 +1,4 @@
-//! Measures the database's own limit: conditional puts of items of a task's size, nothing else.
+//! Measures the database's own limit with only conditional puts of items of a task's size.
 
 use std::time::Instant;
 

@@ -80,8 +80,8 @@ impl AgentQueue {
         .await
     }
 
-    /// Renews the call lease of the call with this ticket. The new lease starts now and lasts for
-    /// the setting `call_lease`. The first extension answers the assignment.
+    /// Renews the call lease of the call with this ticket. The new lease starts now and has the
+    /// duration of the `call_lease` setting. The first extension answers the assignment.
     pub async fn extend(&self, id: &AgentId, call: &CallId, ticket: Ticket) -> Result<Changed> {
         let now = self.clock.now();
         let until = self.settings.call_lease.map(|lease| now.plus(lease));
@@ -128,8 +128,8 @@ impl AgentQueue {
             match self.commit_unless_conflict(&change).await? {
                 Some(Outcome::Done) => return Ok(Changed::Done(arrow.applied_to(agent))),
                 Some(Outcome::Rejected(_)) => rounds += 1,
-                // The next plan counts its joins on another random stripe, so no pause is necessary
-                // after the first conflict.
+                // After the first conflict, plan again immediately. Pause only after further
+                // conflicts.
                 None => {
                     conflicts += 1;
                     let pause = pauses.next().filter(|_| !self.is_over());

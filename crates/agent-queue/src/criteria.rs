@@ -11,7 +11,7 @@ const SEPARATOR: char = '#';
 /// Placeholder for a dimension that the criteria omit. No value contains it.
 const ANY: &str = "*";
 
-/// The values that a call requests, one per dimension, or any value. The canonical text lists the
+/// The value that a call requests in each dimension, or any value. The canonical text lists the
 /// values in the order of the dimensions, separated by `#`, with `*` for any value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Criteria(Vec<Option<Value>>);

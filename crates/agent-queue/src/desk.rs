@@ -33,7 +33,7 @@ pub struct DeskReport {
     pub calls_queued: u32,
     pub cancelled: u32,
     pub expired: u32,
-    /// Number of agents that were queued, or to which `enqueue` assigned a pending call.
+    /// Number of agents that were queued or were assigned a pending call by `enqueue`.
     pub agents_queued: u32,
     pub published: Published,
 }
@@ -62,7 +62,7 @@ impl Desk {
         }
     }
 
-    /// Returns the same desk for one invocation. It starts no attempt after `deadline`.
+    /// Returns a copy of this desk for one invocation. The copy starts no attempt after `deadline`.
     pub fn until(&self, deadline: Instant) -> Self {
         Self {
             queue: Arc::new(self.queue.until(deadline)),
@@ -191,7 +191,7 @@ impl Desk {
             .await;
         match published {
             Ok(published) => report.published = published,
-            // Only a warning: the assignments are valid, and the caller needs their tickets.
+            // Only warn, because the assignments are valid and the caller needs their tickets.
             Err(error) => tracing::warn!(
                 %error,
                 "outbox entries not deleted; the sweep publishes the assignments again"

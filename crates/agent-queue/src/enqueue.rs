@@ -4,7 +4,7 @@
 //! transaction. If no call matches, the agent joins the queues and the process reads the calls
 //! again. Both sides write first and then read with strong consistency. An agent joins its queues
 //! before its process reads the calls, and a call joins its line before its process reads the
-//! agents ([`matcher`](crate::matcher)). If an agent and a call cross, the later writer sees the
+//! agents ([`matcher`](crate::matcher)). If these operations overlap, the later writer sees the
 //! earlier write. If a process crashes between its write and its read, the sweep repeats the read.
 
 use std::time::Duration;
@@ -68,7 +68,7 @@ impl AgentQueue {
         let changed = self.join(id, || self.clock.now()).await?;
         let served = match &changed {
             Changed::Done(agent) => self.serve_agent(agent).await?,
-            // Queued earlier, perhaps by a process that crashed before reading the calls again.
+            // The agent is already queued, perhaps by a process that crashed before its read.
             Changed::Rejected { agent, .. } if is_queued(agent) => self.serve_agent(agent).await?,
             _ => Served::default(),
         };

@@ -4,12 +4,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// Number of consecutive lost agents after which calls claim agents one at a time. With 2 or 4, the
-/// match rate drops from 8 to 64 processes if DynamoDB rejects both transactions of a conflict.
+/// Number of consecutive lost agents after which calls claim agents one by one. With 2 or 4, the
+/// match rate falls between 8 and 64 processes if DynamoDB rejects both transactions of a conflict.
 const MOST_LOSSES: u32 = 3;
 
 /// Lets all calls claim agents until the process has lost [`MOST_LOSSES`] consecutive agents. Then
-/// the limit is one call, and each match raises it by one. This leaves agents to the competing
+/// the limit is one call, and each match raises it by one. The limit leaves agents for competing
 /// processes.
 #[derive(Debug)]
 pub(crate) struct Gate {

@@ -230,7 +230,7 @@ impl Lane<'_> {
         }
     }
 
-    /// Claims one agent. `stale` is the number of earlier reads, if a new read is necessary.
+    /// Claims one agent. `stale` is the number of the outdated read, if a new read is necessary.
     async fn attempt(
         &self,
         call: &Call,
@@ -286,8 +286,7 @@ impl Lane<'_> {
         (pick, view.looks)
     }
 
-    /// Reads the agents again for all calls of the lane, unless one of the calls has done so in the
-    /// meantime.
+    /// Reads the agents again for all calls in the lane, unless another call has already done so.
     async fn look(&self, looks: u32) -> Result<()> {
         let mut view = self.view.lock().await;
         if view.looks == looks {
@@ -299,7 +298,7 @@ impl Lane<'_> {
     }
 }
 
-/// Pauses after each loss except the first, after which another agent is probably free.
+/// Pauses after each loss except the first. After the first, another agent is probably free.
 pub async fn pause(losses: u32) {
     if let Some(further) = losses.checked_sub(2) {
         let longest = PAUSE.saturating_mul(2_u32.saturating_pow(further));

@@ -1,7 +1,7 @@
 //! Assigns a call to an agent, sets it to pending, or expires it.
 //!
-//! A call joins the line of its criteria, and then the line is served. If a call and an agent
-//! cross, the later writer sees both. The call queue delivers calls with the same criteria to one
+//! A call joins the line of its criteria, and then the line is served. If a match and an enqueue
+//! overlap, the later writer sees both. The call queue delivers calls with the same criteria to one
 //! process at a time, so they are matched before they join a line ([`lane`](crate::lane)).
 
 use crate::call::{Assignment, Call, CallRecord, CallState, OutboxEntry};
@@ -25,7 +25,7 @@ pub struct Matched {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancel {
     Done,
-    /// The call was not cancelled, because it has an agent or has ended in this state.
+    /// The call was not cancelled, because it is assigned or has ended. Contains its state.
     Is(CallState),
 }
 
@@ -146,7 +146,7 @@ impl AgentQueue {
             .find(|made| made.call_id == call.id);
         let state = match ours {
             Some(assignment) => CallState::Assigned(assignment.clone()),
-            // Another process may have served the call in the meantime.
+            // Another process may already have served the call.
             None => match self.store.call(&call.id).await? {
                 Some(record) => record.state,
                 None => CallState::Pending,

@@ -20,9 +20,9 @@ pub struct Patience {
 
 impl Default for Patience {
     /// After conflicts, the pauses total about three seconds. A transaction takes about ten
-    /// milliseconds, and other transactions change the items during much longer pauses. DynamoDB
-    /// throttles a partition until its load decreases, so the pauses after throttling grow to
-    /// seconds and total about 25 seconds.
+    /// milliseconds, and during much longer pauses, other transactions would change the items.
+    /// DynamoDB throttles a partition until its load decreases, so the pauses after throttling grow
+    /// to seconds and total about 25 seconds.
     fn default() -> Self {
         Self {
             repeats: 60,

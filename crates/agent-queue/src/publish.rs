@@ -2,8 +2,8 @@
 //! once.
 //!
 //! An event is written to the outbox in the transaction of its change and deleted after it is
-//! published. After a crash in between, the sweep publishes it, possibly a second time. Subscribers
-//! therefore deduplicate by the call's id and the number of the assignment.
+//! published. If the process crashes in between, the sweep publishes the event, possibly a second
+//! time. Subscribers therefore deduplicate by the call's id and the number of the assignment.
 
 use async_trait::async_trait;
 

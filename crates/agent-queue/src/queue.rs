@@ -69,7 +69,7 @@ impl Default for Settings {
 
 pub type Result<T, E = QueueError> = std::result::Result<T, E>;
 
-/// Error of an unfinished operation. Its changes may or may not have taken effect; retry it.
+/// Error of an unfinished operation, whose changes may or may not have taken effect. Retry it.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     #[error(transparent)]
@@ -119,7 +119,7 @@ impl Again {
     }
 }
 
-/// Counters since the last call of [`AgentQueue::counted`].
+/// Counters since the last call to [`AgentQueue::counted`].
 #[derive(Debug, Default)]
 struct Tally {
     conflicts: AtomicU64,
@@ -147,8 +147,8 @@ impl AgentQueue {
         }
     }
 
-    /// Returns the same queue for one invocation. It starts no attempt after `deadline` and waits
-    /// for the response to a change only until then. Both queues share their counters.
+    /// Returns a copy of this queue for one invocation. The copy starts no attempt after `deadline`
+    /// and waits for the response to a change only until then. Both queues share their counters.
     pub fn until(&self, deadline: Instant) -> Self {
         Self {
             deadline: Some(deadline),

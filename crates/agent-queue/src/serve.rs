@@ -103,8 +103,8 @@ impl AgentQueue {
     }
 
     /// Skips the first call of a line, because another process has ended its wait since this
-    /// process read the line. If the next read returns the same call, its position is obsolete,
-    /// because the table was edited or restored, and is deleted.
+    /// process read the line. If the next read returns the same call, its position is obsolete
+    /// because the table was edited or restored. The position is then deleted.
     pub(crate) async fn pass_over(&self, call: &Call, ended: &mut Option<CallId>) -> Result<()> {
         if ended.as_ref() == Some(&call.id) {
             tracing::error!(call = %call.id, "deleting the obsolete position of a call in its line");
@@ -114,7 +114,7 @@ impl AgentQueue {
         Ok(())
     }
 
-    /// Writes the missing item of a call that has a position in a line, because the table was
+    /// Writes the item of a call that has a position in a line but lost its item when the table was
     /// edited or restored.
     pub(crate) async fn restore(&self, call: &Call) -> Result<()> {
         tracing::error!(call = %call.id, "the item of a pending call is missing; restoring it");

@@ -50,7 +50,7 @@ pub trait AgentStore: Send + Sync {
     /// entry of every queue.
     async fn queues(&self) -> Result<Vec<QueueCounters>>;
 
-    /// Returns the names of these queues. The DynamoDB store does not read the queues' entries.
+    /// Returns the names of all queues. The DynamoDB store does not read the queues' entries.
     async fn queue_names(&self) -> Result<Vec<QueueName>> {
         let queues = self.queues().await?.into_iter();
         Ok(queues.map(|is| is.queue).collect())
@@ -138,7 +138,7 @@ pub struct AgentPage {
     pub next: Option<AgentId>,
 }
 
-/// Depth and version of a queue, from separate reads: exact while the queue does not change.
+/// Depth and version of a queue, from separate reads. Exact only while the queue does not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueCounters {
     pub queue: QueueName,

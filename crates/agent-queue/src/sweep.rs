@@ -3,8 +3,8 @@
 //! pending calls that a crashed process left between its write and its read.
 //!
 //! Two sweeps can run concurrently, because every change has the same conditions as those of other
-//! processes. A failed part is counted and reported, and the others continue. No part takes more
-//! than its share of the time.
+//! processes. If a part fails, the sweep counts and reports the failure and continues with the
+//! other parts. No part takes more than its share of the time.
 
 mod entries;
 mod leases;

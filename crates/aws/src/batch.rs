@@ -22,7 +22,7 @@ pub struct Rejected {
     /// The service's error code; `NoResult` if the response does not mention the entry.
     pub code: String,
     pub message: String,
-    /// Whether the sender caused the failure, so that changed content may succeed.
+    /// Whether the sender caused the failure, so that a request with changed content may succeed.
     pub sender_fault: bool,
 }
 

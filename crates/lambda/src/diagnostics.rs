@@ -9,7 +9,7 @@ use lambda_runtime::Diagnostic;
 /// An error reported to Lambda: a short, stable type name, and the message with the whole chain of
 /// sources. Callers, the on-failure destination and operators see nothing else of the error.
 ///
-/// `?` converts any error into it.
+/// `?` converts any error into a `Failure`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Failure {
     error_type: String,

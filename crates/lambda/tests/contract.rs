@@ -51,7 +51,7 @@ fn unknown(function: &str, settings: &Value) -> Result<Vec<String>, String> {
     }
 }
 
-/// Returns the variables of a function: names, ARNs, URLs and, if it has settings, theirs.
+/// Returns the names of a function's variables, including the one for its settings, if any.
 fn variables(environment: &Value, function: &str) -> BTreeSet<String> {
     let names = environment[function].as_array().unwrap().iter();
     let names = names.map(|name| name.as_str().unwrap().to_owned());

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_total_is_the_sum_of_its_lines() {
+    fn order_total_is_the_sum_of_its_lines() {
         let line = |cents, quantity| Line { cents, quantity };
         assert_eq!(
             price(&Order {

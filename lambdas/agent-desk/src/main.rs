@@ -1,5 +1,5 @@
-//! `agent-desk`: executes one command per invocation, from an operator or a program with
-//! permission.
+//! `agent-desk`: executes one command per invocation. An operator or an authorized program sends
+//! the command.
 
 use std::sync::Arc;
 use std::time::Duration;

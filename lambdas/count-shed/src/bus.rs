@@ -12,7 +12,7 @@ use serde::Serialize;
 
 const SOURCE: &str = "freshq";
 
-/// Maximum number of events per PutEvents request. Each event has at most about 20 KB, so a full
+/// Maximum number of events per PutEvents request. Each event is at most about 20 KB, so a full
 /// request stays below the limit of 256 KB
 /// (<https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html>).
 const MAX_ENTRIES: usize = 10;

@@ -26,8 +26,8 @@ pub(crate) struct Batch {
     sequence_numbers: Vec<Option<String>>,
 }
 
-/// The error for a failed record without a sequence number, from which Lambda cannot retry. The
-/// function fails instead, and Lambda retries the whole batch.
+/// The error for a failed record without a sequence number. Lambda cannot retry from such a record,
+/// so the function fails, and Lambda retries the whole batch.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error("a task was not sent to its queue, and its record has no SequenceNumber to retry from")]
 pub(crate) struct NoSequenceNumber;
@@ -47,7 +47,7 @@ impl Batch {
         self.shed_at.get(task).copied()
     }
 
-    /// Creates the response to Lambda: retry all records from this one on, or none.
+    /// Creates the response, which makes Lambda retry all records from this one on, or none.
     ///
     /// Lambda retries a stream's batch from the lowest sequence number in the response
     /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>).

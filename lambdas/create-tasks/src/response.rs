@@ -14,7 +14,7 @@ pub(crate) enum Response {
     Http(HttpResponse),
 }
 
-/// The schedule of a simulation reads no report, so missing tasks must fail the invocation.
+/// A simulation's schedule does not read the report, so missing tasks must fail the invocation.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{failed} of {count} simulated tasks were not created; the first, at index {index}: {error}"

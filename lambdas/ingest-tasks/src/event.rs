@@ -1,4 +1,4 @@
-//! Parses the event of `ingest-tasks`, a batch of an SQS standard queue.
+//! Parses the event of `ingest-tasks`, a batch from an SQS standard queue.
 
 use lambda::event::EventError;
 use lambda::sqs::{self, Message};
@@ -11,7 +11,7 @@ const STANDARD: &str = "messages of an SQS standard queue";
 /// Reads the messages of a batch, in order.
 ///
 /// # Errors
-/// [`EventError`] when the event is not a batch of an SQS queue, or an attribute is missing.
+/// [`EventError`] when the event is not a batch from an SQS queue, or an attribute is missing.
 pub(crate) fn read(event: Value) -> Result<Vec<Delivery>, EventError> {
     let messages = sqs::messages(event, STANDARD)?;
     messages.into_iter().map(delivery).collect()

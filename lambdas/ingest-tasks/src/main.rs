@@ -1,4 +1,4 @@
-//! `ingest-tasks`: writes the tasks of an SQS standard queue to the table.
+//! `ingest-tasks`: writes the tasks from an SQS standard queue to the table.
 //!
 //! Its event source mapping requires `ReportBatchItemFailures`. SQS redelivers exactly the messages
 //! that could not be written completely, before the queue's visibility timeout ends.

@@ -1,4 +1,4 @@
-//! Parses the event of `match-calls`, a batch of an SQS FIFO queue.
+//! Parses the event of `match-calls`, a batch from an SQS FIFO queue.
 
 use agent_queue::intake::Delivery;
 use agent_queue::time::Micros;
@@ -11,7 +11,7 @@ const FIFO: &str = "messages of an SQS FIFO queue";
 /// Reads the messages of a batch, in order.
 ///
 /// # Errors
-/// [`EventError`] when the event is not a batch of a FIFO queue.
+/// [`EventError`] when the event is not a batch from a FIFO queue.
 pub(crate) fn read(event: Value) -> Result<Vec<Delivery>, EventError> {
     let messages = sqs::messages(event, FIFO)?;
     messages.into_iter().map(delivery).collect()

@@ -1,4 +1,4 @@
-//! `match-calls`: assigns the calls of the call queue, an SQS FIFO queue, to agents.
+//! `match-calls`: assigns the calls from the call queue, an SQS FIFO queue, to agents.
 
 mod event;
 

@@ -1,5 +1,5 @@
-//! `sweep-agents`: every minute, ends expired call leases and expired calls, publishes the
-//! remaining assignments, and assigns pending calls left behind by crashed processes.
+//! `sweep-agents`: every minute, ends expired call leases, expires overdue calls, publishes the
+//! remaining events, and assigns pending calls left behind by crashed processes.
 
 use std::sync::Arc;
 use std::time::Duration;

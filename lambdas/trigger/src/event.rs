@@ -15,10 +15,10 @@ pub(crate) struct WakeUp {
     /// The event's id, which stays the same when Lambda retries the event.
     pub(crate) id: String,
     pub(crate) reason: WakeReason,
-    /// Number of new tasks and new states of keys that are PENDING; 0 for a tail call.
+    /// Number of PENDING new tasks and PENDING new states of keys. 0 for a tail call.
     pub(crate) tasks: usize,
-    /// Trace headers of what caused the wake-up: sampled tasks, or the turn that published the tail
-    /// call.
+    /// Trace headers of the wake-up's causes: the sampled tasks, or the turn that published the
+    /// tail call.
     pub(crate) causes: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ fn new_tasks(records: &[EventRecord]) -> Option<WakeUp> {
     })
 }
 
-/// Returns whether the record is of a task inserted as PENDING, or of a newer state of a key that
+/// Returns whether the record is for a task inserted as PENDING, or for a newer state of a key that
 /// is PENDING and was not running. The processor's own writes do not change the version, so they do
 /// not wake another processor. The queue's own items are not tasks. The event source mapping's
 /// filter is broader, because it cannot compare versions.

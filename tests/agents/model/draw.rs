@@ -61,7 +61,7 @@ fn heard(works: u32) -> impl Strategy<Value = bool> {
 }
 
 /// Draws the time of the request: mostly up to two seconds later, sometimes the same microsecond,
-/// and rarely after the grace period, a lease or the maximum wait, often exactly then.
+/// and rarely after the grace period, a lease or the maximum wait, often at that exact time.
 fn moment(machine: &Machine) -> BoxedStrategy<Micros> {
     let clock = machine.clock;
     prop_oneof![

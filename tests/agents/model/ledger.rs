@@ -52,7 +52,7 @@ impl Ledger {
     }
 
     /// Checks that matching agents that remain queued come after the assigned agent in queue order,
-    /// and pending calls with the same criteria after the assigned call.
+    /// and that pending calls with the same criteria come after the assigned call.
     fn in_order(&self, record: &Row, before: &Rows, after: &Rows) -> Result<(), String> {
         let id = text(record, "AgentID");
         let passed = before.keys().filter(|key| after.contains_key(*key));
@@ -134,8 +134,8 @@ fn events(row: &Row) -> String {
     format!("{} {number}", text(row, "CallID"))
 }
 
-/// Returns the calls assigned in this step, or an error if a call that has ended changed, unless
-/// its assignment was not answered.
+/// Returns the calls assigned in this step. Returns an error if a call that was no longer pending
+/// changed, unless its assignment was not answered.
 fn answered<'a>(before: &'a Rows, after: &'a Rows) -> Result<Vec<&'a Row>, String> {
     let mut met = vec![];
     let is_call = |(key, _): &(&Key, &Row)| key.0.starts_with("Call#");

@@ -54,7 +54,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Creates a queue on a fresh store. The queue reads this number of entries per query.
+    /// Creates a queue on a fresh store. The queue reads `page` entries per query.
     pub fn new(store: Arc<dyn AgentStore>, seen: Seen, order: Order, page: u16) -> Self {
         let clock = Arc::new(SetClock::default());
         let settings = Settings {

@@ -58,7 +58,7 @@ fn mask(json: &mut Json) {
     }
 }
 
-/// Creates agent ana of a desk response, with the attributes of this status.
+/// Creates agent ana as in a desk response, with the attributes of this status.
 fn ana(status: &str, state: Json) -> Json {
     let mut ana = json!({
         "agentId": "ana",

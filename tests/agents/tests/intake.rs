@@ -214,7 +214,7 @@ async fn groups_that_end_together_share_one_publish_request() {
 }
 
 /// DynamoDB never responds to one group's change, and the topic is slow. The report is still on
-/// time, and the other assignments of both groups are published long before.
+/// time, and the other assignments of both groups are published long before it.
 #[tokio::test(start_paused = true)]
 async fn a_group_that_hangs_delays_no_earlier_assignment_and_no_report() {
     let (intake, queue, world) = intake(World {

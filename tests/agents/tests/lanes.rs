@@ -104,8 +104,8 @@ impl Lanes {
             .map(|n| call_id(&format!("c{n:03}")))
             .collect();
         let seen = self.game.check(&calls).await;
-        // Calls of one batch claim agents concurrently, so an earlier one may become pending. A
-        // call of a later batch never overtakes one of an earlier batch.
+        // Calls in one batch claim agents concurrently, so an earlier call may become pending. A
+        // call in a later batch never overtakes one in an earlier batch.
         let side_by_side = if self.game.settings.contention_window > 1 {
             BATCH
         } else {
@@ -140,7 +140,7 @@ fn games(window: u16) {
     });
 }
 
-/// At most seven agents are passed over, not counting those in another transaction.
+/// Calls pass over at most seven agents, not counting those in another transaction.
 #[test]
 fn lanes_pass_over_fewer_agents_than_the_window() {
     games(8);

@@ -98,7 +98,7 @@ fn only_documented_transitions_exist() {
 }
 
 /// Every transition of an agent in a call requires the call lease as read. A finish, an extension
-/// or a new profile that was prepared before an extension fails after it.
+/// or a new profile that was prepared before another extension fails afterwards.
 #[test]
 fn call_transitions_require_the_lease_as_read() {
     let call = CallId::new("c1").unwrap();

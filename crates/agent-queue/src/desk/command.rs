@@ -245,8 +245,8 @@ fn parse(command: &str, fields: &Map<String, Json>) -> Result<Fields, CommandErr
     })
 }
 
-/// Returns the reason why an agent's name is invalid, if it is. Assignments contain the name, and
-/// SNS and SQS reject the characters that XML 1.0 excludes.
+/// Returns the reason why an agent's name is invalid, or `None` if it is valid. Assignments contain
+/// the name, and SNS and SQS reject the characters that XML 1.0 excludes.
 fn fault_of(name: &str) -> Option<String> {
     let excluded = |c: &char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
     if let Some(found) = name.chars().find(excluded) {

@@ -95,7 +95,7 @@ pub struct QueueView {
 pub struct LineView {
     criteria: String,
     depth: u64,
-    /// Oldest pending call of the line. The call and the depth come from separate reads.
+    /// Oldest pending call in the line. The call and the depth come from separate reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest: Option<PendingView>,
 }
@@ -123,7 +123,7 @@ impl PendingView {
 }
 
 impl AgentView {
-    /// Converts an agent for a response. Its attributes' keys are the names of the dimensions.
+    /// Converts an agent for a response. The keys of its attributes are dimension names.
     pub fn of(agent: &Agent, dimensions: &Dimensions) -> Self {
         let values = std::iter::zip(dimensions.all(), agent.profile.values());
         let attributes = values.map(|(dimension, values)| {
@@ -187,7 +187,7 @@ impl Response {
         }
     }
 
-    /// Creates the response to `queues`. `oldest` contains each criteria's oldest pending call.
+    /// Creates the response to `queues`. `oldest` contains the oldest pending call per criteria.
     pub(super) fn queues(
         queues: Vec<QueueCounters>,
         pending: Vec<LineDepth>,

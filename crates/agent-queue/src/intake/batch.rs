@@ -84,10 +84,10 @@ pub const MARGIN: Duration = Duration::from_secs(6);
 /// Time after the deadline at which matching ends, with or without a response from DynamoDB.
 const MATCH_ENDS: Duration = Duration::from_secs(1);
 
-/// Time after the deadline at which publishing ends; the sweep publishes the rest.
+/// Time after the deadline at which publishing ends. The sweep publishes the rest.
 const PUBLISHING_ENDS: Duration = Duration::from_millis(3_500);
 
-/// Time after the deadline at which changes of visibility end and the report is complete.
+/// Time after the deadline at which visibility changes end and the report is complete.
 const REPORT_ENDS: Duration = Duration::from_millis(5_500);
 
 /// Delay before a failed message is visible again, for its first [`SHOWN_SOON`] receives.

@@ -159,7 +159,7 @@ impl DynamoStore {
             let request = self.client.batch_write_item();
             let request = request.request_items(&self.table, deletes);
             let response = request.send().await.map_err(|e| store_error(BATCH, e))?;
-            // The sweep publishes unprocessed entries again: at least once.
+            // The sweep publishes unprocessed entries again, because delivery is at least once.
             let left = response.unprocessed_items.unwrap_or_default();
             if let Some(left) = left.get(&self.table).filter(|left| !left.is_empty()) {
                 tracing::warn!(

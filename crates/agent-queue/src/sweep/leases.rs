@@ -8,7 +8,7 @@ use crate::transaction::{CallLease, Change, Step};
 
 impl AgentQueue {
     /// Ends an expired call lease. The change depends on the lease as read, so it fails if the
-    /// lease was extended in the meantime.
+    /// lease was extended after that read.
     pub(super) async fn return_agent(&self, lease: &CallLease, now: Micros) -> Result<Returned> {
         let assigned = match lease.answered {
             true => None,
@@ -33,8 +33,8 @@ impl AgentQueue {
             let mut steps = rejections.iter().filter_map(|is| change.steps.get(is.step));
             steps.any(what)
         };
-        // The agent finished or extended the call in the meantime, which also deletes this lease.
-        // If the lease remains, delete it here.
+        // The agent has finished or extended the call since the read, which also deletes this
+        // lease. If the lease remains, delete it here.
         if rejected(|step| matches!(step, Step::Agent(_))) {
             let end = Change::end_lease(lease);
             self.commit("delete a lease", &end).await?;
@@ -76,7 +76,7 @@ impl AgentQueue {
                 self.store.delete_published(&outbox).await?;
                 Ok(Returned::Undone)
             }
-            // The agent answered in the meantime, or the assignment was cancelled.
+            // The agent has answered since the read, or the assignment was cancelled.
             Outcome::Rejected(_) => Ok(Returned::Nothing),
         }
     }

@@ -1,4 +1,4 @@
-//! The steps of a change, each on one item with its condition.
+//! The steps of a change, each for one item and with its own condition.
 
 use crate::agent::{Agent, AgentChange, AgentState, Ticket};
 use crate::call::{Call, CallRecord, OutboxEntry};
@@ -58,7 +58,7 @@ pub struct CallLease {
     /// Whether the agent has answered or does not have to. If false, the call returns to its line
     /// when the lease expires.
     pub answered: bool,
-    /// Time of the agent's enqueue, until the agent has answered. The agent returns to this
+    /// Time of the agent's enqueue, stored until the agent answers. The agent returns to this
     /// position if the assignment was not published. `None` if unknown or not needed.
     pub queued_at: Option<Micros>,
 }

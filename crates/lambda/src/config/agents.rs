@@ -19,7 +19,7 @@ pub struct AgentQueue {
     /// URL of the dead-letter queue, a FIFO queue.
     pub dead_letters: String,
     pub settings: Settings,
-    /// Whether the `seed` command can create agents; only in `agent-desk`, outside production.
+    /// Whether the `seed` command can create agents. True only in `agent-desk` outside production.
     pub seed: bool,
 }
 

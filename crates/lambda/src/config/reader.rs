@@ -22,7 +22,7 @@ pub struct Problem {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// One problem per invalid variable, in the order in which they are read; never empty.
+    /// One problem per invalid variable, in the order in which the variables are read. Never empty.
     pub problems: Vec<Problem>,
 }
 

@@ -25,7 +25,7 @@ fn event() -> Value {
 }
 
 #[test]
-fn a_message_is_read_with_its_group_and_its_time() {
+fn message_is_read_with_its_group_and_sent_time() {
     let batch = read(event()).unwrap();
     assert_eq!(batch.len(), 1);
     assert_eq!(

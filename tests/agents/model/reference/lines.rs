@@ -14,7 +14,7 @@ impl Reference {
         self.calls.get(id).map(|record| record.call.clone())
     }
 
-    /// Returns the first call from `pick` that is not too old. Expires the calls that are.
+    /// Returns the first call from `pick` that is not too old. Expires calls that are too old.
     fn live(
         &mut self,
         now: Micros,

@@ -1,4 +1,4 @@
-//! The measured defects of the published filtered sample. Each test shows that one is absent.
+//! Checks that the measured defects of the published filtered sample are absent, one per test.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -38,7 +38,7 @@ impl Watch for Others {
     }
 }
 
-/// Creates a queue behind a watch. It retries without a pause, because the clock is fixed.
+/// Creates a queue behind a watch. The queue retries without a pause, because the clock is fixed.
 fn behind<W: Watch + 'static>(world: &World, watch: &Arc<W>) -> AgentQueue {
     let mut settings = world.queue.settings().clone();
     settings.patience = Patience {
@@ -173,7 +173,7 @@ pub(crate) async fn match_reads_one_page_for_any_queue_length(world: World) {
     );
     assert_eq!(log.commits.load(Ordering::SeqCst), 1);
 
-    // A call with a wildcard reads the queue names, and as many entries from each matching queue.
+    // A wildcard call reads the queue names and the same number of entries per matching queue.
     let (made, reads) = lane(world.call("c2", "*#F")).await;
     assert_eq!(made, "c2→a01");
     let peek = Read::Peek(queue("Spanish#F"), 11);

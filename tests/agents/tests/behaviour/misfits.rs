@@ -126,7 +126,7 @@ pub(crate) async fn sweep_restores_missing_entries_of_a_queued_agent(world: Worl
     world.queued("bea", &["Spanish"], "F").await;
     let all = entries(&world.agent("ana").await).into_iter();
     done(&*world.store, &Change::of(all.map(Step::Leave))).await;
-    // A call that arrives in the meantime is pending until the sweep.
+    // A call that arrives before the sweep stays pending until the sweep.
     world.ask("c1", "English#F").await;
     let swept = world.sweep().await;
     assert_eq!((swept.restored, swept.assigned), (2, 1));

@@ -101,7 +101,7 @@ pub(crate) async fn pending_calls_are_ordered_by_age_within_their_criteria(
     assert_eq!(pending("*#M", 9).await.0, "men");
     assert_eq!(pending("*#*", 9).await.0, "", "reads only its own line");
     for _ in 0..2 {
-        // The step succeeds even without an entry, because the call's own item decides.
+        // The step succeeds even without an entry, because only the call's item has a condition.
         done(&*store, &Change::of(vec![Step::Unwait(calls[0].clone())])).await;
         assert_eq!(pending("Spanish#M", 1).await.0, "y");
     }

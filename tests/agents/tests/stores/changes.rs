@@ -1,4 +1,4 @@
-//! Changes: they take effect once and completely. Also covers the effect of each kind.
+//! Changes take effect once and completely. Also covers the effect of each kind of change.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ pub(crate) async fn repeated_change_is_applied_once(store: Arc<dyn AgentStore>) 
     }
     assert_eq!(depths(&*store).await, [(1, 1)]);
 
-    // A repeated change also has no effect if the first response was lost and its condition is no
-    // longer met.
+    // A repeated change has no effect even if the first response was lost and the change's
+    // condition is no longer met.
     let ana = change.applied_to(ana);
     let c1 = call("c1", "Spanish#M", 4);
     let entry = &entries(&ana)[0];

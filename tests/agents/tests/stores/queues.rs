@@ -74,7 +74,7 @@ pub(crate) async fn entry_joins_and_leaves_a_queue_only_once(store: Arc<dyn Agen
     let discard = Change::of(vec![Step::Discard(other)]);
     assert_eq!(store.commit(&discard).await.unwrap(), rejected());
     for _ in 0..2 {
-        // The step succeeds even without an entry, because the agent's own item decides.
+        // The step succeeds even without an entry, because only the agent's item has a condition.
         done(&*store, &Change::of(vec![Step::Leave(first.clone())])).await;
     }
     let discard = Change::of(vec![Step::Discard(first.clone())]);

@@ -10,7 +10,7 @@ use super::Intake;
 use crate::call::Assignment;
 use crate::publish::Published;
 
-/// Time for which the first assignments wait for others. Ends early when every group has ended.
+/// Time for which the first assignments wait for others, unless all groups end earlier.
 pub(super) const JOINED: Duration = Duration::from_millis(5);
 
 /// Maximum number of concurrent requests, so that a slow request does not delay the next ones.
@@ -49,7 +49,7 @@ impl Intake {
         let publishing = self.queue.publish_assignments(&*self.publisher, &made);
         let published = match timeout_at(end, publishing).await {
             Ok(Ok(published)) => published,
-            // Only a warning: the assignments are valid, and a redelivery would not publish them.
+            // Only warn, because the assignments are valid and a redelivery would not publish them.
             Ok(Err(error)) => {
                 tracing::warn!(
                     %error,

@@ -102,7 +102,7 @@ impl DynamoStore {
         Ok(readable(&items, name))
     }
 
-    /// Returns the number of items in a partition, at one read unit per 4 KB.
+    /// Returns the number of items in a partition, at a cost of one read unit per 4 KB.
     async fn count(&self, partition: &str) -> Result<u64> {
         let query = self.whole(partition).select(Select::Count);
         let mut pages = query.into_paginator().send();

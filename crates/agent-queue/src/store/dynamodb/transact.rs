@@ -121,8 +121,8 @@ impl Composer<'_> {
     }
 
     /// Updates an agent under the conditions of the change. Sets the attributes of the new state
-    /// and removes those of other states. The agent's item counts its joins, so that an enqueue
-    /// writes no item that grows with the number of queues.
+    /// and removes those of other states. The agent's item counts the agent's joins, because a
+    /// shared item for all counters would grow with the number of queues.
     fn agent(&self, at: Key, change: &AgentChange) -> Result<TransactWriteItem, BuildError> {
         let mut condition = "AgentStatus = :from AND Ticket = :ticket".to_owned();
         let mut update = Update::builder()
