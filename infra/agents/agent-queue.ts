@@ -25,7 +25,7 @@ import { type PartialAgentQueueSettings, resolveAgentSettings } from './settings
 /** Props of {@link AgentQueue}. Each setting in `agents`, `calls` and `alarms` has its own default. */
 export interface AgentQueueProps extends PartialAgentQueueSettings {
   /**
-   * Removal policy of the table, the queues and the logs: delete or retain them when the stack is deleted.
+   * Removal policy, which determines whether stack deletion deletes or retains the table, the queues and the logs.
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;
@@ -45,7 +45,7 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly logs?: LogOptions;
   /**
-   * Lets `agent-desk` create sample agents (`{"command":"seed","count":5}`). Not for production.
+   * Whether `agent-desk` can create sample agents (`{"command":"seed","count":5}`). Not for production.
    * @default false
    */
   readonly seed?: boolean;
@@ -68,7 +68,7 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
  * published to a topic. A sweep completes work left unfinished by crashed processes.
  */
 export class AgentQueue extends Construct {
-  /** Table of agents, their queues and calls. Only this construct's functions write to it. */
+  /** Table for agents, their queues and calls. Only this construct's functions write to it. */
   readonly table: Table;
   /** The call queue and its dead-letter queue; see {@link grantEnqueueCall}. */
   readonly intake: IQueueIntake;
@@ -78,7 +78,7 @@ export class AgentQueue extends Construct {
   readonly agentDesk: IQueueFunction;
   /** Function that matches calls from the call queue with agents. */
   readonly matchCalls: IQueueFunction;
-  /** Function that ends expired calls and call leases and publishes remaining assignments. */
+  /** Function that processes expired calls and call leases, and publishes remaining assignments. */
   readonly sweepAgents: IQueueFunction;
   /** Alarms, the dashboard and saved queries. */
   readonly observability: IQueueObservability;

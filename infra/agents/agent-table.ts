@@ -4,8 +4,8 @@ import { AGENT_QUEUE } from '../contract/agents';
 import { type TableProtection, tableProps } from '../lambda/retention';
 
 /**
- * One table for agents, their queues, calls and the outbox. It has no index and no stream: every read is strongly
- * consistent, and every change of an agent or a call is a transaction. DynamoDB deletes finished calls 15 days after
+ * One table for agents, their queues, calls and the outbox. It has no index or stream. Every read is strongly
+ * consistent, and every change to an agent or a call is a transaction. DynamoDB deletes finished calls 15 days after
  * they were assigned, canceled or expired.
  */
 export class AgentTable extends Table {

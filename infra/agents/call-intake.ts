@@ -32,7 +32,7 @@ export interface CallIntakeProps {
  */
 export class CallIntake extends Construct implements IQueueIntake {
   readonly queue: Queue;
-  /** The dead-letter queue: expired calls and undeliverable messages. */
+  /** The dead-letter queue for expired calls and undeliverable messages. */
   readonly deadLetters: Queue;
 
   constructor(
@@ -62,7 +62,7 @@ export class CallIntake extends Construct implements IQueueIntake {
    */
   _feed(target: RustFunction): void {
     const { batchSize, maxConcurrency } = this.props.settings.calls;
-    // No batching window: Lambda rejects one for a FIFO queue.
+    // Omits the batching window, because Lambda rejects one for a FIFO queue.
     readQueue(target, 'calls', this.queue, {
       batchSize,
       maxConcurrency,

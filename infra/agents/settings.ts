@@ -78,14 +78,14 @@ export interface CallSettings {
    */
   readonly batchSize?: number;
   /**
-   * Maximum number of concurrent invocations of `match-calls`: 2 to 1,000. Each message group (set of criteria) has one
-   * invocation at a time regardless. Each queue of agents allows a maximum of 500 matches/s, because of DynamoDB's
-   * write limit per partition. Near this limit, more concurrent invocations make fewer matches.
+   * Maximum number of concurrent invocations of `match-calls`: 2 to 1,000. Whatever the value, each message group (set
+   * of criteria) has only one invocation at a time. Each queue of agents allows a maximum of 500 matches/s, because of
+   * DynamoDB's write limit per partition. Near this limit, more concurrent invocations make fewer matches.
    * @default - as many as there are message groups
    */
   readonly maxConcurrency?: number;
   /**
-   * Timeout of `match-calls`: 7 to 900 s. The function doesn't start a call in its last 6 s.
+   * Timeout of `match-calls`: 7 to 900 s. The function doesn't start processing a call in its last 6 s.
    * @default 30 seconds
    */
   readonly functionTimeout?: Duration;
@@ -137,8 +137,8 @@ export interface AgentAlarmSettings {
 }
 
 /**
- * Time before its timeout in which `match-calls` doesn't start a call, in seconds. Matches `MARGIN` in
- * `crates/agent-queue/src/intake/batch.rs`.
+ * Time before the timeout of `match-calls` in which it doesn't start processing a call, in seconds. Matches `MARGIN`
+ * in `crates/agent-queue/src/intake/batch.rs`.
  */
 export const MATCH_MARGIN_S = 6;
 

@@ -15,7 +15,7 @@ import { readingSettings } from './reading-settings';
 const ISSUER = 'token.actions.githubusercontent.com';
 const AUDIENCE = 'sts.amazonaws.com';
 
-/** Reusable workflow whose jobs deploy. */
+/** Reusable workflow whose jobs deploy the stacks. */
 const DEPLOYING_WORKFLOW = '.github/workflows/deploy-environment.yml';
 
 /** Maximum duration of a role session. A diff takes seconds, and a deployment with its rollback watch takes minutes. */
@@ -24,7 +24,7 @@ const LONGEST_SESSION = Duration.hours(1);
 /** Stack name patterns of all environments, including personal stacks. */
 const OUR_STACKS = ['LifoQueue-*', 'AgentQueue-*'];
 
-/** `cdk bootstrap` roles that this package's `cdk deploy` requires. It doesn't publish images or make lookups. */
+/** Roles from `cdk bootstrap` that our deployments require. A deployment doesn't publish images or make lookups. */
 const DEPLOYING = ['deploy-role', 'file-publishing-role'];
 
 export interface CiRolesStackProps {
@@ -38,8 +38,8 @@ export interface CiRolesStackProps {
  *
  * - One role reads our stacks' templates, for any pull request in the repository. A user who can push a branch controls
  *   the pull request's job, so this role can't read any table, queue or log.
- * - One role per environment deploys, through the roles that `cdk bootstrap` created. Only jobs in that GitHub
- *   environment can assume the role, in our workflow on our branch.
+ * - One role per environment deploys, through the roles that `cdk bootstrap` created. Only jobs of our workflow that
+ *   run on our branch, in that GitHub environment, can assume the role.
  */
 export class CiRolesStack extends Stack {
   private readonly issuer: IOidcProvider;
@@ -135,9 +135,9 @@ export class CiRolesStack extends Stack {
   }
 
   /**
-   * Conditions that accept only jobs of {@link DEPLOYING_WORKFLOW} in its version on the branch, started from that
-   * branch. With only the subject, any branch could deploy with a workflow that names the environment. STS has
-   * supported these GitHub claims since 2026
+   * Returns conditions that accept only jobs of the branch's version of {@link DEPLOYING_WORKFLOW}, started from that
+   * branch. If they checked only the subject, any branch could deploy with a workflow that names the environment. STS
+   * has supported these GitHub claims since 2026
    * (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_iam-condition-keys.html#condition-keys-wif).
    */
   private deployingJobs(): Record<string, string> {

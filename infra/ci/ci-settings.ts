@@ -11,7 +11,7 @@ export interface CiSettings {
   readonly repository: string;
   /** Names of the environments that GitHub can deploy to this account, as in `infra/environments/list.ts`. */
   readonly environments: readonly string[];
-  /** Branch to deploy. The roles trust only jobs of this branch, with the workflow version on the branch. */
+  /** Branch to deploy. The roles trust only jobs on this branch that use the branch's version of the workflow. */
   readonly branch: string;
   /**
    * Regions to which environments without their own `region` are deployed.
@@ -60,7 +60,7 @@ export function readCiSettings(context: (key: string) => unknown): CiSettings {
   return settings;
 }
 
-/** Problems with the settings; empty if they are valid. */
+/** Returns the problems with the settings, or an empty list if they are valid. */
 export function ciProblems(settings: CiSettings): Problem[] {
   const { repository, environments, branch, regions = [], providerArn, qualifier } = settings;
   const known = ENVIRONMENTS.map(({ name }): string => name);

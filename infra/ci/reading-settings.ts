@@ -2,7 +2,7 @@ import { ArnFormat, type Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 
 /**
- * Returns statements for `make smoke ENV=…`, in addition to those for stacks and alarms. They allow reading settings of
+ * Returns the statements for `make smoke ENV=…` besides those for stacks and alarms. They allow reading settings of
  * functions, event sources, schedules and tables, but not invoking functions or reading tasks, messages or logs.
  *
  * @param stacks stack names, which are the prefixes of resource names

@@ -11,8 +11,8 @@ export const AGENT_QUEUE = {
   /** Names of the key attributes (S) and of the attribute with a finished call's deletion time (N, epoch seconds). */
   table: { partitionKey: 'pk', sortKey: 'sk', timeToLive: 'ttl' },
   /**
-   * Environment variables that each function reads in addition to `SETTINGS_<FUNCTION>`. The keys are also the names of
-   * the folder, the binary and the construct id.
+   * Environment variables that each function reads in addition to `SETTINGS_<FUNCTION>`. Each key names the
+   * function, its folder, its binary and its construct.
    */
   environment: {
     'agent-desk': SHARED,

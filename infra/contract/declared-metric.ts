@@ -6,7 +6,7 @@ export interface DeclaredMetric {
   readonly unit: 'Count' | 'Seconds';
   /** Statistic that aggregates the values of a period: `Sum` for counters, `Maximum` for measurements of a sweep. */
   readonly statistic: 'Sum' | 'Maximum';
-  /** The functions that emit it. */
+  /** The functions that emit the metric. */
   readonly by: readonly string[];
   /** What the metric counts or measures, for `docs/reference/telemetry.md`. */
   readonly meaning: string;

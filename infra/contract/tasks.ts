@@ -20,7 +20,7 @@ export const TABLE = {
   /** DynamoDB's time to live (N, epoch seconds). */
   ttl: 'ttl',
   /**
-   * Index attributes in addition to the keys: those that task selection and the sweep require, without the payload.
+   * Attributes in the index besides the keys: those that task selection and the sweep require, but not the payload.
    */
   indexProjection: ['ttl', 'notBefore', 'leaseUntil', 'leaseToken', 'attempts'],
   /** Attribute that identifies which state of its key a task represents (S). */
@@ -38,8 +38,8 @@ export const TABLE = {
 } as const;
 
 /**
- * Environment variables that each function reads in addition to `SETTINGS_<FUNCTION>`: names, ARNs and URLs. The keys
- * are also the names of the folder, the binary and the construct id.
+ * Environment variables that each function reads in addition to `SETTINGS_<FUNCTION>`: names, ARNs and URLs. Each key
+ * names the function, its folder, its binary and its construct.
  */
 export const ENVIRONMENT = {
   'create-tasks': ['TASK_TABLE_NAME'],
@@ -82,7 +82,7 @@ export const OPTIONAL_OUTPUTS = {
 /** The environment variables of every function of both queues. */
 type Environments = typeof ENVIRONMENT & typeof AGENT_QUEUE.environment;
 
-/** The name of a function: its folder, its binary and its construct id. */
+/** Name shared by a function, its folder, its binary and its construct. */
 export type FunctionName = keyof Environments;
 
 export type OutputName = (typeof OUTPUTS)[number];

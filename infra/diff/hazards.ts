@@ -2,7 +2,7 @@ import { type ResourceDifference, ResourceImpact, type TemplateDiff } from '@aws
 
 /** A change that can destroy data or removes a protection of data. */
 export interface Hazard {
-  /** The construct's path, or the logical id. */
+  /** Construct path of the resource, or its logical id. */
   readonly where: string;
   readonly type: string;
   /** The consequence, worded to complete a sentence that starts with {@link where}. */
@@ -27,7 +27,7 @@ export const HOLDS: Readonly<Record<string, string>> = {
  */
 const SQS_DEFAULT_RETENTION_SECONDS = 345_600;
 
-/** Policies with which CloudFormation retains a resource or a snapshot of it. */
+/** Policies under which CloudFormation retains a resource or creates a snapshot of it. */
 const KEEPS = ['Retain', 'RetainExceptOnCreate', 'RetainExceptOnDelete', 'Snapshot'];
 
 /** Returns the hazards of deploying a difference: data that is removed or replaced, and protections that are lost. */

@@ -144,7 +144,7 @@ function formatted(diff: TemplateDiff): string {
   return stripVTControlCharacters(chunks.join('')).trim();
 }
 
-/** Returns a code block. A template from a fork's pull request is untrusted text, so no part of it must end the block. */
+/** Returns a code block. A template from a fork's pull request is untrusted, so its text must not end the block. */
 function fenced(content: string): string {
   const fence = '`'.repeat(Math.max(3, longestRun(content) + 1));
   return `${fence}\n${content}\n${fence}`;

@@ -10,8 +10,8 @@ const SUFFIX = '.template.json';
 /**
  * Reads the templates that `cdk synth` or {@link file://../../delivery/deployed.py} wrote to a folder, by stack.
  *
- * Throws if the folder does not exist, or if a file in it is not a template. An empty folder is valid: no stack is
- * deployed yet.
+ * Throws if the folder does not exist, or if a file in it is not a template. An empty folder is valid, and means that
+ * no stack is deployed yet.
  */
 export function readTemplates(folder: string): Map<string, CfnTemplate> {
   if (!existsSync(folder)) {

@@ -11,8 +11,8 @@ export interface AlarmTopicProps {
 }
 
 /**
- * An encrypted, TLS-only topic that sends alarms by email. Each queue that uses the topic lets CloudWatch publish. The
- * topic has its own key, because the AWS managed key for SNS doesn't allow CloudWatch to publish
+ * An encrypted, TLS-only topic that sends alarms by email. Each queue that uses the topic lets CloudWatch publish to
+ * it. The topic has its own key, because the AWS managed key for SNS doesn't allow CloudWatch to publish
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html).
  */
 export class AlarmTopic extends Construct {

@@ -61,7 +61,7 @@ export interface Environment {
    * @default - the region of the credentials
    */
   readonly region?: string;
-  /** Removal policy of the tables, the work queues and the logs: delete or retain them when a stack is deleted. */
+  /** Removal policy, which determines whether stack deletion deletes or retains the tables, work queues and logs. */
   readonly removalPolicy: RemovalPolicy;
   /** Whether DynamoDB rejects the deletion of the tables. */
   readonly deletionProtection: boolean;
@@ -74,7 +74,7 @@ export interface Environment {
   /** Task runner of the environment's task queue. */
   readonly runner: RunnerConfig;
   /**
-   * Lets `create-tasks` create simulated tasks. Synthesis rejects it in prod.
+   * Settings that let `create-tasks` create simulated tasks. Synthesis rejects them in prod.
    * @default - no simulation
    */
   readonly simulation?: SimulationSettings;
@@ -96,8 +96,8 @@ export interface Environment {
    */
   readonly keepShedTasks: boolean;
   /**
-   * Name of an EventBridge bus in the account and region of the stack, such as `default`. It receives an event per
-   * succeeded or failed task.
+   * Name of an EventBridge bus in the account and region of the stack, such as `default`. The bus receives an event for
+   * each task that succeeds or fails.
    * @default - none; no events are published
    */
   readonly taskEventBus?: string;
@@ -144,7 +144,7 @@ const TASKS: PartialQueueSettings = {
   // A maximum of ten tasks run concurrently. Add ratePerSecond if the downstream limits the request rate.
   processing: { concurrency: 10, taskTimeout: Duration.seconds(30) },
   alarms: { oldestPending: Duration.minutes(48) },
-  // An SQS queue in front of the table, which accepts tasks at any rate.
+  // Adds an SQS queue in front of the table. The queue accepts tasks at any rate.
   ingest: {},
 };
 
@@ -161,7 +161,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
     pointInTimeRecovery: false,
     logs: { level: ApplicationLogLevel.DEBUG, retention: RetentionDays.ONE_WEEK },
     // The capacity equals the concurrency, and runs are short, so the end-to-end tests take seconds and each task
-    // starts once. With `-c unreliable=true`, the capacity is lower, and tasks are returned, retried and fail.
+    // starts once. With `-c unreliable=true`, the capacity is lower, and some tasks fail or are returned or retried.
     runner: { kind: 'simulated', capacity: 10, durationSeconds: 0.25 },
     simulation: {},
     // `-c iotPresence=true` creates a task for each device that connects to this account's IoT Core.

@@ -24,7 +24,7 @@ export function nameProblems(name: unknown, environments: readonly Environment[]
   );
 }
 
-/** Returns the problems with an environment's name: it is invalid, or another environment has it. */
+/** Returns the problems with an environment's name if it is invalid or another environment has the same name. */
 export function ownNameProblems({ name }: Environment, environments: readonly Environment[]): Problem[] {
   return [
     ...problemIf(
@@ -81,7 +81,7 @@ export function personalProblems(
     }));
 }
 
-/** Returns a personal copy of an environment: separate stacks tagged with their owner, without dashboards to cut costs. */
+/** Returns a personal copy of an environment. Its stacks have the owner's tag and, to cut costs, no dashboards. */
 export function personalized(environment: Environment, personal: string): Environment {
   return { ...environment, personal, dashboards: false, tags: { ...environment.tags, owner: personal } };
 }

@@ -32,9 +32,9 @@ export function watchProblems(watch: Duration): Problem[] {
 }
 
 /**
- * Writes to the template the alarms on which CloudFormation rolls back a deployment. They must fire within
+ * Adds to the template the alarms that make CloudFormation roll back a deployment. They must fire within
  * {@link LEAST_WATCH} if the new code fails, but not because of a slow downstream or an operator's pause. CloudFormation
- * monitors the alarms that exist before the deployment. Synthesis prints a warning if the time is too short.
+ * monitors the alarms that exist before the deployment. Synthesis prints a warning if `watch` is too short.
  *
  * @param alarms up to {@link MOST_ROLLBACK_ALARMS}
  * @param watch how long CloudFormation monitors the alarms after the deployment, in whole minutes

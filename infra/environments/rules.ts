@@ -15,8 +15,8 @@ import { watchProblems } from './rollback';
 import { tagProblems } from './tags';
 
 /**
- * Returns the environments to synthesize: the named environment, or all, as personal copies if a personal name is
- * given. Throws an error with all problems if an environment is invalid.
+ * Returns the environments to synthesize: the named environment or all. If a personal name is given, returns personal
+ * copies. Throws an error with all problems if an environment is invalid.
  *
  * @param name CDK context value `env`
  * @param personal CDK context value `name`

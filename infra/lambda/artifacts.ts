@@ -47,7 +47,7 @@ export function builtFolder(binary: string): string | undefined {
  * `FRESHQ_ARTIFACTS`, by default this package. The second choice is the binary in {@link artifactsRoot}. With
  * `FRESHQ_SKIP_BUILD=1`, the code is a placeholder that fails on startup.
  *
- * Throws if neither file exists.
+ * Throws if neither the zip file nor the binary exists.
  */
 export function builtCode(binary: string): Code {
   if (skipsBuild()) return Code.fromAsset(PLACEHOLDER);

@@ -12,7 +12,7 @@ import type { Construct } from 'constructs';
 
 /**
  * A queue for events that could not be delivered or processed: TLS only, with a retention of 14 days, the SQS maximum.
- * SQS encrypts it, because the policy of an AWS managed KMS key would not allow SNS to write.
+ * It uses SQS-managed encryption, because the policy of an AWS managed KMS key would not allow SNS to write.
  */
 export class FailureQueue extends Queue {
   constructor(scope: Construct, id: string) {
@@ -24,7 +24,7 @@ export class FailureQueue extends Queue {
   }
 
   /**
-   * Allows a role to send messages, and nothing else. The CDK's own grant also allows it to read the queue's
+   * Allows a role to send messages, and nothing else. The CDK's own grant also allows reading the queue's
    * attributes.
    */
   allowSend(role: IRole): void {

@@ -3,7 +3,7 @@ import { Duration } from 'aws-cdk-lib';
 /** Settings of a function: durations, numbers, strings, Booleans, and groups and lists of these. */
 export type FunctionSettings = Readonly<Record<string, unknown>>;
 
-/** Name of the environment variable that contains a function's settings. */
+/** Returns the name of the environment variable that contains a function's settings. */
 export function settingsVariable(binary: string): string {
   return `SETTINGS_${binary.toUpperCase().replaceAll('-', '_')}`;
 }

@@ -4,7 +4,7 @@ import type { IConstruct } from 'constructs';
 /** Stack outputs: value and description, by name. */
 export type Outputs<Name extends string> = Record<Name, readonly [value: string, description: string]>;
 
-/** Adds a queue's outputs to its stack. The `freshq` command finds them by name, so each name is unique in a stack. */
+/** Adds a queue's outputs to its stack. The `freshq` command finds them by name, so each name must be unique in a stack. */
 export function addOutputs(queue: IConstruct, outputs: Outputs<string>): void {
   const stack = Stack.of(queue);
   for (const [name, [value, description]] of Object.entries(outputs)) {

@@ -10,7 +10,7 @@ interface Manifest {
 }
 
 /**
- * Returns a function's zip file in the published package at `root`, or undefined in the repository, which has none.
+ * Returns a function's zip file in the package at `root`, or `undefined` for the repository, which has no zip files.
  *
  * Throws if the file is not the one that was published with the package.
  */

@@ -11,7 +11,7 @@ export interface IQueueFunction extends IConstruct {
   readonly function: LambdaFunction;
   /** Log group of the function. */
   readonly logGroup: LogGroup;
-  /** Failure queue: invocations (also batches for stream readers) that failed after all retries. */
+  /** Queue for invocations that failed after all retries, including stream batches. */
   readonly failures: Queue;
 }
 
@@ -19,7 +19,7 @@ export interface IQueueFunction extends IConstruct {
 export interface IQueueIntake extends IConstruct {
   /** The queue. Any service that can send to an SQS queue can be a producer; see `docs/how-to/producers.md`. */
   readonly queue: Queue;
-  /** The dead-letter queue: invalid and undeliverable messages. Only {@link queue} can use it. */
+  /** The dead-letter queue for invalid and undeliverable messages. Only {@link queue} can use it. */
   readonly deadLetters: Queue;
   /** Lets a principal send messages to the queue, and nothing else. */
   grantSend(grantee: IGrantable): Grant;

@@ -2,7 +2,7 @@ import { EventSourceMapping, type EventSourceMappingOptions } from 'aws-cdk-lib/
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { RustFunction } from './rust-function';
 
-/** Actions that Lambda's pollers require. They use the function's role. */
+/** Actions that Lambda's pollers require. The pollers use the function's role. */
 const POLLING = ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'];
 
 export interface QueueSourceOptions

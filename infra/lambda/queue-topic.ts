@@ -8,8 +8,8 @@ import type { RustFunction } from './rust-function';
 export class SecureTopic extends Topic {
   constructor(scope: Construct, id: string) {
     super(scope, id, { enforceSSL: true });
-    // The AWS managed key. Its policy allows this account's principals to use it through SNS, so publishers don't need
-    // a KMS permission. SNS documents the alias name for it, whereas the CDK would set an ARN
+    // Uses the AWS managed key. Its policy allows this account's principals to use the key through SNS, so publishers
+    // don't need a KMS permission. SNS documents the alias name for this key, whereas the CDK would set an ARN
     // (https://docs.aws.amazon.com/sns/latest/dg/sns-enable-encryption-for-topic.html).
     (this.node.defaultChild as CfnTopic).kmsMasterKeyId = 'alias/aws/sns';
   }

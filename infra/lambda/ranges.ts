@@ -15,7 +15,7 @@ export function integer(setting: string, value: number, min: number, max: number
   );
 }
 
-/** Returns a problem unless `value` is whole seconds from `min` to `max`. `why` explains the range. */
+/** Returns a problem unless `value` is a whole number of seconds from `min` to `max`. `why` explains the range. */
 export function wholeSeconds(
   setting: string,
   value: Duration,
@@ -34,7 +34,7 @@ export function wholeSeconds(
   );
 }
 
-/** Returns a problem unless `value` is whole milliseconds from `minMs` to 100 years. */
+/** Returns a problem unless `value` is a whole number of milliseconds from `minMs` to 100 years. */
 export function duration(setting: string, value: Duration, minMs: number): Problem[] {
   const range = `${minMs} ms to 100 years`;
   return problemIf(

@@ -20,14 +20,14 @@ function tableRetention(policy: RemovalPolicy, deletionProtection: boolean): Rem
 
 /** Settings that protect a table's data. */
 export interface TableProtection {
-  /** Removal policy of the table: delete or retain it when the stack is deleted. */
+  /** Removal policy, which determines whether stack deletion deletes or retains the table. */
   readonly removalPolicy: RemovalPolicy;
   readonly deletionProtection: boolean;
   /** Whether the table can be restored to any second of the last 35 days. */
   readonly pointInTimeRecovery: boolean;
 }
 
-/** Returns the properties that both queues' tables share: billing per request, encryption and protection. */
+/** Returns the properties that both queues' tables share: on-demand billing, encryption and protection. */
 export function tableProps({ removalPolicy, deletionProtection, pointInTimeRecovery }: TableProtection) {
   return {
     billingMode: BillingMode.PAY_PER_REQUEST,

@@ -49,15 +49,15 @@ export interface LogOptions {
 
 /** Log settings of every function of a queue. */
 export interface LogSettings extends Required<LogOptions> {
-  /** Removal policy of the log groups: delete or retain them when the stack is deleted. */
+  /** Removal policy, which determines whether stack deletion deletes or retains the log groups. */
   readonly removalPolicy: RemovalPolicy;
 }
 
 /** Handling of asynchronous invocations of a function. */
 export interface AsyncSettings {
-  /** Retries after a failure: 0, 1 or 2. */
+  /** Maximum number of retries after a failure: 0, 1 or 2. */
   readonly retryAttempts: number;
-  /** Age of an event at which Lambda stops trying. The event then goes to the failure queue. */
+  /** Age at which Lambda stops retrying an event and sends it to the failure queue. */
   readonly maxEventAge: Duration;
 }
 
@@ -74,7 +74,7 @@ export interface NetworkSettings {
    */
   readonly vpcSubnets?: SubnetSelection;
   /**
-   * Security groups of the function; only with {@link vpc}.
+   * Security groups of the function. Requires {@link vpc}.
    * @default - a new security group
    */
   readonly securityGroups?: ISecurityGroup[];
@@ -122,7 +122,7 @@ export interface RustFunctionProps<F extends FunctionName> {
 }
 
 /**
- * One of the functions: arm64 on `provided.al2023`, with its own role and log group, JSON logs, active tracing
+ * A function of a queue: arm64 on `provided.al2023`, with its own role and log group, JSON logs, active tracing
  * and a failure queue.
  */
 export class RustFunction<F extends FunctionName = FunctionName> extends Construct implements IQueueFunction {

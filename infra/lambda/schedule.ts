@@ -60,7 +60,7 @@ export class FunctionSchedule extends Construct {
           role,
           input: props.event === undefined ? undefined : ScheduleTargetInput.fromObject(props.event),
           deadLetterConfig: { arn: this.undelivered.queueArn },
-          // One retry within a minute is enough, because a later invocation would be as late as the next regular one.
+          // One retry within a minute is enough, because a later retry would not precede the next invocation.
           retryPolicy: { maximumRetryAttempts: 1, maximumEventAgeInSeconds: 60 },
         }),
       },

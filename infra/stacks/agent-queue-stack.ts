@@ -6,8 +6,8 @@ import { acknowledgeFindings } from './nag-suppressions';
 
 /**
  * Alarms that roll back a deployment. They fire within minutes if new code fails. `intake-delay` fires if match-calls
- * reports calls as failed without an invocation error. The alarm on pending calls is not in the list, because it is
- * caused by a lack of agents.
+ * reports calls as failed without an invocation error. The alarm on pending calls is not in the list, because a lack
+ * of agents causes it.
  */
 const ROLLS_BACK = [
   'agent-desk-errors',

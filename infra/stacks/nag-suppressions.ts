@@ -12,7 +12,7 @@ import { ShedQueue } from '../tasks/shed-queue';
 export interface Acknowledgement {
   /** The rules, as `Pack::Pack-Rule`. cdk-nag's `RULES.md` explains them. */
   readonly rules: readonly string[];
-  /** Resources that the findings are about. */
+  /** Description of the resources with the findings. */
   readonly where: string;
   /** Whether a construct is one of these resources. */
   readonly at: (construct: IConstruct) => boolean;

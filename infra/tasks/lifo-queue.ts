@@ -57,7 +57,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly logs?: LogOptions;
   /**
-   * Lets `create-tasks` create simulated tasks. Not for production.
+   * Settings that let `create-tasks` create simulated tasks. Not for production.
    * @default - no simulation
    */
   readonly simulation?: SimulationSettings;
@@ -87,8 +87,8 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly shedTasksTo?: IQueue;
   /**
-   * An EventBridge bus in the queue's region. It receives an event for each task that succeeds or fails, at least once, without
-   * the payload. See `docs/how-to/task-events.md`.
+   * An EventBridge bus in the queue's region. For each task that succeeds or fails, it receives an event without the
+   * payload, at least once. See `docs/how-to/task-events.md`.
    * @default - none; no events are published
    */
   readonly taskEventsTo?: IEventBus;
@@ -306,7 +306,7 @@ export class LifoQueue extends Construct {
   }
 }
 
-/** Most alarms fire at the second error in five minutes. DynamoDB can cause a single error, whose retry succeeds. */
+/** Returns the error alarms. Most fire at the second error in five minutes, because DynamoDB can cause a single one. */
 function taskErrorAlarms(
   functions: Readonly<Record<string, RustFunction>>,
   createErrors: number,

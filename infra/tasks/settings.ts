@@ -91,7 +91,7 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
   };
 }
 
-/** Returns the maximum expiry of a task with a key: the shorter retention, because settled tasks store the order. */
+/** Returns the maximum expiry of tasks with keys: the shorter retention, since settled tasks store the key's order. */
 export function keyTtl({ successRetention, failureRetention }: QueueSettings['tasks']): Duration {
   return successRetention.toMilliseconds() < failureRetention.toMilliseconds()
     ? successRetention

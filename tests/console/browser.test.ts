@@ -200,7 +200,7 @@ test('a pending task is cancelled after a confirmation', async () => {
   await shows(/task order-3 does not exist/);
 });
 
-test('the page is dark if the system is dark', async () => {
+test('the page follows the color scheme of the system', async () => {
   await page.goto(CONSOLE);
   const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
   // Waits for a few updates, after which the charts have lines.
@@ -309,7 +309,7 @@ test('requests from other pages and hosts are rejected', async () => {
   }
   await foreign.dispose();
 
-  // Repeats the attack in the browser, from a page of another origin that knows the address and submits the form.
+  // Repeats the attack in the browser. A page from another origin knows the address and submits the form.
   const other = await browser.newPage();
   await other.route('http://evil.example/', (route) =>
     route.fulfill({

@@ -7,10 +7,10 @@ import { type Resource, Synthesized } from '../infra/synthesis';
 
 /** Minutes in an average month of 730 hours. */
 const MINUTES = 730 * 60;
-/** While a queue is empty, Lambda keeps five pollers. Each poller waits 20 s for a message. */
+/** Receives per month from an empty queue: Lambda keeps five pollers, each of which waits 20 s for a message. */
 const EMPTY_RECEIVES = 5 * 3 * MINUTES;
 
-/** A cost of a deployed queue, even when it has no tasks. */
+/** A cost that a deployed queue has even without tasks. */
 interface Cost {
   readonly what: string;
   readonly count: number;
@@ -88,13 +88,13 @@ function costsOf(template: Synthesized, metrics: Readonly<Record<string, Declare
   ];
 }
 
-/** CloudWatch bills a metric math alarm by its number of metrics. */
+/** Returns the number of metrics in an alarm, by which CloudWatch bills a metric math alarm. */
 function metricsOf({ Properties }: Resource): number {
   const queries: { MetricStat?: unknown }[] = Properties.Metrics ?? [{ MetricStat: Properties.MetricName }];
   return queries.filter(({ MetricStat }) => MetricStat !== undefined).length;
 }
 
-/** Lambda reads DynamoDB streams at no charge. */
+/** Returns the price of an event source's polls, if any. Lambda reads DynamoDB streams at no charge. */
 function pollPrice(template: Synthesized, { Properties }: Resource): 'request' | 'fifoRequest' | undefined {
   const [id] = Properties.EventSourceArn['Fn::GetAtt'];
   const [, source] = template.resources.find(([logicalId]) => logicalId === id) ?? [];
@@ -102,7 +102,7 @@ function pollPrice(template: Synthesized, { Properties }: Resource): 'request' |
   return source.Properties.FifoQueue ? 'fifoRequest' : 'request';
 }
 
-/** Metrics that a sweep emits per interval: its measurements and the sweep count. Counters don't emit zeros. */
+/** Returns the number of metrics of an idle queue: the sweep's measurements and count. Counters don't emit zeros. */
 function emittedIdle(metrics: Readonly<Record<string, DeclaredMetric>>): number {
   const emitted = Object.entries(metrics).filter(
     ([name, { statistic }]) => statistic === 'Maximum' || /Sweeps$/.test(name),

@@ -139,7 +139,7 @@ ${block('sqs')}
 `;
 }
 
-/** Returns a code block from the examples folder, tagged with its name. */
+/** Returns an example from the examples folder as a code block, tagged with the example's name. */
 function block(name: string): string {
   return `\`\`\`typescript ${name}\n${read('tests', 'docs', 'examples', `${name}.mts`)}\`\`\``;
 }

@@ -66,7 +66,7 @@ test('the rule sends plain JSON to the ingest queue and has a role with permissi
   expect(sending.sort()).toEqual([...queues].sort());
 });
 
-test("the runner publishes the task's result on its thing's topic", async () => {
+test("the runner publishes the task's result to the results topic of the requesting device", async () => {
   const [code] = Object.values(template.findResources('AWS::Lambda::Function'))
     .map(({ Properties }) => Properties.Code.ZipFile)
     .filter((text) => typeof text === 'string' && text.includes('PublishCommand'));

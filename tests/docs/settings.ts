@@ -4,7 +4,7 @@ import { InvalidConfiguration } from '../../infra/lambda/problem';
 import { markdownTable } from '../infra/generated';
 import { Declarations, type Property } from './declarations';
 
-/** A table on the page: interfaces, and the path of their properties in the props. */
+/** A table on the page: its interfaces, and the path of their properties in the props. */
 interface Section {
   readonly title: string;
   readonly names: readonly string[];

@@ -90,7 +90,7 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
       expect(readFileSync(join(ROOT, page), 'utf8')).toContain(`\n## ${section}\n`);
       return `${basename(page)}, "${section}"`;
     });
-    // No environment uses admission. The test of admission covers this alarm.
+    // No environment uses admission. The admission tests cover this alarm.
     const { notAdmitted: _, ...everywhere } = RUNBOOK;
     expect(new Set(named)).toEqual(new Set(Object.values(everywhere)));
   });

@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 /**
- * Runs an app like the CDK CLI: its command in its directory, with the context in a variable. Returns the templates.
+ * Runs an app's command in its directory, with the context in a variable, as the CDK CLI does. Lists the templates.
  */
 function synthesize(directory: string, context: Record<string, unknown> = {}): string[] {
   const { app } = JSON.parse(readFileSync(join(directory, 'cdk.json'), 'utf8'));

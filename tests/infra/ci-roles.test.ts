@@ -108,7 +108,7 @@ describe('the roles', () => {
   });
 
   test.each(['staging', 'prod'])(
-    "%s's takes on two roles of the bootstrap, and reads its own stacks",
+    'include one for %s that can assume two bootstrap roles and read its own stacks',
     (name) => {
       const statements = all.get(`environment:${name}`)?.statements ?? [];
       expect(statements.map(({ Action }) => Action)).toEqual([

@@ -10,12 +10,12 @@ import { environment, ROOT, Synthesized } from './synthesis';
 
 const contract = JSON.parse(JSON.stringify(CONTRACT));
 
-/** Environment variables that a function reads: names, ARNs, URLs, and the settings variable if it has settings. */
+/** Returns the variables that a function reads: names, ARNs, URLs, and the settings variable if it has settings. */
 function read(fn: string, variables: string[]): string[] {
   return [...variables, ...(fn in CONTRACT.settings.defaults ? [settingsVariable(fn)] : [])].sort();
 }
 
-/** Environment variables of the contract that the template gives a function. */
+/** Returns the contract's environment variables that the template sets for a function. */
 function given(synthesized: Synthesized, fn: string): string[] {
   const known = new Set(
     Object.values<string[]>({ ...contract.environment, ...contract.agentQueue.environment }).flat(),

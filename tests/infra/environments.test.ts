@@ -49,7 +49,7 @@ describe('the committed environments', () => {
   });
 
   test.each(['staging', 'prod'] as const)(
-    "%s warns that its runner's address and the addressees of its alarms are not set",
+    '%s prints warnings about its placeholder runner URL and its missing alarm recipients',
     (name) => {
       const unheard = new RegExp(`the alarms of \\w+-${name} have no recipient, .*: set alarmEmails`);
       expect(Synthesized.environment(name).warnings()).toEqual([

@@ -122,7 +122,7 @@ test.each([
   ['LifoQueue', Synthesized.queue({ logs: LOGS, ingest: {} }), FUNCTIONS],
   ['AgentQueue', Synthesized.agentQueue({ logs: LOGS }), Object.keys(AGENT_QUEUE.environment)],
 ] as const)(
-  'logs of %s follow the typed level and retention, and stay when the table stays',
+  'the logs of %s use the configured level and retention, and are retained with the table',
   (_kind, synthesized, functions) => {
     for (const name of functions) {
       expect(synthesized.fn(name).LoggingConfig.ApplicationLogLevel).toBe('WARN');

@@ -24,7 +24,7 @@ describe.each(LOCKS)('the packages of %s', (folder, pinned) => {
   const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
   const packages: Record<string, Locked> = read(join(folder, 'package-lock.json')).packages;
 
-  test('the lock names no registry', () => {
+  test('the lock file contains no registry URLs', () => {
     const named = Object.entries(packages).filter(
       ([, { resolved, link }]) => resolved !== undefined && !link,
     );

@@ -102,7 +102,7 @@ test('the rules find an insecure queue in either stack', () => {
   }
 });
 
-/** Environments that need an acknowledgement, each with the number of findings. */
+/** Returns the environments that need an acknowledgement, each with the number of findings. */
 function places(rule: string, reason: string): string {
   return [...reports]
     .filter(([name]) => ENVIRONMENT_NAMES.some((environment) => environment === name))

@@ -41,7 +41,7 @@ const PACKS = ['AwsSolutions', 'Serverless'];
 /** Synthesizes an app with the cdk-nag packs AwsSolutions and Serverless. */
 export function check(app: App): Report {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
-  // A finding makes the synthesis fail with an error message. The report contains its parts.
+  // A finding makes the synthesis fail with an error message. The report contains the parts of the message.
   let directory = app.outdir;
   try {
     directory = app.synth().directory;

@@ -14,7 +14,7 @@ import { TRACES } from '../../infra/tasks/settings/traces';
 const ofTasks = (settings: object) => settingsProblems(resolveSettings(settings));
 const ofAgents = (settings: object) => agentSettingsProblems(resolveAgentSettings(settings));
 
-/** Both settings of codel are required. */
+/** Settings required besides the tested one, by group: each `codel` setting requires the other. */
 const OTHERS: Readonly<Record<string, object>> = {
   'processing.codel': { target: Duration.seconds(1), interval: Duration.seconds(5) },
 };
@@ -39,7 +39,7 @@ describe.each<
     bounds ? [[name, bounds] as const] : [],
   );
 
-  test.each(ranges)('.%s is accepted at its bounds and rejected outside', (name, bounds) => {
+  test.each(ranges)('.%s is accepted at its bounds and rejected outside them', (name, bounds) => {
     for (const value of bounds) expect(rangeProblems(path, group, { [name]: value })).toEqual([]);
     for (const value of outside(bounds)) {
       const settings: object = { ...OTHERS[path], [name]: value };

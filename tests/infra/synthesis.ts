@@ -16,7 +16,7 @@ import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 
 export const ROOT = join(__dirname, '..', '..');
 
-/** Each function's default settings, by the name of its variable. `tests/contract.json` has the full list. */
+/** Each function's default settings, by the name of its settings variable. `tests/contract.json` has the full list. */
 const USUAL = new Map(
   Object.entries(
     JSON.parse(readFileSync(join(ROOT, 'tests', 'contract.json'), 'utf8')).settings.defaults as object,

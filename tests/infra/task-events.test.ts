@@ -8,7 +8,7 @@ import { bothStacks, environment, newApp, Synthesized } from './synthesis';
 const without = Synthesized.queue();
 const withBus = Synthesized.of((stack) => ({ taskEventsTo: new EventBus(stack, 'ends') }));
 
-/** Patterns in count-shed's mapping that a queue without an event bus does not have. */
+/** Returns the patterns in count-shed's mapping that a queue without an event bus does not have. */
 function added(synthesized: Synthesized): unknown[] {
   const patterns = (each: Synthesized): string[] =>
     each

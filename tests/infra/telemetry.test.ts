@@ -47,7 +47,7 @@ const QUEUES: readonly Telemetry[] = [
   },
 ];
 
-/** The log lines in a folder's Rust sources: `tracing::info!(…, "message")` becomes message, level and fields. */
+/** Returns the log lines in a folder's Rust code: `tracing::info!(…, "message")` becomes message, level and fields. */
 function loggedIn(folder: string): { message: string; level: string; fields: string[] }[] {
   const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
   return files
@@ -84,13 +84,13 @@ describe.each(QUEUES)('the telemetry of the $kind', ({ functions, metrics, lines
     expect(functions).toEqual(expect.arrayContaining(named));
   });
 
-  test('uses the unit Seconds in metrics named so and Count in all others', () => {
+  test('uses the unit Seconds for metrics whose names end in Seconds and Count for all others', () => {
     for (const [name, { unit }] of Object.entries(metrics))
       expect([name, unit]).toEqual([name, name.endsWith('Seconds') ? 'Seconds' : 'Count']);
   });
 
   test.each(Object.values(queries))(
-    'has the query "$name" that reads logs which have its lines',
+    'has the query "$name", which reads logs that contain its lines',
     ({ of, query }) => {
       const wanted = Object.values(lines).filter(({ message }) =>
         query.some((command) => command.startsWith('filter ') && command.includes(`"${message}"`)),
@@ -100,7 +100,7 @@ describe.each(QUEUES)('the telemetry of the $kind', ({ functions, metrics, lines
   );
 });
 
-test('every line has its own fields in addition to those of every line', () => {
+test('no log line declares a field that every line has', () => {
   for (const { lines } of QUEUES)
     for (const { fields } of Object.values(lines))
       expect(Object.keys(EVERY_LINE).filter((field) => field in fields)).toEqual([]);

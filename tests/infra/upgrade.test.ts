@@ -37,9 +37,9 @@ describe.each([
   });
 });
 
-// In a rollback, CloudFormation changes the environment variables before the code. In the meantime, the new code has no
+// In a rollback, CloudFormation changes the environment variables before the code. In between, the new code has no
 // settings and fails (docs/how-to/upgrade.md).
-test('a function that fails for some seconds is invoked again and loses no event', () => {
+test('a function that fails for a few seconds is retried and loses no events', () => {
   const tasks = Synthesized.queue({ ingest: {} });
   const agents = Synthesized.agentQueue();
   const retries = (synthesized: Synthesized, path: string) =>

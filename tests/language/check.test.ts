@@ -9,7 +9,7 @@ test('a finding names file, line, phrase and remedy', () => {
 });
 
 test.each(files)(
-  'of $file, documents, comments, strings and names of tests are read; names of programs are read; keys are not',
+  'in $file, prose in documents and comments, strings with spaces and names are checked, but code is not',
   (each) => {
     expect(lines(each.file, each.text)).toEqual(each.lines);
   },

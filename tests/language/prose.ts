@@ -32,8 +32,8 @@ const CODE = new Set([
 ]);
 
 /**
- * The prose of a file: a program's comments and strings, or a document's text. Each character keeps its position. Gaps
- * replace other text, and spaces replace line breaks, because a phrase can span lines.
+ * Returns the prose of a file: a program's comments and strings, or a document's text. Each character keeps its
+ * position. Gaps replace other text, and spaces replace line breaks, because a phrase can span lines.
  */
 export function prose(file: string, text: string): string {
   const parser = PARSERS[file.slice(file.lastIndexOf('.') + 1)];
@@ -60,8 +60,8 @@ function parsed(parser: Parser, text: string): string {
 }
 
 /**
- * The words of each name in a program, once per name, as sentences: `leaseRanOut` is "lease ran out. ". `place` returns
- * the position of the name that contains an index of this text.
+ * Returns the words of each name in a program, once per name, as sentences: `leaseRanOut` becomes "lease ran out. ".
+ * `place` returns the position of the name that contains an index of this text.
  */
 export function names(file: string, text: string): { words: string; place: (index: number) => number } {
   const first = new Map<string, number>();
@@ -100,7 +100,7 @@ function literal(part: string): string {
     .replace(/`[^`\n]+`/g, (code) => (part.startsWith('`') ? code : code.replace(/\S/g, GAP)));
 }
 
-/** The comments in a Makefile, a shell script or a settings file: everything after a `#`. */
+/** Returns the comments in a Makefile, a shell script or a settings file: everything after a `#`. */
 function lineComments(text: string): string {
   return text
     .split('\n')
@@ -113,7 +113,7 @@ function lineComments(text: string): string {
     .join('\n');
 }
 
-/** The paragraphs of a document, without tables. A link is replaced with its text. */
+/** Returns the paragraphs of a document, without tables. A link is replaced with its text. */
 export function paragraphs(file: string, text: string): { from: number; text: string }[] {
   const found: { from: number; text: string }[] = [];
   if (!file.endsWith('.md')) return found;

@@ -7,7 +7,7 @@ import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { CallIntake } from '../call-intake';
 import type { AgentQueueSettings } from '../settings';
 
-/** Number of consecutive sweep intervals that an alarm on sweeps evaluates. */
+/** Number of consecutive sweep intervals that a sweep alarm evaluates. */
 const SWEEPS = 5;
 
 export function callAlarms(
@@ -51,7 +51,7 @@ export function agentSweepAlarms(
   const period = Duration.millis(SWEEPS * sweepInterval.toMilliseconds());
   return {
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {
-      // Five short periods instead of a long one, because CloudWatch waits a few additional periods for missing data.
+      // Five short periods instead of one long one, because CloudWatch waits a few more periods for missing data.
       metric: emitted(table, 'AgentSweeps', { period: sweepInterval }),
       fires: { below: 1 },
       periods: SWEEPS,

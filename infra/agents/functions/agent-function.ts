@@ -46,7 +46,7 @@ type SharedEnvironment = EnvironmentOf<'sweep-agents'>;
 export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> {
   constructor(scope: Construct, id: string, wiring: AgentWiring, props: AgentFunctionProps<F>) {
     const { table, assignments, logs } = wiring;
-    // Cast, because the compiler can't verify for a generic F that the two parts form a complete environment.
+    // Casts, because the compiler can't verify that the two parts form a complete environment for a generic F.
     const environment = {
       ...sharedEnvironment(wiring),
       ...props.environment,

@@ -7,14 +7,14 @@ import { costGraphs, limitGraphs } from '../../lambda/telemetry/platform-graphs'
 import { alarmGraph, type DashboardSection, graph } from '../../lambda/telemetry/queue-dashboard';
 import type { agentSweepAlarms, callAlarms } from '../alarms/matching';
 
-/** The alarms that the dashboard shows with their metrics. */
+/** The alarms whose metrics the dashboard shows. */
 type ShownAlarms = ReturnType<typeof callAlarms> &
   ReturnType<typeof agentSweepAlarms> & {
     readonly errors: readonly Alarm[];
     readonly failures: readonly Alarm[];
   };
 
-/** Returns the dashboard sections, most urgent first. If a metric has an alarm, the graph shows the alarm's metric. */
+/** Returns the dashboard sections, most urgent first. Graphs show a metric with an alarm as the alarm evaluates it. */
 export function agentSections(
   alarms: ShownAlarms,
   table: Table,

@@ -4,7 +4,7 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { type Problem, problemIf } from '../problem';
 
-/** Id of the warning of {@link warnWithoutAlarmTopic}. */
+/** Id of the warning that {@link connectAlarms} adds. */
 export const NO_ALARM_TOPIC = 'freshq:no-alarm-topic';
 
 /** Returns a problem if CloudWatch alarms can't publish to the topic. */

@@ -70,8 +70,8 @@ export interface QueueAlarmProps {
   readonly periods?: number;
   /**
    * Number of most recent periods whose data can be late. The alarm evaluates them in addition to {@link periods}.
-   * Required with `FILL`, which also fills late data points, and so would keep an alarm on consecutive periods in the
-   * OK state (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
+   * Required with `FILL`, which also fills late data points. Otherwise, an alarm on consecutive periods would stay in
+   * the OK state (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
    * @default 0
    */
   readonly late?: number;
@@ -93,7 +93,7 @@ export class QueueAlarm extends Alarm {
       evaluationPeriods: periods + late,
       datapointsToAlarm: late === 0 ? undefined : periods,
       treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
-      // No period at the end, because programs would interpret it as part of the URL.
+      // Omits the final period, because programs would interpret it as part of the URL.
       alarmDescription: `${says} More: ${runbookPlace(section, homepage)}`,
     });
   }

@@ -6,7 +6,7 @@ export interface LogLine<F extends string = string> {
   readonly by: readonly string[];
   /** Event on which the functions write the line. */
   readonly when: string;
-  /** Meanings of its fields, except for the fields of {@link EVERY_LINE}. */
+  /** Meanings of the line's fields, except for the fields of {@link EVERY_LINE}. */
   readonly fields: Readonly<Record<F, string>>;
 }
 

@@ -20,7 +20,7 @@ const period = Duration.minutes(1);
 /** Period of graphs that show billed amounts. */
 const BILLED = Duration.minutes(5);
 
-/** Returns graphs of the limits of the functions, the table and its `index`, if there is one. */
+/** Returns graphs that show the limits of the functions, the table and, if there is one, its `index`. */
 export function limitGraphs(functions: Functions, table: Table, index?: string): IWidget[] {
   return [
     graph(

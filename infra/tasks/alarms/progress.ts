@@ -7,13 +7,13 @@ import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { AlarmSettings } from '../settings/alarms';
 
 /**
- * Minutes without a completed sweep before the alarm fires. CloudWatch counts a missing data point only if its
- * evaluation range, which is a few periods longer, has too few others. One five-minute period would take about fifteen
+ * Number of minutes without a completed sweep before the alarm fires. CloudWatch counts a missing data point only if
+ * the evaluation range, a few periods longer, contains too few others. One five-minute period would take about fifteen
  * minutes (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html).
  */
 const SWEEPS_MISSED = 5;
 
-/** A turn ends about every minute. If two turns within this period leave the breaker open, the outage exceeds a minute. */
+/** Alarm period. A turn ends about every minute. If two turns leave the breaker open, the outage exceeds a minute. */
 const BREAKER_PERIOD = Duration.minutes(5);
 
 /**
@@ -51,7 +51,7 @@ export function progressAlarms(scope: Construct, table: Table, { oldestPending }
       metric: emitted(table, 'Sweeps'),
       fires: { below: 1 },
       periods: SWEEPS_MISSED,
-      // Without a sweep there is no data.
+      // Without a sweep, there is no data.
       missing: TreatMissingData.BREACHING,
       says: `No sweep completed for at least five minutes: tasks of crashed processors stay TAKEN, and lost wake-ups are not replaced. First run ${freshq(scope, 'doctor')}, which names a disabled schedule and messages in the failure queues; then read the log of sweep-tasks.`,
       section: 'sweepMissed',

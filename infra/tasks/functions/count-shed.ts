@@ -22,7 +22,7 @@ export const ENDS = {
   },
 };
 
-/** With an event bus, Lambda reads the stream sooner and retries longer, because a bus can fail for hours. */
+/** Stream settings with an event bus. Lambda reads sooner and retries longer, because a bus can fail for hours. */
 const FOR_EVENTS = { batchWindow: Duration.seconds(1), retryAttempts: 10_000 };
 
 export interface CountShedProps extends TaskWiring {

@@ -14,7 +14,7 @@ const IDLE = [TABLE.statuses[0], TABLE.statuses[2], TABLE.statuses[3]];
 /**
  * Requests a wake-up per stream batch and per tail call.
  *
- * No reserved concurrency, because two concurrent batches are harmless, but a throttled batch would be late.
+ * Has no reserved concurrency, because two concurrent batches are harmless, but a throttled batch would be late.
  */
 export class Trigger extends RustFunction<'trigger'> {
   constructor(scope: Construct, id: string, props: TaskWiring) {

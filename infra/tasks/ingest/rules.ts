@@ -21,7 +21,7 @@ const FIRST_BATCHES = 5;
 export const REPORT_MARGIN_MS = 1_000;
 
 /**
- * Maximum first visibility timeout of a message that was not written because the table throttles, in milliseconds:
+ * Maximum first visibility timeout of a message that was not written because DynamoDB throttled it, in milliseconds:
  * `POSTPONED` in `crates/lifo-queue/src/ingest/backpressure.rs`.
  */
 export const POSTPONED_MS = 30_000;
@@ -181,7 +181,7 @@ function retentionProblems(ingest: ResolvedIngestSettings): Problem[] {
  * Returns the maximum time, in milliseconds, that attempts hide a message before it moves to the dead-letter queue. If
  * the function fails, an attempt hides the message for the visibility timeout. If it can't write the message, the
  * attempt hides it during the invocation and the backoff. The backoff doubles with each receive up to visibilityMax,
- * and starts at 30 s if the table throttles.
+ * and starts at 30 s if DynamoDB throttles the write.
  */
 function heldBeforeDeadLetter(ingest: ResolvedIngestSettings): number {
   const { visibilityTimeout, visibilityBase, visibilityMax, functionTimeout, maxReceiveCount } = ingest;

@@ -11,7 +11,7 @@ export interface HeaderAuthProps {
    * @default Authorization
    */
   readonly name?: string;
-  /** The secret; its whole string is the header's value (`Bearer …`). */
+  /** The secret, whose entire string is the header's value (`Bearer …`). */
   readonly secret: ISecret;
 }
 
@@ -88,12 +88,12 @@ export function headerNameProblems(name: string): Problem[] {
 
 /** Authentication methods for an HTTP runner. */
 export class HttpAuth {
-  /** A header whose value comes from Secrets Manager. */
+  /** Authenticates with a header whose value comes from Secrets Manager. */
   static header(props: HeaderAuthProps): IHttpAuth {
     return new HeaderAuth(props);
   }
 
-  /** SigV4 with the role of `process-tasks`, for example for API Gateway with IAM authorization or for a function URL. */
+  /** Signs requests with the role of `process-tasks` (SigV4), for example for API Gateway or function URLs with IAM. */
   static sigV4(props: SigV4AuthProps): IHttpAuth {
     return new SigV4Auth(props);
   }

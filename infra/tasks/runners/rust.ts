@@ -24,7 +24,7 @@ export interface RustRunnerProps extends NetworkSettings {
    */
   readonly environment?: Record<string, string>;
   /**
-   * Additional arguments for `cargo lambda build`, for example `--features`, `x`. The environment variable
+   * Additional arguments for `cargo lambda build`, for example `['--features', 'x']`. The environment variable
    * `FRESHQ_CARGO_LAMBDA_FLAGS` adds arguments on the build machine only.
    * @default - none
    */

@@ -8,7 +8,7 @@ import { SimulatedRunner, type SimulatedRunnerProps } from './simulated';
 /** The kinds of task runner. */
 export class TaskRunner {
   /**
-   * POSTs each task as JSON, with an `Idempotency-Key`. The status code of the response decides the outcome:
+   * POSTs each task as JSON, with an `Idempotency-Key`. The status code of the response determines the outcome:
    *
    * - 2xx: the task succeeded
    * - 408, 425, 429, 503: the downstream is *busy*, until `Retry-After` if the response has it

@@ -17,8 +17,8 @@ export interface AlarmSettings {
   readonly streamDelay?: Duration;
   /**
    * Age of the oldest message in the ingest queue above which the `ingest-delay` alarm fires, in whole seconds. The
-   * `ingest-stuck` alarm fires if the queue has messages for this long and none is deleted. The value must exceed
-   * `ingest.visibilityTimeout`, because one failed attempt hides a message for that time.
+   * `ingest-stuck` alarm fires if the queue has had messages for this long and none was deleted. The value must
+   * exceed `ingest.visibilityTimeout`, because one failed attempt hides a message for that time.
    * @default - 1 minute beyond ingest.visibilityTimeout
    */
   readonly ingestDelay?: Duration;

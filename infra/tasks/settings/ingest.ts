@@ -7,7 +7,7 @@ import { VISIBILITY_FACTOR } from '../../lambda/visibility';
 export interface ProvisionedPollers {
   /** Minimum number of pollers: 2 to 200. One poller receives about 1 MB/s and supports up to 10 concurrent batches. */
   readonly minimumPollers: number;
-  /** Maximum number of pollers, under load: from {@link minimumPollers} to 10,000. */
+  /** Maximum number of pollers under load: from {@link minimumPollers} to 10,000. */
   readonly maximumPollers: number;
 }
 
@@ -53,8 +53,8 @@ export interface IngestSettings {
    */
   readonly functionTimeout?: Duration;
   /**
-   * Time between the end of the last write and the timeout of `ingest-tasks`: more than 1 second, for the report. SQS
-   * redelivers messages that aren't written by then.
+   * Time between the end of the last write and the timeout of `ingest-tasks`: more than 1 second, which it needs to
+   * report. SQS redelivers messages that aren't written by then.
    * @default 5 seconds
    */
   readonly deadlineMargin?: Duration;
@@ -134,7 +134,7 @@ export interface IngestSettings {
    */
   readonly iotPresence?: boolean;
   /**
-   * Admission, for storms of many times the downstream's capacity. `{}` enables it with all defaults. The table then
+   * Admission, for storms that far exceed the downstream's capacity. `{}` enables it with all defaults. The table then
    * gets three inserts per run instead of one per message. `ShedTasks` and `TasksNotAdmitted` count the other tasks.
    * @default - none; every task is written
    */

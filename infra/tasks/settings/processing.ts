@@ -46,7 +46,7 @@ export interface CodelSettings {
 export type TaskOrder = 'newest-first' | 'oldest-key-first';
 
 /**
- * Limits for each group of tasks. `freshq limit --group` overrides them for a single group. A group that reached a
+ * Limits for each group of tasks. `freshq limit --group` overrides them for one group. A group that has reached a
  * limit is closed: its tasks aren't due, while tasks of other groups start. With a limit or a breaker, a busy response
  * with `Retry-After` also closes only the task's group, until that time.
  */
@@ -58,8 +58,8 @@ export interface GroupSettings {
    */
   readonly maxConcurrency?: number;
   /**
-   * Maximum average number of task starts per second and group. Decimals are allowed (0.5: one every two seconds).
-   * After a time without starts, one second's worth of tasks can start immediately, and at least one.
+   * Maximum average number of task starts per second and group. Decimals are allowed (0.5 means one every two seconds).
+   * After a time without starts, one second's worth of tasks, but at least one task, can start immediately.
    * @default - no limit but {@link ProcessingSettings.ratePerSecond}
    */
   readonly ratePerSecond?: number;
@@ -79,8 +79,8 @@ export interface ProcessingSettings {
    * The order in which tasks start. With `'newest-first'`, the newest task starts first; a key moves to the time of its
    * newest state. With `'oldest-key-first'`, the key pending longest starts first, with its newest state, and tasks
    * without a key start in order of arrival. Under overload, this gives the lowest mean age of the known states. Choose
-   * it if every key matters equally, for example for presence, prices and refreshes. Its index reads have no bound,
-   * whatever the value of {@link TaskSettings.allowDirectWrites}.
+   * it if every key matters equally, for example for presence, prices and refreshes. This order's index reads have no
+   * bound, whatever the value of {@link TaskSettings.allowDirectWrites}.
    * @default 'newest-first'
    */
   readonly order?: TaskOrder;
@@ -116,7 +116,7 @@ export interface ProcessingSettings {
    */
   readonly concurrency?: number;
   /**
-   * Maximum average number of task starts per second. Decimals are allowed (0.5: one every two seconds). The limit
+   * Maximum average number of task starts per second. Decimals are allowed (0.5 means one every two seconds). The limit
    * applies across turns and invocations: a new turn doesn't start with a full bucket.
    * @default - no limit but {@link concurrency}
    */
@@ -148,7 +148,7 @@ export interface ProcessingSettings {
    */
   readonly maxEventAge?: Duration;
   /**
-   * Duration of the processor lease, which is also how long a crashed processor blocks others.
+   * Duration of the processor lease, which is also how long a crashed processor blocks other processors.
    * @default 20 seconds
    */
   readonly processorLease?: Duration;

@@ -38,7 +38,7 @@ export class StreamBatching {
   /** Wakes the queue immediately: batches of up to 100 records, without a batching window. */
   static readonly IMMEDIATE: StreamSettings = { batchSize: 100, batchWindow: Duration.seconds(0) };
 
-  /** 10 records or 10 seconds, as in the published newest-first samples: fewer invocations, but later starts. */
+  /** Fewer invocations, but later starts: batches of 10 records or 10 seconds, as in published newest-first samples. */
   static readonly BATCHED_10S: StreamSettings = { batchSize: 10, batchWindow: Duration.seconds(10) };
 
   private constructor() {}

@@ -19,9 +19,9 @@ export interface TaskSettings {
    *
    * With `false`, you guarantee that no task's `ttl` is more than {@link maxTtl} after its `taskCreated`, and `maxTtl`
    * is required. The queue handles tasks redriven by `freshq`, which are an exception. In exchange, index reads start
-   * at now - `maxTtl`, so expired tasks, which DynamoDB deletes within days, cost no reads. If a writer breaks the
-   * guarantee, the queue doesn't find its task once it is older than `maxTtl`, and sheds it. Before you lower `maxTtl`,
-   * make sure that no task with a longer expiry is left.
+   * at now - `maxTtl`, so expired tasks, which DynamoDB deletes within days, cost no reads. If a task breaks the
+   * guarantee, the queue doesn't find it once it is older than `maxTtl`, and the task is shed. Before you lower
+   * `maxTtl`, make sure that no task with a longer expiry is left.
    * @default true
    */
   readonly allowDirectWrites?: boolean;

@@ -18,7 +18,7 @@ interface ShownAlarms {
   readonly ingest: readonly Alarm[];
 }
 
-/** Returns the dashboard sections, most urgent first. If a metric has an alarm, the graph shows the alarm's metric. */
+/** Returns the dashboard sections, most urgent first. Graphs show a metric with an alarm as the alarm evaluates it. */
 export function taskSections(
   alarms: ShownAlarms,
   table: Table,

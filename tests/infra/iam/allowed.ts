@@ -21,7 +21,7 @@ const SOURCES: readonly (readonly [name: string, template: Synthesized])[] = [
   ...Object.entries(VARIANTS).map(([name, build]) => [name, new Synthesized(build())] as const),
 ];
 
-/** Permissions of the functions in prod. Under the name of each variant: the permissions that its options add. */
+/** Permissions of the functions in prod and, under each variant's name, the permissions that its options add. */
 export const ALLOWED: ReadonlyMap<string, readonly Allowed[]> = (() => {
   const known = new Set<string>();
   const found = new Map<string, Allowed[]>();

@@ -87,8 +87,8 @@ function trustsService(service: unknown, conditions: unknown): boolean {
 }
 
 /**
- * Whether a token must be for AWS and for one job of one repository, compared with `StringEquals`. A deployment job
- * must also belong to one workflow and one branch.
+ * Whether conditions restrict the token to AWS and one kind of job in one repository, with `StringEquals`. They must
+ * also restrict a deployment job to one workflow and one branch.
  */
 function trustsJob(conditions: unknown): boolean {
   const { StringEquals: equals = {} } = conditions as { StringEquals?: Record<string, string> };

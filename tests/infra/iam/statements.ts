@@ -25,8 +25,8 @@ const ATTACHED_BY: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Every statement in every policy document of a template. Any object with a `Statement` element counts as a policy
- * document, so unexpected resource types are covered too.
+ * Returns every statement in every policy document of a template. Any object with a `Statement` element counts as a
+ * policy document, so unexpected resource types are covered too.
  */
 export function everyStatement(synthesized: Synthesized): Held[] {
   return synthesized.resources.flatMap(([logicalId, resource]) =>

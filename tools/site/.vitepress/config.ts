@@ -58,7 +58,7 @@ interface PluginContext {
   resolve(source: string, importer: string, options: object): Promise<unknown>;
 }
 
-/** The sidebar: the sections of the map, each with its links in order. */
+/** Returns the sidebar: the sections of the map, each with its links in order. */
 function sidebar() {
   const [, ...sections] = readFileSync(join(ROOT, 'docs', 'README.md'), 'utf8').split(/^## /m);
   return sections.map((section) => ({
