@@ -133,7 +133,7 @@ def test_setting_of_a_function_is_changed_manually(queue: DeployedQueue, tasks: 
     queue.set_environment("process-tasks", settings={"concurrency": 100})
     found = on_call.look()
     assert re.search(r"SETTINGS_PROCESS_TASKS differs: concurrency is 100, and 10 in the template", found), found
-    # Replaces the remedy's pipe, which requires the AWS CLI and jq.
+    # Stands in for the remedy's shell pipeline, which requires the AWS CLI and jq.
     ((value, name),) = set(re.findall(r"remedy: aws lambda get-function-configuration .* --arg v '(.+)' '\.Variables\.(\w+)=\$v' \| xargs", found))
     queue.set_environment("process-tasks", {name: value})
     assert "SETTINGS_PROCESS_TASKS" not in on_call.look()

@@ -74,7 +74,7 @@ def queue(storm: DeployedQueue, command: str) -> Iterator[DeployedQueue]:
     storm.wait_until_idle()
 
 
-def test_every_task_of_an_overload_is_created_or_shed(queue: DeployedQueue) -> None:
+def test_every_task_is_created_or_shed_during_an_overload(queue: DeployedQueue) -> None:
     soon = {"visibility": {"baseMs": 1000, "maxMs": 2000}}
     queue.set_environment("ingest-tasks", settings={"ingest": {"admission": {"mostHeld": MOST_HELD}, **soon}})
     reader = functools.partial(QueueReader, queue.client("sqs"))

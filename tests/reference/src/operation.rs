@@ -79,7 +79,7 @@ pub enum Operation {
     HoldBreaker(BreakerHold),
     CloseBreaker,
     Limit(OperatorLimits),
-    /// A change by an operator to a group's override.
+    /// An operator's change to a group's override.
     ChangeGroup {
         group: GroupName,
         change: GroupChange,

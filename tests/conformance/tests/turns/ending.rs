@@ -15,7 +15,7 @@ use simulator::faulty::Fault;
 use super::world::*;
 
 #[tokio::test(start_paused = true)]
-async fn time_up_releases_first_and_then_tail_calls() {
+async fn out_of_time_turn_releases_its_lease_before_the_tail_call() {
     let world = World::of(200, |_| (7 * SECOND, Outcome::Success)).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));

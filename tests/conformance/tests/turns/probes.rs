@@ -86,7 +86,7 @@ async fn breaker_stays_open_while_tasks_are_delayed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_failed_probe_hours_after_the_opening_does_not_pause_the_queue() {
+async fn one_failed_probe_hours_after_the_breaker_opened_does_not_pause_the_queue() {
     let calls = AtomicU32::new(0);
     let world = World::breaking(5, move |_| match calls.fetch_add(1, Ordering::Relaxed) {
         0 | 1 => (Duration::from_millis(5), unavailable()),
