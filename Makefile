@@ -1,4 +1,4 @@
-# The verbs of the project, which `make` lists. The brackets at the end of a verb's help name its variables. A variable
+# The project's verbs, which `make` lists. The brackets at the end of a verb's help name its variables. A variable
 # with = is required.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -13,7 +13,7 @@ OPTIONS := $(SWITCHES) PLATFORM ENV NAME QUEUE REGION F EVENT N SHARD ASSEMBLY P
   HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER SINCE MINUTES RUNNER TEMPLATE DEPLOY
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)
-# These variables are for the tools, so they are accepted from everywhere.
+# The tools read these variables, so they are accepted from any source.
 FOR_TOOLS := PYTHON AWS_% CARGO_% FRESHQ_% PROPTEST_% RUST%
 GIVEN := $(sort $(filter-out $(FOR_TOOLS),$(foreach v,$(.VARIABLES),$(if $(filter command,$(origin $v)),$v))))
 TAKES = $(shell sed -nE 's|^$1:.* \#\# .*\[(.*)\]$$|\1|p' $(firstword $(MAKEFILE_LIST)))
@@ -29,8 +29,8 @@ endif
 ENV := $(or $(ENV),dev)
 # With a personal name, the stacks are LifoQueue-<ENV>-<NAME> and AgentQueue-<ENV>-<NAME>.
 SUFFIX := $(ENV)$(if $(NAME),-$(NAME))
-# IOT=1: every device that connects to the account's IoT Core becomes a task. UNRELIABLE=1: the simulated downstream of dev
-# has less capacity than the queue starts tasks concurrently, and some runs fail.
+# IOT=1: every device that connects to the account's IoT Core becomes a task. UNRELIABLE=1: the capacity of dev's
+# simulated downstream is less than the queue's concurrency, and some runs fail.
 SIMULATION := $(if $(UNRELIABLE),--context unreliable=true)
 CONTEXT := --context env=$(ENV) $(if $(NAME),--context name=$(NAME)) $(if $(IOT),--context iotPresence=true) $(SIMULATION)
 QUEUE := $(or $(QUEUE),lifo-queue)
@@ -43,7 +43,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PACKAGE_TOOLS := tools/package/node_modules/.installed
 SITE_TOOLS := tools/site/node_modules/.installed
-# The project's tools precede those of the machine.
+# The project's tools take precedence over other installed tools.
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 export CDK_DISABLE_CLI_TELEMETRY := true
 
@@ -51,24 +51,24 @@ export CDK_DISABLE_CLI_TELEMETRY := true
 # The tests name the target too, so both share every compiled dependency.
 HOST = $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FUNCTIONS := create-tasks ingest-tasks trigger process-tasks sweep-tasks count-shed agent-desk match-calls sweep-agents
-# The functions built for this machine, in one folder each. (Those for AWS: target/arm64/lambda.)
+# The functions built for this machine, one folder per function. (Those for AWS: target/arm64/lambda.)
 LOCAL_FUNCTIONS := target/local
 LOCAL_ASSEMBLY := .local/cdk.out
 SYNTH := cdk synth --quiet --no-notices --no-version-reporting
 NEXTEST = cargo nextest run --locked --workspace --target $(HOST)
-# The end-to-end tests mostly wait, so several local AWSs run concurrently, each with its own files of tests.
+# The end-to-end tests mostly wait, so several local AWSs run concurrently, each with its own test files.
 PYTEST_E2E := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 # The operators' command. The end-to-end tests use the binary that the Rust tests build.
 FRESHQ = target/$(HOST)/debug/freshq
 FRESHQ_BUILD ?= cargo build --locked --quiet --workspace --bin freshq --target $(HOST)
 e2e flaky test test-python test-smoke: export FRESHQ_BUILD = $(NEXTEST) --no-run --cargo-quiet
 
-# Compare the API of the constructs and that of freshq/testing with tools/*.api.md; with --local they write the files.
+# Compares the APIs of the constructs and of freshq/testing with tools/*.api.md. With --local, writes these files.
 API_REPORT = tools/package/node_modules/.bin/api-extractor run --config tools/api-extractor
 API_REPORTS = tsc --project tools/package/tsconfig.json; $(API_REPORT).json $1; $(API_REPORT)-testing.json $1
 
 MISSING := missing() { echo "missing: $$1. $$2" >&2; exit 1; };
-# With LOCAL=1 a verb uses the AWS of local-up. Otherwise ACCOUNT names the account that it uses.
+# With LOCAL=1, a verb uses the AWS that local-up started. Otherwise, ACCOUNT prints the account that the verb uses.
 ifeq ($(LOCAL),1)
 CHECK_LOCAL := $(MISSING) test -f .local/env || missing "the local AWS" "Start it with: make local-up";
 AWS := $(CHECK_LOCAL) . .local/env;
@@ -161,7 +161,7 @@ SMOKE_NAME := $(or $(NAME),smoke)
 SMOKE_ASSEMBLY := $(or $(ASSEMBLY),.local/smoke/cdk.out)
 SMOKE_SYNTH := $(SYNTH) --context env=$(ENV) --output $(SMOKE_ASSEMBLY)
 SMOKE_RUN = $(BIN)/python -m smoke run --environment dev --name $(SMOKE_NAME) --freshq $(if $(PACKAGE),$(PACKAGE)/bin/freshq.js,$(FRESHQ)) --assembly $(SMOKE_ASSEMBLY)
-# With ASSEMBLY or PACKAGE nothing is built, so fewer tools are installed.
+# With ASSEMBLY or PACKAGE, nothing is built, so fewer tools are installed.
 smoke: $(if $(PACKAGE),$(VENV)/.installed node_modules/.installed,$(if $(ASSEMBLY),setup-aws,setup)) $(if $(LOCAL),build-local build-freshq) ## deploy a copy of both queues, check it, remove it; PACKAGE=<app>/node_modules/freshq uses the functions and the command of an installed package, without Rust; with another ENV than dev: only compare the settings [ENV NAME PACKAGE LOCAL ASSEMBLY SINCE]
 	@mkdir -p .local/smoke
 ifneq ($(ENV),dev)
@@ -208,8 +208,8 @@ console: build-freshq ## serve a web page of both queues on 127.0.0.1; with CHAN
 ##@ Check
 
 .PHONY: test
-# The end-to-end tests mostly wait, so they run concurrently with the others, in a process group of their own: Ctrl-C ends both. Everything is
-# compiled before, and -o keeps the two makes from building the functions again: one would move the other's binaries away.
+# The end-to-end tests mostly wait, so they run concurrently with the others, in their own process group. Ctrl-C ends both. Everything is
+# compiled first. -o prevents the two makes from rebuilding the functions, because each would move the other's binaries.
 BUILT := -o synth-local -o build-local -o build-freshq
 test: synth-local build-freshq ## run every test: Rust, infrastructure, Python and end to end
 	@set -m; mkdir -p .local; $(MAKE) $(BUILT) test-python >.local/test-python.log 2>&1 & python=$$!; \
@@ -315,7 +315,7 @@ synth-all: setup ## write the templates of every environment to one folder [OUT=
 deploy-assembly: setup-deploy ## deploy both stacks of an environment from a folder of synth-all [ENV ASSEMBLY= YES]
 	@$(DEPLOY) --assembly $(ASSEMBLY) $(ENV_STACKS)
 
-# Its role may read templates and nothing else.
+# Its role can read templates and nothing else.
 .PHONY: deployed
 deployed: setup-aws ## write the deployed templates of the stacks in the folder HEAD to the folder OUT [ENV HEAD= OUT=]
 	@$(BIN)/python -m delivery deployed --assembly "$(HEAD)" --into "$(OUT)" $(ENV_STACKS)
@@ -409,8 +409,8 @@ soak: iam-soak load-soak ## run iam-soak and load-soak, ten times the fault sche
 	FRESHQ_SOAK=1 $(NEXTEST) -j2 --filterset 'package(faults) | package(reference) | package(agents)'
 	FRESHQ_SOAK=1 $(NEXTEST) -j1 --filterset 'package(model)'
 
-# A copy of the committed sources, in which the guards are broken. It has its own target folder: cargo gives a crate's
-# artefacts the same names in both places, so with a shared folder it could use a broken artefact as the real one.
+# A copy of the committed sources, in which the guards are broken. It has its own target folder, because cargo gives a
+# crate's artefacts the same names in both trees. In a shared folder, cargo could use a broken artefact as the real one.
 MUTANTS := .local/mutants
 CARGO_MUTANTS := .tools/bin/cargo-mutants
 $(CARGO_MUTANTS): | check-rust
@@ -423,7 +423,7 @@ mutants-copy:
 	@git archive HEAD -- .cargo .config Cargo.lock Cargo.toml clippy.toml rust-toolchain.toml bench crates examples lambdas tests \
 	  | tar -x -C $(MUTANTS)/tree
 
-# A package alone has only the features that it asks for. In the workspace, it also has those that others ask for.
+# Compiled alone, a package has only the features that it enables, without those that other workspace packages enable.
 .PHONY: check-packages
 check-packages: check-rust ## check that the tests of each Rust package compile alone (recompiles dependencies)
 	for package in $$(cargo tree --locked --workspace --depth 0 --prefix none --format '{p}' | cut -d ' ' -f 1 | sort -u); do \
@@ -489,7 +489,7 @@ NPM_FILES := package.json package-lock.json tools/cdk/package.json .npmrc
 node_modules/.installed: $(NPM_FILES) | check-node
 	$(NPM_CI)
 	@touch node_modules/.installed-cdk $@
-# The tools that check the API and the package, and the generator of the site. Each folder has its own lock, because only
+# The tools that check the API and the package, and the site generator. Each folder has its own lock file, because only
 # two verbs need it.
 $(PACKAGE_TOOLS) $(SITE_TOOLS): tools/%/node_modules/.installed: tools/%/package.json tools/%/package-lock.json tools/%/.npmrc | check-node
 	$(NPM_CI) --prefix tools/$*

@@ -18,7 +18,7 @@ from local.paths import PROJECT
 
 #: The folder to which `make build-cli` writes the commands: `<platform>/freshq`.
 BUILT = PROJECT / "target" / "cli"
-#: Maximum glibc version that a command can require: Debian 10, RHEL 8 and Amazon Linux 2023 have it or a later one.
+#: Maximum glibc version that a command can require: Debian 10, RHEL 8 and Amazon Linux 2023 have it or a later version.
 GLIBC_CEILING = (2, 28)
 #: Maximum size of a command's archive, in bytes.
 SIZE_CEILING = 10_000_000

@@ -103,7 +103,7 @@ def _functions(release: Release) -> tuple[package.Functions, list[str]]:
 
 
 def _bill(out: Path, name: str, version: str, linked: list[crates.Crate]) -> str:
-    """Writes the bill of materials of a package and returns its licenses for the report."""
+    """Writes a package's bill of materials and returns the package's licenses for the report."""
     file = f"{name.removeprefix('@').replace('/', '-')}-{version}.cdx.json"
     write_json(out / file, crates.bill_of_materials(name, version, linked))
     licences = Counter(crate.licence for crate in linked).most_common()

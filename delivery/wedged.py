@@ -113,7 +113,7 @@ def _retained(client: Any, stack_id: str) -> list[str]:
 
 
 def _reason(client: Any, stack_id: str) -> str:
-    """The reason why the creation failed, which is that of the first failed resource."""
+    """The reason why the creation failed, taken from the first failed resource."""
     reasons = _reasons(client, stack_id, "CREATE_FAILED")
     return f": {reasons[0]}" if reasons else ""
 

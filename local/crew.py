@@ -1,4 +1,4 @@
-"""Agents and calls of one test. A unique language or gender separates them from those of other tests."""
+"""Agents and calls for one test. A unique language or gender separates them from those of other tests."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Emulator:
 
     @property
     def decisions(self) -> Path:
-        """The file with its authorization decisions, if it enforces IAM; see `local.decisions`."""
+        """The file with the emulator's authorization decisions, if it enforces IAM; see `local.decisions`."""
         return self.directory / _DECISIONS
 
     def __enter__(self) -> Emulator:
@@ -170,7 +170,7 @@ def start(
         _wait_until_ready(process, endpoint, log_path)
     except BaseException as error:
         emulator.stop()
-        # Between the choice of the port and its use, another process can take it.
+        # Another process can take the port between its selection and its use.
         if isinstance(error, EmulatorError) and "already in use" in str(error):
             return start(directory, enforced, schedules, inserts)
         raise

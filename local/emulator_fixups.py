@@ -60,7 +60,7 @@ def _apply_to_table(table: Resource, name: str, dynamodb: Any) -> list[str]:
 
 
 def _point_in_time_recovery(table: Resource) -> dict[str, Any] | None:
-    """Returns a table's point-in-time recovery. A TableV2 has it per replica; the first replica is in the stack's region."""
+    """Returns a table's point-in-time recovery setting, or the one for a TableV2's replica in the stack's region."""
     if table.type == GLOBAL_TABLE:
         return table.properties["Replicas"][0].get("PointInTimeRecoverySpecification")
     return table.properties.get("PointInTimeRecoverySpecification")

@@ -11,7 +11,7 @@ from local.waiting import wait_until
 def wait_for(
     queue: DeployedQueue, task_ids: Iterable[str], status: str = "SUCCESS", seconds: float = 120
 ) -> None:
-    """Waits until every task is in `status`. The error lists up to five other tasks with their status."""
+    """Waits until every task is in `status`. The error lists up to five tasks that aren't, each with its status."""
     waiting = set(task_ids)
 
     def done() -> bool:

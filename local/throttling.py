@@ -1,7 +1,7 @@
 """Limits inserts on the emulator, as the index partition of pending tasks does on AWS.
 
 On AWS, this partition accepts 1,000 inserts per second, more than the emulator can handle. Storm tests therefore set a
-lower limit. The emulator then throttles excess inserts as DynamoDB does, and `ingest-tasks` has to keep newest first.
+lower limit. The emulator then throttles excess inserts like DynamoDB, and `ingest-tasks` must still write newest first.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any
 
 from delivery.arm64.runtime_api import Result, RuntimeApi
 
-#: Maximum wait for a response, which takes seconds under qemu.
+#: Maximum time to wait for a response, which takes seconds under qemu.
 _RESPONSE_SECONDS = 60.0
 #: Remaining time reported to a function. `process-tasks` ends its turn long before this deadline.
 _DEADLINE_SECONDS = 120.0

@@ -58,7 +58,7 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
 
 @dataclass(frozen=True)
 class Verified:
-    """The figures of a function that passed the checks."""
+    """The measurements of a function that passed the checks."""
 
     function: str
     binary: elf.Binary

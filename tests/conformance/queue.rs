@@ -51,7 +51,7 @@ impl Queue {
         Operator::new(store.clone(), self.waker_on(store), self.clock.clone())
     }
 
-    /// The store, with this fault on every call of this operation.
+    /// Returns the store, with this fault on every call to the operation.
     pub fn failing(&self, operation: &'static str, fault: Fault) -> Arc<FaultyStore> {
         self.faulty(move |step, _| match step == operation {
             true => fault,
@@ -59,8 +59,8 @@ impl Queue {
         })
     }
 
-    /// The store, with faults from a script that receives the operation's name and its number of
-    /// earlier calls.
+    /// Returns the store, with faults from a script that receives the operation's name and the
+    /// number of earlier calls to it.
     #[allow(clippy::expect_used, reason = "no test panics while it counts")]
     pub fn faulty(
         &self,
@@ -75,7 +75,7 @@ impl Queue {
         }))
     }
 
-    /// Inserts a task created this number of milliseconds after [`NOW`].
+    /// Inserts a task whose creation time is [`NOW`] plus `created` milliseconds.
     #[allow(
         clippy::expect_used,
         reason = "a test without its tasks cannot continue"

@@ -51,8 +51,8 @@ pub async fn embedded() -> EmbeddedDynamo {
         .expect("the embedded DynamoDB starts")
 }
 
-/// A task created this number of milliseconds after [`NOW`], which expires about an hour after
-/// [`NOW`].
+/// A task whose creation time is [`NOW`] plus `created` milliseconds, and whose expiry is about an
+/// hour after [`NOW`].
 pub fn new_task(id: &str, created: i64) -> NewTask {
     NewTask {
         id: TaskId::from_stored(id),
@@ -66,7 +66,7 @@ pub fn new_task(id: &str, created: i64) -> NewTask {
     }
 }
 
-/// A state of a key with this sequence, created this number of milliseconds after [`NOW`].
+/// A state of a key. Its creation time is [`NOW`] plus `sequence` milliseconds.
 #[allow(clippy::expect_used, reason = "for the small sequences of tests only")]
 pub fn state(key: &str, sequence: u64, place: Place) -> NewTask {
     let created = i64::try_from(sequence).expect("a small number");
@@ -80,7 +80,7 @@ pub fn state(key: &str, sequence: u64, place: Place) -> NewTask {
     }
 }
 
-/// A trace header in which every hex digit is this letter.
+/// A trace header in which every hex digit is `letter`.
 #[allow(clippy::expect_used, reason = "for the hex digits of tests only")]
 pub fn trace(letter: char) -> TraceHeader {
     let [time, random, parent] = [8, 24, 16].map(|digits| letter.to_string().repeat(digits));
@@ -119,7 +119,7 @@ pub fn first_page(limit: u16) -> PageQuery {
     }
 }
 
-/// The index entry of a task whose `ttl` is in seconds and has the value 0.
+/// The index entry of a task whose `ttl` is 0, in epoch seconds.
 pub fn candidate(id: &str) -> Candidate {
     let ttl = Ttl::Seconds(EpochSeconds(0));
     Candidate {
@@ -132,7 +132,7 @@ pub fn candidate(id: &str) -> Candidate {
     }
 }
 
-/// The index entry of the task that [`insert`] inserted with number `created`.
+/// The index entry of the task at position `created` of the ids passed to [`insert`].
 pub fn inserted(id: &str, created: i64) -> Candidate {
     let task = new_task(id, created);
     Candidate {
@@ -142,7 +142,7 @@ pub fn inserted(id: &str, created: i64) -> Candidate {
     }
 }
 
-/// A sweep's return that makes the task due now and tolerates many crashes.
+/// A sweep's return that makes the task due now, with a high limit on crashes.
 pub fn swept_back() -> Reclaim {
     Reclaim::Return {
         not_before: NOW,

@@ -1,4 +1,4 @@
-"""Provides a local AWS and small assemblies to tests of the steps before and around a deployment."""
+"""Provides a local AWS and small assemblies for tests of the deployment steps."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class OnCall:
         return re.split(r"^##", rest, flags=re.MULTILINE)[0]
 
     def printed(self, after: str, before: str) -> list[str]:
-        """The commands in the section between two strings."""
+        """The commands between two strings in the section."""
         _, _, rest = self.section.partition(after)
         span = rest.partition(before)[0]
         return re.findall(r"`((?:freshq|aws) [^`]+)`", span.replace("\n  ", " "))

@@ -123,7 +123,7 @@ def terminal(command: list[str], environment: dict[str, str], columns: int, rows
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            # Sets the controlling terminal, because the kernel sends SIGWINCH only to the processes that it controls.
+            # Sets the controlling terminal, because the kernel sends SIGWINCH only to the processes of that terminal.
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         try:

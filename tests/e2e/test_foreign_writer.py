@@ -48,7 +48,7 @@ def test_ttl_is_accepted_in_seconds_and_in_milliseconds(
     put(queue, foreign(task_id, ttl={"N": str(given)}))
     wait_for(queue, [task_id])
     assert_settled_like_ours(queue, task_id)
-    # During the run, expiresAt held the expiry in epoch seconds, and ttl was after the lease, so no deletion occurred.
+    # During the run, expiresAt held the expiry in epoch seconds. ttl was after the lease, so nothing was deleted.
 
     # On a busy machine, a change appears in the local AWS's stream later than in its table.
     def takes_of_it() -> list[Change]:

@@ -72,7 +72,7 @@ class Tenants:
         return (502 if tenant in self.down else 200), {}
 
     def of(self, tenant: str) -> int:
-        """The number of calls of a tenant so far."""
+        """The number of calls for a tenant so far."""
         return sum(call.startswith(f"{tenant}/") for call in self.calls)
 
 

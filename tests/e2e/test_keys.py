@@ -23,7 +23,7 @@ _LONGEST_RUN_SECONDS = 20
 
 @dataclass
 class Downstream:
-    """Records the calls, their idempotency keys, and the maximum number of concurrent calls of one key."""
+    """Records the calls, their idempotency keys, and the maximum number of concurrent calls for one key."""
 
     calls: list[dict[str, Any]] = field(default_factory=list)
     idempotency: list[str] = field(default_factory=list)

@@ -147,7 +147,7 @@ def test_no_processor_can_start(queue: DeployedQueue, tasks: Any) -> None:
 
     (remedy,) = set(re.findall(r"remedy: (aws lambda put-function-concurrency [^;]+);", found))
     on_call.run(remedy)
-    # The notification of the creation is lost. Its start marker prevents other notifications for 10 s.
+    # The created task's notification is lost. Its start marker prevents other notifications for 10 s.
     wait_until(lambda: "an earlier notification" not in on_call.do("freshq wake"), 30, "another notification", every=2)
     wait_for(queue, ids)
     assert "ReservedConcurrentExecutions" not in on_call.look()

@@ -98,7 +98,7 @@ def test_the_secret_of_the_downstream_is_wrong(own: Own, command: str, wrong: st
         found = on_call.run("freshq doctor --stack OnCall")
         assert "remedy: if the secret is wrong or empty, aws secretsmanager put-secret-value" in found, found
         on_call.remedy(found, "aws secretsmanager put-secret-value", value="Bearer right")
-        # A new process has no cached value. Otherwise the rejected value is cached for 30 s.
+        # A new process has no cached value. An existing process would cache the rejected value for 30 s.
         queue.set_environment("process-tasks")
         on_call.run("freshq resume --stack OnCall")
         wait_for(queue, ids)

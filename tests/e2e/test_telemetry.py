@@ -145,7 +145,7 @@ def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
 
 
 def lose_a_lease(queue: DeployedQueue) -> str:
-    """Writes a task that looks as if its processor crashed, so that the sweep returns it. Returns its id."""
+    """Writes a task as if its processor had crashed, so that the sweep returns the task. Returns the task's id."""
     task_id = fresh("lost")
     put(
         queue,

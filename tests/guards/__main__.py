@@ -86,7 +86,7 @@ def check(guard: Guard, root: Path, target: str) -> bool:
 
 
 def misfits(guard: Guard, root: Path) -> list[str]:
-    """The reasons why `guard` can't be broken, which is one line if its text is not in its file exactly once."""
+    """The reasons why `guard` can't be broken: one line if its file doesn't contain its text exactly once."""
     path = root / guard.file
     if not path.is_file():
         return [f"{guard.name}: {guard.file} does not exist; adapt tests/guards to the source"]
@@ -110,7 +110,7 @@ def nearest(guard: Guard) -> list[str]:
 
 
 def notice(packages: list[str], root: Path, target: str) -> tuple[bool, str]:
-    """Runs the tests of these packages, then all others except the model's. Returns whether one failed, and which."""
+    """Runs these packages' tests, then all others except the model's. Returns whether a test failed, and which one."""
     # Without its guard, code can loop endlessly, so the first failed test stops all other tests.
     nextest = ["cargo", "nextest", "run", "--profile", "guards", "--max-fail", "1:immediate", "--locked"]
     nextest += ["--target", target]

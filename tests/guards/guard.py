@@ -17,7 +17,7 @@ class Guard:
 
 
 def guards_of(changes: Mapping[str, Mapping[str, tuple[str, str]]]) -> tuple[Guard, ...]:
-    """Returns the guards in `changes`, which maps each file and guard name to a text and its replacement."""
+    """Returns the guards in `changes`, which maps a file and a guard name to the original text and its replacement."""
     return tuple(
         Guard(name, file, find, replace) for file, named in changes.items() for name, (find, replace) in named.items()
     )

@@ -1,4 +1,4 @@
-"""`npx freshq` starts the platform's command and is as transparent as a shell."""
+"""`npx freshq` starts the platform's command, and passes on arguments, signals and the exit code as a shell does."""
 
 from __future__ import annotations
 

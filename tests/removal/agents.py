@@ -149,7 +149,7 @@ class AgentProbes:
         return agent
 
     def _told(self, queue_reader: QueueReader, call: str) -> None:
-        """Waits until an event about a call has arrived and its outbox entry is deleted."""
+        """Waits until an event about a call has arrived and the event's outbox entry is deleted."""
         try:
             wait_until(
                 lambda: any(call in message.body for message in queue_reader.messages()),

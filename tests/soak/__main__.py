@@ -30,7 +30,7 @@ RUN_SECONDS = 0.2
 TASKS_PER_SECOND = 20
 TURN_MS = 10_000
 PARTS = 5
-#: The alarms that tell an operator about the outages.
+#: The alarms that can fire because of the outages.
 EXPECTED = {"breaker-open", "oldest-pending"}
 
 

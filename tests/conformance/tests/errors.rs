@@ -1,4 +1,4 @@
-//! If DynamoDB rejects a request for a reason other than the item, no task is quarantined.
+//! No task is quarantined if DynamoDB rejects a request for a reason unrelated to the item.
 
 use conformance::{NOW, candidate, dynamodb, embedded, inserted, wish};
 use lifo_queue::store::dynamodb::DynamoStore;

@@ -22,8 +22,8 @@ use simulator::dynamodb::TABLE;
 use simulator::protocol;
 use tokio::time::Instant;
 
-/// Memory available for a batch in a function with the default of 256 MB, in KB. The process itself
-/// and the Lambda event use the rest.
+/// Memory in KB that is available to a batch in a function with the default 256 MB. The process
+/// itself and the Lambda event use the rest.
 const CAP_KB: usize = 160 * 1024;
 
 /// Set in the process whose memory is capped.
@@ -43,7 +43,7 @@ impl IngestQueue for Taking {
     }
 }
 
-/// Messages with this body. An event can contain 6 MB of them; the test needs fewer.
+/// Messages with this body. An event can contain 6 MB of messages; the test needs less.
 fn batch(messages: usize, body: &str) -> Vec<Delivery> {
     let message = |n| Delivery {
         id: format!("01937b9e-0000-7000-8000-{n:012}"),

@@ -121,7 +121,7 @@ impl Stage {
     }
 }
 
-/// Plays one seed.
+/// Runs one seed.
 #[allow(
     clippy::expect_used,
     reason = "a test without its store cannot continue"

@@ -44,8 +44,8 @@ pub struct Schedule {
 struct Burst {
     after: Duration,
     specs: Vec<Value>,
-    /// Set if a direct writer puts the tasks without `create-tasks`. If true, their `ttl` is in
-    /// milliseconds. If false, they have none.
+    /// Set if a direct writer puts the tasks without `create-tasks`. If true, the tasks' `ttl` is
+    /// in milliseconds. If false, the tasks have no `ttl`.
     foreign: Option<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! Plays many seeds, prints their figures, and checks what must have occurred.
+//! Runs many seeds, prints their figures, and checks that the required events occurred.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use simulator::seeds::Seeds;
 
 use crate::schedule::Schedule;
 
-/// Name under which the end of a task that admission shed is counted.
+/// Name under which the tasks that admission shed are counted.
 const NOT_ADMITTED: &str = "not admitted";
 
 /// Number of trace lines that a failure prints.
@@ -20,7 +20,7 @@ pub enum Store {
     Embedded,
 }
 
-/// Plays one seed.
+/// Runs one seed.
 #[allow(
     clippy::expect_used,
     reason = "a test without its store cannot continue"
@@ -51,10 +51,10 @@ pub fn play(seed: u64, store: Store) -> Report {
     })
 }
 
-/// Plays each seed twice.
+/// Runs each seed twice.
 ///
 /// # Panics
-/// If the two plays differ.
+/// If the two runs differ.
 pub fn replay(seeds: impl IntoIterator<Item = u64>, store: Store) {
     for seed in seeds {
         let (first, second) = (play(seed, store), play(seed, store));
@@ -65,7 +65,7 @@ pub fn replay(seeds: impl IntoIterator<Item = u64>, store: Store) {
     }
 }
 
-/// Plays every seed of a range, or those that [`Seeds`] selects instead, and prints the figures.
+/// Runs every seed in a range, or the seeds that [`Seeds`] selects instead, and prints the figures.
 #[allow(clippy::print_stdout, reason = "the figures are the tests' output")]
 pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKind]) {
     let Seeds { range, usual } = Seeds::of(seeds);

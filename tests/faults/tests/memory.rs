@@ -10,10 +10,10 @@ fn part(number: u64) {
     let kinds: Vec<FaultKind> = FaultKind::ALL
         .into_iter()
         // The in-memory table has no partial batches, and functions reach their deadline so rarely
-        // that a part may have no such case.
+        // that one part of the seeds may have no such case.
         .filter(|kind| !matches!(kind, FaultKind::PartialBatch | FaultKind::DeadlinePassed))
         .collect();
-    // Lost leases are so rare that a part may have none. A test of whole turns always has one.
+    // Lost leases are so rare that one part may have none. A test of whole turns always has one.
     let endings: Vec<&str> = ENDINGS
         .into_iter()
         .filter(|ending| *ending != "LeaseLost")

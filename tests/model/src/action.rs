@@ -39,7 +39,7 @@ pub enum Action {
     Heartbeat(u8),
     /// A processor determines by its own clock that its lease has expired (rule 2).
     NoticeLeaseEnd(u8),
-    /// A processor's turn runs until its time limit before the queue is empty (rule 6).
+    /// A processor's turn reaches its time limit before the queue is empty (rule 6).
     TimeUp(u8),
     CrashProcessor(u8),
     ProcessorLeaseEnds,

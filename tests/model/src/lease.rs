@@ -45,7 +45,7 @@ pub(crate) fn heartbeat_matters(protocol: &Protocol, state: &State, processor: &
     beats(processor) && (renews || remembers || !is_owner(state, processor))
 }
 
-/// Whether heartbeats run, from the acquire to the release or until a lost lease is known.
+/// Whether heartbeats run: from the acquire to the release, or until a lost lease is noticed.
 fn beats(processor: &Processor) -> bool {
     let outside = matches!(
         processor.step,
@@ -124,10 +124,10 @@ fn stop(protocol: &Protocol) -> Step {
     }
 }
 
-/// Ends a turn that lost its lease. If the item names another owner, that processor queries after
-/// every change made under this processor's lease. The new owner may have missed a task that was
-/// returned later, so the turn then requests a wake-up (rule 1). If the lease only expired, there
-/// may be no other processor, so the turn ends by rule 6.
+/// Ends a turn that lost its lease. If the control item names another owner, that owner queries
+/// after every change made under this processor's lease. The new owner may have missed a task that
+/// this turn returned later, so the turn then requests a wake-up (rule 1). If the lease only
+/// expired, there may be no other processor, so the turn ends by rule 6.
 pub(crate) fn stop_without_lease(
     protocol: &Protocol,
     processor: &Processor,

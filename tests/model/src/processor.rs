@@ -144,8 +144,8 @@ fn finish(
     }
     spend(&mut state.budget.lost_responses);
     if let Some(before) = &mut state.processors[slot as usize] {
-        // The table has changed, but the processor does not know it. However, a lease written in
-        // its name is live, and its settles and returns are done.
+        // The table has changed, but the processor does not know it. Even so, a lease that it wrote
+        // is live, and its settles and returns have taken effect.
         if let Step::Run { live, .. } = &mut before.step {
             *live = false;
         }

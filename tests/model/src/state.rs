@@ -220,8 +220,8 @@ impl State {
         }
     }
 
-    /// Ends a task's run with `status`, or with PENDING if a newer state was written in the
-    /// meantime. Returns the new status.
+    /// Ends a task's run with `status`, or with PENDING if a newer state was written during the
+    /// run. Returns the new status.
     pub fn end_run(&mut self, task: TaskNumber, status: Status) -> Status {
         let overtaken = std::mem::take(&mut self.tasks[task as usize].overtaken);
         let status = if overtaken { Status::Pending } else { status };

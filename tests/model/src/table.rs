@@ -39,7 +39,7 @@ pub struct Task {
     pub status: Status,
     /// Whether an index query for PENDING tasks returns the task.
     pub shown: bool,
-    /// Whether a newer state of the task's key was written while the task is TAKEN.
+    /// Whether a newer state of the task's key was written after the task became TAKEN.
     pub overtaken: bool,
 }
 

@@ -37,7 +37,7 @@ fn drains(world: Protocol) {
     assert!(*drained > 0);
 }
 
-/// Creates a world with this number of tasks, these faults and these parts.
+/// Creates a world with this number of tasks, these faults and these [`Protocol`] fields.
 macro_rules! world {
     ({$tasks:expr $(, $fault:ident: $most:expr)* $(; $($part:ident: $value:expr),*)?}) => {
         Protocol { $($($part: $value,)*)? ..Protocol::with($tasks, budget!($($fault: $most),*)) }

@@ -33,7 +33,7 @@ fn finds(world: Protocol, mutation: Mutation, property: &'static str) {
 }
 
 /// Defines tests, each with the broken rule, a world with this number of tasks, these faults and
-/// these parts, and the violated property.
+/// these [`Protocol`] fields, and the violated property.
 macro_rules! broken {
     ($($test:ident:
         $mutation:ident in ($tasks:expr $(, $fault:ident: $most:expr)*) $({$($part:ident: $value:expr),*})? => $property:ident;)*) => {$(

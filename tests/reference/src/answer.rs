@@ -68,8 +68,8 @@ impl Answer {
         }
     }
 
-    /// Removes the reason for a rejected take, because each store words it differently, and the
-    /// lease from the item before a claim.
+    /// Removes the reason for a rejected take, which each store words differently, and the lease in
+    /// the item before a claim.
     #[must_use]
     pub fn compared(mut self) -> Self {
         match &mut self {

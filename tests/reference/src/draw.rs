@@ -76,7 +76,7 @@ pub(crate) fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Mill
         .boxed()
 }
 
-/// Draws an id, preferably a preferred one, otherwise mostly an existing task's id.
+/// Draws an id, mostly one of `preferred`, otherwise mostly an existing task's id.
 pub(crate) fn id(machine: &Machine, preferred: Vec<TaskId>) -> BoxedStrategy<TaskId> {
     let any = select(&IDS[..]).prop_map(TaskId::from_stored);
     let mut drawn = vec![(1, any.boxed())];

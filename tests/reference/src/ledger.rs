@@ -130,7 +130,7 @@ impl Ledger {
     }
 }
 
-/// A key only becomes newer and remains a key. Its payload changes only with its version.
+/// Checks that a key stays one and never becomes older. Its payload changes only with its version.
 fn newer(was: Option<&Record>, is: Option<&Record>) -> Result<(), &'static str> {
     let (Some(was), Some(is)) = (was, is) else {
         return Ok(());

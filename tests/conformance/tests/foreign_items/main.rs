@@ -1,5 +1,5 @@
-//! Items from direct writers. Whatever their attributes, the items run, stay pending or fail, and
-//! never block the first tasks of the queue.
+//! Items from direct writers. Whatever attributes an item has, it runs, stays pending or fails, and
+//! never blocks the tasks at the head of the queue.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod world;
@@ -89,7 +89,7 @@ async fn ttl_in_milliseconds_is_interpreted_as_milliseconds() {
     for id in ["millis-past", "seconds-past"] {
         assert_eq!(world.status(id).await, "PENDING", "{id}");
     }
-    // Interpreted as seconds, the `ttl` in milliseconds would expire only after millennia.
+    // Interpreted as seconds, the `ttl` in milliseconds would be millennia in the future.
     let report = world.sweep("first").await;
     assert_eq!((report.due, report.woke, report.adopted), (false, false, 1));
     assert_eq!(world.item("millis-past").await["ttl"], number(past / 1_000));

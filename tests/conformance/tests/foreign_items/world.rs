@@ -1,4 +1,4 @@
-//! A queue on the embedded DynamoDB, whose items the test writes directly.
+//! A queue on the embedded DynamoDB. The tests write its items directly.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -23,8 +23,8 @@ const SETTINGS: IngestSettings = IngestSettings {
     ..super::world::SETTINGS
 };
 
-/// Stores a capacity in the control item, and a mark from one second ago with this number of held
-/// tasks. Since then, 10,000 tasks have arrived.
+/// Stores a capacity in the control item, and a mark from one second ago with `held` held tasks.
+/// Records that 10,000 tasks have arrived since the mark.
 async fn leave(store: &(impl ControlStore + AdmissionStore), capacity: f64, held: u64) {
     let claim = conformance::claim("before", NOW);
     store.acquire(&claim, NOW).await.unwrap();
@@ -95,7 +95,7 @@ async fn dynamodb_meter_counts_and_keeps_the_last_mark() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn storm_is_admitted_in_part_and_the_rest_is_counted_as_shed() {
+async fn storm_is_partly_admitted_and_the_rest_is_counted_as_shed() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::default());
     leave(&*store, 100.0, 1_000_000).await;
     let ingest = admitting(store.clone(), store.clone(), &queues);
@@ -116,7 +116,7 @@ async fn storm_is_admitted_in_part_and_the_rest_is_counted_as_shed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_delays_and_redeliveries_are_always_admitted() {
+async fn keyed_delayed_and_redelivered_tasks_are_always_admitted() {
     for (body, receives) in [
         ("{\"key\":\"k\"}", 1),
         ("{\"delaySeconds\":5}", 1),
@@ -136,7 +136,7 @@ async fn keys_delays_and_redeliveries_are_always_admitted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn message_that_the_shed_queue_accepted_in_part_is_not_counted() {
+async fn message_partly_accepted_by_the_shed_queue_is_not_counted() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
     leave(&*store, 1.0, 1_000_000).await;
     queues.keeps_out.lock().unwrap().insert("m1#1".to_owned());

@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep};
 
 use super::world::{Queues, ingest, message, work};
 
-/// An ingest whose table throttles writes that `throttles` selects by task id and by the time since
-/// the start. Also returns the ids of the attempted inserts, in order.
+/// Creates an `Ingest` whose table throttles the writes that `throttles` selects by task id and
+/// time since the start. Also returns the ids of the attempted inserts, in order.
 fn throttled(
     queues: &Arc<Queues>,
     throttles: impl Fn(&str, Duration) -> bool + Send + Sync + 'static,

@@ -78,8 +78,8 @@ async fn throttled_writes_and_lost_responses_are_repeated_and_create_once() {
     let (mut left, mut written, mut postponed) = (batch(200), 0, 0);
     while !left.is_empty() {
         let report = work(&ingest, &left, Duration::from_secs(60)).await;
-        // The process recognizes its own write after a lost acknowledgement. Only a redelivered
-        // message can be a duplicate, because its last retries were throttled.
+        // The process recognizes its own write after a lost acknowledgement. Only a message that
+        // was redelivered after throttled retries can be a duplicate.
         assert!(report.duplicates <= postponed, "{report:?}");
         assert_eq!(report.returned.len() as u64, report.postponed);
         written += report.created + report.duplicates;

@@ -30,7 +30,7 @@ pub(super) async fn put(store: &dyn QueueStore, state: &NewTask) -> Inserted {
     store.insert(state).await.unwrap()
 }
 
-/// Takes the pending state, which must be this one.
+/// Takes the pending state, which must have this sequence.
 pub(super) async fn taken(store: &dyn QueueStore, sequence: u64) -> TakenTask {
     let taken = take(store, "k").await;
     assert_eq!(taken.task.version, Some(Version::by_sequence(sequence)));
@@ -39,7 +39,7 @@ pub(super) async fn taken(store: &dyn QueueStore, sequence: u64) -> TakenTask {
     taken
 }
 
-/// A return that is due after half a second.
+/// A return that makes the task due after half a second.
 pub(super) fn delayed(attempt_counts: bool, lease_expired: bool) -> Return {
     Return {
         not_before: NOW.plus(Duration::from_millis(500)),
@@ -85,7 +85,7 @@ async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn QueueStore>)
     let given = store.return_task(&first.lease, &returned, NOW);
     assert_eq!(given.await.unwrap(), Written::Overtaken);
     let waits = &pending(&*store).await[0];
-    // The newer state keeps the delay, which protects the downstream, and the mark of the process.
+    // The newer state keeps the delay, which protects the downstream, and the expired-lease mark.
     assert_eq!(waits.not_before, Some(NOW.plus(Duration::from_millis(500))));
     assert_eq!((waits.attempts, waits.lease_expired), (0, true));
 }

@@ -1,7 +1,7 @@
 //! The guarantees of every store.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-/// Runs each check of a module on each store.
+/// Runs every check in a module on every store.
 macro_rules! on_every_store {
     ($($check:ident,)*) => {
         mod memory {

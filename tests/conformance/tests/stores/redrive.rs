@@ -28,7 +28,7 @@ async fn failed_task() -> EmbeddedDynamo {
     dynamo
 }
 
-/// Simulates a newer state of the key that was created earlier and has failed.
+/// Simulates a newer state of the key that has an earlier creation time and has failed.
 fn make_older(table: &Client, created: i64) {
     let update = table
         .update_item()
@@ -39,8 +39,8 @@ fn make_older(table: &Client, created: i64) {
     block_in_place(|| Handle::current().block_on(async { update.send().await.unwrap() }));
 }
 
-/// Redrives `k`. Writes an older state before each of the first `changes` requests that would make
-/// `k` PENDING.
+/// Redrives `k`. Calls `make_older` before each of the first `changes` requests that would make `k`
+/// PENDING.
 async fn redrive(dynamo: &EmbeddedDynamo, changes: i64) -> Result<Redriven, StoreError> {
     let (table, changed) = (dynamo.client.clone(), AtomicI64::new(0));
     let script = move |operation: &str, body: &Value| {

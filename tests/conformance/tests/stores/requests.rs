@@ -14,7 +14,7 @@ on_every_store! {
     request_with_states_of_a_key_equals_single_requests_newest_first,
 }
 
-/// The key attributes that must not depend on the number of requests.
+/// The attributes of a key's task that must not depend on the number of requests.
 async fn attributes(store: &dyn QueueStore, key: &str) -> Map<String, Value> {
     let id = TaskId::from_stored(key);
     let mut attributes = store.attributes(&id).await.unwrap().unwrap();

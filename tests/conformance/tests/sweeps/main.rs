@@ -144,7 +144,7 @@ async fn sweep_sends_no_wake_up_for_tasks_of_closed_groups_until_they_open() {
 async fn sweep_wakes_if_it_cannot_read_all_pending_tasks() {
     let world = World::start();
     let later = NOW.plus(Duration::from_secs(3_000));
-    // More tasks than a sweep counts. All are newer than the due task, and none is due.
+    // More tasks than a sweep counts. All are newer than the due task, but none of them is due.
     for n in 0..11_000 {
         let id = format!("later{n}");
         world.store.insert(&new_task(&id, n)).await.unwrap();

@@ -12,7 +12,7 @@ use lifo_queue::time::{Clock, Millis, TokioClock};
 
 use super::world::*;
 
-/// A run: the task, the start and the end.
+/// A run's task id, start time and end time.
 type Span = (String, Millis, Millis);
 type Spans = Arc<Mutex<Vec<Span>>>;
 
@@ -43,7 +43,7 @@ async fn with_suspect(run: Duration) -> (World, Spans) {
     (world, spans)
 }
 
-/// The start and end of the suspect's run, which must have run alone.
+/// The start and end of the suspect's run. No other task may have run during it.
 fn suspects_run(spans: &Mutex<Vec<Span>>) -> (Millis, Millis) {
     let spans = spans.lock().unwrap();
     let run = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
@@ -51,7 +51,7 @@ fn suspects_run(spans: &Mutex<Vec<Span>>) -> (Millis, Millis) {
     (run.1, run.2)
 }
 
-/// Runs one turn after another. A task arrives immediately, then one after each interval.
+/// Runs one turn after another while `count` tasks arrive: one immediately, then one per `every`.
 async fn under_load(world: &World, every: Duration, count: i64) {
     let arrive = async {
         for n in 0..count {
@@ -69,7 +69,7 @@ async fn under_load(world: &World, every: Duration, count: i64) {
     tokio::join!(arrive, work);
 }
 
-/// The arrival of each task, and the time until its start.
+/// Each task's arrival time, and the time from its arrival to its start.
 fn waits(spans: &[Span], every: Duration) -> Vec<(Millis, Duration)> {
     let wait = |(id, from, _): &Span| {
         let number: u32 = id.strip_prefix('a')?.parse().ok()?;
@@ -107,8 +107,8 @@ async fn suspect_delays_new_tasks_only_during_its_gap_and_runs_in_one_turn() {
     let gap = conformance::NOW.plus(50 * SECOND);
     assert!(from.since(gap) <= SETTINGS.task_timeout, "{from:?}");
     for (arrived, wait) in waits(&spans.lock().unwrap(), every) {
-        // A task starts immediately while slots are free. A task that arrives in the gap waits for the
-        // gap and the run in it.
+        // A task starts immediately while slots are free. A task that arrives in the gap waits
+        // until the gap and the run in it have ended.
         let most = match arrived {
             arrived if arrived < gap => Duration::from_millis(300),
             arrived if arrived < until => 2 * SETTINGS.task_timeout + SECOND,
@@ -147,7 +147,7 @@ async fn suspect_runs_within_a_turn_behind_pages_of_tasks_that_may_not_start() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn suspect_behind_pages_runs_in_a_turn_whose_gap_is_early() {
+async fn suspect_behind_pages_runs_in_a_turn_with_an_early_gap() {
     let (mut world, spans) = with_suspect(SECOND).await;
     world.settings.task_timeout = 50 * SECOND;
     world.put_resting(3_500);

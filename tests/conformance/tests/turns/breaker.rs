@@ -22,7 +22,7 @@ pub(super) const JUST_OPEN: OpenBreaker = OpenBreaker {
     probes: 0,
 };
 
-/// A downstream that is unavailable for this time and then takes 400 ms per task.
+/// A downstream that is unavailable for `lasting` and then takes 400 ms per task.
 pub(super) fn outage(lasting: Duration) -> impl Fn(&Task) -> (Duration, Outcome) + Send + Sync {
     let clock = TokioClock::starting_at(NOW);
     move |_| match clock.now() < NOW.plus(lasting) {
@@ -70,7 +70,7 @@ async fn outage_fails_no_task_and_causes_few_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tasks_too_few_to_open_the_breaker_lose_one_attempt_each() {
+async fn too_few_tasks_to_open_the_breaker_lose_one_attempt_each() {
     let world = World::breaking(3, outage(40 * SECOND)).await;
     let summary = world.turn().await;
     assert_eq!((summary.succeeded, summary.probes), (3, 0), "{summary:?}");

@@ -1,4 +1,4 @@
-//! The circuit breaker under operator commands: held open temporarily, or closed.
+//! Operator commands that hold the circuit breaker open temporarily, or close it.
 
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ async fn hold_works_with_a_breaker_that_the_settings_disable() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn breaker_closed_at_the_end_of_a_turn_costs_the_next_at_most_one_probe() {
+async fn breaker_closed_at_the_end_of_a_turn_costs_the_next_turn_at_most_one_probe() {
     let world = World::breaking(20, a_second).await;
     let operator = world.operator();
     operator.close_breaker().await.unwrap();

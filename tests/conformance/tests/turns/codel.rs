@@ -1,4 +1,4 @@
-//! Bounded age under overload: only new tasks start, and every task eventually runs.
+//! Bounded age: only new tasks start under overload, and every task eventually runs.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -62,7 +62,7 @@ async fn overloaded(
     (world, summary, starts)
 }
 
-/// The maximum age at a start between 6 s and 15.5 s.
+/// The maximum age of a task that started between 6 s and 15.5 s.
 fn oldest(starts: &[(Duration, Duration)]) -> Duration {
     let during = 6 * SECOND..Duration::from_millis(15_500);
     let ages = starts.iter().filter(|(at, _)| during.contains(at));

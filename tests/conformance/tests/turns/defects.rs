@@ -94,7 +94,7 @@ async fn defect_4_the_tail_call_is_bounded_by_progress_alone() {
     assert_eq!(world.topics.trigger().len(), 40);
 }
 
-/// A wake-up was lost after a failed query (`ending::a_query_that_fails_is_not_an_empty_queue`), a
+/// Wake-ups were lost after a failed query (`ending::a_query_that_fails_is_not_an_empty_queue`), a
 /// failed publish (`wakes`), a stale index read, and the return of a task.
 #[tokio::test(start_paused = true)]
 async fn defect_5_a_wake_up_is_lost() {
@@ -145,7 +145,7 @@ async fn defect_7_a_newer_task_waits_for_the_slowest_of_a_page() {
     let newer = async {
         tokio::time::sleep(Duration::from_millis(1_100)).await;
         world.add("newer", 1_100).await;
-        // The total of a quick task's duration, the newer task's own run, and the age of a page.
+        // The sum of a quick task's duration, the newer task's own run, and the age of a page.
         tokio::time::sleep(Duration::from_millis(1_100)).await;
         assert_eq!(world.record("newer").status, TaskStatus::Success);
     };

@@ -228,7 +228,7 @@ async fn tasks_of_a_crashed_processor_count_as_running() {
         starts(&world)["a"]
     };
     let (_, started) = tokio::join!(world.turn(), watch);
-    // The crashed processor's leases of 42 s expire after half of the watched time.
+    // The crashed processor's 42-second leases expire halfway through the observed period.
     assert!((6..=8).contains(&started), "{started}");
 }
 

@@ -10,7 +10,7 @@ use lifo_queue::task::{NewTask, TaskStatus};
 
 use super::world::*;
 
-/// Runs twenty noisy tasks that are newer than three quiet ones, with one slot. Returns the starts.
+/// Runs twenty noisy tasks and three older quiet tasks in one slot. Returns the starts.
 async fn starts(groups: bool) -> Vec<String> {
     let mut world = World::new(|_| (Duration::from_millis(400), Outcome::Success));
     world.settings.slots = 1;

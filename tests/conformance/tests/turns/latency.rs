@@ -13,7 +13,7 @@ use lifo_queue::time::{Clock, TokioClock};
 
 use super::world::*;
 
-/// A downstream whose runs take 100 ms, and later 50 ms, times the number of concurrent runs.
+/// A downstream whose run time is 100 ms, later 50 ms, multiplied by the number of concurrent runs.
 struct Shared {
     clock: TokioClock,
     running: AtomicUsize,
@@ -42,7 +42,7 @@ impl TaskRunner for Shared {
     }
 }
 
-/// The maximum number of concurrent runs, while the downstream is slow and after it became faster.
+/// The maximum concurrency while the downstream is slow, and after it became faster.
 async fn most(target_latency: Option<Duration>) -> [usize; 2] {
     let mut world = World::new(|_| at_once());
     world.settings.slots = 40;

@@ -40,10 +40,10 @@ async fn busy_downstream_pauses_the_queue_with_backoff() {
         let left = world.paused_for().await;
         assert!(left <= Duration::from_secs(seconds), "{left:?}");
         assert!(left >= Duration::from_secs(seconds - 1), "{left:?}");
-        // The queue stays paused …
+        // A turn during the pause ends as paused.
         assert_eq!(world.turn().await.exit, Exit::Paused);
         tokio::time::sleep(left).await;
-        // … and the next turn probes, one task at a time.
+        // The turn after the pause probes, one task at a time.
         let summary = world.turn().await;
         assert_eq!(summary.exit, Exit::Paused);
         assert!(summary.taken <= 12, "{summary:?}");
@@ -87,7 +87,7 @@ async fn one_task_that_is_always_busy_does_not_pause_the_queue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_operators_pause_ends_the_turn_within_a_heartbeat_and_resume_wakes() {
+async fn an_operators_pause_ends_the_turn_within_a_heartbeat_and_resume_wakes_the_queue() {
     let world = World::of(600, |_| (SECOND, Outcome::Success)).await;
     let pause = async {
         tokio::time::sleep(Duration::from_millis(11_900)).await;
@@ -158,7 +158,7 @@ async fn three_distinct_tasks_are_enough_to_pause_and_two_are_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn three_rejected_tasks_do_not_pause_a_queue_whose_others_succeed() {
+async fn three_rejected_tasks_do_not_pause_a_queue_whose_other_tasks_succeed() {
     for slots in [4, 10, 50] {
         let mut world = World::new(|task| match task.task_id.as_str() {
             "t0097" | "t0098" | "t0099" => (Duration::from_millis(50), rejecting()),

@@ -95,7 +95,7 @@ async fn slow_rate_does_not_count_as_a_lack_of_progress() {
         burst: NonZeroU32::MIN,
     });
     let world = world.with_tasks(10).await;
-    // These turns without a start outnumber the turns without a settled task that the idle bound allows.
+    // Runs more turns than the idle bound allows in a row without a settled task.
     for _ in 0..8 {
         let summary = world.turn().await;
         assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));

@@ -17,7 +17,7 @@ use lifo_queue::sweep::{SweepReport, Sweeper};
 use lifo_queue::task::{Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis};
 
-/// The deployed defaults, except for settings that would make the tests long. The circuit breaker
+/// The deployed defaults, except for settings that would make the tests slow. The circuit breaker
 /// is off unless a test enables it.
 pub(crate) static SETTINGS: LazyLock<ProcessSettings> = LazyLock::new(|| ProcessSettings {
     breaker: None,
@@ -136,7 +136,7 @@ impl World {
         Self::with_breaker(script).with_tasks(count).await
     }
 
-    /// Adds this number of tasks, whose ids follow those of the tasks so far.
+    /// Adds `count` tasks, whose ids continue the numbering of the existing tasks.
     pub(crate) async fn with_tasks(self, count: i64) -> Self {
         let before = self.store.records().len();
         for (number, n) in (before..).zip(0..count) {
@@ -145,8 +145,8 @@ impl World {
         self
     }
 
-    /// Puts tasks that are newer than [`NOW`] and must not start: alternately delayed tasks, and
-    /// expired tasks from a direct writer.
+    /// Puts tasks that are newer than [`NOW`] and must not start: alternately a delayed task, and
+    /// an expired task from a direct writer.
     pub(crate) fn put_resting(&self, count: i64) {
         for n in 0..count {
             let expired = Ttl::Milliseconds(Millis(NOW.0 - 1));

@@ -100,8 +100,8 @@ fn may_follow(before: &CallState, state: &CallState) -> bool {
     }
 }
 
-/// Plays an agent that registers, queues, attends calls and leaves. Sometimes the agent leaves a
-/// call unfinished.
+/// Simulates an agent that registers, queues, attends calls and leaves. Sometimes the agent leaves
+/// a call unfinished.
 async fn agent(stage: Arc<Stage>, number: u64) {
     let id = agent_id(number);
     let profile = profile(&stage, number);
@@ -114,7 +114,7 @@ async fn agent(stage: Arc<Stage>, number: u64) {
     }
     loop {
         sleep(Duration::from_millis(stage.random(50..4_000))).await;
-        // Each action is its own invocation, which can crash at any time.
+        // Each action is a separate invocation, which can crash at any time.
         let deed = deed(stage.clone(), id.clone());
         if stage.random(0..20) == 0 {
             let alive = Duration::from_millis(stage.random(1..60));
@@ -202,7 +202,7 @@ async fn call_queue(stage: Arc<Stage>, groups: Groups) {
             let mut messages = groups.lock().unwrap_or_else(|e| e.into_inner());
             for group in messages.groups.values_mut() {
                 let take = usize::try_from(stage.random(0..4)).unwrap_or(0);
-                // Only one batch at a time delivers a group, so the batch takes the whole group.
+                // Only one batch at a time can deliver a group, so the batch takes the whole group.
                 if batch.len() + group.len() <= 10 && take > 0 {
                     batch.extend(std::mem::take(group));
                 }

@@ -20,14 +20,14 @@ pub(super) struct Downstream {
     pub(super) kill: u32,
     pub(super) reject: u32,
     pub(super) unavailable: u32,
-    /// Each run takes slightly longer than the time between two tasks, and [`pages::KILLER`] kills
-    /// its process.
+    /// Whether each run takes slightly longer than the time between two tasks, and
+    /// [`pages::KILLER`] kills its process.
     pub(super) steady: bool,
     pub(super) longest: Duration,
 }
 
 impl Downstream {
-    /// The deed depends only on the seed, the task's id and the attempt, not on order or time.
+    /// A run's duration and deed. They depend only on the seed, the task's id and the attempt.
     pub(super) fn deed(&self, task: &Task) -> (Duration, Deed) {
         if self.steady {
             let kills = task.task_id.as_str() == pages::KILLER;

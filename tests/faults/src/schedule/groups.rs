@@ -94,8 +94,8 @@ impl Grouped {
         debug_assert!(paused.is_ok(), "{paused:?}");
     }
 
-    /// Returns a violation if, after `began`, runs of the paused group started or more runs of a
-    /// group than its rate allows. The processes' clocks differ by at most the skew.
+    /// Returns a violation if, after `began`, a run of the paused group started, or more runs of a
+    /// group started than its rate allows. The processes' clocks differ by at most the skew.
     pub(super) fn broken(&self, began: Instant, settings: &CloudSettings) -> Option<String> {
         let starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
         let paused_for = self.paused_for.unwrap_or_default();

@@ -67,8 +67,8 @@ impl Limited {
         Instant::now()
     }
 
-    /// Returns a violation if more runs started between `began` and the end of the limit than
-    /// allowed. The processes' clocks differ by at most `skew`.
+    /// Returns a violation if more runs than allowed started between `began` and the end of the
+    /// limit. The processes' clocks differ by at most `skew`.
     pub(super) fn broken(&self, began: Instant, skew: Duration) -> Option<String> {
         let starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut count, rate) = (0.0, f64::from(self.a_second));

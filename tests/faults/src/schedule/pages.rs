@@ -13,7 +13,7 @@ use simulator::cloud::{BEGIN, Cloud, CloudSettings, Rates};
 
 use super::{Burst, MOST, Schedule};
 
-/// Number of entries that must not start. It exceeds an index page.
+/// Number of entries that must not start. It exceeds the size of an index page.
 const ENTRIES: i64 = 1_500;
 /// Time for which the delayed entries remain in the index: longer than a schedule.
 const STAY: Duration = Duration::from_secs(10 * 3600);
@@ -38,7 +38,7 @@ impl Schedule {
         if rng.u32(0..30) > 0 {
             return self;
         }
-        // No task of the load expires earlier, because its end would hide that it never started.
+        // No task in the load expires earlier. Its expiry would hide that it never started.
         for burst in &mut self.load {
             burst.foreign = None;
             for spec in &mut burst.specs {

@@ -21,7 +21,7 @@ use super::downstream::Downstream;
 use super::{Burst, MOST, Schedule};
 
 const TICK: Duration = Duration::from_millis(500);
-/// Expiry of tasks. It exceeds a schedule, so each created task stays in the table until it ends.
+/// Expiry of tasks. It outlasts a schedule, so each created task stays in the table until it ends.
 const EXPIRY: Duration = Duration::from_secs(10 * 3600);
 
 /// A storm.

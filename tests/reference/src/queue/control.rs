@@ -117,8 +117,8 @@ impl ReferenceQueue {
         }
     }
 
-    /// Rules 5 and 6: releases the owner's lease, if required only if no request followed. Rule 10:
-    /// counts turns without a settled task.
+    /// Rules 5 and 6: releases the owner's lease. A conditional release is lost if a request
+    /// followed. Rule 10: counts turns without a settled task.
     pub(super) fn release(&mut self, release: &Release) -> (Answer, Rule) {
         if !self.is_owner(release.owner) {
             return (Answer::Released(Released::NotOurs), Rule::ReleaseNotOurs);

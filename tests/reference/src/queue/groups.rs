@@ -63,7 +63,7 @@ impl ReferenceQueue {
         (Answer::GroupChanged(GroupChanged::Done), Rule::ChangeGroup)
     }
 
-    /// Replaces the processors' state, unless the last writer is unknown to the caller.
+    /// Replaces the processors' state if its last writer is the caller or the one that it read.
     pub(super) fn learn_groups(
         &mut self,
         learned: &LearnedGroups,

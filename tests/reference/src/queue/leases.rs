@@ -45,9 +45,9 @@ fn ended_overtaken(task: &Record, lease: &Lease) -> bool {
 }
 
 impl ReferenceQueue {
-    /// TAKEN → SUCCESS, FAILURE, settle: own lease token, which the task keeps. `ttl` is now plus
-    /// the retention for the new status. A repeated settle that finds its own token and target
-    /// status succeeds.
+    /// TAKEN → SUCCESS or FAILURE, settle: requires the lease's token, which the task keeps. `ttl`
+    /// becomes now plus the retention for the new status. A repeated settle that finds its own
+    /// token and target status succeeds.
     pub(super) fn settle(
         &mut self,
         lease: &Lease,
@@ -89,8 +89,8 @@ impl ReferenceQueue {
         done(rule)
     }
 
-    /// TAKEN → PENDING, return: own lease token, which the task keeps. The deadline is restored,
-    /// and *busy* restores the attempt. The expired-lease mark is kept.
+    /// TAKEN → PENDING, return: requires the lease's token, which the task keeps. The deadline is
+    /// restored, and *busy* restores the attempt. The expired-lease mark is kept.
     pub(super) fn return_task(
         &mut self,
         lease: &Lease,

@@ -20,8 +20,8 @@ use crate::machine::Machine;
 use crate::operation::{Operation, Rule};
 
 impl ReferenceQueue {
-    /// FAILURE → PENDING, redrive: attempts restart at 0, a new `ttl`, no token. The control item
-    /// keeps the age of the oldest redriven task until the last redriven task expires.
+    /// FAILURE → PENDING, redrive: resets the attempts, sets a new `ttl` and removes the token. The
+    /// control item keeps the age of the oldest redriven task until the last redriven task expires.
     pub(super) fn redrive(&mut self, redrive: &Redrive, now: Millis) -> (Answer, Rule) {
         let Some(task) = self.tasks.get_mut(&redrive.task) else {
             return (Answer::Redriven(Redriven::NotFound), Rule::RedriveGone);

@@ -29,8 +29,8 @@ pub struct Pass {
 }
 
 impl ReferenceQueue {
-    /// The tasks with one status that are not older than the bound, by age. Tasks created in the
-    /// same millisecond are ordered by id.
+    /// The tasks that have the pass's status and are not older than its bound, by age. Tasks
+    /// created in the same millisecond are ordered by id.
     fn by_age(&self, pass: &Pass) -> Vec<(&TaskId, &Record)> {
         let mut tasks: Vec<_> = self
             .tasks

@@ -29,10 +29,10 @@ fn fail_crashing(task: &mut Record, keep_until: EpochSeconds) -> Rule {
 }
 
 impl ReferenceQueue {
-    /// TAKEN → PENDING or FAILURE, sweep: the lease that was read has expired. Only a task that ran
-    /// alone becomes FAILURE. The token is removed. The deadline is restored, or replaced by the
-    /// retention. A crash is counted until a run settles the task. A task that crashed too often
-    /// becomes FAILURE, even with a newer state that was written during the run.
+    /// TAKEN → PENDING or FAILURE, sweep: requires that the lease that was read has expired. Only a
+    /// task that ran alone becomes FAILURE. The token is removed. The deadline is restored, or
+    /// replaced by the retention. A crash is counted until a run settles the task. A task that
+    /// crashed too often becomes FAILURE, even with a newer state that was written during the run.
     pub(super) fn reclaim(
         &mut self,
         lease: &Lease,

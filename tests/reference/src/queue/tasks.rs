@@ -35,7 +35,7 @@ impl ForeignTask {
 }
 
 impl ReferenceQueue {
-    /// – → PENDING, create: no such `taskId`, or the writer's own create token.
+    /// – → PENDING, create: requires a new `taskId`, or a task with the writer's create token.
     pub(super) fn insert(&mut self, task: &NewTask) -> (Answer, Rule) {
         if let Some(keyed) = &task.keyed {
             return self.state(task, keyed);
@@ -78,8 +78,8 @@ impl ReferenceQueue {
         (Answer::Inserted(Inserted::Created), Rule::Foreign)
     }
 
-    /// A missing `ttl` becomes the default, and one in milliseconds is corrected, if the deadline
-    /// is still of the kind that was read.
+    /// Replaces a missing `ttl` with the default and corrects a `ttl` in milliseconds, if the
+    /// deadline is still of the kind that was read.
     pub(super) fn adopt_ttl(
         &mut self,
         id: &TaskId,
@@ -102,9 +102,9 @@ impl ReferenceQueue {
         done(rule)
     }
 
-    /// PENDING → TAKEN, take: still PENDING, not expired, `notBefore` passed; attempt + 1, new
-    /// lease. The take expects the kind of deadline that the index showed, and is lost if it
-    /// changed. A deadline in milliseconds is corrected to the value that the index showed.
+    /// PENDING → TAKEN, take: requires a PENDING task that is due and has not expired. Adds an
+    /// attempt and a lease. The take is lost if the kind of deadline differs from the one that the
+    /// index showed. A deadline in milliseconds is corrected to the value that the index showed.
     pub(super) fn take(&mut self, request: &TakeRequest) -> (Answer, Rule) {
         let rejected = |rule| (Answer::Taken(TakeOutcome::Lost), rule);
         if request.candidate.ttl == Ttl::Malformed {
@@ -152,8 +152,8 @@ impl ReferenceQueue {
         (won(task, request), rule)
     }
 
-    /// PENDING → FAILURE, quarantine: still PENDING, with the age and the deadline that the index
-    /// showed. The token is removed.
+    /// PENDING → FAILURE, quarantine: requires a PENDING task with the age and the deadline that
+    /// the index showed. Removes the token.
     pub(super) fn quarantine(
         &mut self,
         seen: &Candidate,

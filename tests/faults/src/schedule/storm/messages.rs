@@ -1,4 +1,4 @@
-//! The messages of a storm, and the queues that they pass.
+//! The messages of a storm, and the queues through which they pass.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -39,7 +39,7 @@ impl State {
         self.messages.is_empty() && !self.sends
     }
 
-    /// Deletes the messages that were not returned. Those of their tasks that the shed queue accepted count as shed.
+    /// Deletes the messages that were not returned. Their tasks that the shed queue accepted count as shed.
     pub(super) fn settle(
         &mut self,
         batch: &[Delivery],
