@@ -32,7 +32,11 @@ impl RateLimit {
     /// Returns the lower of the configured rate and an operator's rate with this interval. The
     /// bucket holds one second of starts at the operator's rate, up to the configured burst.
     pub(super) fn lowered(setting: Option<Self>, interval: Duration) -> Self {
-        let a_second = 1_000_000_000_u128.div_ceil(interval.as_nanos().max(1));
+        let (second, interval_ns) = (1_000_000_000, interval.as_nanos().max(1));
+        let whole = second / interval_ns;
+        // An interval in whole nanoseconds may be too short by less than 1. The remainder of these
+        // fractions is not another start: 3 starts per second are three, not four.
+        let a_second = whole + u128::from(second % interval_ns > whole);
         let a_second = u32::try_from(a_second).unwrap_or(u32::MAX);
         let burst = NonZeroU32::new(a_second).unwrap_or(NonZeroU32::MIN);
         match setting {

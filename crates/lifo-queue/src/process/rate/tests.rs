@@ -89,7 +89,13 @@ fn operator_rate_can_only_lower_the_configured_rate() {
     };
     let lowered = RateLimit::lowered;
     assert_eq!(lowered(None, second * 4), limit(second * 4, 1));
-    assert_eq!(lowered(None, second / 3), limit(second / 3, 4));
+    assert_eq!(lowered(None, second / 3), limit(second / 3, 3));
+    assert_eq!(lowered(None, second * 2 / 5), limit(second * 2 / 5, 3));
+    for per_second in 1..=1_000 {
+        let interval = Duration::from_secs_f64(f64::from(per_second).recip());
+        assert_eq!(lowered(None, interval).burst.get(), per_second);
+        assert_eq!(lowered(None, second / per_second).burst.get(), per_second);
+    }
     assert_eq!(lowered(Some(LIMIT), second / 2), limit(second / 2, 2));
     assert_eq!(lowered(Some(LIMIT), second / 10), LIMIT);
     let small = Some(limit(second / 10, 1));
