@@ -47,7 +47,7 @@ parts! {
 }
 
 /// Seeds that once broke a guarantee, with the cause.
-const ONCE_BROKEN: [(u64, &str); 11] = [
+const ONCE_BROKEN: [(u64, &str); 12] = [
     (
         54_001_848,
         "a busy run was counted after a later one had succeeded",
@@ -83,6 +83,10 @@ const ONCE_BROKEN: [(u64, &str); 11] = [
     ),
     (510_037_544, "a crash emptied the bucket of a quiet group"),
     (3_515_399_679, "a limit kept the setting's larger burst"),
+    (
+        2_213_073_166,
+        "a limit of three starts per second allowed four at once",
+    ),
 ];
 
 #[test]
