@@ -420,7 +420,7 @@ $(CARGO_MUTANTS): | check-rust
 mutants-copy:
 	@mkdir -p $(MUTANTS)/tree
 	@find $(MUTANTS)/tree -mindepth 1 -maxdepth 1 -exec rm -rf {} +
-	@git archive HEAD -- .cargo .config Cargo.lock Cargo.toml clippy.toml rust-toolchain.toml bench crates examples lambdas tests \
+	@git archive HEAD -- .cargo .config Cargo.lock Cargo.toml clippy.toml rust-toolchain.toml bench crates docs examples lambdas tests \
 	  | tar -x -C $(MUTANTS)/tree
 
 # Compiled alone, a package has only the features that it enables, without those that other workspace packages enable.

@@ -55,6 +55,10 @@ def main() -> int:
         return 1 if faults or not chosen else 0
     if not arguments.target:
         parser.error("--target is required, unless --check is given")
+    # A test that fails without a broken guard would count as the detection of each guard.
+    failed, what = notice([], arguments.root, arguments.target)
+    if failed:
+        raise SystemExit(f"a test fails although no guard is broken: {what}")
     unnoticed = [guard for guard in chosen if not check(guard, arguments.root, arguments.target)]
     print(f"{len(chosen) - len(unnoticed)} of {len(chosen)} broken guards were noticed")
     return 1 if unnoticed or not chosen else 0
