@@ -411,18 +411,18 @@ soak: iam-soak load-soak ## run iam-soak and load-soak, ten times the fault sche
 
 # A copy of the committed sources, in which the guards are broken. It has its own target folder, because cargo gives a
 # crate's artefacts the same names in both trees. In a shared folder, cargo could use a broken artefact as the real one.
-# -m sets the time of each file to now: with the commit's, older than the last broken artefact, cargo would use that.
 MUTANTS := .local/mutants
 CARGO_MUTANTS := .tools/bin/cargo-mutants
 $(CARGO_MUTANTS): | check-rust
 	cargo install --quiet --locked --root .tools cargo-mutants@27.1.0
 
+# Each file gets the time of its extraction. If it had the commit's time, cargo would use a later artefact of a broken guard.
 .PHONY: mutants-copy
 mutants-copy:
 	@mkdir -p $(MUTANTS)/tree
 	@find $(MUTANTS)/tree -mindepth 1 -maxdepth 1 -exec rm -rf {} +
 	@git archive HEAD -- .cargo .config Cargo.lock Cargo.toml clippy.toml rust-toolchain.toml bench crates docs examples lambdas tests \
-	  | tar -x -m -C $(MUTANTS)/tree
+	  | tar --extract --touch --directory $(MUTANTS)/tree
 
 # Compiled alone, a package has only the features that it enables, without those that other workspace packages enable.
 .PHONY: check-packages

@@ -1,11 +1,11 @@
-"""The sources contain each guard that `make guards` breaks, and the shards of one night cover all guards."""
+"""What `make guards` breaks and when: the sources contain each guard, and the shards of one night cover all guards."""
 
 import argparse
 from pathlib import Path
 
 import pytest
 
-from tests.guards.__main__ import ALL_GUARDS, misfits, shard
+from tests.guards.__main__ import ALL_GUARDS, main, misfits, shard
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,3 +23,10 @@ def test_shards_divide_the_guards() -> None:
 def test_an_invalid_shard_is_rejected(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="write K/N"):
         shard(text)
+
+
+def test_no_guard_is_broken_if_a_test_already_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tests.guards.__main__.notice", lambda *_: (True, "agents::intake some_test"))
+    monkeypatch.setattr("sys.argv", ["guards", "--target", "any", "--root", str(tmp_path)])
+    with pytest.raises(SystemExit, match="although no guard is broken: agents::intake some_test"):
+        main()
