@@ -6,7 +6,6 @@ The local AWS throttles the inserts of this stack, as DynamoDB does at the limit
 from __future__ import annotations
 
 import functools
-import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -44,10 +43,12 @@ const queue = new LifoQueue(stack, 'queue', {
 queue.exportOutputs();
 new CfnOutput(stack, 'ShedTasksQueueUrl', { value: shed.queueUrl });
 """
-#: Number of messages in the overload, and number of tasks per message. Twenty tasks can run per second.
+#: Minimum number of messages in the overload, and number of tasks per message. Twenty tasks can run per second.
 MESSAGES, TASKS_EACH = 400, 5
 #: Maximum number of tasks that admission holds.
 MOST_HELD = 100
+#: Admission sheds tasks if more than 20 arrive per second, which even a machine under load receives from SQS.
+ADMISSION = {"factor": 1, "mostHeld": MOST_HELD}
 #: The number of messages in the burst, each with two tasks. Even a machine under load receives all messages before the
 #: table accepts all tasks.
 BURST = 5_000
@@ -76,16 +77,25 @@ def queue(storm: DeployedQueue, command: str) -> Iterator[DeployedQueue]:
 
 def test_every_task_is_created_or_shed_during_an_overload(queue: DeployedQueue) -> None:
     soon = {"visibility": {"baseMs": 1000, "maxMs": 2000}}
-    queue.set_environment("ingest-tasks", settings={"ingest": {"admission": {"mostHeld": MOST_HELD}, **soon}})
+    queue.set_environment("ingest-tasks", settings={"ingest": {"admission": ADMISSION, **soon}})
     reader = functools.partial(QueueReader, queue.client("sqs"))
     shed_queue, dead_letters = (reader(queue.outputs[f"{name}QueueUrl"]) for name in ("ShedTasks", "IngestDeadLetter"))
     # Admission starts when the downstream is known to be at capacity.
     queue.create([{"payload": {}} for _ in range(MOST_HELD)])
     wait_until(lambda: capacity(queue) == 20, 60, "a measured capacity")
-    began, sent = now_ms(), unique("task", MESSAGES * TASKS_EACH)
-    for ids in chunks(sent, 10 * TASKS_EACH):
+    began, sent = now_ms(), list[str]()
+
+    def returned() -> int:
+        return sum(line.get("returned", 0) for line in queue.log_messages("ingest-tasks", began))
+
+    # Admission measures the arrivals over a second, so on a fast machine it may shed only tasks that are sent later.
+    def overloaded() -> bool:
+        ids = unique("task", 10 * TASKS_EACH)
         send(queue, ids, TASKS_EACH)
-        time.sleep(0.1)
+        sent.extend(ids)
+        return len(sent) >= MESSAGES * TASKS_EACH and bool(shed_queue.messages()) and returned() > 0
+
+    wait_until(overloaded, 120, "a shed task and a redelivered message", every=0.1)
 
     # Waits for the tasks, because the message count can be 0 while messages are about to become visible again.
     def all_counted() -> bool:
@@ -97,9 +107,8 @@ def test_every_task_is_created_or_shed_during_an_overload(queue: DeployedQueue) 
 
     created = queue.statuses().keys() & set(sent)
     shed = [message.json()["taskId"] for message in shed_queue.messages()]
-    returned = sum(line.get("returned", 0) for line in queue.log_messages("ingest-tasks", began))
-    print(f"{len(sent)} sent = {len(created)} created + {len(shed)} shed; {returned} messages returned to SQS")
-    assert created and shed and returned, "nothing was admitted, shed or redelivered"
+    print(f"{len(sent)} sent = {len(created)} created + {len(shed)} shed; {returned()} messages returned to SQS")
+    assert created, "nothing was admitted"
     assert len(created) + len(shed) == len(sent)
     assert created | set(shed) == set(sent)
 
