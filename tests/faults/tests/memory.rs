@@ -47,7 +47,7 @@ parts! {
 }
 
 /// Seeds that once broke a guarantee, with the cause.
-const ONCE_BROKEN: [(u64, &str); 12] = [
+const ONCE_BROKEN: [(u64, &str); 13] = [
     (
         54_001_848,
         "a busy run was counted after a later one had succeeded",
@@ -86,6 +86,10 @@ const ONCE_BROKEN: [(u64, &str); 12] = [
     (
         2_213_073_166,
         "a limit of three starts per second allowed four at once",
+    ),
+    (
+        1_360_334_094,
+        "a steady schedule's limit left no start for the task that must run alone",
     ),
 ];
 

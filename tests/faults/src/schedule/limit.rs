@@ -10,6 +10,7 @@ use simulator::cloud::Cloud;
 use tokio::time::Instant;
 
 use super::Schedule;
+use super::pages::Pages;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -23,8 +24,9 @@ pub(super) struct Limited {
 
 impl Schedule {
     /// Adds a limit to a sixth of the schedules. Half of these also get a rate in the settings.
+    /// A steady schedule gets none: its load would leave no start for the task that must run alone.
     pub(super) fn with_limit(mut self, rng: &mut Rng) -> Self {
-        if rng.u32(0..6) > 0 {
+        if self.pages == Some(Pages::Steady) || rng.u32(0..6) > 0 {
             return self;
         }
         self.settings.process.rate = rng.bool().then(|| RateLimit {

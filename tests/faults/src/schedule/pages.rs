@@ -27,7 +27,8 @@ pub(super) const KILLER: &str = "killer";
 pub(super) enum Pages {
     /// Schedule with any load and any faults, in which every task ends.
     Mixed,
-    /// Schedule with one task per second and no faults. A task that must run alone ends during it.
+    /// Schedule with one task per second, no faults and no limit. A task that must run alone ends
+    /// during it.
     Steady,
 }
 
