@@ -1,11 +1,12 @@
 """What `make guards` breaks and when: the sources contain each guard, and the shards of one night cover all guards."""
 
 import argparse
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.guards.__main__ import ALL_GUARDS, main, misfits, shard
+from tests.guards.__main__ import ALL_GUARDS, main, misfits, run_tests, shard
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,3 +31,14 @@ def test_no_guard_is_broken_if_a_test_already_fails(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("sys.argv", ["guards", "--target", "any", "--root", str(tmp_path)])
     with pytest.raises(SystemExit, match="although no guard is broken: agents::intake some_test"):
         main()
+
+
+def test_a_verdict_says_that_a_test_timed_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    output = """\
+     TIMEOUT [ 180.003s] (  7/121) agents::intake never_ends
+        FAIL [   0.012s] (  8/121) agents::intake ends_wrongly
+        PASS [   0.010s] (  9/121) agents::intake ends_well
+"""
+    run = subprocess.CompletedProcess([], 100, "", output)
+    monkeypatch.setattr("tests.guards.__main__.captured", lambda *_, **__: run)
+    assert run_tests([], tmp_path) == (True, "TIMEOUT agents::intake never_ends, agents::intake ends_wrongly")
