@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 on_every_store! {
     the_processor_lease_is_exclusive,
+    lease_is_not_released_after_another_wake_up_request,
     marker_blocks_other_events,
     pause_blocks_new_leases_and_is_never_shortened,
     renewals_and_releases_keep_an_open_breaker_and_an_overload,
@@ -56,6 +57,23 @@ async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>) {
         store.control().await.unwrap().lease.unwrap().owner,
         second.owner
     );
+}
+
+async fn lease_is_not_released_after_another_wake_up_request(store: Arc<dyn QueueStore>) {
+    store.request().await.unwrap();
+    let claim = claim("m1", NOW);
+    store.acquire(&claim, NOW).await.unwrap();
+    store.request().await.unwrap();
+    let outdated = release(claim.owner, Some(1), IdleTurns::Reset);
+    let Released::Requested(control) = store.release(&outdated).await.unwrap() else {
+        panic!()
+    };
+    assert_eq!(control.requested, 2);
+    assert_eq!(control.lease.unwrap().owner, claim.owner);
+    let current = release(claim.owner, Some(2), IdleTurns::Reset);
+    let released = store.release(&current).await.unwrap();
+    assert_eq!(released, Released::Done { idle_turns: 0 });
+    assert!(store.control().await.unwrap().lease.is_none());
 }
 
 async fn marker_blocks_other_events(store: Arc<dyn QueueStore>) {
