@@ -48,10 +48,11 @@ impl GroupLimits {
                 forgotten,
                 "too many limited groups to remember; the rates of the others start empty"
             );
-            // Groups with the most leases first, then open breakers, then buckets that fill last.
+            // Groups with the most leases first, then open breakers, then the latest `Retry-After`.
+            // A forgotten bucket matters least, because it starts empty.
             groups.sort_by_key(|one| {
                 let is_open = one.breaker.is_some();
-                std::cmp::Reverse((one.leases.len(), is_open, one.rate_full_at))
+                std::cmp::Reverse((one.leases.len(), is_open, one.asked_until, one.rate_full_at))
             });
             groups.truncate(MAX_LEARNED);
             groups.sort_by(|a, b| a.name.cmp(&b.name));

@@ -125,6 +125,18 @@ fn forgotten_groups_start_with_an_empty_bucket() {
 }
 
 #[test]
+fn group_closed_by_a_retry_after_stays_closed_although_others_are_forgotten() {
+    let mut groups = turn(limits(0, 10), GroupStates::default(), true, at(0));
+    for number in 0..MAX_LEARNED {
+        groups.started(&task(&format!("g{number:03}/1")), at(0));
+        groups.ended(&task(&format!("g{number:03}/1")), true, at(0));
+    }
+    assert!(groups.asked(&task("a/1"), 60 * SECOND, at(0)));
+    let next = turn(limits(0, 10), left(&groups, at(1)), true, at(1));
+    assert_eq!(next.closed_until("a", at(1)), Some(at(60)));
+}
+
+#[test]
 fn tasks_of_a_crashed_processor_count_until_their_leases_expire() {
     let settings = settings();
     let mut groups = turn(limits(2, 0), GroupStates::default(), false, at(0));
