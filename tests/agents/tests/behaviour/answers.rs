@@ -172,6 +172,21 @@ pub(crate) async fn answer_before_the_cancellation_keeps_the_call(world: World) 
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
 }
 
+/// The agent finished the call, and has not answered the next one. If the cancellation tried to end
+/// the agent's lease, [`Overtaken`] would fail.
+pub(crate) async fn finished_call_is_not_cancelled_while_its_agent_attends_the_next(world: World) {
+    let world = Arc::new(answering(world));
+    let made = meet(&world).await;
+    let finished = world.finish("ana", "c1", made.ticket).await;
+    assert!(matches!(finished, Changed::Done(_)), "{finished:?}");
+    world.enqueue("ana").await;
+    world.ask("c2", "Spanish#F").await;
+    let queue = overtaken(&world, &made);
+    let cancelled = queue.cancel(&call_id("c1")).await.unwrap();
+    assert_eq!(cancelled, Cancel::Is(CallState::Assigned(made)));
+    assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"));
+}
+
 /// A process that read the line before the call was assigned and returned can't assign the call,
 /// because its assignment number is already used.
 pub(crate) async fn outdated_line_entry_assigns_nothing(world: World) {

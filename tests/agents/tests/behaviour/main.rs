@@ -65,6 +65,7 @@ on_every_store!(
     unpublished_assignment_without_a_place_queues_its_agent_last,
     cancelled_unanswered_call_makes_its_agent_available,
     answer_before_the_cancellation_keeps_the_call,
+    finished_call_is_not_cancelled_while_its_agent_attends_the_next,
     ended_call_is_kept_for_fifteen_days_and_a_pending_one_without_limit,
     sweep_makes_an_agent_available_when_its_call_lease_expires,
     sweep_expires_calls_and_sends_them_to_the_dead_letter_queue,
