@@ -10,6 +10,7 @@ use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
 use serde_json::json;
 use simulator::faulty::{Fault, FaultyStore};
+use tokio::time::Instant;
 
 use super::world::{Queues, SETTINGS, ingest, message, work};
 
@@ -130,6 +131,26 @@ async fn hanging_dead_letter_queue_does_not_delay_the_report() {
     let report = work(&ingest(store, &queues), &batch).await;
     assert_eq!((report.created, report.rejected), (1, 0));
     assert_eq!(report.returned, ["wrong"], "the good one is done");
+}
+
+#[tokio::test(start_paused = true)]
+async fn write_without_a_response_is_retried_only_until_the_deadline() {
+    let (queues, started) = (Arc::<Queues>::default(), Instant::now());
+    let store = FaultyStore::failing_inserts(memory(), |task| match task.id.as_str() {
+        "lost" => Fault::LostRequest,
+        _ => Fault::None,
+    });
+    let batch = [message("lost", "{}"), message("good", "{}")];
+    let report = work(&ingest(Arc::new(store), &queues), &batch).await;
+    assert_eq!(
+        (report.created, report.returned),
+        (1, vec!["lost".to_owned()])
+    );
+    assert!(
+        started.elapsed() < Duration::from_secs(11),
+        "{:?}",
+        started.elapsed()
+    );
 }
 
 #[tokio::test(start_paused = true)]
