@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use conformance::*;
-use lifo_queue::store::{PageQuery, QueueStore, StandingLease, Written};
+use lifo_queue::store::{PageQuery, QueueStore, StandingLease, TakeOutcome, Written};
 use lifo_queue::task::{Reclaim, TakenTask, TaskStatus, Ttl};
 
 on_every_store! {
@@ -12,6 +12,7 @@ on_every_store! {
     expired_lease_fails_a_task_only_if_it_ran_alone,
     return_records_whether_a_lease_expired,
     a_repeated_take_has_the_lease_of_the_first,
+    a_take_that_arrives_after_its_lease_ended_is_lost,
 }
 
 async fn expired_lease_is_reclaimed_once_and_only_with_its_token(store: Arc<dyn QueueStore>) {
@@ -111,4 +112,15 @@ async fn a_repeated_take_has_the_lease_of_the_first(store: Arc<dyn QueueStore>) 
     store.take(&first).await.unwrap();
     let taken = take_by(&*store, &repeated).await;
     assert_eq!(taken.lease.until, first.lease_until);
+}
+
+async fn a_take_that_arrives_after_its_lease_ended_is_lost(store: Arc<dyn QueueStore>) {
+    insert(&*store, &["a"]).await;
+    for lease_expired in [false, true] {
+        let request = wish(candidate("a"));
+        let lease = take_by(&*store, &request).await.lease;
+        let back = back(true, lease_expired);
+        store.return_task(&lease, &back, NOW).await.unwrap();
+        assert_eq!(store.take(&request).await.unwrap(), TakeOutcome::Lost);
+    }
 }
