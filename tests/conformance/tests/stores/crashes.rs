@@ -33,6 +33,9 @@ async fn key_that_crashes_its_processes_fails_despite_newer_states(store: Arc<dy
     put(&*store, &state(2)).await;
     let second = take_alone(&*store, "k").await.lease;
     put(&*store, &state(3)).await;
+    // The newer state still has all its attempts.
+    let last_attempt = Reclaim::Fail { keep_until };
+    assert_eq!(swept(&second, &last_attempt).await, Written::Lost);
     assert_eq!(swept(&second, &fail).await, Written::Lost);
     assert_eq!(swept(&second, &back).await, Written::Overtaken);
     let third = take_alone(&*store, "k").await.lease;
