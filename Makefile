@@ -438,7 +438,7 @@ guards: setup mutants-copy ## break the queues' guards one at a time: a test mus
 mutants: guards $(CARGO_MUTANTS) ## run guards, and cargo-mutants on the queues' core (hours); docs/internals/mutants.md explains survivors [SHARD]
 	cd $(MUTANTS)/tree && CARGO_PROFILE_DEV_DEBUG=false CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/mutants-target \
 	  $(CURDIR)/$(CARGO_MUTANTS) mutants --in-place --no-shuffle \
-	  --cargo-arg=--target=$(HOST) --minimum-test-timeout 25 --output $(CURDIR)/$(MUTANTS) $(if $(SHARD),--shard $(SHARD))
+	  --cargo-arg=--target=$(HOST) --minimum-test-timeout 120 --output $(CURDIR)/$(MUTANTS) $(if $(SHARD),--shard $(SHARD))
 
 .PHONY: clean
 clean: ## delete build results and keep the installed tools
