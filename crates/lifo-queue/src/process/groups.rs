@@ -69,14 +69,10 @@ pub(super) trait Gates {
     fn closed_until(&self, group: &str) -> Option<Millis>;
 
     /// Whether the next start of the group is a probe of its downstream.
-    fn is_probed(&self, _group: &str) -> bool {
-        false
-    }
+    fn is_probed(&self, group: &str) -> bool;
 
     /// Chooses the probe among the group's due tasks in index order, and returns its position.
-    fn probe(&self, _group: &str, _due: &[&Candidate]) -> Option<usize> {
-        None
-    }
+    fn probe(&self, group: &str, due: &[&Candidate]) -> Option<usize>;
 }
 
 /// Gates of groups whose downstream is not probed.
@@ -84,6 +80,14 @@ pub(super) trait Gates {
 impl<F: Fn(&str) -> Option<Millis>> Gates for F {
     fn closed_until(&self, group: &str) -> Option<Millis> {
         self(group)
+    }
+
+    fn is_probed(&self, _group: &str) -> bool {
+        false
+    }
+
+    fn probe(&self, _group: &str, _due: &[&Candidate]) -> Option<usize> {
+        None
     }
 }
 

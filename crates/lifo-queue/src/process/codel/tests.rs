@@ -39,6 +39,13 @@ fn check_without_a_new_task_restarts_the_interval() {
 }
 
 #[test]
+fn task_is_new_until_its_age_is_twice_the_target() {
+    let mut codel = codel(None);
+    codel.found(Millis(13_000), Millis(15_000));
+    assert_eq!(codel.since(), Some(Millis(15_000)));
+}
+
+#[test]
 fn overload_ends_after_slots_were_free_for_the_target_time() {
     let mut codel = codel(Some(1));
     assert!(codel.found_nothing(Millis(11_000)));

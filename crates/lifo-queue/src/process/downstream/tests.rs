@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::*;
@@ -100,4 +102,40 @@ fn failed_probes_pause_the_queue_only_after_a_long_outage() {
         run(&mut ledger, 10, Signal::Unavailable, late + probe * 5_000);
     }
     assert!(ledger.pause_due(Millis(late + 40_000)).is_some());
+}
+
+#[test]
+fn requested_wait_pauses_the_queue_and_does_not_open_the_breaker() {
+    let mut ledger = ledger(8);
+    let retry_after = Some(Duration::from_secs(10));
+    for task in 0..3 {
+        assert_eq!(ledger.pause_due(Millis(0)), None);
+        run(&mut ledger, task, Signal::Busy { retry_after }, 0);
+    }
+    assert_eq!(ledger.open_breaker(), None);
+    assert_eq!(ledger.pause_due(Millis(0)).unwrap().until, Millis(30_000));
+}
+
+#[test]
+fn single_task_with_busy_responses_does_not_open_the_breaker() {
+    let mut ledger = ledger(8);
+    for second in 0..8 {
+        run(&mut ledger, 0, BUSY, second * 1_000);
+    }
+    assert_eq!(ledger.open_breaker(), None);
+}
+
+#[test]
+fn run_of_the_target_latency_is_not_slow() {
+    let mut ledger = ledger(8);
+    ledger.settings.target_latency = Some(Duration::from_secs(1));
+    for (ended, expected) in [(1_000, 8), (1_001, 7)] {
+        let run = Run {
+            number: ledger.run_started(),
+            started: Millis(0),
+            ended: Millis(ended),
+        };
+        ledger.run_ended(&run, &id(0), Signal::Result, 1.0);
+        assert_eq!(ledger.concurrency(), expected, "{ended} ms");
+    }
 }
