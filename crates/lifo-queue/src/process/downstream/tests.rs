@@ -126,6 +126,17 @@ fn single_task_with_busy_responses_does_not_open_the_breaker() {
 }
 
 #[test]
+fn after_the_backoff_only_the_end_of_a_run_frees_a_slot() {
+    let mut ledger = ledger(2);
+    run(&mut ledger, 0, BUSY, 0);
+    assert_eq!(ledger.start(0, Millis(99)), Start::Wait(Millis(100)));
+    assert_eq!(ledger.start(0, Millis(100)), Start::Any);
+    for now in [100, 101] {
+        assert_eq!(ledger.start(1, Millis(now)), Start::Wait(Millis::MAX));
+    }
+}
+
+#[test]
 fn run_of_the_target_latency_is_not_slow() {
     let mut ledger = ledger(8);
     ledger.settings.target_latency = Some(Duration::from_secs(1));

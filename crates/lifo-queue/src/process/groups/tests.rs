@@ -169,7 +169,7 @@ fn mean_run_follows_the_latest_runs() {
 }
 
 #[test]
-fn tasks_from_the_bound_on_are_kept() {
+fn tasks_created_before_the_bound_are_forgotten() {
     let mut groups = newest_first();
     groups.add(tasks("a", 1..5), None, None, Millis(10));
     groups.forget_before(Millis(3));
