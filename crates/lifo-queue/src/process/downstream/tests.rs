@@ -88,11 +88,13 @@ fn failed_probes_pause_the_queue_only_after_a_long_outage() {
     let late = i64::try_from(pause_after.as_millis()).unwrap();
     ledger.last_start = Millis(late + 100_000);
     for probe in 1..=3 {
-        run(&mut ledger, 10, Signal::InternalError, late + probe * 5_000);
+        let ruling = run(&mut ledger, 10, Signal::InternalError, late + probe * 5_000);
+        assert_eq!(ruling.next_start, NEXT_START);
     }
     assert_eq!(ledger.pause_due(Millis(late + 20_000)), None, "HTTP 500");
     for probe in 4..=5 {
-        run(&mut ledger, 10, Signal::Unavailable, late + probe * 5_000);
+        let ruling = run(&mut ledger, 10, Signal::Unavailable, late + probe * 5_000);
+        assert_eq!(ruling.next_start, NEXT_START + ledger.settings.pause);
     }
     // Another task may also need its last start.
     ledger.failed();
