@@ -300,4 +300,4 @@ fn millis(duration: Duration) -> f64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

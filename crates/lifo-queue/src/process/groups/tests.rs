@@ -1,10 +1,11 @@
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::*;
 use crate::process::filter::Pass;
 use crate::task::Ttl;
 
-fn task(group: &str, created: i64) -> Candidate {
+pub(in crate::process) fn task(group: &str, created: i64) -> Candidate {
     Candidate {
         id: TaskId::from_stored(format!("{group}/{created}")),
         created: Millis(created),
@@ -16,7 +17,7 @@ fn task(group: &str, created: i64) -> Candidate {
 }
 
 /// Tasks of a group, newest first.
-fn tasks(group: &str, created: std::ops::Range<i64>) -> Vec<Candidate> {
+pub(in crate::process) fn tasks(group: &str, created: Range<i64>) -> Vec<Candidate> {
     created.rev().map(|at| task(group, at)).collect()
 }
 

@@ -1,23 +1,7 @@
 //! Tests of the selection in a queue with groups.
 
 use super::*;
-use crate::task::Ttl;
-
-fn task(group: &str, created: i64) -> Candidate {
-    Candidate {
-        id: TaskId::from_stored(format!("{group}/{created}")),
-        created: Millis(created),
-        ttl: Ttl::Missing,
-        not_before: None,
-        attempts: 0,
-        lease_expired: false,
-    }
-}
-
-/// Tasks of a group, newest first.
-fn tasks(group: &str, created: std::ops::Range<i64>) -> Vec<Candidate> {
-    created.rev().map(|at| task(group, at)).collect()
-}
+use crate::process::groups::tests::{task, tasks};
 
 /// A selector and the index that it reads.
 struct World {
