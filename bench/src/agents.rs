@@ -9,6 +9,7 @@ mod crowd;
 mod figures;
 mod mode;
 mod process;
+mod sample;
 mod scene;
 mod source;
 mod stage;
@@ -38,6 +39,9 @@ const WRITE_LIMIT: f64 = 1_000.0;
 
 /// Numbers of concurrent processes.
 const MATCHERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+/// Numbers of concurrent processes for the published algorithm.
+const FEW: [usize; 2] = [1, 8];
 
 /// Maximum number of calls per `match-calls` batch.
 const BATCH: usize = 10;
@@ -81,21 +85,34 @@ fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure,
         true => arguments.agent_runs,
         false => SMALL_RUNS * arguments.agent_runs,
     };
+    let conditions = |truth, write_limit, seed| Conditions {
+        mode,
+        truth,
+        write_limit,
+        seed,
+    };
     let play = |truth, write_limit, seed| {
+        let conditions = conditions(truth, write_limit, seed);
         let crowd = Crowd::draw(mode, seed);
-        let conditions = Conditions {
-            mode,
-            truth,
-            write_limit,
-            seed,
-        };
         in_virtual_time(seed, scene::play(conditions, matchers, &crowd))
+    };
+    let sample = |write_limit| {
+        let sample = mean(runs, |run| {
+            let conditions = conditions(Truth::Memory, write_limit, run);
+            let crowd = Crowd::draw(mode, run);
+            in_virtual_time(run, sample::play(conditions, matchers, &crowd))
+        });
+        Ok::<_, Error>(Some(sample?.rate))
     };
     let mut figure = mean(runs, |run| play(Truth::Memory, None, run))?;
     if mode.is_limited() {
         let runs = runs / arguments.agent_runs;
         let limited = mean(runs, |run| play(Truth::Memory, Some(WRITE_LIMIT), run))?;
         figure.limited = Some(limited.rate);
+    }
+    if mode.is_limited() && FEW.contains(&matchers) {
+        figure.sample = sample(None)?;
+        figure.sample_limited = sample(Some(WRITE_LIMIT))?;
     }
     if mode.has_units(matchers) {
         let embedded = play(Truth::Embedded, None, 0)?;

@@ -13,6 +13,9 @@ pub(super) struct Figure {
     pub(super) rate: f64,
     /// Matches per second with a write limit per partition.
     pub(super) limited: Option<f64>,
+    /// Matches per second of the published algorithm, without and with the write limit.
+    pub(super) sample: Option<f64>,
+    pub(super) sample_limited: Option<f64>,
     pub(super) conflict_share: f64,
     /// DynamoDB requests per match.
     pub(super) calls_per_match: f64,
@@ -26,6 +29,16 @@ pub(super) struct Figure {
 }
 
 impl Figure {
+    /// The rate divided by that of the published algorithm.
+    pub(super) fn times(&self) -> Option<f64> {
+        Some(self.rate / self.sample?)
+    }
+
+    /// The same with the write limit.
+    pub(super) fn times_limited(&self) -> Option<f64> {
+        Some(self.limited? / self.sample_limited?)
+    }
+
     /// Returns the mean figures of runs with the same number of matches. The mean rate is the total
     /// number of matches divided by the total time of the runs.
     pub(super) fn mean(runs: &[Self]) -> Self {
@@ -38,6 +51,8 @@ impl Figure {
         Self {
             rate: 1.0 / of(|run| 1.0 / run.rate),
             limited: None,
+            sample: None,
+            sample_limited: None,
             conflict_share: of(|run| run.conflict_share),
             calls_per_match: of(|run| run.calls_per_match),
             p99_ms: of(|run| run.p99_ms),

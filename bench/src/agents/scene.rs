@@ -228,11 +228,11 @@ fn figure(figures: Figures, seconds: f64, mut waits: Vec<Duration>) -> Figure {
     let units = !figures.units.is_empty();
     Figure {
         rate: matches / seconds,
-        limited: None,
         conflict_share: figures.all_conflicts() as f64 / transactions.unwrap_or(1) as f64,
         calls_per_match: figures.all_calls() as f64 / matches,
         write_units: units.then(|| figures.write_units() / matches),
         read_units: units.then(|| figures.read_units() / matches),
         p99_ms: p99.map_or(0.0, |wait| wait.as_secs_f64() * 1_000.0),
+        ..Figure::default()
     }
 }

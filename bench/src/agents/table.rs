@@ -2,7 +2,7 @@
 
 use super::figures::{Figure, Report};
 use super::mode::Mode;
-use super::{LATENCY, MATCHERS, WRITE_LIMIT};
+use super::{FEW, LATENCY, MATCHERS, WRITE_LIMIT};
 use crate::table::{Lines as _, table, wide};
 
 /// Maximum relative decrease in the rate that is attributed to chance, as conflicts are random.
@@ -10,6 +10,7 @@ const NOISE: f64 = 0.03;
 
 pub(super) fn print(report: &Report, enqueue: &Figure) {
     print_rates(report);
+    print_comparison(report);
     print_costs(report, enqueue);
     print_aims(report);
 }
@@ -52,6 +53,36 @@ fn print_rates(report: &Report) {
     );
 }
 
+/// Prints the rates of freshq and of the published algorithm, with the same agents, calls and batches.
+fn print_comparison(report: &Report) {
+    let mut table = wide([
+        "mode",
+        "concurrently",
+        "matches/s",
+        "published",
+        "times",
+        "with the limit",
+        "published",
+        "times",
+    ]);
+    for mode in Mode::ALL.into_iter().filter(|mode| mode.is_limited()) {
+        for matchers in FEW {
+            let figure = &report[&(mode, matchers)];
+            table.add_row([
+                mode.name().to_owned(),
+                matchers.to_string(),
+                format!("{:.0}", figure.rate),
+                some(figure.sample, 0),
+                some(figure.times(), 1),
+                some(figure.limited, 0),
+                some(figure.sample_limited, 0),
+                some(figure.times_limited(), 1),
+            ]);
+        }
+    }
+    println!("{table}");
+}
+
 fn print_costs(report: &Report, enqueue: &Figure) {
     let mut table = wide(["cost, one at a time", "calls", "read units", "write units"]);
     let a_match = &report[&(Mode::Unchanged, 1)];
@@ -74,6 +105,11 @@ fn print_aims(report: &Report) {
         "8 matchers, unchanged",
         format!("{:.0}/s", eight.rate),
         ">= 500",
+    );
+    table.line(
+        "8 matchers, unchanged, to the published algorithm",
+        format!("{} times", some(eight.times(), 1)),
+        ">= 10",
     );
     let large = format!("{:.0}/s", report[&(Mode::Large, 8)].rate);
     table.line("8 matchers, large", large, ">= 900");

@@ -5,10 +5,11 @@
 //! it completes. A later `TransactWriteItems`, `PutItem`, `UpdateItem` or `DeleteItem` on one of
 //! these items is rejected, as on DynamoDB
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
-//! Other requests are not rejected, because the queues do not use `TransactGetItems`. If two
-//! transactions conflict, the earlier one continues. DynamoDB may reject both, which
-//! [`Model::both_rejected`] simulates for a share of the conflicts. Items are held from the request
-//! to its response, slightly longer than on DynamoDB.
+//! A `TransactGetItems` is rejected if a transaction holds one of its items, or if a write of one
+//! begins during the read. Other requests are not rejected. If two write transactions conflict, the
+//! earlier one continues. DynamoDB may reject both, which [`Model::both_rejected`] simulates for a
+//! share of the conflicts. Items are held from the request to its response, slightly longer than on
+//! DynamoDB.
 //!
 //! With [`Model::write_limit`], each partition also has a write limit.
 //!
@@ -139,7 +140,7 @@ impl Conflicts {
         let access = Access::of(operation);
         let latency = &self.shared.model.latency;
         let half = match access {
-            Access::Transaction => latency.transaction / 2,
+            Access::Transaction | Access::TransactionalRead => latency.transaction / 2,
             Access::Write | Access::Batch | Access::Read => latency.plain / 2,
         };
         self.figures().count(operation);
@@ -168,7 +169,10 @@ impl Conflicts {
         }
         let done = work.await;
         pause(half).await;
-        Ok(done)
+        match held.disturbed() {
+            Some(overlaps) => conflict(overlaps),
+            None => Ok(done),
+        }
     }
 
     pub fn take_figures(&self) -> Figures {

@@ -1,4 +1,4 @@
-//! The items held by transactions in flight.
+//! The items held by transactions in flight, and the writes during transactional reads.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -10,6 +10,7 @@ use crate::sync::lock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Transaction,
+    TransactionalRead,
     Write,
     Batch,
     Read,
@@ -19,6 +20,7 @@ impl Access {
     pub(super) fn of(operation: &str) -> Self {
         match operation {
             "TransactWriteItems" => Self::Transaction,
+            "TransactGetItems" => Self::TransactionalRead,
             "PutItem" | "UpdateItem" | "DeleteItem" => Self::Write,
             "BatchWriteItem" => Self::Batch,
             _ => Self::Read,
@@ -30,16 +32,29 @@ impl Access {
         match self {
             Self::Transaction => 2.0,
             Self::Write | Self::Batch => 1.0,
-            Self::Read => 0.0,
+            Self::TransactionalRead | Self::Read => 0.0,
         }
     }
 }
 
-/// All items held by transactions in flight. An item maps to true if a later transaction conflicted
-/// with the one that holds it and both are rejected.
+#[derive(Debug, Default)]
+struct Items {
+    /// All items held by transactions in flight. An item maps to true if a later transaction
+    /// conflicted with the one that holds it and both are rejected.
+    held: HashMap<Key, bool>,
+    /// Number of transactions and writes that began, per item.
+    begun: HashMap<Key, u64>,
+}
+
+impl Items {
+    fn begun(&self, key: &Key) -> u64 {
+        self.begun.get(key).copied().unwrap_or_default()
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    items: Mutex<HashMap<Key, bool>>,
+    items: Mutex<Items>,
 }
 
 impl Held {
@@ -52,23 +67,46 @@ impl Held {
         both_rejected: impl FnOnce() -> bool,
     ) -> Result<Holding, Vec<bool>> {
         let mut items = lock(&self.items);
-        let rejects = matches!(access, Access::Transaction | Access::Write);
-        let in_the_way = |key: &Key| rejects && items.contains_key(key);
+        let rejects = !matches!(access, Access::Batch | Access::Read);
+        let in_the_way = |key: &Key| rejects && items.held.contains_key(key);
         let overlaps: Vec<_> = keys.iter().map(in_the_way).collect();
         let is_transaction = access == Access::Transaction;
         if overlaps.contains(&true) {
             if is_transaction && both_rejected() {
                 for key in &keys {
-                    items.entry(key.clone()).and_modify(|doomed| *doomed = true);
+                    let held = items.held.entry(key.clone());
+                    held.and_modify(|doomed| *doomed = true);
                 }
             }
             return Err(overlaps);
         }
-        let keys = if is_transaction { keys } else { vec![] };
-        items.extend(keys.iter().map(|key| (key.clone(), false)));
-        drop(items);
-        let held = self.clone();
-        Ok(Holding { held, keys })
+        let mut holding = Holding {
+            held: self.clone(),
+            keys: vec![],
+            read: vec![],
+        };
+        match access {
+            Access::Transaction | Access::Write | Access::Batch => {
+                for key in &keys {
+                    *items.begun.entry(key.clone()).or_default() += 1;
+                }
+            }
+            Access::TransactionalRead => {
+                holding.read = keys
+                    .iter()
+                    .map(|key| items.begun(key))
+                    .zip(keys.clone())
+                    .collect();
+            }
+            Access::Read => {}
+        }
+        if is_transaction {
+            items
+                .held
+                .extend(keys.iter().map(|key| (key.clone(), false)));
+            holding.keys = keys;
+        }
+        Ok(holding)
     }
 }
 
@@ -78,6 +116,8 @@ impl Held {
 pub(super) struct Holding {
     held: Arc<Held>,
     keys: Vec<Key>,
+    /// The items of a transactional read, each with the number of its writes when the read began.
+    read: Vec<(u64, Key)>,
 }
 
 impl Holding {
@@ -85,17 +125,31 @@ impl Holding {
     /// a later transaction also rejects this one.
     pub(super) fn doomed(&self) -> Option<Vec<bool>> {
         let items = lock(&self.held.items);
-        let doomed = |key: &Key| items.get(key).is_some_and(|doomed| *doomed);
-        let marks: Vec<_> = self.keys.iter().map(doomed).collect();
-        marks.contains(&true).then_some(marks)
+        let doomed = |key: &Key| items.held.get(key).is_some_and(|doomed| *doomed);
+        any(self.keys.iter().map(doomed))
     }
+
+    /// Returns one flag per item, true if a write of the item began during this transactional read.
+    /// `None` if no write began.
+    pub(super) fn disturbed(&self) -> Option<Vec<bool>> {
+        let items = lock(&self.held.items);
+        any(self
+            .read
+            .iter()
+            .map(|(begun, key)| items.begun(key) != *begun))
+    }
+}
+
+fn any(flags: impl Iterator<Item = bool>) -> Option<Vec<bool>> {
+    let flags: Vec<_> = flags.collect();
+    flags.contains(&true).then_some(flags)
 }
 
 impl Drop for Holding {
     fn drop(&mut self) {
         let mut items = lock(&self.held.items);
         for key in &self.keys {
-            items.remove(key);
+            items.held.remove(key);
         }
     }
 }

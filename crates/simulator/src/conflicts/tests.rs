@@ -135,6 +135,26 @@ async fn single_write_conflicts_with_a_transaction_but_a_plain_read_does_not() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn transactional_read_conflicts_with_a_write_before_or_during_it_but_not_with_a_read() {
+    let conflicts = Conflicts::new(SLOW);
+    let item = || ("p".to_owned(), "a".to_owned());
+    let request = |operation, keys| conflicts.carry_out(operation, keys, async {});
+    let read = || request("TransactGetItems", vec![item(), ("p".into(), "b".into())]);
+    let rejected = Err(Rejected::Conflict(vec![true, false]));
+    for write in ["TransactWriteItems", "UpdateItem", "BatchWriteItem"] {
+        let (result, written) = tokio::join!(read(), request(write, vec![item()]));
+        assert_eq!(
+            (&result, &written),
+            (&rejected, &Ok(())),
+            "{write} during the read"
+        );
+    }
+    let (written, result) = tokio::join!(request("TransactWriteItems", vec![item()]), read());
+    assert_eq!((written, result), (Ok(()), rejected));
+    assert_eq!(tokio::join!(read(), read()), (Ok(()), Ok(())));
+}
+
+#[tokio::test(start_paused = true)]
 async fn abandoned_request_locks_nothing() {
     let (conflicts, one, other) = started(SLOW);
     let abandoned = transact(&one, vec![put("a")]);
