@@ -4,6 +4,7 @@ import { Effect, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws
 import {
   type ApplicationLogLevel,
   Architecture,
+  type CfnFunction,
   type Code,
   Function as LambdaFunction,
   LoggingFormat,
@@ -122,14 +123,16 @@ export interface RustFunctionProps<F extends FunctionName> {
 }
 
 /**
- * A function of a queue: arm64 on `provided.al2023`, with its own role and log group, JSON logs, active tracing
- * and a failure queue.
+ * A function of a queue: arm64 on `provided.al2023`, with its own role and log group, JSON logs and a failure queue.
+ * X-Ray records its invocations only if its settings contain `traces`.
  */
 export class RustFunction<F extends FunctionName = FunctionName> extends Construct implements IQueueFunction {
   readonly function: LambdaFunction;
   readonly logGroup: LogGroup;
   /** Queue for invocations that failed after all retries, including stream batches of `trigger` and `count-shed`. */
   readonly failures: FailureQueue;
+  /** Whether the function has active tracing. */
+  readonly traced: boolean;
   private readonly role: Role;
 
   constructor(scope: Construct, id: string, props: RustFunctionProps<F>) {
@@ -145,6 +148,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
     this.failures.allowSend(this.role);
     if (props.network?.vpc !== undefined) this.allowNetworkInterfaces();
 
+    this.traced = props.settings?.traces !== undefined;
     this.function = new LambdaFunction(this, 'function', {
       description: props.description,
       runtime: Runtime.PROVIDED_AL2023,
@@ -158,7 +162,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
       reservedConcurrentExecutions: props.reservedConcurrency,
       recursiveLoop: props.partOfLoop ? RecursiveLoop.ALLOW : undefined,
       // Adds xray:PutTraceSegments and xray:PutTelemetryRecords on *, because X-Ray has no resources to specify.
-      tracing: Tracing.ACTIVE,
+      tracing: this.traced ? Tracing.ACTIVE : undefined,
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: props.logs.level,
@@ -167,6 +171,10 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
       vpcSubnets: props.network?.vpcSubnets,
       securityGroups: props.network?.securityGroups,
     });
+    // Lambda's default. It is in the template so that an update disables the active tracing of a deployed function.
+    // CDK's Tracing.PASS_THROUGH would add the permissions of active tracing.
+    if (!this.traced)
+      (this.function.node.defaultChild as CfnFunction).tracingConfig = { mode: 'PassThrough' };
     this.node.addValidation({ validate: () => environmentSizeProblems(this.function) });
     this.function.configureAsyncInvoke({
       retryAttempts: props.async.retryAttempts,

@@ -25,6 +25,17 @@ function ofFunction({ node }: IConstruct): boolean {
   return node.scope instanceof RustFunction;
 }
 
+/** Whether a construct is the role of a function with active tracing or in a VPC. */
+function withoutResources({ node }: IConstruct): boolean {
+  const { scope } = node;
+  return scope instanceof RustFunction && (scope.traced || scope.function.isBoundToVpc);
+}
+
+/** Whether a construct is a function without active tracing. */
+function withoutTracing({ node }: IConstruct): boolean {
+  return node.scope instanceof RustFunction && !node.scope.traced;
+}
+
 /** Whether a construct maps an SQS queue to a function. Only a stream mapping has a starting position. */
 function isQueueSource({ node }: IConstruct): boolean {
   const mapping = node.defaultChild;
@@ -69,8 +80,8 @@ export const ACKNOWLEDGEMENTS = {
   },
   functionRole: {
     rules: ['AwsSolutions::AwsSolutions-IAM5[Resource::*]'],
-    where: "a function's role",
-    at: (construct) => construct instanceof Role && ofFunction(construct),
+    where: 'the role of a function with traces or in a VPC',
+    at: (construct) => construct instanceof Role && withoutResources(construct),
     reason:
       'the actions of X-Ray, and of EC2 for a function in a VPC, have no resource that a policy could name',
   },
@@ -80,6 +91,12 @@ export const ACKNOWLEDGEMENTS = {
     at: (construct) => construct instanceof LambdaFunction && ofFunction(construct),
     reason:
       'failed asynchronous invocations go to its failure destination, with the error and the event; the dead-letter target that the rule requires is the older mechanism and gives less information',
+  },
+  noTracing: {
+    rules: ['Serverless::Serverless-LambdaTracing'],
+    where: 'a function of a queue without traces',
+    at: (construct) => construct instanceof LambdaFunction && withoutTracing(construct),
+    reason: 'X-Ray bills each recorded invocation; traces enables active tracing',
   },
   queueSource: {
     rules: ['Serverless::Serverless-LambdaEventSourceMappingDestination'],

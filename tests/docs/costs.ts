@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { lookedUp, prices as PRICES } from '../../crates/freshq/src/cost/prices.json';
 import { AGENT_METRICS } from '../../infra/contract/agent-metrics';
 import type { DeclaredMetric } from '../../infra/contract/declared-metric';
 import { TASK_METRICS } from '../../infra/contract/task-metrics';
 import { markdownTable } from '../infra/generated';
-import { type Resource, Synthesized } from '../infra/synthesis';
+import { type Resource, ROOT, Synthesized } from '../infra/synthesis';
 
 /** Minutes in an average month of 730 hours. */
 const MINUTES = 730 * 60;
@@ -17,13 +19,15 @@ interface Cost {
   readonly price: keyof typeof PRICES;
 }
 
-const TASKS = costsOf(Synthesized.environment('prod'), TASK_METRICS);
-const AGENTS = costsOf(Synthesized.agents('prod'), AGENT_METRICS);
+/** `make deploy` rejects `prod` without a recipient for its alarms. */
+const ON_CALL = { alarmEmails: ['on-call@example.com'] };
+const TASKS = costsOf(Synthesized.environment('prod', ON_CALL), TASK_METRICS);
+const AGENTS = costsOf(Synthesized.agents('prod', ON_CALL), AGENT_METRICS);
 
 export function fixedCostsPage(): string {
   return `# Fixed costs
 
-Generated from the templates of \`prod\` and the list prices in [prices.json](../../crates/freshq/src/cost/prices.json) by \`make docs\`. A deployed
+Generated from the templates of \`prod\` with \`alarmEmails\` and the list prices in [prices.json](../../crates/freshq/src/cost/prices.json) by \`make docs\`. A deployed
 queue has these costs each month, even without tasks. Free tiers are not deducted. The time, the reads and the logs of the sweep cost a few
 cents more. An idle queue emits only the metrics of the sweep. Under load, a task queue emits up to ${declared(TASK_METRICS)} metrics, and an agents' queue up
 to ${declared(AGENT_METRICS)}.
@@ -36,15 +40,65 @@ ${costTable(TASKS)}
 
 ${costTable(AGENTS)}
 
+## Keys
+
+Each stack with \`alarmEmails\` creates an alarm topic with its own key. AWS rotates the key every year, and bills the first two rotations as one more key each.
+With \`alarmTopicArn\`, or with \`alarmTopic\` in your own app, no key is created.
+
 ## Dashboards
 
 CloudWatch's free tier covers three dashboards per account of up to 50 metrics each, so it does not cover that of a task queue. \`dashboard: false\` removes a dashboard.
 `;
 }
 
-/** Returns the cost of each idle queue without its dashboard, as quoted on other pages. */
+/** Returns the cost of each idle queue without its dashboard and the alarm topic's key, as quoted on other pages. */
 export function quotedCosts(): readonly string[] {
-  return [TASKS, AGENTS].map((costs) => dollars(total(costs.filter(({ price }) => price !== 'dashboard'))));
+  return [TASKS, AGENTS].map((costs) =>
+    dollars(total(costs.filter(({ price }) => price !== 'dashboard' && price !== 'key'))),
+  );
+}
+
+/** Returns the cost of an idle task queue with its dashboard and the alarm topic's key, as quoted in the README. */
+export function idleCost(): string {
+  return dollars(total(TASKS));
+}
+
+/** Returns the cost of traces, idle and for a million tasks in a month, for `docs/explanation/cost.md`. */
+export function tracesTable(): string {
+  const idle = total(TASKS);
+  const loaded = costOfAMillionTasks();
+  // Most of the traces of a load: each stream batch invokes `trigger`, and each ten messages invoke `ingest-tasks`.
+  const recorded = tracesCost(MILLION) + tracesCost(MILLION / 10);
+  const ofSweep = tracesCost(MINUTES, 730);
+  const ofTasks = (0.01 * MILLION * PRICES.trace.price) / PRICES.trace.per;
+  const row = (what: string, idle: number, loaded: number) => [what, dollars(idle), dollars(loaded)];
+  return markdownTable(
+    ['traces', 'idle task queue, per month', 'a million tasks in a month'],
+    [
+      row('none, the default', idle, loaded),
+      row('`traces: {}`', idle, loaded + ofTasks + recorded),
+      row('in earlier versions, even without `traces`', idle + ofSweep, loaded + recorded),
+    ],
+  );
+}
+
+const MILLION = 1_000_000;
+
+/** Returns the first total for a million tasks of 100 bytes on the page that `freshq` generates. */
+function costOfAMillionTasks(): number {
+  const page = readFileSync(join(ROOT, 'docs', 'reference', 'load-costs.md'), 'utf8');
+  const [, amount] = /^\| 1,000,000 \| 100 \| \$([\d.]+) \|/m.exec(page) ?? [];
+  return Number(amount);
+}
+
+/**
+ * Returns the cost of the traces that Lambda records if a function is invoked at random times in a month: the first
+ * invocation in each second, and 5 % of the others.
+ */
+function tracesCost(invocations: number, hours = 720): number {
+  const seconds = hours * 3_600;
+  const first = seconds * (1 - Math.exp(-invocations / seconds));
+  return ((first + 0.05 * (invocations - first)) * PRICES.trace.price) / PRICES.trace.per;
 }
 
 function costTable(costs: readonly Cost[]): string {
@@ -75,7 +129,7 @@ function costsOf(template: Synthesized, metrics: Readonly<Record<string, Declare
     ...receives.map((price): Cost => ({ what: 'receives of an empty queue', count: EMPTY_RECEIVES, price })),
     { what: 'starts of the sweep by EventBridge Scheduler', count: schedules * MINUTES, price: 'schedule' },
     { what: 'invocations of the sweep', count: schedules * MINUTES, price: 'invocation' },
-    { what: 'traces of the sweep', count: schedules * MINUTES, price: 'trace' },
+    { what: 'key of the alarm topic', count: template.all('AWS::KMS::Key').length, price: 'key' },
     ...(dashboard === undefined
       ? []
       : [

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectCommitted } from '../infra/generated';
 import { commandsPage } from './commands';
-import { fixedCostsPage, quotedCosts } from './costs';
+import { fixedCostsPage, idleCost, quotedCosts, tracesTable } from './costs';
 import { createTasksPage } from './create-tasks';
 import { ROOT } from './files';
 import { settingsPage } from './settings';
@@ -32,4 +32,12 @@ test.each(QUOTING_FILES)("%s quotes the HTTP runner's status codes", (file) => {
 test.each(['cost', 'faq'])('docs/explanation/%s.md quotes the fixed costs of each queue', (name) => {
   const page = readFileSync(join(ROOT, 'docs', 'explanation', `${name}.md`), 'utf8');
   for (const cost of quotedCosts()) expect(page).toContain(cost);
+});
+
+test('the README quotes the cost of an idle task queue', () => {
+  expect(readFileSync(join(ROOT, 'README.md'), 'utf8')).toContain(idleCost());
+});
+
+test('docs/explanation/cost.md contains the cost of traces', () => {
+  expect(readFileSync(join(ROOT, 'docs', 'explanation', 'cost.md'), 'utf8')).toContain(tracesTable());
 });

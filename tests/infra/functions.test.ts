@@ -131,3 +131,27 @@ test.each([
     }
   },
 );
+
+describe('active tracing, which X-Ray bills per recorded invocation,', () => {
+  /** Returns the functions with active tracing, after a check that exactly these can send segments. */
+  function traced(synthesized: Synthesized, functions: readonly string[]): string[] {
+    const active = functions.filter((name) => synthesized.fn(name).TracingConfig.Mode === 'Active');
+    const allowed = functions.filter((name) =>
+      synthesized.policy(`${name}/role`).some(({ actions }) => actions.includes('xray:PutTraceSegments')),
+    );
+    expect(active).toEqual(allowed);
+    const others = functions.filter((name) => !active.includes(name));
+    for (const name of others) expect(synthesized.fn(name).TracingConfig).toEqual({ Mode: 'PassThrough' });
+    return active;
+  }
+
+  test('is off without traces', () => {
+    expect(traced(Synthesized.queue({ ingest: {} }), FUNCTIONS)).toEqual([]);
+    expect(traced(Synthesized.agentQueue(), Object.keys(AGENT_QUEUE.environment))).toEqual([]);
+  });
+
+  test('is on with traces for the functions that record segments', () => {
+    const recording = ['create-tasks', 'ingest-tasks', 'trigger', 'process-tasks'];
+    expect(traced(Synthesized.queue({ ingest: {}, traces: {} }), FUNCTIONS)).toEqual(recording);
+  });
+});

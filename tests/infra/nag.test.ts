@@ -83,7 +83,12 @@ test('only the stacks of infra/ acknowledge warnings and findings', () => {
 
 test('the constructs do not hide findings in your own app', () => {
   const stack = new Stack(newApp(), 'test');
-  new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ingest: {}, pointInTimeRecovery: false });
+  new LifoQueue(stack, 'queue', {
+    runner: TaskRunner.simulated(),
+    ingest: {},
+    traces: {},
+    pointInTimeRecovery: false,
+  });
   new AgentQueue(stack, 'agents', { pointInTimeRecovery: false });
   new ShedQueue(stack, 'shed', { removalPolicy: RemovalPolicy.DESTROY });
   const { findings, acknowledged } = check(App.of(stack) as App);

@@ -66,6 +66,7 @@ export const VARIANTS: Readonly<Record<string, () => Stack>> = {
       processing: { ratePerSecond: 20, reservedConcurrency: 3 },
       simulation: { load: { every: Duration.minutes(5), tasks: 20 } },
       ingest: { iotPresence: true },
+      traces: {},
       shedTasksTo: THEIRS.shed(stack),
       taskEventsTo: THEIRS.bus(stack),
       alarmTopic: THEIRS.alarms(stack),

@@ -24,11 +24,6 @@ UNPROVEN = (
         "Lambda writes the logs; the local AWS stores them itself",
     ),
     Unproven(
-        frozenset({"xray:PutTraceSegments", "xray:PutTelemetryRecords"}),
-        "*",
-        "Lambda sends the traces; the local AWS has no X-Ray",
-    ),
-    Unproven(
         frozenset({"sqs:SendMessage"}),
         "/failures",
         "Lambda sends failed events; the local AWS does so without an IAM check",

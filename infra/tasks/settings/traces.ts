@@ -1,8 +1,9 @@
 import * as setting from '../../lambda/setting';
 
 /**
- * Traces of tasks in AWS X-Ray. `docs/how-to/traces.md` shows their content. X-Ray bills each sampled task as one
- * trace. The trace adds 85 bytes to the task's item.
+ * Traces of tasks in AWS X-Ray, and active tracing of the functions that record them. `docs/how-to/traces.md` shows
+ * their content. X-Ray bills each sampled task as one trace, and each invocation that Lambda samples. The trace adds 85
+ * bytes to the task's item.
  */
 export interface TraceSettings {
   /**
