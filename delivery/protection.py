@@ -16,10 +16,10 @@ from local.captured import captured
 
 
 class Unprotected(RuntimeError):
-    """Raised if a branch other than the permitted one can use an environment. The message has the remedy."""
+    """Raised if GitHub's rules let another branch, or a user without a review, deploy or publish. The message has the remedy."""
 
 
-class _Unread(RuntimeError):
+class Unread(RuntimeError):
     """Raised if `gh` fails to read from the GitHub API. The message is the one from `gh`."""
 
 
@@ -34,7 +34,7 @@ def check(repository: str, branch: str, environments: Iterable[str], say: Callab
     for environment in environments:
         try:
             problem = _problem(f"repos/{name}/environments/{quote(environment, safe='')}", branch)
-        except _Unread as error:
+        except Unread as error:
             if "HTTP 404" in str(error):
                 problem = "was not found: the first run that names it creates it without any rule (or the token may not read it)"
             else:
@@ -53,23 +53,23 @@ def check(repository: str, branch: str, environments: Iterable[str], say: Callab
 
 
 def _problem(path: str, branch: str) -> str | None:
-    policy = _get(path).get("deployment_branch_policy")
+    policy = get(path).get("deployment_branch_policy")
     if policy is None:
         return "can be used from every branch"
     if not policy["custom_branch_policies"]:
         return None  # Only protected branches can use it.
     # GitHub returns up to 30 rules per page. The first page is enough, because more than one rule is already a problem.
-    rules = _get(f"{path}/deployment-branch-policies")["branch_policies"]
+    rules = get(f"{path}/deployment-branch-policies")["branch_policies"]
     others = sorted({rule["name"] for rule in rules} - {branch})
     return f"can be used from {', '.join(others)} too" if others else None
 
 
-def _get(path: str) -> Any:
+def get(path: str) -> Any:
     """The GitHub API response, requested with the token of `gh auth login` or `GITHUB_TOKEN`."""
     try:
         ran = captured(["gh", "api", path])
     except FileNotFoundError as error:
-        raise _Unread("gh is not installed") from error
+        raise Unread("gh is not installed") from error
     if ran.returncode != 0:
-        raise _Unread(ran.stderr.strip())
+        raise Unread(ran.stderr.strip())
     return json.loads(ran.stdout)

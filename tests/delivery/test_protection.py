@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from delivery import protection
+from delivery import protection, release_rules
 from delivery.__main__ import main
 from delivery.protection import Unprotected
 
@@ -93,3 +93,72 @@ def test_the_command_fails_if_an_environment_is_unprotected(github: GitHub, caps
     github["environments/prod"] = OPEN
     assert main(["protection", "--repository", "octo/freshq", "--environments", "prod"]) == 1
     assert "can be used from every branch" in capsys.readouterr().err
+
+
+REVIEWED = {
+    "deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True},
+    "protection_rules": [{"type": "branch_policy"}, {"type": "required_reviewers", "reviewers": [{"type": "User"}]}],
+}
+
+
+def ruleset(*kinds: str, include: str = "refs/tags/v*", exclude: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {
+        "conditions": {"ref_name": {"include": [include], "exclude": list(exclude)}},
+        "rules": [{"type": kind} for kind in kinds],
+    }
+
+
+@pytest.fixture
+def releasing(github: GitHub) -> GitHub:
+    """A repository whose rules require a review for a release of commit c1."""
+    github["environments/npm"] = REVIEWED
+    github["environments/npm/deployment-branch-policies"] = {"branch_policies": [{"type": "tag", "name": "v*"}]}
+    github["rulesets?targets=tag&per_page=100"] = [{"id": 7, "enforcement": "active"}]
+    github["rulesets/7"] = ruleset("creation", "update", "deletion")
+    github["compare/main...c1"] = {"status": "behind"}
+    return github
+
+
+def test_release_with_reviewers_and_a_tag_ruleset_is_accepted(releasing: GitHub) -> None:
+    release_rules.check("octo/freshq", "c1")
+    releasing["rulesets/7"] = ruleset("creation", "update", "deletion", include="~ALL")
+    release_rules.check("octo/freshq")
+
+
+@pytest.mark.parametrize(
+    ("path", "response", "problem"),
+    [
+        ("environments/npm", REVIEWED | {"protection_rules": []}, "npm has no required reviewers"),
+        (
+            "environments/npm",
+            REVIEWED | {"protection_rules": [{"type": "required_reviewers", "reviewers": []}]},
+            "npm has no required reviewers",
+        ),
+        ("environments/npm", REVIEWED | OPEN, "npm is not limited to the tags v*"),
+        ("environments/npm", REVIEWED | PROTECTED, "npm is not limited to the tags v*"),
+        (
+            "environments/npm/deployment-branch-policies",
+            {"branch_policies": [{"type": "tag", "name": "v*"}, {"type": "branch", "name": "v*"}]},
+            "npm can be used from branch v* too",
+        ),
+        ("environments/npm", "gh: Not Found (HTTP 404)", "a rule cannot be read (gh: Not Found (HTTP 404))"),
+        (
+            "rulesets?targets=tag&per_page=100",
+            [{"id": 7, "enforcement": "evaluate"}],
+            "no active tag ruleset restricts creation, deletion, update of the tags v*",
+        ),
+        ("rulesets/7", ruleset("creation"), "no active tag ruleset restricts deletion, update"),
+        ("rulesets/7", ruleset("creation", "update", "deletion", include="refs/tags/w*"), "restricts creation"),
+        ("rulesets/7", ruleset("creation", "update", "deletion", exclude=("refs/tags/v9",)), "restricts creation"),
+        ("compare/main...c1", {"status": "diverged"}, "the commit c1 is not part of main"),
+        ("compare/main...c1", {"status": "ahead"}, "the commit c1 is not part of main"),
+    ],
+)
+def test_release_that_a_tag_alone_could_publish_is_rejected(
+    releasing: GitHub, path: str, response: Any, problem: str
+) -> None:
+    releasing[path] = response
+    with pytest.raises(Unprotected) as rejected:
+        release_rules.check("octo/freshq", "c1")
+    assert problem in str(rejected.value)
+    assert "Remedy: docs/internals/releasing.md" in str(rejected.value)

@@ -27,6 +27,8 @@ RIGHTS = {
     ("deploy.yml", "prod"): {"id-token": "write"},
     ("deploy-environment.yml", "deploy"): {"id-token": "write"},
     ("site.yml", "publish"): {"pages": "write", "id-token": "write"},
+    # Reads the rules of the environment.
+    ("release.yml", "protected"): {"actions": "read"},
     ("release.yml", "publish"): {"id-token": "write"},
     ("release.yml", "github"): {"contents": "write"},
 }
@@ -162,9 +164,23 @@ def test_a_release_is_built_without_caches_and_published_by_jobs_that_build_noth
 
 def test_a_release_publishes_only_what_its_tests_installed() -> None:
     needs = {job: job_of("release.yml", job)["needs"] for job in ("pack", "test", "publish", "github")}
-    assert needs == {"pack": ["verify-arm64", "cli"], "test": "pack", "publish": "test", "github": "publish"}
+    assert needs == {
+        "pack": ["verify-arm64", "cli"],
+        "test": "pack",
+        "publish": ["test", "protected"],
+        "github": "publish",
+    }
     cached = [step for step in steps_of(GITHUB / "actions" / "setup" / "action.yml") if "cache@" in step.get("uses", "")]
     assert ["inputs.cache == 'true'" in step["if"] for step in cached] == [True]
+
+
+def test_a_release_is_published_only_if_githubs_rules_require_a_review() -> None:
+    *_, check = job_of("release.yml", "protected")["steps"]
+    assert check["run"] == 'python3 -m delivery.release_rules "$GITHUB_REPOSITORY" "$GITHUB_SHA"'
+    assert "if" not in check and "continue-on-error" not in check
+    # The job has no virtual environment.
+    ran = captured(["python3", "-I", "-c", "import sys; sys.path.insert(0, '.'); import delivery.release_rules"], cwd=PROJECT)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_the_site_is_published_only_for_the_tag_of_its_version(tmp_path: Path) -> None:
