@@ -1,12 +1,13 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type { AgentOutputName } from '../contract/agents';
 import { alarmTopicProblems, connectAlarms } from '../lambda/alarms/alarm-topic';
+import { grantInvoking } from '../lambda/grants';
 import { addOutputs, type Outputs } from '../lambda/outputs';
 import { reject } from '../lambda/problem';
 import type { IQueueFunction, IQueueIntake, IQueueObservability } from '../lambda/queue-parts';
@@ -152,11 +153,7 @@ export class AgentQueue extends Construct {
 
   /** Allows a principal to invoke `agent-desk`, and nothing else. */
   grantDesk(grantee: IGrantable): Grant {
-    return Grant.addToPrincipal({
-      grantee,
-      actions: ['lambda:InvokeFunction'],
-      resourceArns: [this.agentDesk.function.functionArn],
-    });
+    return grantInvoking(this.agentDesk.function, grantee);
   }
 
   /** Allows a principal to send calls to the call queue, and nothing else. */

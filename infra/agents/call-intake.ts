@@ -1,7 +1,8 @@
 import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { grantSending } from '../lambda/grants';
 import type { IQueueIntake } from '../lambda/queue-parts';
 import { readQueue } from '../lambda/queue-source';
 import { retainedOnceUsed } from '../lambda/retention';
@@ -72,10 +73,6 @@ export class CallIntake extends Construct implements IQueueIntake {
   }
 
   grantSend(grantee: IGrantable): Grant {
-    return Grant.addToPrincipal({
-      grantee,
-      actions: ['sqs:SendMessage'],
-      resourceArns: [this.queue.queueArn],
-    });
+    return grantSending(this.queue, grantee);
   }
 }

@@ -1,7 +1,7 @@
 import { Annotations, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic, Topic } from 'aws-cdk-lib/aws-sns';
@@ -10,6 +10,7 @@ import { Construct } from 'constructs';
 import type { IngestOutputName, OutputName } from '../contract/tasks';
 import { alarmTopicProblems, connectAlarms } from '../lambda/alarms/alarm-topic';
 import type { ErrorAlarm } from '../lambda/alarms/errors';
+import { grantInvoking, grantPutting } from '../lambda/grants';
 import { addOutputs, type Outputs } from '../lambda/outputs';
 import { reject } from '../lambda/problem';
 import type { IQueueFunction, IQueueIntake, IQueueObservability } from '../lambda/queue-parts';
@@ -261,17 +262,17 @@ export class LifoQueue extends Construct {
     addOutputs(this, ingest);
   }
 
-  /** Lets a principal create tasks by invoking `create-tasks`, and nothing else. */
+  /**
+   * Lets a principal create tasks by invoking `create-tasks`, and nothing else. A service can invoke it only on behalf
+   * of this account, unless the principal has its own condition for the source.
+   */
   grantCreate(grantee: IGrantable): Grant {
-    return Grant.addToPrincipal({
-      grantee,
-      actions: ['lambda:InvokeFunction'],
-      resourceArns: [this.createTasks.function.functionArn],
-    });
+    return grantInvoking(this.createTasks.function, grantee);
   }
 
   /**
-   * Lets a principal send tasks to the ingest queue, and nothing else.
+   * Lets a principal send tasks to the ingest queue, and nothing else. A service can send only on behalf of this
+   * account, unless the principal has its own condition for the source.
    *
    * Throws if there is no ingest queue.
    */
@@ -289,7 +290,7 @@ export class LifoQueue extends Construct {
    * write the queue's own items; `table.grantWriteData` would let it overwrite the control item. Every put requires the
    * condition `attribute_not_exists(taskId)`, which IAM can't enforce.
    *
-   * Throws if `tasks.allowDirectWrites` is false.
+   * Throws for a service principal, and if `tasks.allowDirectWrites` is false.
    */
   grantPut(grantee: IGrantable): Grant {
     if (!this._configured.settings.tasks.allowDirectWrites) {
@@ -297,12 +298,7 @@ export class LifoQueue extends Construct {
         `${this.node.path} cannot grant puts of tasks: with tasks.allowDirectWrites = false only create-tasks and ingest-tasks may write tasks to its table. Remedy: use grantCreate, or set tasks.allowDirectWrites to true.`,
       );
     }
-    return Grant.addToPrincipal({
-      grantee,
-      actions: ['dynamodb:PutItem'],
-      resourceArns: [this.table.tableArn],
-      conditions: TASKS_ONLY,
-    });
+    return grantPutting(this.table, grantee, TASKS_ONLY);
   }
 }
 

@@ -1,8 +1,9 @@
 import { Aws, Fn, Names, type RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { grantSending } from '../../lambda/grants';
 import type { IQueueIntake } from '../../lambda/queue-parts';
 import { readQueue } from '../../lambda/queue-source';
 import { retainedOnceUsed } from '../../lambda/retention';
@@ -85,11 +86,7 @@ export class TaskIngest extends Construct implements IQueueIntake {
   }
 
   grantSend(grantee: IGrantable): Grant {
-    return Grant.addToPrincipal({
-      grantee,
-      actions: ['sqs:SendMessage'],
-      resourceArns: [this.queue.queueArn],
-    });
+    return grantSending(this.queue, grantee);
   }
 
   /**
