@@ -1,4 +1,4 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
@@ -57,8 +57,9 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly dashboard?: boolean;
   /**
-   * The topic that alarms publish to. If it has a policy when the queue is created (for example from `enforceSSL`), the
-   * queue adds a statement that lets CloudWatch publish. An imported topic's policy must already allow it.
+   * The topic that alarms publish to, in the queue's region. If it has a policy (for example from `enforceSSL`) or its
+   * own KMS key, the queue adds a statement that lets CloudWatch publish. Synthesis rejects a topic that CloudWatch can't
+   * publish to. The policies of an imported topic and an imported key must already allow it.
    * @default - none; alarms appear only in the CloudWatch console, and synthesis prints a warning
    */
   readonly alarmTopic?: ITopic;
@@ -87,7 +88,10 @@ export class AgentQueue extends Construct {
   constructor(scope: Construct, id: string, props: AgentQueueProps = {}) {
     super(scope, id);
     const settings = resolveAgentSettings(props);
-    reject(this.node.path, [...agentSettingsProblems(settings), ...alarmTopicProblems(props.alarmTopic)]);
+    reject(this.node.path, [
+      ...agentSettingsProblems(settings),
+      ...alarmTopicProblems(props.alarmTopic, Stack.of(this).region),
+    ]);
     connectAlarms(this, props.alarmTopic);
     const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
     const logs: LogSettings = {

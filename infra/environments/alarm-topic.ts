@@ -1,5 +1,4 @@
-import { Aws, RemovalPolicy } from 'aws-cdk-lib';
-import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { RemovalPolicy } from 'aws-cdk-lib';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -12,7 +11,7 @@ export interface AlarmTopicProps {
 
 /**
  * An encrypted, TLS-only topic that sends alarms by email. Each queue that uses the topic lets CloudWatch publish to
- * it. The topic has its own key, because the AWS managed key for SNS doesn't allow CloudWatch to publish
+ * it and use its key. The topic has its own key, because the AWS managed key for SNS doesn't allow CloudWatch to publish
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html).
  */
 export class AlarmTopic extends Construct {
@@ -26,15 +25,6 @@ export class AlarmTopic extends Construct {
       // The key encrypts only alarms in transit, so a retained key would be useless and would cost a dollar a month.
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    key.addToResourcePolicy(
-      new PolicyStatement({
-        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
-        actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
-        // In a key policy, * means this key.
-        resources: ['*'],
-        conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
-      }),
-    );
     this.topic = new Topic(this, 'topic', { enforceSSL: true, masterKey: key });
     for (const email of emails) this.topic.addSubscription(new EmailSubscription(email));
   }

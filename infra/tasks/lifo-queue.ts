@@ -69,8 +69,9 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly expectedTasksPerSecond?: number;
   /**
-   * The topic that alarms publish to. If it has a policy when the queue is created (for example from `enforceSSL`), the
-   * queue adds a statement that lets CloudWatch publish. An imported topic's policy must already allow it.
+   * The topic that alarms publish to, in the queue's region. If it has a policy (for example from `enforceSSL`) or its
+   * own KMS key, the queue adds a statement that lets CloudWatch publish. Synthesis rejects a topic that CloudWatch can't
+   * publish to. The policies of an imported topic and an imported key must already allow it.
    * @default - none; alarms appear only in the CloudWatch console, and synthesis prints a warning
    */
   readonly alarmTopic?: ITopic;
@@ -136,14 +137,15 @@ export class LifoQueue extends Construct {
   constructor(scope: Construct, id: string, props: LifoQueueProps) {
     super(scope, id);
     const settings = resolveSettings(props);
+    const { region } = Stack.of(this);
     reject(this.node.path, [
       ...settingsProblems(settings),
-      ...props.runner._problems(settings),
+      ...props.runner._problems(settings, region),
       ...simulationProblems(props.simulation?.load),
       ...loadProblems(props.expectedTasksPerSecond),
-      ...alarmTopicProblems(props.alarmTopic),
-      ...shedQueueProblems(props.shedTasksTo),
-      ...eventBusProblems(props.taskEventsTo, Stack.of(this).region),
+      ...alarmTopicProblems(props.alarmTopic, region),
+      ...shedQueueProblems(props.shedTasksTo, region),
+      ...eventBusProblems(props.taskEventsTo, region),
     ]);
     const warnings = [...loadWarnings(props.expectedTasksPerSecond, settings), ...groupWarnings(settings)];
     for (const { id, text } of warnings) {

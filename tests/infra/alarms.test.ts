@@ -1,16 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { Duration, Stack } from 'aws-cdk-lib';
-import { Match, Template } from 'aws-cdk-lib/assertions';
-import { Topic } from 'aws-cdk-lib/aws-sns';
-import { AgentQueue } from '../../infra/agents/agent-queue';
+import { Duration } from 'aws-cdk-lib';
 import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { METRICS } from '../../infra/contract/tasks';
 import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
 import { RUNBOOK, runbookPlace } from '../../infra/lambda/alarms/queue-alarm';
-import { LifoQueue } from '../../infra/tasks/lifo-queue';
-import { TaskRunner } from '../../infra/tasks/runners/task-runner';
-import { KINDS, newApp, ROOT, Synthesized } from './synthesis';
+import { KINDS, ROOT, Synthesized } from './synthesis';
 
 interface Query {
   readonly Id: string;
@@ -218,60 +213,4 @@ test('the period of the sweep-missed alarm is the sweep interval', () => {
   expect(synthesized.at('observability/sweep-missed-alarm').Properties.Period).toBe(600);
   const { ScheduleExpression } = synthesized.at('sweep-agents/regularly/schedule').Properties;
   expect(ScheduleExpression).toBe('rate(10 minutes)');
-});
-
-/** A stack per kind of queue, whose alarms publish to a topic. */
-const ALARMED: [string, (stack: Stack, alarmTopic: Topic) => unknown][] = [
-  [
-    'a task queue',
-    (stack, alarmTopic) => new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), alarmTopic }),
-  ],
-  ["an agents' queue", (stack, alarmTopic) => new AgentQueue(stack, 'queue', { alarmTopic })],
-];
-
-test.each(ALARMED)('alarms of %s publish to the given topic', (_kind, add) => {
-  const stack = new Stack(newApp(), 'test');
-  add(stack, new Topic(stack, 'on-call'));
-  const told = new Synthesized(stack);
-  const alarms = told.all('AWS::CloudWatch::Alarm');
-  expect(alarms.length).toBeGreaterThan(10);
-  for (const { Properties } of alarms)
-    expect(Properties.AlarmActions.map((action: unknown) => told.readable(action))).toEqual(['on-call']);
-});
-
-test('a queue prints a warning only if its alarms have no topic', () => {
-  const unheard = expect.stringMatching(/alarms of this queue have no recipient.*set alarmTopic/);
-  for (const queue of [Synthesized.queue(), Synthesized.agentQueue()]) {
-    expect(queue.allWarnings()).toContainEqual(unheard);
-  }
-  const told = Synthesized.of((stack) => ({ alarmTopic: new Topic(stack, 'on-call') }));
-  expect(told.allWarnings()).not.toContainEqual(unheard);
-});
-
-test.each(ALARMED)('alarms of %s can publish to a topic with its own policy', (_kind, add) => {
-  const stack = new Stack(newApp(), 'test');
-  const topic = new Topic(stack, 'on-call', { enforceSSL: true });
-  add(stack, topic);
-  const arn = stack.resolve(topic.topicArn);
-  Template.fromStack(stack).hasResourceProperties('AWS::SNS::TopicPolicy', {
-    Topics: [arn],
-    PolicyDocument: {
-      Statement: Match.arrayWith([
-        Match.objectLike({
-          Effect: 'Allow',
-          Principal: { Service: 'cloudwatch.amazonaws.com' },
-          Action: 'sns:Publish',
-          Resource: arn,
-          Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
-        }),
-      ]),
-    },
-  });
-});
-
-test.each(ALARMED)('a FIFO topic is rejected for alarms of %s', (_kind, add) => {
-  const stack = new Stack(newApp(), 'test');
-  expect(() => add(stack, new Topic(stack, 'on-call', { fifo: true }))).toThrow(
-    /alarmTopic: CloudWatch alarms cannot publish to a FIFO topic\. Remedy: use a standard topic/,
-  );
 });

@@ -4,7 +4,6 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Key } from 'aws-cdk-lib/aws-kms';
-import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { ITaskRunner } from '../../infra/tasks/runners/binding';
 import type { HttpRunnerProps } from '../../infra/tasks/runners/http';
@@ -31,16 +30,7 @@ function http(props: Partial<HttpRunnerProps> = {}): ITaskRunner {
 
 /** Statements that the runner adds to the process-tasks policy. */
 function addedStatements(synthesized: Synthesized) {
-  return synthesized.policy('process-tasks/role').slice(7);
-}
-
-function userFunction(stack: Stack, timeout?: Duration): LambdaFunction {
-  return new LambdaFunction(stack, 'work', {
-    runtime: Runtime.NODEJS_22_X,
-    handler: 'index.handler',
-    code: Code.fromInline('exports.handler = async () => ({})'),
-    timeout,
-  });
+  return synthesized.policy('process-tasks/role').slice(6);
 }
 
 describe('simulated', () => {
@@ -68,36 +58,6 @@ describe('simulated', () => {
   test('rejects a capacity of zero and a duration that always reaches the task timeout', () => {
     expect(rejected(TaskRunner.simulated({ capacity: 0 }))).toEqual(['runner.capacity']);
     expect(rejected(TaskRunner.simulated({ duration: Duration.seconds(30) }))).toEqual(['runner.duration']);
-  });
-});
-
-describe('lambda', () => {
-  test('allows invoking only the given function', () => {
-    const synthesized = Synthesized.of((stack) => ({ runner: TaskRunner.lambda(userFunction(stack)) }));
-    expect(addedStatements(synthesized)).toEqual([
-      { effect: 'Allow', actions: ['lambda:InvokeFunction'], resources: ['work.Arn'] },
-    ]);
-    expect(described(synthesized)).toEqual({ kind: 'lambda', functionArn: 'work.Arn' });
-  });
-
-  test('accepts an alias', () => {
-    const synthesized = Synthesized.of((stack) => ({
-      runner: TaskRunner.lambda(userFunction(stack).addAlias('live')),
-    }));
-    const [{ resources } = { resources: [] }] = addedStatements(synthesized);
-    expect(resources).toEqual([expect.stringMatching(/Aliaslive/)]);
-  });
-
-  test('rejects a function whose timeout exceeds the task timeout', () => {
-    const stack = new Stack(newApp(), 'test');
-    const [problem] = TaskRunner.lambda(userFunction(stack, Duration.seconds(31)))._problems(SETTINGS);
-    expect(problem?.rule).toMatch(/may run for 31000 ms, longer than the task timeout of 30000 ms/);
-    expect(problem?.remedy).toMatch(/at least 31000 ms/);
-  });
-
-  test('accepts a function whose timeout equals the task timeout', () => {
-    const stack = new Stack(newApp(), 'test');
-    expect(rejected(TaskRunner.lambda(userFunction(stack, Duration.seconds(30))))).toEqual([]);
   });
 });
 

@@ -34,6 +34,18 @@ describe('shed tasks', () => {
     expect(Object.keys(Variables)).toEqual(['TASK_TABLE_NAME']);
   });
 
+  test('cannot be sent to a queue in another region', () => {
+    const stack = new Stack(newApp(), 'test', { env: { region: 'eu-west-1' } });
+    const queueIn = (region: string) => () => {
+      const shedTasksTo = Queue.fromQueueArn(stack, region, `arn:aws:sqs:${region}:123456789012:shed`);
+      new LifoQueue(stack, `queue-${region}`, { runner: TaskRunner.simulated(), shedTasksTo });
+    };
+    expect(queueIn('eu-west-1')).not.toThrow();
+    expect(queueIn('us-east-1')).toThrow(
+      'shedTasksTo: count-shed and ingest-tasks in eu-west-1 cannot send to a queue in us-east-1. Remedy: use a queue in eu-west-1.',
+    );
+  });
+
   test('are sent to the configured queue', () => {
     const hooked = Synthesized.of((stack) => ({ shedTasksTo: new Queue(stack, 'mine') }));
     expect(hooked.readable(hooked.fn('count-shed').Environment.Variables.SHED_QUEUE_URL)).toBe('mine');

@@ -1,10 +1,11 @@
-import { Duration, Token } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { FilterRule } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { TABLE } from '../../contract/tasks';
 import { type Problem, problemIf } from '../../lambda/problem';
+import { regionProblem } from '../../lambda/region';
 import { RustFunction } from '../../lambda/rust-function';
 import { SHED_WINDOW } from '../rules';
 import { TaskStream } from '../task-stream';
@@ -38,13 +39,25 @@ export interface CountShedProps extends TaskWiring {
   readonly taskEventsTo?: IEventBus;
 }
 
-export function shedQueueProblems(queue: IQueue | undefined): Problem[] {
-  return problemIf(
-    !(queue?.fifo !== true),
-    'shedTasksTo',
-    'shed tasks have no message group, which a FIFO queue requires',
-    'use a standard queue',
-  );
+/** Returns the problems with a queue for the shed tasks of a task queue in `region`. */
+export function shedQueueProblems(queue: IQueue | undefined, region: string): Problem[] {
+  if (queue === undefined) return [];
+  const setting = 'shedTasksTo';
+  return [
+    ...problemIf(
+      queue.fifo === true,
+      setting,
+      'shed tasks have no message group, which a FIFO queue requires',
+      'use a standard queue',
+    ),
+    ...regionProblem(
+      setting,
+      queue,
+      region,
+      (here, there) => `count-shed and ingest-tasks in ${here} cannot send to a queue in ${there}`,
+      (here) => `use a queue in ${here}`,
+    ),
+  ];
 }
 
 /** Returns the problems with an event bus for a task queue in `region`. */
@@ -60,12 +73,12 @@ export function eventBusProblems(bus: IEventBus | undefined, region: string): Pr
       },
     ];
   }
-  const there = bus.env.region;
-  return problemIf(
-    !(Token.isUnresolved(there) || Token.isUnresolved(region) || there === region),
+  return regionProblem(
     setting,
-    `count-shed in ${region} cannot publish to a bus in ${there}`,
-    `use a bus in ${region}, with a rule that forwards to the other region`,
+    bus,
+    region,
+    (here, there) => `count-shed in ${here} cannot publish to a bus in ${there}`,
+    (here) => `use a bus in ${here}, with a rule that forwards to the other region`,
   );
 }
 

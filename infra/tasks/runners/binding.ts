@@ -46,10 +46,10 @@ export interface RunnerBinding {
 /** The code that runs each task: one of the four kinds of `TaskRunner`. */
 export interface ITaskRunner {
   /**
-   * Returns the problems with the runner's props under these queue settings.
+   * Returns the problems with the runner's props under these queue settings, for a queue in `region`.
    * @internal
    */
-  _problems(settings: QueueSettings): Problem[];
+  _problems(settings: QueueSettings, region?: string): Problem[];
   /**
    * Returns the parts that the runner adds to `process-tasks`.
    * @internal
