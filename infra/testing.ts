@@ -8,12 +8,18 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { LifoQueue } from './tasks/lifo-queue';
 import type { PartialQueueSettings } from './tasks/settings';
 
+interface Document {
+  readonly PolicyDocument: { readonly Statement: Statement[] };
+}
+
 /** The part of a template's policy that the assertions read. */
 interface Policy {
-  readonly Properties: {
-    readonly Roles?: unknown[];
-    readonly PolicyDocument: { readonly Statement: Statement[] };
-  };
+  readonly Properties: Document & { readonly Roles?: unknown[] };
+}
+
+/** The part of a template's role that the assertions read. */
+interface RoleResource {
+  readonly Properties: { readonly ManagedPolicyArns?: unknown[]; readonly Policies?: Document[] };
 }
 
 interface Statement {
@@ -57,13 +63,7 @@ export class QueueAssertions {
     const { createTasks, ingest, table } = this.queue;
     const role = roleOf(producer);
     const stack = Stack.of(role);
-    const template = Template.fromStack(stack);
-    const policies = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap((type) =>
-      Object.values(template.findResources(type) as Record<string, Policy>),
-    );
-    const statements = policies
-      .filter(({ Properties }) => contains(Properties.Roles, stack.resolve(role.roleName)))
-      .flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
+    const statements = statementsOf(Template.fromStack(stack), stack.resolve(role.roleName));
     const allowed = [
       ['lambda:InvokeFunction', createTasks.function.functionArn],
       ['dynamodb:PutItem', table.tableArn],
@@ -116,6 +116,20 @@ function comparable(value: unknown): unknown {
 function roleOf({ grantPrincipal }: IGrantable): IRole {
   if ('roleName' in grantPrincipal) return grantPrincipal as IRole;
   throw new Error('letsCreateTasks needs a function or another principal with a role');
+}
+
+/** Returns the statements of a role, whose name is a template value: in its policies, managed and inline policies. */
+function statementsOf(template: Template, roleName: unknown): Statement[] {
+  const resources = <T>(type: string) =>
+    Object.entries(template.findResources(type) as unknown as Record<string, T>);
+  const roles = resources<RoleResource>('AWS::IAM::Role').filter(([id]) => contains({ Ref: id }, roleName));
+  const own = roles.flatMap(([, { Properties }]) => Properties.Policies ?? []);
+  const attached = roles.flatMap(([, { Properties }]) => Properties.ManagedPolicyArns ?? []);
+  const policies = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy']
+    .flatMap((type) => resources<Policy>(type))
+    .filter(([id, { Properties }]) => contains(Properties.Roles, roleName) || contains(attached, { Ref: id }))
+    .map(([, { Properties }]) => Properties);
+  return [...own, ...policies].flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
 }
 
 /** Whether a policy element, which is a value or a list of values, contains a value. */

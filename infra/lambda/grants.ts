@@ -79,14 +79,18 @@ export function grantPutting(
  */
 function ofThisAccount(grantee: IGrantable): IGrantable {
   const principal = grantee.grantPrincipal;
+  if (servicesOf(principal).length === 0) return grantee;
   const conditions = Object.values(principal.policyFragment.conditions as Record<string, object>);
   const named = conditions.flatMap(Object.keys).some((key) => SOURCES.test(key));
-  if (servicesOf(principal).length === 0 || named) return grantee;
+  if (named) return grantee;
   return new PrincipalWithConditions(principal, { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } });
 }
 
-function servicesOf({ policyFragment }: IPrincipal): readonly string[] {
-  return [policyFragment.principalJson.Service ?? []].flat();
+/** Returns the services of a principal. Only a principal without an account can be a service. */
+function servicesOf(principal: IPrincipal): readonly string[] {
+  // A managed policy is a principal too, but has no fragment.
+  if (principal.principalAccount !== undefined) return [];
+  return [principal.policyFragment.principalJson.Service ?? []].flat();
 }
 
 function addPermission(fn: LambdaFunction, principal: IPrincipal): AddToResourcePolicyResult {

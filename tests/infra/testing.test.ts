@@ -1,6 +1,13 @@
 import { App, Aws, Duration, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { Role, ServicePrincipal, User } from 'aws-cdk-lib/aws-iam';
+import {
+  ManagedPolicy,
+  PolicyDocument,
+  PolicyStatement,
+  Role,
+  ServicePrincipal,
+  User,
+} from 'aws-cdk-lib/aws-iam';
 import { CfnFunction, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import type { IConstruct, IMixin } from 'constructs';
 import { LifoQueue, type LifoQueueProps, TaskRunner } from 'freshq';
@@ -97,6 +104,49 @@ describe('a producer', () => {
     const producer = functionIn(stack, 'producer');
     queue[grant](producer);
     QueueAssertions.of(queue).letsCreateTasks(producer);
+  });
+
+  test.each<[string, (policy: ManagedPolicy, role: Role) => void]>([
+    ['is attached to the role', (policy, role) => role.addManagedPolicy(policy)],
+    ['names the role', (policy, role) => policy.attachToRole(role)],
+  ])('can create tasks after a grant to a managed policy that %s', (_how, attach) => {
+    const stack = newStack();
+    const queue = queueIn(stack);
+    const policy = new ManagedPolicy(stack, 'producers');
+    const role = new Role(stack, 'role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    queue.grantCreate(policy);
+    const assertions = QueueAssertions.of(queue);
+    attach(policy, role);
+    assertions.letsCreateTasks(role);
+  });
+
+  test('can create tasks with an inline policy of its role', () => {
+    const stack = newStack();
+    const queue = queueIn(stack);
+    const statements = [
+      new PolicyStatement({
+        actions: ['lambda:InvokeFunction'],
+        resources: [queue.createTasks.function.functionArn],
+      }),
+    ];
+    const role = new Role(stack, 'role', {
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+      inlinePolicies: { create: new PolicyDocument({ statements }) },
+    });
+    QueueAssertions.of(queue).letsCreateTasks(role);
+  });
+
+  test('with a managed policy of another role is reported', () => {
+    const stack = newStack();
+    const queue = queueIn(stack);
+    const [producer, other] = ['producer', 'other'].map(
+      (id) => new Role(stack, id, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') }),
+    ) as [Role, Role];
+    const policy = new ManagedPolicy(stack, 'producers', { roles: [other] });
+    queue.grantCreate(policy);
+    expect(() => QueueAssertions.of(queue).letsCreateTasks(producer)).toThrow(
+      'Quotes/producer may not create',
+    );
   });
 
   test('can create tasks for a queue in another stack and have other permissions', () => {
