@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { AGENT_QUEUE } from '../contract/agents';
 import { definedOf } from '../lambda/defined';
+import { LONGEST_TIMEOUT_S } from '../lambda/ranges';
 import * as setting from '../lambda/setting';
 import { VISIBILITY_FACTOR } from '../lambda/visibility';
 
@@ -163,8 +164,8 @@ export const CALLS = {
   functionTimeout: setting.wholeSeconds(
     Duration.seconds(30),
     MATCH_MARGIN_S + 1,
-    900,
-    `match-calls begins no call in its last ${MATCH_MARGIN_S} s, and Lambda allows 900 s`,
+    LONGEST_TIMEOUT_S,
+    `match-calls begins no call in its last ${MATCH_MARGIN_S} s, and ${LONGEST_TIMEOUT_S} s is the maximum timeout of a function`,
   ),
   memorySize: setting.integer(256, 128, 10_240, "Lambda's limit"),
   visibilityTimeout: setting.wholeSeconds(undefined, 1, 43_200, "SQS's limit"),

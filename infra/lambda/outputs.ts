@@ -4,9 +4,12 @@ import type { IConstruct } from 'constructs';
 /** Stack outputs: value and description, by name. */
 export type Outputs<Name extends string> = Record<Name, readonly [value: string, description: string]>;
 
-/** Adds a queue's outputs to its stack. The `freshq` command finds them by name, so each name must be unique in a stack. */
+/**
+ * Adds a queue's outputs to its stack, or to the stack around nested stacks, because the `freshq` command gets the name of
+ * that stack. The command finds them by name, so each name must be unique in a stack.
+ */
 export function addOutputs(queue: IConstruct, outputs: Outputs<string>): void {
-  const stack = Stack.of(queue);
+  const stack = topStackOf(queue);
   for (const [name, [value, description]] of Object.entries(outputs)) {
     if (stack.node.tryFindChild(name) !== undefined) {
       throw new Error(
@@ -16,4 +19,9 @@ export function addOutputs(queue: IConstruct, outputs: Outputs<string>): void {
     }
     new CfnOutput(stack, name, { value, description });
   }
+}
+
+function topStackOf(construct: IConstruct): Stack {
+  const stack = Stack.of(construct);
+  return stack.nestedStackParent === undefined ? stack : topStackOf(stack.nestedStackParent);
 }

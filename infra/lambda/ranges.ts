@@ -4,6 +4,12 @@ import { type Problem, problemIf } from './problem';
 /** Maximum duration for a setting without another limit, in milliseconds: 100 years. */
 export const LONGEST_MS = 100 * 365 * 86_400_000;
 
+/**
+ * Maximum timeout of a function that freshq accepts, in seconds. In November 2026, the API documentation of newer SDKs
+ * says 1,800 s, while CDK 2.276 and cfn-lint 1.58 still say 900 s.
+ */
+export const LONGEST_TIMEOUT_S = 900;
+
 /** Returns a problem unless `value` is an integer from `min` to `max`. `why` explains the range. */
 export function integer(setting: string, value: number, min: number, max: number, why?: string): Problem[] {
   const reason = why === undefined ? '' : ` (${why})`;

@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { type Problem, problemIf } from '../lambda/problem';
-import { ms, seconds, text } from '../lambda/ranges';
+import { LONGEST_TIMEOUT_S, ms, seconds, text } from '../lambda/ranges';
 import { rangeProblems } from '../lambda/setting';
 import { ingestProblems } from './ingest/rules';
 import { keyTtl, type QueueSettings } from './settings';
@@ -44,12 +44,16 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
 
 function turnProblems({ processing }: QueueSettings): Problem[] {
   const needed = ms(processing.turn) + ms(processing.taskTimeout) + ms(processing.deadlineMargin);
+  const longest = seconds(LONGEST_TIMEOUT_S * 1_000);
+  const shorten = 'shorten turn, taskTimeout or deadlineMargin';
   return [
     ...problemIf(
       needed > ms(processing.functionTimeout),
       'processing.functionTimeout',
       `turn (${text(processing.turn)}) + taskTimeout (${text(processing.taskTimeout)}) + deadlineMargin (${text(processing.deadlineMargin)}) = ${seconds(needed)} is more than the function's timeout of ${text(processing.functionTimeout)}: Lambda would end runs that started within the turn`,
-      `raise functionTimeout to at least ${seconds(needed)} (Lambda allows 900 s), or shorten turn, taskTimeout or deadlineMargin`,
+      needed > LONGEST_TIMEOUT_S * 1_000
+        ? `${shorten}: their sum can be at most ${longest}, the maximum timeout of a function`
+        : `raise functionTimeout to at least ${seconds(needed)} (at most ${longest}), or ${shorten}`,
     ),
     ...problemIf(
       ms(processing.indexLag) >= ms(processing.turn),

@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import { NestedStack, Stack } from 'aws-cdk-lib';
 import { AgentQueue } from '../../infra/agents/agent-queue';
 import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { OPTIONAL_OUTPUTS, OUTPUTS } from '../../infra/contract/tasks';
@@ -27,4 +27,19 @@ test('a second task queue in a stack cannot export outputs', () => {
   expect(() => queueIn(stack, 'other').exportOutputs()).toThrow(
     /test\/other cannot export its outputs: the stack test already has QueueTableName.* Remedy: export the outputs once/,
   );
+});
+
+describe('a task queue in a nested stack', () => {
+  const stack = new Stack(newApp(), 'test');
+  const inner = new NestedStack(new NestedStack(stack, 'outer'), 'inner');
+  const queue = queueIn(inner, 'queue');
+  queue.exportOutputs();
+
+  test('exports its outputs from the stack that is deployed by name', () => {
+    expect(Object.keys(new Synthesized(stack).outputs)).toEqual([...OUTPUTS, ...OPTIONAL_OUTPUTS.ingest]);
+  });
+
+  test('names this stack if the outputs are exported twice', () => {
+    expect(() => queue.exportOutputs()).toThrow(/the stack test already has QueueTableName/);
+  });
 });

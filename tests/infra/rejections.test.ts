@@ -177,6 +177,17 @@ test.each(ACCEPTED)('accepted: %s', (_limit, settings) => {
   expect(settingsRejected(settings)).toEqual([]);
 });
 
+test('turns longer than the maximum timeout of a function are not told to raise the timeout', () => {
+  const turn = (minutes: number) => () =>
+    Synthesized.queue({ processing: { taskTimeout: Duration.minutes(minutes) } });
+  expect(turn(13)).toThrow(
+    /Remedy: raise functionTimeout to at least 850 s \(at most 900 s\), or shorten turn/,
+  );
+  expect(turn(20)).toThrow(
+    /Remedy: shorten turn, taskTimeout or deadlineMargin: their sum can be at most 900 s, the maximum timeout/,
+  );
+});
+
 test('the error contains every broken rule and its remedy', () => {
   const build = () =>
     Synthesized.queue({

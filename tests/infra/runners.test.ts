@@ -5,6 +5,7 @@ import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import URLS from '../../crates/lifo-queue/src/runner/http/urls.json';
 import type { ITaskRunner } from '../../infra/tasks/runners/binding';
 import type { HttpRunnerProps } from '../../infra/tasks/runners/http';
 import { HttpAuth, RESERVED_HEADERS } from '../../infra/tasks/runners/http-auth';
@@ -76,12 +77,14 @@ describe('http', () => {
     expect(described(synthesized).url).toBe('api.ApiEndpoint/run');
   });
 
-  test.each(['http://localhost:8080/run', 'http://127.0.0.1/run', 'http://[::1]:9000', URL_OF_TASKS])(
-    'accepts %s',
-    (url) => {
-      expect(rejected(http({ url }))).toEqual([]);
-    },
-  );
+  // A unit test of the function's parser reads the same file.
+  test.each(URLS.accepted)('accepts %s', (url) => {
+    expect(rejected(http({ url }))).toEqual([]);
+  });
+
+  test.each(URLS.rejected)('rejects "%s", as the function does', (url) => {
+    expect(new Set(rejected(http({ url })))).toEqual(new Set(['runner.url']));
+  });
 
   test.each([
     ['tasks.example.com/run', /is not an http\(s\) address/],
@@ -89,6 +92,8 @@ describe('http', () => {
     ['ftp://tasks.example.com', /is not an http\(s\) address/],
     ['http://tasks.example.com/run', /unencrypted/],
     ['http://127.0.0.1.example.com/run', /unencrypted/],
+    ['https:/tasks.example.com/run', /does not contain the host tasks\.example\.com in full/],
+    ['http://127.1:9/', /does not contain the host 127\.0\.0\.1 in full/],
     ['https://tasks.example.com/a b', /must percent-encode/],
     ['https://user:secret@tasks.example.com', /show the credentials in the address/],
   ])('rejects "%s"', (url, rule) => {

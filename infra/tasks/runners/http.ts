@@ -16,17 +16,29 @@ export interface HttpRunnerProps extends NetworkSettings {
   readonly auth?: IHttpAuth;
 }
 
-/** Returns the problems with a URL. A URL that is known only at deployment is not checked. */
+/**
+ * Returns the problems with a URL. A URL that is known only at deployment is not checked. The rules are at least as strict
+ * as those of the function (`crates/lifo-queue/src/runner/http/url.rs`).
+ */
 export function urlProblems(url: string): Problem[] {
   if (Token.isUnresolved(url)) return [];
   const setting = 'runner.url';
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined || (parsed.protocol !== 'https:' && parsed.protocol !== 'http:')) {
+  if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol)) {
     return [
       {
         setting,
         rule: `"${url}" is not an http(s) address`,
         remedy: 'give a whole address, for example https://tasks.example.com/run',
+      },
+    ];
+  }
+  if (hostIn(url) !== parsed.hostname) {
+    return [
+      {
+        setting,
+        rule: `"${url}" does not contain the host ${parsed.hostname} in full`,
+        remedy: `write ${parsed.href}`,
       },
     ];
   }
@@ -45,12 +57,20 @@ export function urlProblems(url: string): Problem[] {
       'use https://, or call it from your own function with TaskRunner.lambda; http:// is for 127.0.0.1, [::1] and localhost only',
     ),
     ...problemIf(
-      parsed.username !== '' || parsed.password !== '',
+      /^\w+:\/\/[^/?#]*@/.test(url),
       setting,
       'the template and the console would show the credentials in the address',
       'keep them in Secrets Manager and use HttpAuth.header',
     ),
   ];
+}
+
+/**
+ * Returns the host as written, in lower case. `new URL` accepts more: `https:/host`, and `127.1` or `0x7f.1` as an
+ * address. The function rejects these or reads another host.
+ */
+function hostIn(url: string): string | undefined {
+  return /^https?:\/\/(?:[^/?#]*@)?([^/?#@]*?)(?::\d+)?(?=[/?#]|$)/i.exec(url)?.[1]?.toLowerCase();
 }
 
 /** Returns a URL's query parameters whose names suggest that they contain a key. */

@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { definedOf } from '../../lambda/defined';
+import { LONGEST_TIMEOUT_S } from '../../lambda/ranges';
 import * as setting from '../../lambda/setting';
 import { VISIBILITY_FACTOR } from '../../lambda/visibility';
 
@@ -151,7 +152,12 @@ const LEAST_RECEIVES = 5;
 export const INGEST = {
   batchSize: setting.integer(10, 1, 10_000, "Lambda's limit for a standard queue"),
   batchWindow: setting.wholeSeconds(Duration.seconds(0), 0, 300, "Lambda's limit"),
-  functionTimeout: setting.wholeSeconds(Duration.seconds(30), 1, 900, "Lambda's limit"),
+  functionTimeout: setting.wholeSeconds(
+    Duration.seconds(30),
+    1,
+    LONGEST_TIMEOUT_S,
+    'the maximum timeout of a function',
+  ),
   deadlineMargin: setting.duration(Duration.seconds(5), 0),
   memorySize: setting.integer(256, 128, 10_240, "Lambda's limit"),
   maxConcurrency: setting.integer(undefined, 2, 1_000, "Lambda's limit for SQS"),

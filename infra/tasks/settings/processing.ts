@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { type Problem, problemIf } from '../../lambda/problem';
+import { LONGEST_TIMEOUT_S } from '../../lambda/ranges';
 import * as setting from '../../lambda/setting';
 
 /**
@@ -231,7 +232,12 @@ export const PROCESSING = {
   turn: setting.duration(Duration.seconds(60), 1),
   taskTimeout: setting.duration(Duration.seconds(30), 1),
   deadlineMargin: setting.duration(Duration.seconds(10), 0),
-  functionTimeout: setting.wholeSeconds(Duration.minutes(2), 1, 900, "Lambda's limit"),
+  functionTimeout: setting.wholeSeconds(
+    Duration.minutes(2),
+    1,
+    LONGEST_TIMEOUT_S,
+    'the maximum timeout of a function',
+  ),
   memorySize: setting.integer(256, 128, 10_240, "Lambda's limit"),
   concurrency: setting.integer(
     10,

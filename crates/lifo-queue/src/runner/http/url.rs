@@ -53,6 +53,14 @@ impl FromStr for TaskUrl {
             return Err(InvalidUrl::UserInfo);
         }
         let host = authority.host();
+        if host.is_empty() {
+            return Err(InvalidUrl::Relative);
+        }
+        // `Uri` accepts any digits, and the client would use the default port instead.
+        let port = &authority.as_str()[host.len()..];
+        if !port.is_empty() && authority.port_u16().is_none() {
+            return Err(InvalidUrl::Syntax(format!("invalid port {port:?}")));
+        }
         match scheme {
             "https" => Ok(Self(uri)),
             "http" if is_loopback(host) => Ok(Self(uri)),
@@ -92,17 +100,16 @@ impl fmt::Debug for TaskUrl {
 mod tests {
     use super::*;
 
+    /// `infra/tasks/runners/http.ts` accepts and rejects the same URLs.
     #[test]
-    fn https_to_any_host_and_http_to_localhost_are_accepted() {
-        for url in [
-            "https://api.example.com/tasks?key=x",
-            "https://10.0.0.7:8443",
-            "http://localhost:3000/tasks",
-            "http://127.0.0.1",
-            "http://127.9.9.9:1/",
-            "http://[::1]:3000/tasks",
-        ] {
-            assert!(url.parse::<TaskUrl>().is_ok(), "{url}");
+    fn urls_are_accepted_and_rejected_as_at_synthesis() {
+        let cases: serde_json::Value = serde_json::from_str(include_str!("urls.json")).unwrap();
+        for (kind, valid) in [("accepted", true), ("rejected", false)] {
+            let urls = cases[kind].as_array().unwrap();
+            assert!(urls.len() >= 10, "{kind}");
+            for url in urls.iter().map(|url| url.as_str().unwrap()) {
+                assert_eq!(url.parse::<TaskUrl>().is_ok(), valid, "{url}");
+            }
         }
     }
 
@@ -112,6 +119,8 @@ mod tests {
             ("", "is not a URL"),
             ("https://", "is not a URL"),
             ("https://exämple.com", "is not a URL"),
+            ("https://example.com:65536/", "invalid port"),
+            ("https://:443/", "is not absolute"),
             ("/tasks", "is not absolute"),
             ("api.example.com", "is not absolute"),
             ("ftp://example.com/", "has the scheme \"ftp\""),
