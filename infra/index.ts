@@ -36,6 +36,7 @@ export type {
   CodelSettings,
   GroupSettings,
   ProcessingSettings,
+  TaskOrder,
 } from './tasks/settings/processing';
 export { StreamBatching, type StreamSettings } from './tasks/settings/stream';
 export type { TaskSettings } from './tasks/settings/tasks';

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Annotations, Stack } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
@@ -36,6 +36,12 @@ export function artifactsRoot(): string {
   return given ? resolve(given) : join(PACKAGE_ROOT, 'target', 'arm64', 'lambda');
 }
 
+/** Whether this module is neither in the repository nor in the package, because a bundler copied it. */
+function isBundled(): boolean {
+  const path = join(PACKAGE_ROOT, 'package.json');
+  return !existsSync(path) || JSON.parse(readFileSync(path, 'utf8')).name !== 'freshq';
+}
+
 /** Returns the folder of a binary, or undefined if it has not been built. */
 export function builtFolder(binary: string): string | undefined {
   const folder = join(artifactsRoot(), binary);
@@ -53,6 +59,12 @@ export function builtCode(binary: string): Code {
   if (skipsBuild()) return Code.fromAsset(PLACEHOLDER);
   const code = packagedZip(process.env.FRESHQ_ARTIFACTS || PACKAGE_ROOT, binary) ?? builtFolder(binary);
   if (code === undefined) {
+    if (isBundled()) {
+      throw new Error(
+        `the code of ${binary} is not in ${PACKAGE_ROOT}, because a bundler moved the constructs out of the package freshq. ` +
+          'Remedy: make freshq external in the bundler, or point FRESHQ_ARTIFACTS at node_modules/freshq.',
+      );
+    }
     throw new Error(
       `${binary} has not been built: there is no ${join(artifactsRoot(), binary, 'bootstrap')}. ` +
         'Remedy: run `make build` (or point FRESHQ_ARTIFACTS at the folder with the built functions), ' +

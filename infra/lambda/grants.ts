@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Aws } from 'aws-cdk-lib';
-import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { CfnTable, Table } from 'aws-cdk-lib/aws-dynamodb';
 import {
   type AddToResourcePolicyResult,
   Grant,
@@ -62,7 +62,7 @@ export function grantPutting(
       `${table.node.path} cannot grant puts to a service: AWS services do not put items with their own principal. Remedy: grant the role that the service assumes, or use grantSend.`,
     );
   }
-  return Grant.addToPrincipalOrResource({
+  const grant = Grant.addToPrincipalOrResource({
     grantee,
     actions: ['dynamodb:PutItem'],
     resourceArns: [table.tableArn],
@@ -71,6 +71,13 @@ export function grantPutting(
     resource: table,
     conditions,
   });
+  const policy = table.stack.resolve((table.node.defaultChild as CfnTable).resourcePolicy);
+  if (grant.resourceStatement !== undefined && policy === undefined) {
+    throw new Error(
+      `${table.node.path} cannot grant puts to another account: this version of aws-cdk-lib omits the policy of a table. Remedy: update aws-cdk-lib, or use grantSend.`,
+    );
+  }
+  return grant;
 }
 
 /**

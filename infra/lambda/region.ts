@@ -1,5 +1,4 @@
 import { Token } from 'aws-cdk-lib';
-import type { ResourceEnvironment } from 'aws-cdk-lib/interfaces';
 import { type Problem, problemIf } from './problem';
 
 /**
@@ -8,7 +7,7 @@ import { type Problem, problemIf } from './problem';
  */
 export function regionProblem(
   setting: string,
-  resource: { readonly env: ResourceEnvironment },
+  resource: { readonly env: { readonly region: string } },
   region: string | undefined,
   rule: (here: string, there: string) => string,
   remedy: (here: string) => string,

@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KINDS } from './synthesis';
+import type { LifoQueueProps } from '../../infra/tasks/lifo-queue';
+import { KINDS, ROOT, Synthesized } from './synthesis';
 
 const before = { ...process.env };
 let artifacts: string;
@@ -42,4 +43,34 @@ describe.each(KINDS)('$kind', ({ synthesize, functions }) => {
     process.env.SKIP_BUILD = '1';
     expect(() => synthesize('dev')).toThrow(/has not been built/);
   });
+});
+
+describe('a bundle of the constructs', () => {
+  let bundle: string;
+
+  beforeEach(() => {
+    delete process.env.FRESHQ_ARTIFACTS;
+    delete process.env.FRESHQ_SKIP_BUILD;
+    // Below the repository, so that the copies find aws-cdk-lib.
+    mkdirSync(join(ROOT, 'target'), { recursive: true });
+    bundle = mkdtempSync(join(ROOT, 'target', 'bundle-'));
+    for (const file of ['artifacts.ts', 'packaged.ts']) {
+      cpSync(join(ROOT, 'infra', 'lambda', file), join(bundle, 'dist', 'lambda', file));
+    }
+  });
+
+  afterEach(() => rmSync(bundle, { recursive: true }));
+
+  test('names the remedy: freshq must be external', () => {
+    const { builtCode } = require(join(bundle, 'dist', 'lambda', 'artifacts.ts'));
+    expect(() => builtCode('trigger')).toThrow(
+      /a bundler moved the constructs out of the package freshq\. Remedy: make freshq external in the bundler/,
+    );
+  });
+});
+
+test('the number of queues that fit into a stack is documented', () => {
+  const count = (props: Partial<LifoQueueProps>) => Synthesized.queue(props).resources.length;
+  expect(Math.floor(500 / count({ ingest: {} }))).toBe(4);
+  expect([Math.floor(500 / count({})), count({})]).toEqual([5, 85]);
 });
