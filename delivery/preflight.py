@@ -219,7 +219,7 @@ def _concurrency(stack: Stack, functions: Any, cloudformation: Any) -> Finding:
         return Finding("concurrency", found)
     remedy = (
         "aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384"
-        f" --desired-value {max(1000, quota + more - free)}, or free what other functions reserve"
+        f" --desired-value {max(1000, quota + more - free)}, free what other functions reserve, or set processing.unreservedConcurrency"
     )
     return Finding("concurrency", found, remedy)
 

@@ -56,6 +56,13 @@ function turnProblems({ processing }: QueueSettings): Problem[] {
         : `raise functionTimeout to at least ${seconds(needed)} (at most ${longest}), or ${shorten}`,
     ),
     ...problemIf(
+      processing.unreservedConcurrency &&
+        processing.reservedConcurrency !== PROCESSING.reservedConcurrency.fallback,
+      'processing.unreservedConcurrency',
+      `a function with unreserved concurrency cannot reserve ${processing.reservedConcurrency}`,
+      'omit reservedConcurrency or unreservedConcurrency',
+    ),
+    ...problemIf(
       ms(processing.indexLag) >= ms(processing.turn),
       'processing.indexLag',
       `the wait for the index (${text(processing.indexLag)}) takes the whole turn (${text(processing.turn)}), so an empty queue would publish tail calls indefinitely`,

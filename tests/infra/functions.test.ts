@@ -30,6 +30,16 @@ describe('the environment of process-tasks', () => {
     expect(synthesized.settings('process-tasks').turnMs).toBe(20_000);
   });
 
+  test('uses the unreserved concurrency of the account if configured', () => {
+    const reserved = (processing: ProcessingSettings) =>
+      Synthesized.queue({ processing }).fn('process-tasks').ReservedConcurrentExecutions;
+    expect(reserved({})).toBe(2);
+    expect(reserved({ unreservedConcurrency: true })).toBeUndefined();
+    expect(() => reserved({ unreservedConcurrency: true, reservedConcurrency: 3 })).toThrow(
+      /processing\.unreservedConcurrency: .*cannot reserve 3\. Remedy: omit reservedConcurrency or unreservedConcurrency/,
+    );
+  });
+
   test.each([
     [{}, 480_000],
     [{ breaker: {} }, 480_000],

@@ -29,7 +29,7 @@ export class ProcessTasks extends RustFunction<'process-tasks'> {
       timeout: processing.functionTimeout,
       memorySize: processing.memorySize,
       logs: props.logs,
-      reservedConcurrency: processing.reservedConcurrency,
+      reservedConcurrency: processing.unreservedConcurrency ? undefined : processing.reservedConcurrency,
       async: { retryAttempts: processing.retryAttempts, maxEventAge: processing.maxEventAge },
       partOfLoop: true,
       code: runner.code,
@@ -55,8 +55,8 @@ function rateOf(perSecond: number | undefined, burst?: number) {
 /** Returns the settings of `process-tasks`: those of `processing` that don't configure Lambda, and those of `tasks`. */
 export function processTasksSettings(settings: QueueSettings) {
   const { tasks, processing } = settings;
-  const { functionTimeout, memorySize, reservedConcurrency, retryAttempts, maxEventAge, ...own } = processing;
-  const { ratePerSecond, burst, breaker, groups, ...same } = own;
+  const { functionTimeout, memorySize, reservedConcurrency, unreservedConcurrency, ...own } = processing;
+  const { retryAttempts, maxEventAge, ratePerSecond, burst, breaker, groups, ...same } = own;
   return {
     ...same,
     groups: groups && {

@@ -133,10 +133,18 @@ export interface ProcessingSettings {
    * Reserved concurrency of the function: at least 2. Only one invocation at a time has the processor lease. The second
    * unit is for surplus invocations, which end within milliseconds. A higher value doesn't speed up processing; raise
    * {@link concurrency} instead. Lambda keeps 100 units of an account's concurrency unreserved, or the whole quota if
-   * it is smaller. With a quota of 10, as in a new account, you must first request an increase.
+   * it is smaller. With a quota of 10, as in a new account, first request an increase or set
+   * {@link unreservedConcurrency}.
    * @default 2
    */
   readonly reservedConcurrency?: number;
+  /**
+   * Whether the function uses the account's unreserved concurrency instead of {@link reservedConcurrency}: for an account
+   * that can't reserve any. Other functions can then throttle it, so that tasks start later. The processor lease still
+   * admits only one processor.
+   * @default false
+   */
+  readonly unreservedConcurrency?: boolean;
   /**
    * Number of times that Lambda retries a failed asynchronous invocation: 0, 1 or 2.
    * @default 1
@@ -253,6 +261,7 @@ export const PROCESSING = {
     1_000,
     'with 1, Lambda throttles a second notification until it expires and moves it to the failure queue',
   ),
+  unreservedConcurrency: setting.free<boolean>(false),
   retryAttempts: setting.integer(1, 0, 2, "Lambda's limit"),
   maxEventAge: setting.wholeSeconds(Duration.minutes(5), 60, 21_600, "Lambda's limit"),
   processorLease: setting.duration(Duration.seconds(20), 1),
