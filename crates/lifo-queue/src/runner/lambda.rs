@@ -152,7 +152,8 @@ fn not_invoked(error: &SdkError<InvokeError>) -> Outcome {
                 None => reason,
             },
         },
-        InvokeError::Ec2ThrottledException(_)
+        InvokeError::CodeArtifactUserPendingException(_)
+        | InvokeError::Ec2ThrottledException(_)
         | InvokeError::EniNotReadyException(_)
         | InvokeError::ResourceConflictException(_)
         | InvokeError::ResourceNotReadyException(_)
@@ -160,7 +161,9 @@ fn not_invoked(error: &SdkError<InvokeError>) -> Outcome {
             retry_after: None,
             reason,
         },
-        InvokeError::Ec2AccessDeniedException(_)
+        InvokeError::CodeArtifactUserDeletedException(_)
+        | InvokeError::CodeArtifactUserFailedException(_)
+        | InvokeError::Ec2AccessDeniedException(_)
         | InvokeError::InvalidParameterValueException(_)
         | InvokeError::InvalidRuntimeException(_)
         | InvokeError::InvalidSecurityGroupIdException(_)
@@ -170,6 +173,8 @@ fn not_invoked(error: &SdkError<InvokeError>) -> Outcome {
         | InvokeError::KmsDisabledException(_)
         | InvokeError::KmsInvalidStateException(_)
         | InvokeError::KmsNotFoundException(_)
+        | InvokeError::ModeNotSupportedException(_)
+        | InvokeError::NoPublishedVersionException(_)
         | InvokeError::ResourceNotFoundException(_) => Outcome::Rejecting { reason },
         InvokeError::InvalidRequestContentException(_)
         | InvokeError::RequestTooLargeException(_)

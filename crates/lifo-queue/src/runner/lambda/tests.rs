@@ -71,6 +71,7 @@ async fn throttling_means_busy() {
         (error(502, "EC2ThrottledException"), wait(None)),
         (error(502, "ResourceNotReadyException"), wait(None)),
         (error(409, "ResourceConflictException"), wait(None)),
+        (error(409, "CodeArtifactUserPendingException"), wait(None)),
     ];
     for (prepared, expected) in cases {
         let (outcome, aws) = run([prepared.clone()]).await;
@@ -101,11 +102,15 @@ async fn throttling_reason_names_the_limit_that_was_reached() {
 
 #[tokio::test]
 async fn invoke_errors_mean_rejecting_failure_or_unavailable() {
-    let cases: [(u16, &str, Kind); 9] = [
+    let cases: [(u16, &str, Kind); 13] = [
         (403, "AccessDeniedException", REJECTING),
         (403, "ExpiredTokenException", REJECTING),
         (404, "ResourceNotFoundException", REJECTING),
         (502, "KMSAccessDeniedException", REJECTING),
+        (409, "CodeArtifactUserDeletedException", REJECTING),
+        (409, "CodeArtifactUserFailedException", REJECTING),
+        (400, "ModeNotSupportedException", REJECTING),
+        (409, "NoPublishedVersionException", REJECTING),
         (413, "RequestTooLargeException", FAILURE),
         (400, "InvalidRequestContentException", FAILURE),
         (415, "UnsupportedMediaTypeException", FAILURE),
