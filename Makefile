@@ -273,7 +273,7 @@ lint: lint-fast $(VENV)/.installed-lint ## lint-fast; also check clippy, links o
 .PHONY: advisories
 advisories: setup $(VENV)/.installed-lint ## check every dependency against the databases of known advisories
 	cargo deny check advisories
-	npm audit --audit-level=high
+	for folder in . tools/package tools/site; do npm audit --audit-level=high --prefix $$folder || exit 1; done
 	pip-audit --strict --require-hashes --disable-pip $(foreach set,requirements-aws requirements requirements-arm64 requirements-lint,--requirement $(set).txt)
 
 .PHONY: fmt

@@ -66,6 +66,7 @@ UNKNOWNS = (
     Unknown("Lambda: the concurrency of the account", "only reserved concurrency is limited"),
     Unknown("Lambda: arm64", "the functions are built for this machine", "tasks: an insert after idleness wakes the queue"),
     Unknown("SQS: batches of more than ten messages; parallel groups", "ten messages, one FIFO batch at a time"),
+    Unknown("SQS: fair queues; a quiet tenant whose returned messages are in flight", "it has no fair queues"),
     Unknown("SNS, SQS: encryption and the permissions for its keys", "nothing is encrypted", _TOPICS),
     Unknown("EventBridge Scheduler: its role; events that it cannot deliver", "it invokes any function"),
     Unknown("IoT Core: the statement of the rule; its error action", "local/iot_presence.py builds the messages"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from local.paths import PROJECT
 GITHUB = PROJECT / ".github"
 FILES = sorted([*GITHUB.glob("workflows/*.yml"), *GITHUB.glob("actions/*/action.yml")])
 WORKFLOWS = [path for path in FILES if path.parent.name == "workflows"]
+MAKEFILE = (PROJECT / "Makefile").read_text()
 PIN = re.compile(r"uses: (?P<action>[\w./-]+)@(?P<sha>[0-9a-f]{40}) # (?P<version>v\d+\.\d+\.\d+)$")
 #: The permissions of jobs that can do more than read the source: assume an AWS role, publish, or open an issue.
 RIGHTS = {
@@ -259,6 +261,17 @@ def test_dependabot_updates_every_kind_of_dependency_in_one_pull_request() -> No
     kinds = [update["package-ecosystem"] for update in updates]
     assert kinds == ["cargo", "npm", "pip", "github-actions"]
     assert [list(update["groups"]) for update in updates] == [[kind] for kind in kinds]
+
+
+def test_every_npm_lock_file_is_audited_and_updated() -> None:
+    tracked = captured(["git", "ls-files", "--", "package-lock.json", "*/package-lock.json"], cwd=PROJECT).stdout.split()
+    folders = [str(Path(file).parent) for file in tracked]
+    assert len(folders) >= 3
+    audit = re.search(r"for folder in (.+); do npm audit --audit-level=high --prefix \$\$folder \|\| exit 1; done", MAKEFILE)
+    assert audit is not None and audit[1].split() == folders
+    [npm] = [each for each in parsed(GITHUB / "dependabot.yml")["updates"] if each["package-ecosystem"] == "npm"]
+    updated = [pattern.strip("/") or "." for pattern in npm["directories"]]
+    assert [folder for folder in folders if not any(fnmatch(folder, pattern) for pattern in updated)] == []
 
 
 def test_workflows_call_only_existing_make_verbs() -> None:

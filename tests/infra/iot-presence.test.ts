@@ -52,9 +52,16 @@ test("the rule's role allows only sending to these two queues, and only rules in
       Action: 'sts:AssumeRole',
       Effect: 'Allow',
       Principal: { Service: 'iot.amazonaws.com' },
-      Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+      Condition: {
+        StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } },
+        ArnLike: { 'aws:SourceArn': expect.anything() },
+      },
     },
   ]);
+  const [{ Condition }] = AssumeRolePolicyDocument.Statement;
+  expect(dev.readable(Condition.ArnLike['aws:SourceArn'])).toBe(
+    'arn:AWS::Partition:iot:AWS::Region:AWS::AccountId:rule/*',
+  );
   expect(dev.policy('ingest/iot-presence/role')).toEqual(
     ['ingest/queue.Arn', 'ingest/iot-presence/failures.Arn'].map((queue) => ({
       effect: 'Allow',

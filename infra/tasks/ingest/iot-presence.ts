@@ -1,4 +1,4 @@
-import { Aws } from 'aws-cdk-lib';
+import { Aws, Stack } from 'aws-cdk-lib';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnTopicRule } from 'aws-cdk-lib/aws-iot';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
@@ -27,7 +27,17 @@ export class IotPresence extends Construct {
     const role = new Role(this, 'role', {
       // The condition prevents rules in other accounts from using this role (confused deputy).
       assumedBy: new ServicePrincipal('iot.amazonaws.com', {
-        conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
+        conditions: {
+          StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID },
+          // Any rule, because the name of this one depends on the role.
+          ArnLike: {
+            'aws:SourceArn': Stack.of(this).formatArn({
+              service: 'iot',
+              resource: 'rule',
+              resourceName: '*',
+            }),
+          },
+        },
       }),
     });
     role.addToPrincipalPolicy(

@@ -78,12 +78,10 @@ export const trustsOnlyItsServices = ofStatements(({ kind, principal, conditions
 function trustsService(service: unknown, conditions: unknown): boolean {
   if (typeof service !== 'string' || !TRUSTED.includes(service)) return false;
   if (service === 'lambda.amazonaws.com') return true;
-  // Without these conditions, a schedule or rule of another account, or a schedule of another group, could use the
-  // role.
+  // Without these conditions, a schedule or rule of another account, a schedule of another group, or another resource of
+  // the service could use the role.
   const named = JSON.stringify(conditions ?? {});
-  return (
-    /aws:SourceAccount/.test(named) && (service !== 'scheduler.amazonaws.com' || /aws:SourceArn/.test(named))
-  );
+  return /aws:SourceAccount/.test(named) && /aws:SourceArn/.test(named);
 }
 
 /**
