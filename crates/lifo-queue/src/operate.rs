@@ -22,7 +22,7 @@ use crate::control::{
 use crate::depth::{self, Depth};
 use crate::notify::WakeReason;
 use crate::schema;
-use crate::store::{Cancelled, QueueStore, Redrive, Redriven, StoreError, Written};
+use crate::store::{Cancelled, QueueStore, Redrive, Redriven, Seen, StoreError, Written};
 use crate::task::{GroupName, TaskId, TaskStatus, truncate_error};
 use crate::time::{Clock, Millis};
 use crate::wake::{Wake, WakeError, Waker};
@@ -115,10 +115,15 @@ impl Operator {
     /// Like [`status`](Self::status), but omits the keys and the suspects, so it doesn't read any
     /// task items.
     pub async fn glance(&self) -> Result<Status, StoreError> {
+        self.measure(self.store.control().await?).await
+    }
+
+    /// Counts the tasks, for a control item that was just read.
+    pub async fn measure(&self, control: Control) -> Result<Status, StoreError> {
         let (store, now) = (&*self.store, self.clock.now());
         Ok(Status {
             now,
-            control: store.control().await?,
+            control,
             pending: depth::measure(store, TaskStatus::Pending, None, now).await?,
             oldest_pending: depth::oldest(store, None, now).await?,
             taken: depth::measure(store, TaskStatus::Taken, None, now).await?,
@@ -130,7 +135,7 @@ impl Operator {
 
     /// Reads the items of the newest pending tasks, because the index does not count superseded
     /// states.
-    async fn keys(&self) -> Result<Keys, StoreError> {
+    pub async fn keys(&self) -> Result<Keys, StoreError> {
         let found = self
             .find(&Find::newest(TaskStatus::Pending, KEYS_READ))
             .await?;
@@ -231,25 +236,34 @@ impl Operator {
 
     /// Returns a failed task to PENDING with a new expiry after `ttl`, and wakes a processor.
     pub async fn redrive(&self, task: &TaskId, ttl: Duration) -> Result<Redriven, OperateError> {
-        let redriven = self.redrive_one(task.clone(), ttl).await?;
+        let redriven = self.redrive_one(task.clone(), Seen::Any, ttl).await?;
         if redriven == Redriven::Done {
             self.wake().await?;
         }
         Ok(redriven)
     }
 
-    async fn redrive_one(&self, task: TaskId, ttl: Duration) -> Result<Redriven, StoreError> {
+    async fn redrive_one(
+        &self,
+        task: TaskId,
+        state: Seen,
+        ttl: Duration,
+    ) -> Result<Redriven, StoreError> {
         let now = self.clock.now();
-        let expires_at = now.ceil_seconds().plus(ttl);
-        self.store.redrive(&Redrive { task, expires_at }, now).await
+        let redrive = Redrive {
+            task,
+            state,
+            expires_at: now.ceil_seconds().plus(ttl),
+        };
+        self.store.redrive(&redrive, now).await
     }
 
-    /// Deletes a pending task.
+    /// Deletes a pending task in this state.
     ///
     /// # Errors
     /// [`StoreError`]: the task may or may not be deleted.
-    pub async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
-        self.store.cancel(task).await
+    pub async fn cancel(&self, task: &TaskId, state: &Seen) -> Result<Cancelled, StoreError> {
+        self.store.cancel(task, state).await
     }
 
     /// Wakes a processor, unless one is active or the queue is paused.

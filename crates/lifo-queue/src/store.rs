@@ -23,7 +23,7 @@ use crate::time::{EpochSeconds, Millis};
 
 pub use self::admission::{AdmissionStore, Counts, Mark, Meter};
 pub use self::groups::GroupStore;
-pub use self::operator::{Cancelled, OperatorStore, Redrive, Redriven};
+pub use self::operator::{Cancelled, OperatorStore, Redrive, Redriven, Seen};
 pub(crate) use self::page::parse_number;
 pub use self::page::{
     Candidate, Cursor, InvalidCursor, Order, Page, PageQuery, StandingLease, TakenPage,

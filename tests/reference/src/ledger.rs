@@ -167,7 +167,7 @@ fn arrow(operation: &Operation, was: Option<&Record>, is: Option<&Record>) -> Re
         Operation::Quarantine { .. } => (from, to) == (Some(Pending), Some(Failure)),
         Operation::Adopt { .. } => (from, to) == (Some(Pending), Some(Pending)),
         Operation::Redrive { .. } => (from, to) == (Some(Failure), Some(Pending)),
-        Operation::Cancel(_) => (from, to) == (Some(Pending), None),
+        Operation::Cancel { .. } => (from, to) == (Some(Pending), None),
         _ => false,
     };
     legal

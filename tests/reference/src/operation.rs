@@ -4,7 +4,7 @@
 use lifo_queue::control::{
     BreakerHold, Claim, GroupChange, LearnedGroups, OperatorLimits, Pause, Release, Renewal,
 };
-use lifo_queue::store::{Candidate, Redrive, TakeRequest};
+use lifo_queue::store::{Candidate, Redrive, Seen, TakeRequest};
 use lifo_queue::task::{
     GroupName, Lease, NewTask, Reclaim, Retention, Return, Settlement, TaskId, Ttl,
 };
@@ -59,7 +59,10 @@ pub enum Operation {
         redrive: Redrive,
         now: Millis,
     },
-    Cancel(TaskId),
+    Cancel {
+        task: TaskId,
+        state: Seen,
+    },
     Request,
     /// A write of the start marker for a notification.
     Mark {
@@ -121,7 +124,7 @@ macro_rules! call_of {
             }
             Operation::Adopt { task, seen, ttl } => $call!(adopt_ttl(task, *seen, *ttl)),
             Operation::Redrive { redrive, now } => $call!(redrive(redrive, *now)),
-            Operation::Cancel(task) => $call!(cancel(task)),
+            Operation::Cancel { task, state } => $call!(cancel(task, state)),
             Operation::Request => $call!(request()),
             Operation::Mark { event, until, now } => $call!(mark_notified(event, *until, *now)),
             Operation::Look => $call!(control()),
@@ -184,7 +187,7 @@ impl Operation {
             | Self::Return { lease, .. }
             | Self::Reclaim { lease, .. } => Some(&lease.task),
             Self::Quarantine { seen, .. } => Some(&seen.id),
-            Self::Adopt { task, .. } | Self::Cancel(task) => Some(task),
+            Self::Adopt { task, .. } | Self::Cancel { task, .. } => Some(task),
             Self::Redrive { redrive, .. } => Some(&redrive.task),
             _ => None,
         }
@@ -276,10 +279,12 @@ rules! {
     RedriveBeside: "redrive: FAILURE -> PENDING, attempts from 0; the bound covers those before it";
     RedriveGone: "redrive: rejected, no such task";
     RedriveNotFailure: "redrive: rejected, the task is not FAILURE";
+    RedriveReplaced: "redrive: rejected, the failed task has another state than the one seen";
 
     Cancel: "cancel: PENDING -> gone";
     CancelGone: "cancel: rejected, no such task";
     CancelNotPending: "cancel: rejected, the task is not PENDING";
+    CancelReplaced: "cancel: rejected, the pending task has another state than the one seen";
 
     Request: "request: one more wake-up";
     Look: "control: as it is";

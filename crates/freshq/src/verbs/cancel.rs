@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use clap::{ArgGroup, Args};
 use futures::{StreamExt, stream};
 use indicatif::ProgressBar;
-use lifo_queue::store::Cancelled;
+use lifo_queue::store::{Cancelled, Seen};
 use lifo_queue::task::{TaskId, TaskStatus};
 use serde_json::json;
 
@@ -85,6 +85,7 @@ impl Cancel {
                 false => match self.cancel(queue, task).await {
                     Ok(Cancelled::Done) => Outcome::Done,
                     Ok(Cancelled::Is(status)) => Outcome::Is(status),
+                    Ok(Cancelled::Replaced) => Outcome::Replaced,
                     Ok(Cancelled::NotFound) => Outcome::NotFound,
                     Err(failure) => Outcome::unknown(failure),
                 },
@@ -98,7 +99,7 @@ impl Cancel {
     async fn cancel(&self, queue: &Queue, task: &TaskId) -> Result<Cancelled> {
         let end = queue.clock.now().plus(self.wait.unwrap_or_default());
         loop {
-            let cancelled = queue.operator.cancel(task).await?;
+            let cancelled = queue.operator.cancel(task, &Seen::Any).await?;
             let is_running = cancelled == Cancelled::Is(TaskStatus::Taken);
             if !is_running || queue.clock.now() >= end {
                 return Ok(cancelled);
@@ -108,23 +109,24 @@ impl Cancel {
     }
 }
 
-async fn cancel_all(queue: &Queue, tasks: Vec<TaskId>) -> Result<Report> {
+async fn cancel_all(queue: &Queue, tasks: Vec<(TaskId, Seen)>) -> Result<Report> {
     let progress = ProgressBar::new(tasks.len() as u64);
     let mut results = stream::iter(tasks)
-        .map(|task| async move { queue.operator.cancel(&task).await })
+        .map(|(task, state)| async move { queue.operator.cancel(&task, &state).await })
         .buffer_unordered(AT_ONCE);
-    let (mut cancelled, mut started, mut gone) = (0_u32, 0_u32, 0_u32);
+    let (mut cancelled, mut started, mut replaced, mut gone) = (0_u32, 0_u32, 0_u32, 0_u32);
     while let Some(result) = results.next().await {
         match result? {
             Cancelled::Done => cancelled += 1,
             // A processor had already taken the task.
             Cancelled::Is(_) => started += 1,
+            Cancelled::Replaced => replaced += 1,
             Cancelled::NotFound => gone += 1,
         }
         progress.inc(1);
     }
     progress.finish_and_clear();
-    let exit = match started {
+    let exit = match started + replaced {
         0 => Exit::Done,
         _ => Exit::NotAll,
     };
@@ -132,9 +134,13 @@ async fn cancel_all(queue: &Queue, tasks: Vec<TaskId>) -> Result<Report> {
     if started > 0 {
         text += &format!("; started in the meantime, not cancelled: {started}");
     }
+    if replaced > 0 {
+        text += &format!("; replaced by a newer state, not cancelled: {replaced}");
+    }
     if gone > 0 {
         text += &format!("; already deleted: {gone}");
     }
-    let json = json!({ "cancelled": cancelled, "started": started, "gone": gone });
+    let json =
+        json!({ "cancelled": cancelled, "started": started, "replaced": replaced, "gone": gone });
     Ok(Report::new(exit, text, json))
 }

@@ -11,7 +11,7 @@ use lifo_queue::control::{Control, GroupStates};
 use lifo_queue::operate::{Find, Found, FoundTask};
 use lifo_queue::schema;
 use lifo_queue::store::{Cursor, Order};
-use lifo_queue::task::{GroupName, TaskId, TaskStatus};
+use lifo_queue::task::{GroupName, TaskStatus};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ impl Filter {
     /// Creates the query for tasks with the given status. It starts after `after`, or else at
     /// `older_than`, or else at the newest task.
     pub(super) fn find(&self, status: TaskStatus, after: Option<Cursor>, now: Millis) -> Find {
-        let oldest = |time| Cursor::at(now.minus(time), TaskId::from_stored("~"));
+        let oldest = |time| Cursor::older_than(now.minus(time));
         Find {
             group: self.group.clone(),
             payload: self.payload.clone(),

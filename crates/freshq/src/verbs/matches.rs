@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use futures::{Stream, TryStreamExt, stream};
 use lifo_queue::operate::{Find, Found};
+use lifo_queue::store::Seen;
 use lifo_queue::task::TaskId;
 use serde_json::json;
 
@@ -21,7 +22,8 @@ const SHOWN: usize = 20;
 /// The matching tasks, and how much was read.
 #[derive(Debug, Default)]
 pub(super) struct Matches {
-    pub(super) tasks: Vec<TaskId>,
+    /// Each task with its state.
+    pub(super) tasks: Vec<(TaskId, Seen)>,
     read: usize,
     pages: u32,
 }
@@ -37,8 +39,11 @@ impl Matches {
         while let Some(found) = batches.try_next().await? {
             matches.pages += found.pages;
             matches.read += found.items;
-            let ids = found.tasks.into_iter().map(|task| task.id);
-            matches.tasks.extend(ids);
+            let tasks = found.tasks.into_iter().map(|task| {
+                let state = task.state();
+                (task.id, state)
+            });
+            matches.tasks.extend(tasks);
         }
         Ok(matches)
     }
@@ -64,6 +69,7 @@ impl Matches {
     /// Creates the report for a dry run of this verb.
     pub(super) fn report(&self, verb: &str) -> Report {
         let Self { tasks, read, pages } = self;
+        let tasks: Vec<_> = tasks.iter().map(|(task, _)| task).collect();
         let ids = tasks.iter().take(SHOWN).map(|task| format!("\n{task}"));
         let more = match tasks.len().saturating_sub(SHOWN) {
             0 => String::new(),

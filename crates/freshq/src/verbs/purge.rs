@@ -82,9 +82,10 @@ fn report(purged: &PurgeReport, control: &Control, now: Millis) -> Report {
         deleted,
         gone,
         left,
+        replaced,
         failed,
     } = purged;
-    let exit = match left {
+    let exit = match left + replaced {
         _ if !failed.is_empty() => Exit::Failed,
         0 => Exit::Done,
         _ => Exit::NotAll,
@@ -96,11 +97,14 @@ fn report(purged: &PurgeReport, control: &Control, now: Millis) -> Report {
     if *left > 0 {
         text += &format!("; now running, not deleted: {left}");
     }
+    if *replaced > 0 {
+        text += &format!("; replaced by a newer state, not deleted: {replaced}");
+    }
     text += &failed_changes::text(failed);
     if let Some(stands) = pause::stands(control, now) {
         text += &format!("\nthe queue is paused {stands}; freshq resume ends the pause");
     }
     let failed = failed_changes::json(failed);
-    let json = json!({ "deleted": deleted, "gone": gone, "left": left, "failed": failed });
+    let json = json!({ "deleted": deleted, "gone": gone, "left": left, "replaced": replaced, "failed": failed });
     Report::new(exit, text, json)
 }

@@ -72,6 +72,7 @@ impl Redrive {
                 false => match queue.operator.redrive(task, self.ttl).await {
                     Ok(Redriven::Done) => Outcome::Done,
                     Ok(Redriven::Is(status)) => Outcome::Is(status),
+                    Ok(Redriven::Replaced) => Outcome::Replaced,
                     Ok(Redriven::NotFound) => Outcome::NotFound,
                     Err(OperateError::Wake(error)) => {
                         Outcome::NotWoken(Failure::from(error).line())

@@ -13,6 +13,8 @@ pub(super) enum Outcome {
     Done,
     /// The task has another status and is unchanged.
     Is(TaskStatus),
+    /// The task has another state than the one that the operator saw, and is unchanged.
+    Replaced,
     /// The task does not exist.
     NotFound,
     /// The task was changed, but no processor was woken, for the given reason.
@@ -57,7 +59,7 @@ impl Outcome {
     fn exit(&self) -> Exit {
         match self {
             Self::Done => Exit::Done,
-            Self::Is(_) | Self::NotFound => Exit::NotAll,
+            Self::Is(_) | Self::Replaced | Self::NotFound => Exit::NotAll,
             Self::NotWoken(_) | Self::Unknown(_) | Self::NotTried => Exit::Failed,
         }
     }
@@ -66,6 +68,7 @@ impl Outcome {
         match self {
             Self::Done => done.to_owned(),
             Self::Is(status) => format!("not {done}: it is {status}"),
+            Self::Replaced => format!("not {done}: a newer state replaced the one shown"),
             Self::NotFound => "not found".to_owned(),
             Self::NotWoken(why) => format!("{done}, but {why}"),
             Self::Unknown(why) => format!("possibly not {done}: {why}"),
@@ -77,6 +80,7 @@ impl Outcome {
         match self {
             Self::Done => json!({ "outcome": done }),
             Self::Is(status) => json!({ "outcome": "inAnotherState", "status": status }),
+            Self::Replaced => json!({ "outcome": "replaced" }),
             Self::NotFound => json!({ "outcome": "notFound" }),
             Self::NotWoken(why) => json!({ "outcome": done, "notWoken": why }),
             Self::Unknown(why) => json!({ "outcome": "unknown", "error": why }),

@@ -7,7 +7,7 @@ use aws::error_chain;
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 
 use super::{FailedChange, Find, OperateError, Operator, RedriveReport};
-use crate::store::{Cancelled, Candidate, Order, PageQuery, Redriven, StoreError};
+use crate::store::{Cancelled, Candidate, Order, PageQuery, Redriven, Seen, StoreError};
 use crate::task::{TaskId, TaskStatus};
 
 const AT_ONCE: usize = 16;
@@ -32,6 +32,8 @@ pub struct PurgeReport {
     pub gone: u32,
     /// Number of tasks still in the table because a processor took them before the purge.
     pub left: u32,
+    /// Number of tasks still in the table because a newer state replaced the one in the index.
+    pub replaced: u32,
     /// Tasks that could not be deleted because of an error in their item.
     pub failed: Vec<FailedChange>,
 }
@@ -102,7 +104,8 @@ impl Operator {
     ) -> Result<(), StoreError> {
         let mut pages = pin!(self.pages(TaskStatus::Failure));
         while let Some(page) = pages.try_next().await? {
-            let tasks = page.into_iter().map(|task| task.id).collect();
+            let seen = |task: Candidate| (task.id, Seen::Created(task.created));
+            let tasks = page.into_iter().map(seen).collect();
             self.redrive_each(tasks, ttl, report).await?;
         }
         Ok(())
@@ -120,7 +123,11 @@ impl Operator {
         };
         loop {
             let found = self.find(&find).await?;
-            let tasks = found.tasks.into_iter().map(|task| task.id).collect();
+            let tasks = found.tasks.into_iter().map(|task| {
+                let state = task.state();
+                (task.id, state)
+            });
+            let tasks = tasks.collect();
             self.redrive_each(tasks, ttl, report).await?;
             find.after = found.next;
             if find.after.is_none() {
@@ -131,17 +138,20 @@ impl Operator {
 
     async fn redrive_each(
         &self,
-        tasks: Vec<TaskId>,
+        tasks: Vec<(TaskId, Seen)>,
         ttl: Duration,
         report: &mut RedriveReport,
     ) -> Result<(), StoreError> {
-        let mut results = stream::iter(tasks)
-            .map(|task| async move { (task.clone(), self.redrive_one(task, ttl).await) })
-            .buffer_unordered(AT_ONCE);
+        let mut results =
+            stream::iter(tasks)
+                .map(|(task, state)| async move {
+                    (task.clone(), self.redrive_one(task, state, ttl).await)
+                })
+                .buffer_unordered(AT_ONCE);
         while let Some(result) = results.next().await {
             match or_failed(result, &mut report.failed)? {
                 Some(Redriven::Done) => report.redriven += 1,
-                Some(Redriven::Is(_) | Redriven::NotFound) => report.lost += 1,
+                Some(Redriven::Is(_) | Redriven::Replaced | Redriven::NotFound) => report.lost += 1,
                 None => {}
             }
         }
@@ -162,7 +172,8 @@ impl Operator {
             let mut pages = pin!(self.pages(status));
             while let Some(page) = pages.try_next().await? {
                 let purge = async |task: Candidate| {
-                    let result = self.store.purge(&task.id).await;
+                    let state = Seen::Created(task.created);
+                    let result = self.store.purge(&task.id, &state).await;
                     (task.id, result)
                 };
                 let mut results = stream::iter(page).map(purge).buffer_unordered(AT_ONCE);
@@ -170,6 +181,7 @@ impl Operator {
                     match or_failed(result, &mut report.failed)? {
                         Some(Cancelled::Done) => report.deleted += 1,
                         Some(Cancelled::NotFound) => report.gone += 1,
+                        Some(Cancelled::Replaced) => report.replaced += 1,
                         Some(Cancelled::Is(_)) => report.left += 1,
                         None => {}
                     }

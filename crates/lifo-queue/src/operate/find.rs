@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{Operator, error_pattern};
 use crate::schema;
-use crate::store::{Candidate, Cursor, Order, Page, PageQuery, StoreError};
+use crate::store::{Candidate, Cursor, Order, Page, PageQuery, Seen, StoreError, parse_number};
 use crate::task::{GroupName, TaskId, TaskStatus};
 use crate::time::Millis;
 
@@ -194,6 +194,16 @@ impl FoundTask {
                 let payload = self.attributes.get(schema::PAYLOAD);
                 payload.is_some_and(|payload| payload.to_string().contains(text))
             })
+    }
+
+    /// Returns the state of the task, for a command that must not change a newer one.
+    pub fn state(&self) -> Seen {
+        if let Some(token) = self.text(schema::CREATE_TOKEN) {
+            return Seen::Put(token.to_owned());
+        }
+        let stored = self.attributes.get(schema::TASK_CREATED);
+        let created = stored.and_then(|number| parse_number(&number.to_string()));
+        Seen::Created(created.map_or(self.created, Millis))
     }
 
     /// Returns the value of a text attribute; `None` if it is missing or has another type.

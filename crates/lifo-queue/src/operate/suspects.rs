@@ -22,7 +22,7 @@ pub struct Suspect {
 impl Operator {
     /// Returns the suspects among the newest running and pending tasks: TAKEN tasks without a live
     /// task lease or processor lease, and PENDING tasks whose last lease expired.
-    pub(super) async fn suspects(
+    pub async fn suspects(
         &self,
         control: &Control,
         now: Millis,

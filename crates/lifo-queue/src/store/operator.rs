@@ -21,11 +21,11 @@ pub trait OperatorStore: Send + Sync {
     /// if the task does not exist.
     async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError>;
 
-    /// Deletes a PENDING, SUCCESS or FAILURE task, never a TAKEN one.
-    async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError>;
+    /// Deletes a PENDING, SUCCESS or FAILURE task in this state, never a TAKEN one.
+    async fn purge(&self, task: &TaskId, state: &Seen) -> Result<Cancelled, StoreError>;
 
-    /// Deletes a PENDING task.
-    async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError>;
+    /// Deletes a PENDING task in this state.
+    async fn cancel(&self, task: &TaskId, state: &Seen) -> Result<Cancelled, StoreError>;
 
     /// Ends any pause. Also deletes the start marker (rule 9): the pause may have dropped its
     /// notification, so the marker must not block the next wake-up. The caller requests a wake-up.
@@ -44,10 +44,25 @@ pub trait OperatorStore: Send + Sync {
     async fn limit(&self, limits: &OperatorLimits) -> Result<(), StoreError>;
 }
 
+/// The state of a task that a command may change: the one that its operator saw. A newer state of
+/// the task's key and a new task with the same id stay unchanged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Seen {
+    /// Any state, because the operator named the task by its id.
+    #[default]
+    Any,
+    /// The state that this `createToken` put.
+    Put(String),
+    /// The state with this `taskCreated`, rounded down. Does not distinguish two states of a key
+    /// that keeps its position in the queue.
+    Created(Millis),
+}
+
 /// A request to redrive a failed task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redrive {
     pub task: TaskId,
+    pub state: Seen,
     /// Its new expiry.
     pub expires_at: EpochSeconds,
 }
@@ -58,6 +73,8 @@ pub enum Redriven {
     Done,
     /// The task has this different status and is unchanged.
     Is(TaskStatus),
+    /// The task has another state than the one in the request and is unchanged.
+    Replaced,
     /// The task does not exist.
     NotFound,
 }
@@ -69,6 +86,8 @@ pub enum Cancelled {
     Done,
     /// The task has this different status and is unchanged.
     Is(TaskStatus),
+    /// The task has another state than the one in the request and is unchanged.
+    Replaced,
     /// The task does not exist. An earlier attempt of this call whose acknowledgement was lost may
     /// have deleted it.
     NotFound,

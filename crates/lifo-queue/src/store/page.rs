@@ -28,21 +28,28 @@ pub struct PageQuery {
 }
 
 impl PageQuery {
-    /// Rejects a cursor below `created_from`. DynamoDB rejects such a start key because it does not
-    /// meet the sort key condition. Every store calls this method, so all stores behave alike.
+    /// Rejects a cursor that DynamoDB rejects as a start key: one without a task id, because a key
+    /// must not be an empty string, and one below `created_from`, because it does not meet the sort
+    /// key condition. Every store calls this method, because a local AWS may accept such a key.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        let (Some(cursor), Some(from)) = (&self.after, self.created_from) else {
+        let Some(cursor) = &self.after else {
             return Ok(());
         };
-        if cursor.created() >= from {
-            return Ok(());
-        }
-        let (created, from) = (&cursor.created, from.0);
-        let source = format!("the page starts at taskCreated {created}, below its bound of {from}");
+        let created = &cursor.created;
+        let fault = match self.created_from {
+            _ if cursor.task.as_str().is_empty() => {
+                format!("the task id of the page's start at taskCreated {created} is empty")
+            }
+            Some(from) if cursor.created() < from => {
+                let from = from.0;
+                format!("the page starts at taskCreated {created}, below its bound of {from}")
+            }
+            _ => return Ok(()),
+        };
         Err(StoreError::Rejected {
             operation: "Query",
             code: VALIDATION.to_owned(),
-            source: source.into(),
+            source: fault.into(),
         })
     }
 }
@@ -69,6 +76,10 @@ impl Order {
     }
 }
 
+/// The id in a cursor at a time. A start key needs an id, which may be that of no task. The order of
+/// tasks that were created in the same millisecond is undefined.
+const ANY_TASK: &str = "~";
+
 /// The end of an index page: the last evaluated entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
@@ -78,9 +89,16 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// A cursor from which a search, newest first, continues with the tasks that were created before
+    /// `created`.
+    #[must_use]
+    pub fn older_than(created: Millis) -> Self {
+        Self::at(created, TaskId::from_stored(ANY_TASK))
+    }
+
     /// A cursor at a task's position in the index. The task doesn't have to exist.
     #[must_use]
-    pub fn at(created: Millis, task: TaskId) -> Self {
+    pub(crate) fn at(created: Millis, task: TaskId) -> Self {
         let created = created.0.to_string();
         Self { created, task }
     }
@@ -172,4 +190,34 @@ pub struct StandingLease {
     pub lease: Lease,
     /// Number of attempts that count against the maximum, including this one.
     pub attempts: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::TaskStatus;
+
+    #[test]
+    fn start_keys_that_dynamodb_rejects_are_rejected_before_the_request() {
+        let query = |after, created_from| PageQuery {
+            status: TaskStatus::Pending.into(),
+            order: Order::NewestFirst,
+            created_from,
+            after,
+            limit: 1,
+            now: Millis(9),
+        };
+        let at = |created, id| Some(Cursor::at(Millis(created), TaskId::from_stored(id)));
+        let older = Some(Cursor::older_than(Millis(5)));
+        for (after, from, accepted) in [
+            (None, None, true),
+            (at(5, ""), None, false),
+            (at(5, "a"), Some(Millis(5)), true),
+            (at(5, "a"), Some(Millis(6)), false),
+            (older, None, true),
+        ] {
+            let checked = query(after.clone(), from).check();
+            assert_eq!(checked.is_ok(), accepted, "{after:?} from {from:?}");
+        }
+    }
 }

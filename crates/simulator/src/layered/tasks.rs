@@ -10,8 +10,8 @@ use lifo_queue::control::{
 };
 use lifo_queue::store::{
     Cancelled, Candidate, ControlStore, GroupStore, Inserted, OperatorStore, Page, PageQuery,
-    QueueStore, Redrive, Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore,
-    Written,
+    QueueStore, Redrive, Redriven, Seen, StoreError, TakeOutcome, TakeRequest, TakenPage,
+    TaskStore, Written,
 };
 use lifo_queue::task::{
     GroupName, Lease, NewTask, Reclaim, Retention, Return, Settlement, TaskId, Ttl,
@@ -89,8 +89,8 @@ layered! { QueueStore by Layer:
     OperatorStore {
         redrive(&redrive: Redrive, now: Millis) -> Redriven => About::Redrive(&redrive.task);
         attributes(&task: TaskId) -> Option<Map<String, Value>> => About::Task(task);
-        purge(&task: TaskId) -> Cancelled => About::Task(task);
-        cancel(&task: TaskId) -> Cancelled => About::Task(task);
+        purge(&task: TaskId, &state: Seen) -> Cancelled => About::Task(task);
+        cancel(&task: TaskId, &state: Seen) -> Cancelled => About::Task(task);
         resume() -> () => About::Control;
         hold_breaker(&hold: BreakerHold) -> () => About::Control;
         close_breaker() -> () => About::Control;

@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use aws_smithy_runtime_api::client::http::{HttpClient, HttpConnector, http_client_fn};
 use conformance::RETENTION;
 use lifo_queue::store::dynamodb::DynamoStore;
-use lifo_queue::store::{ControlStore, OperatorStore, Redrive, Redriven};
+use lifo_queue::store::{Cancelled, ControlStore, OperatorStore, Redrive, Redriven, Seen};
 use lifo_queue::task::TaskId;
 use lifo_queue::time::{Clock, Millis, SystemClock};
 use lifo_queue::trace::{self, TraceSettings, Tracer};
@@ -259,11 +259,24 @@ async fn failed_task_with_a_decimal_creation_time_is_redriven() {
     assert_eq!(world.turn().await.failed, 1);
     let redrive = Redrive {
         task: TaskId::from_stored("decimals"),
+        state: Seen::Any,
         expires_at: world.now.ceil_seconds().plus(RETENTION.failure),
     };
     let redriven = world.store.redrive(&redrive, world.now).await.unwrap();
     assert_eq!(redriven, Redriven::Done);
     assert_eq!(world.status("decimals").await, "PENDING");
+    let decimals = TaskId::from_stored("decimals");
+    for (at, expected) in [
+        (created - 1, Cancelled::Replaced),
+        (created + 1, Cancelled::Replaced),
+        (i64::MAX, Cancelled::Replaced),
+    ] {
+        let seen = Seen::Created(Millis(at));
+        assert_eq!(
+            world.store.cancel(&decimals, &seen).await.unwrap(),
+            expected
+        );
+    }
     let bound = world.store.control().await.unwrap().redriven.unwrap();
     assert_eq!(bound.oldest, Millis(created));
 }

@@ -10,7 +10,7 @@ use conformance::{MARKER, NOW, Queue, claim, insert, new_task, take};
 use lifo_queue::control::Acquired;
 use lifo_queue::notify::WakeReason;
 use lifo_queue::operate::OperateError;
-use lifo_queue::store::{Cancelled, ControlStore, TaskStore, Written};
+use lifo_queue::store::{Cancelled, ControlStore, Seen, TaskStore, Written};
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::Clock;
 use lifo_queue::wake::Wake;
@@ -135,7 +135,7 @@ async fn cancelled_task_is_deleted_without_a_wake_up() {
         ("waits", Cancelled::NotFound),
         ("runs", Cancelled::Is(TaskStatus::Taken)),
     ] {
-        let cancelled = operator.cancel(&TaskId::from_stored(id)).await;
+        let cancelled = operator.cancel(&TaskId::from_stored(id), &Seen::Any).await;
         assert_eq!(cancelled.unwrap(), expected, "{id}");
     }
     assert_eq!(

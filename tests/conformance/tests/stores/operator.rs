@@ -11,8 +11,8 @@ use lifo_queue::control::{
     OperatorLimits, OperatorRate, Pause, Renewed,
 };
 use lifo_queue::schema;
-use lifo_queue::store::{Cancelled, Candidate, QueueStore, Redrive, Redriven, Written};
-use lifo_queue::task::{NewTask, TaskId, TaskStatus, Ttl};
+use lifo_queue::store::{Cancelled, Candidate, QueueStore, Redrive, Redriven, Seen, Written};
+use lifo_queue::task::{NewTask, Place, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::json;
 
@@ -22,6 +22,7 @@ on_every_store! {
     an_operator_holds_the_breaker_open_and_closes_it,
     an_operator_limits_starts_and_ends_the_limit,
     a_purge_deletes_all_but_taken_tasks,
+    commands_on_a_seen_state_keep_a_newer_one,
     store_returns_the_attributes_of_a_task_as_in_the_table,
 }
 
@@ -34,6 +35,7 @@ fn later() -> EpochSeconds {
 fn redrive(id: &str) -> Redrive {
     Redrive {
         task: TaskId::from_stored(id),
+        state: Seen::Any,
         expires_at: later(),
     }
 }
@@ -71,6 +73,7 @@ async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn QueueStore>)
     // Expired tasks no longer count.
     let redrive = Redrive {
         task: TaskId::from_stored("t0007"),
+        state: Seen::Any,
         expires_at: later().plus(HOUR),
     };
     let t7 = Candidate {
@@ -206,7 +209,10 @@ async fn an_operator_limits_starts_and_ends_the_limit(store: Arc<dyn QueueStore>
 }
 
 async fn a_purge_deletes_all_but_taken_tasks(store: Arc<dyn QueueStore>) {
-    let purge = async |id: &str| store.purge(&TaskId::from_stored(id)).await.unwrap();
+    let purge = async |id: &str| {
+        let id = TaskId::from_stored(id);
+        store.purge(&id, &Seen::Any).await.unwrap()
+    };
     for id in ["pending", "taken", "success", "failure"] {
         store.insert(&new_task(id, 0)).await.unwrap();
     }
@@ -219,6 +225,48 @@ async fn a_purge_deletes_all_but_taken_tasks(store: Arc<dyn QueueStore>) {
         assert_eq!(purge(id).await, Cancelled::Done, "{id}");
         assert_eq!(purge(id).await, Cancelled::NotFound, "{id}");
     }
+}
+
+/// The state that the item contains.
+async fn seen(store: &dyn QueueStore, id: &TaskId) -> Seen {
+    let there = store.attributes(id).await.unwrap().unwrap();
+    Seen::Put(there[schema::CREATE_TOKEN].as_str().unwrap().to_owned())
+}
+
+async fn commands_on_a_seen_state_keep_a_newer_one(store: Arc<dyn QueueStore>) {
+    let id = TaskId::from_stored("k");
+    for place in [Place::Moves, Place::Stays] {
+        store.insert(&state("k", 1, place)).await.unwrap();
+        let put = seen(&*store, &id).await;
+        store.insert(&state("k", 2, place)).await.unwrap();
+        let cancelled = store.cancel(&id, &put).await.unwrap();
+        assert_eq!(cancelled, Cancelled::Replaced, "{place:?}");
+        let purged = store.purge(&id, &put).await.unwrap();
+        assert_eq!(purged, Cancelled::Replaced, "{place:?}");
+        let newer = seen(&*store, &id).await;
+        let cancelled = store.cancel(&id, &newer).await.unwrap();
+        assert_eq!(cancelled, Cancelled::Done, "{place:?}");
+    }
+    // A state that moves also has another creation time, which is all that the index shows.
+    store.insert(&state("k", 3, Place::Moves)).await.unwrap();
+    let (earlier, created) = (Seen::Created(Millis(NOW.0 + 2)), Millis(NOW.0 + 3));
+    let purged = store.purge(&id, &earlier).await.unwrap();
+    assert_eq!(purged, Cancelled::Replaced);
+    run_and_fail(&*store, "k").await;
+    for (state, expected) in [
+        (earlier, Redriven::Replaced),
+        (Seen::Put("another".to_owned()), Redriven::Replaced),
+        (Seen::Created(created), Redriven::Done),
+        (Seen::Created(created), Redriven::Is(TaskStatus::Pending)),
+    ] {
+        let redrive = Redrive {
+            state,
+            ..redrive("k")
+        };
+        assert_eq!(store.redrive(&redrive, NOW).await.unwrap(), expected);
+    }
+    let purged = store.purge(&id, &Seen::Created(created)).await.unwrap();
+    assert_eq!(purged, Cancelled::Done);
 }
 
 async fn store_returns_the_attributes_of_a_task_as_in_the_table(store: Arc<dyn QueueStore>) {

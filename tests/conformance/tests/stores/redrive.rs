@@ -8,7 +8,7 @@ use conformance::{NOW, RETENTION, embedded, fail, new_task, take};
 use lifo_queue::schema;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::{
-    ControlStore, OperatorStore, Redrive, Redriven, StoreError, TaskStore, Written,
+    ControlStore, OperatorStore, Redrive, Redriven, Seen, StoreError, TaskStore, Written,
 };
 use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
@@ -55,6 +55,7 @@ async fn redrive(dynamo: &EmbeddedDynamo, changes: i64) -> Result<Redriven, Stor
     };
     let redrive = Redrive {
         task: TaskId::from_stored("k"),
+        state: Seen::Any,
         expires_at: NOW.floor_seconds().plus(RETENTION.failure),
     };
     let store = DynamoStore::new(client(dynamo.address, script), TABLE);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use lifo_queue::process::ProcessSettings;
-use lifo_queue::store::Order;
 use lifo_queue::store::memory::Record;
+use lifo_queue::store::{Order, Seen};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Millis;
 use serde_json::json;
@@ -121,7 +121,7 @@ impl Pages {
         let operator = cloud.operator();
         for number in 0..ENTRIES {
             // An expired entry may already be deleted.
-            let cancelled = operator.cancel(&id(number)).await;
+            let cancelled = operator.cancel(&id(number), &Seen::Any).await;
             debug_assert!(cancelled.is_ok(), "{cancelled:?}");
         }
         let text = format!("S4: under load {KILLER} does not run alone in time");

@@ -7,11 +7,13 @@ use lifo_queue::control::{
     Author, BreakerByHand, BreakerHold, OperatorLimit, OperatorLimits, OperatorRate, Pause,
     RedrivenTasks,
 };
-use lifo_queue::store::{Cancelled, Redrive, Redriven};
+use lifo_queue::store::memory::Record;
+use lifo_queue::store::{Cancelled, Redrive, Redriven, Seen};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Millis;
 use proptest::option;
 use proptest::prelude::*;
+use proptest::sample::select;
 
 use super::{ReferenceQueue, kept};
 use crate::answer::Answer;
@@ -29,6 +31,9 @@ impl ReferenceQueue {
         if task.status != TaskStatus::Failure {
             let is = Answer::Redriven(Redriven::Is(task.status));
             return (is, Rule::RedriveNotFailure);
+        }
+        if !was_seen(task, &redrive.state) {
+            return (Answer::Redriven(Redriven::Replaced), Rule::RedriveReplaced);
         }
         task.status = TaskStatus::Pending;
         task.ttl = Ttl::Seconds(redrive.expires_at);
@@ -55,14 +60,17 @@ impl ReferenceQueue {
         (Answer::Redriven(Redriven::Done), rule)
     }
 
-    pub(super) fn cancel(&mut self, id: &TaskId) -> (Answer, Rule) {
-        let (answer, rule) = match self.tasks.get(id).map(|task| task.status) {
+    pub(super) fn cancel(&mut self, id: &TaskId, state: &Seen) -> (Answer, Rule) {
+        let (answer, rule) = match self.tasks.get(id) {
             None => (Cancelled::NotFound, Rule::CancelGone),
-            Some(TaskStatus::Pending) => {
+            Some(task) if task.status != TaskStatus::Pending => {
+                (Cancelled::Is(task.status), Rule::CancelNotPending)
+            }
+            Some(task) if !was_seen(task, state) => (Cancelled::Replaced, Rule::CancelReplaced),
+            Some(_) => {
                 self.tasks.remove(id);
                 (Cancelled::Done, Rule::Cancel)
             }
-            Some(status) => (Cancelled::Is(status), Rule::CancelNotPending),
         };
         (Answer::Cancelled(answer), rule)
     }
@@ -106,6 +114,30 @@ impl ReferenceQueue {
     }
 }
 
+/// A command that names no state applies to every state. Any other applies to the state that it
+/// names, by the put that wrote it or by its creation time.
+fn was_seen(task: &Record, state: &Seen) -> bool {
+    let token = task.create_token.map(|token| token.to_string());
+    match state {
+        Seen::Any => true,
+        Seen::Put(put) => token.as_ref() == Some(put),
+        Seen::Created(at) => task.created == *at,
+    }
+}
+
+/// Draws no state, the state of one of the tasks, or an earlier one.
+fn seen(machine: &Machine) -> BoxedStrategy<Seen> {
+    let states = machine.queue.tasks.values().flat_map(|task| {
+        let put = task.create_token.map(|token| Seen::Put(token.to_string()));
+        let earlier = Seen::Created(Millis(task.created.0 - 1));
+        [Seen::Created(task.created), earlier]
+            .into_iter()
+            .chain(put)
+    });
+    let states: Vec<_> = states.chain([Seen::Put("another".to_owned())]).collect();
+    prop_oneof![Just(Seen::Any), select(states)].boxed()
+}
+
 pub(crate) fn drawn(machine: &Machine) -> Drawn {
     let failed = weight(machine, 10, |task| task.status == TaskStatus::Failure);
     vec![
@@ -126,10 +158,19 @@ fn redrive(machine: &Machine) -> BoxedStrategy<Operation> {
         3 => around(machine, LIFE..LIFE + 5_000),
         1 => around(machine, 500..5_000),
     ];
-    (id(machine, failed), deadline, moment(machine))
-        .prop_map(|(task, deadline, now)| {
+    (
+        id(machine, failed),
+        seen(machine),
+        deadline,
+        moment(machine),
+    )
+        .prop_map(|(task, state, deadline, now)| {
             let expires_at = deadline.ceil_seconds();
-            let redrive = Redrive { task, expires_at };
+            let redrive = Redrive {
+                task,
+                state,
+                expires_at,
+            };
             Operation::Redrive { redrive, now }
         })
         .boxed()
@@ -138,8 +179,9 @@ fn redrive(machine: &Machine) -> BoxedStrategy<Operation> {
 /// Draws a cancellation of a pending task or of any task.
 fn cancel(machine: &Machine) -> BoxedStrategy<Operation> {
     let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
-    prop_oneof![id(machine, waiting), id(machine, Vec::new())]
-        .prop_map(Operation::Cancel)
+    let id = prop_oneof![id(machine, waiting), id(machine, Vec::new())];
+    (id, seen(machine))
+        .prop_map(|(task, state)| Operation::Cancel { task, state })
         .boxed()
 }
 

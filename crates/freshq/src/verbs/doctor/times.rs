@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lifo_queue::operate::{Find, FoundTask, Status};
 use lifo_queue::store::Cursor;
-use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::task::TaskStatus;
 use lifo_queue::time::Millis;
 
 use super::Finding;
@@ -24,7 +24,7 @@ pub(super) async fn check(queue: &Queue, status: &Status) -> Result<(usize, Vec<
     let mut findings = Vec::new();
     if status.oldest_pending.is_some_and(|at| at < FIRST_MILLIS) {
         let find = Find {
-            after: Some(Cursor::at(FIRST_MILLIS, TaskId::from_stored(""))),
+            after: Some(Cursor::older_than(FIRST_MILLIS)),
             ..newest.clone()
         };
         let found = queue.operator.find(&find).await?.tasks;

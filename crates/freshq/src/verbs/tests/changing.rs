@@ -2,6 +2,7 @@
 
 use lifo_queue::store::ControlStore;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::*;
 
@@ -112,6 +113,48 @@ async fn tasks_are_cancelled_by_payload_after_a_dry_run_and_a_confirmation() {
     world.done(&cancel, "cancelled: 2").await;
     assert_eq!(world.status("a"), Some(TaskStatus::Pending));
     assert_eq!(world.store.records().len(), 1);
+}
+
+/// Writes a newer state of each key while the operator reads the prompt.
+struct Overtaking(Arc<MemoryStore>);
+
+impl Prompt for Overtaking {
+    fn answer(&mut self, _: &str, _: &'static str) -> Result<String> {
+        for (id, mut record) in self.0.records() {
+            if id.as_str() != "same" {
+                record.create_token = record.create_token.map(|_| Uuid::from_u128(2));
+                record.created = Millis(record.created.0 + 1);
+                self.0.put(id, record);
+            }
+        }
+        Ok("y".to_owned())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancel_by_a_filter_keeps_states_written_during_the_prompt() {
+    let world = World::start();
+    for (id, token) in [("key", Some(1)), ("same", Some(3)), ("direct", None)] {
+        world.put(id, TaskStatus::Pending, 60);
+        world.edit(id, |record| {
+            record.create_token = token.map(Uuid::from_u128);
+        });
+    }
+    let cancel = Cancel {
+        filter: Filter {
+            newer_than: Some(HOUR),
+            ..Filter::default()
+        },
+        ..Cancel::default()
+    };
+    let queue = Queue::on(world.store.clone(), NOW);
+    let mut prompt = Overtaking(world.store.clone());
+    let report = cancel.run(&queue, &mut prompt).await.unwrap();
+    let text = "cancelled: 1; replaced by a newer state, not cancelled: 2";
+    assert_eq!((report.text.as_str(), report.exit), (text, Exit::NotAll));
+    let left = world.store.records().into_iter();
+    let left: Vec<_> = left.map(|(id, _)| id.as_str().to_owned()).collect();
+    assert_eq!(left, ["direct", "key"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,7 +13,7 @@ use uuid::Uuid;
 pub use self::special::{control, groups};
 pub(super) use self::special::{idle_turns, meter, redriven};
 use crate::schema;
-use crate::store::{Candidate, Cursor, StandingLease, StoreError, parse_number};
+use crate::store::{Candidate, Cursor, Seen, StandingLease, StoreError, parse_number};
 use crate::task::{
     Lease, LeaseToken, NewTask, StatusKey, Task, TaskId, TaskStatus, TokenText, Ttl, Version,
 };
@@ -173,6 +173,32 @@ pub(super) fn created(item: &Item) -> Result<(Millis, &AttributeValue), StoreErr
     created
         .zip(item.get(schema::TASK_CREATED))
         .ok_or_else(|| undecodable(item, "GetItem", schema::TASK_CREATED))
+}
+
+/// Whether an operator saw this state of the task.
+pub(super) fn is_seen(item: &Item, seen: &Seen) -> bool {
+    match seen {
+        Seen::Any => true,
+        Seen::Put(token) => text(item, schema::CREATE_TOKEN) == Some(token.as_str()),
+        Seen::Created(at) => integer(item, schema::TASK_CREATED) == Some(at.0),
+    }
+}
+
+/// Condition that a task has the state that an operator saw, and the condition's values.
+pub(super) fn seen_condition(seen: &Seen) -> (&'static str, Vec<(&'static str, AttributeValue)>) {
+    match seen {
+        Seen::Any => ("", Vec::new()),
+        Seen::Put(token) => (" AND createToken = :seen", vec![(":seen", string(token))]),
+        // A number that a direct writer wrote may have decimals or be too large for `Millis`.
+        Seen::Created(Millis::MAX) => (
+            " AND taskCreated >= :seen",
+            vec![(":seen", number(i64::MAX))],
+        ),
+        Seen::Created(Millis(at)) => (
+            " AND taskCreated >= :seen AND taskCreated < :seenEnd",
+            vec![(":seen", number(at)), (":seenEnd", number(at + 1))],
+        ),
+    }
 }
 
 /// Reads an index entry of a TAKEN task; `None` if no take wrote it.

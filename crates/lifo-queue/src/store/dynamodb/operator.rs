@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use aws::store_error::store_error;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
-use aws_sdk_dynamodb::operation::delete_item::builders::DeleteItemFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use serde_json::{Map, Value};
@@ -12,7 +11,7 @@ use super::item::{self, Item, number, string};
 use super::{CONTENDERS, DynamoStore, Updated, contended, send};
 use crate::control::{BreakerHold, OperatorLimits, RedrivenTasks};
 use crate::schema;
-use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
+use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, Seen, StoreError};
 use crate::task::{StatusKey, TaskId, TaskStatus, truncate_error};
 use crate::time::{EpochSeconds, Millis};
 
@@ -27,6 +26,9 @@ impl OperatorStore for DynamoStore {
             let status = item::status(&there)?;
             if status != TaskStatus::Failure {
                 return Ok(Redriven::Is(status));
+            }
+            if !item::is_seen(&there, &redrive.state) {
+                return Ok(Redriven::Replaced);
             }
             // A redrive keeps `taskCreated`, but a newer state of a key changes it. So each attempt
             // widens the bound again, in case such a state was written and failed.
@@ -45,16 +47,17 @@ impl OperatorStore for DynamoStore {
         Ok((!item.is_empty()).then(|| item::attributes(item)))
     }
 
-    async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
-        let delete = self
-            .delete(task, "taskStatus IN (:pending, :success, :failure)")
-            .expression_attribute_values(":success", string(StatusKey::from(TaskStatus::Success)))
-            .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)));
-        deleted(delete).await
+    async fn purge(&self, task: &TaskId, state: &Seen) -> Result<Cancelled, StoreError> {
+        let of = [
+            TaskStatus::Pending,
+            TaskStatus::Success,
+            TaskStatus::Failure,
+        ];
+        self.delete(task, &of, state).await
     }
 
-    async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
-        deleted(self.delete(task, "taskStatus = :pending")).await
+    async fn cancel(&self, task: &TaskId, state: &Seen) -> Result<Cancelled, StoreError> {
+        self.delete(task, &[TaskStatus::Pending], state).await
     }
 
     async fn resume(&self) -> Result<(), StoreError> {
@@ -105,14 +108,46 @@ impl DynamoStore {
         Ok(output.item.unwrap_or_default())
     }
 
-    fn delete(&self, task: &TaskId, condition: &str) -> DeleteItemFluentBuilder {
-        self.client
+    /// Deletes a task that has one of these statuses and this state. A failed condition is a value,
+    /// not an error.
+    async fn delete(
+        &self,
+        task: &TaskId,
+        of: &[TaskStatus],
+        state: &Seen,
+    ) -> Result<Cancelled, StoreError> {
+        let mut condition = String::from("taskStatus IN (");
+        let mut delete = self
+            .client
             .delete_item()
             .table_name(&self.table)
             .key(schema::TASK_ID, string(task))
-            .condition_expression(condition)
-            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        for (n, status) in of.iter().enumerate() {
+            let separator = if n == 0 { "" } else { ", " };
+            condition += &format!("{separator}:status{n}");
+            let status = string(StatusKey::from(*status));
+            delete = delete.expression_attribute_values(format!(":status{n}"), status);
+        }
+        condition += ")";
+        let (term, values) = item::seen_condition(state);
+        condition += term;
+        for (name, value) in values {
+            delete = delete.expression_attribute_values(name, value);
+        }
+        let Err(error) = delete.condition_expression(condition).send().await else {
+            return Ok(Cancelled::Done);
+        };
+        match error.as_service_error() {
+            Some(DeleteItemError::ConditionalCheckFailedException(there)) => match there.item() {
+                Some(item) if !item.is_empty() => Ok(match item::status(item)? {
+                    status if of.contains(&status) => Cancelled::Replaced,
+                    status => Cancelled::Is(status),
+                }),
+                _ => Ok(Cancelled::NotFound),
+            },
+            _ => Err(store_error("DeleteItem", error)),
+        }
     }
 
     fn command_breaker(&self, change: &str) -> UpdateItemFluentBuilder {
@@ -127,13 +162,20 @@ impl DynamoStore {
         created: &AttributeValue,
         now: Millis,
     ) -> UpdateItemFluentBuilder {
-        self.update(redrive.task.as_str())
+        let (term, values) = item::seen_condition(&redrive.state);
+        let mut update = self.update(redrive.task.as_str());
+        for (name, value) in values {
+            update = update.expression_attribute_values(name, value);
+        }
+        update
             .update_expression(
                 "SET taskStatus = :pending, taskUpdated = :now, #ttl = :ttl, attempts = :zero, \
                  totalAttempts = :zero \
                  REMOVE leaseToken, leaseUntil, notBefore, expiresAt, alone, crashes",
             )
-            .condition_expression("taskStatus = :failure AND taskCreated = :created")
+            .condition_expression(format!(
+                "taskStatus = :failure AND taskCreated = :created{term}"
+            ))
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)))
@@ -195,19 +237,5 @@ impl DynamoStore {
                 .expression_attribute_values(":oldestThere", number(there.oldest.0))
                 .expression_attribute_values(":untilThere", number(there.until.0)),
         }
-    }
-}
-
-/// Sends a conditional deletion. A failed condition is a value, not an error.
-async fn deleted(delete: DeleteItemFluentBuilder) -> Result<Cancelled, StoreError> {
-    let Err(error) = delete.send().await else {
-        return Ok(Cancelled::Done);
-    };
-    match error.as_service_error() {
-        Some(DeleteItemError::ConditionalCheckFailedException(there)) => match there.item() {
-            Some(item) if !item.is_empty() => Ok(Cancelled::Is(item::status(item)?)),
-            _ => Ok(Cancelled::NotFound),
-        },
-        _ => Err(store_error("DeleteItem", error)),
     }
 }

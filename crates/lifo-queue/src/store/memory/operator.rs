@@ -3,22 +3,35 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::MemoryStore;
+use super::{MemoryStore, Record};
 use crate::control::{BreakerHold, OperatorLimits, RedrivenTasks};
-use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
+use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, Seen, StoreError};
 use crate::task::{TaskId, TaskStatus, Ttl, truncate_error};
 use crate::time::Millis;
 
 impl MemoryStore {
-    fn delete_if(&self, task: &TaskId, may: impl Fn(TaskStatus) -> bool) -> Cancelled {
+    fn delete_if(&self, task: &TaskId, seen: &Seen, may: impl Fn(TaskStatus) -> bool) -> Cancelled {
         let mut state = self.lock();
-        match state.tasks.get(task).map(|record| record.status) {
+        match state.tasks.get(task) {
             None => Cancelled::NotFound,
-            Some(status) if !may(status) => Cancelled::Is(status),
+            Some(there) if !may(there.status) => Cancelled::Is(there.status),
+            Some(there) if !there.is(seen) => Cancelled::Replaced,
             Some(_) => {
                 state.tasks.remove(task);
                 Cancelled::Done
             }
+        }
+    }
+}
+
+impl Record {
+    fn is(&self, seen: &Seen) -> bool {
+        match seen {
+            Seen::Any => true,
+            Seen::Put(token) => {
+                (self.create_token).is_some_and(|there| there.to_string() == *token)
+            }
+            Seen::Created(at) => self.created == *at,
         }
     }
 }
@@ -32,6 +45,9 @@ impl OperatorStore for MemoryStore {
         };
         if record.status != TaskStatus::Failure {
             return Ok(Redriven::Is(record.status));
+        }
+        if !record.is(&redrive.state) {
+            return Ok(Redriven::Replaced);
         }
         let there = state.control.redriven.filter(|r| r.until.millis() > now);
         state.control.redriven = Some(RedrivenTasks {
@@ -56,12 +72,12 @@ impl OperatorStore for MemoryStore {
         Ok(record.map(|record| record.attributes(task)))
     }
 
-    async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
-        Ok(self.delete_if(task, |status| status != TaskStatus::Taken))
+    async fn purge(&self, task: &TaskId, state: &Seen) -> Result<Cancelled, StoreError> {
+        Ok(self.delete_if(task, state, |status| status != TaskStatus::Taken))
     }
 
-    async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
-        Ok(self.delete_if(task, |status| status == TaskStatus::Pending))
+    async fn cancel(&self, task: &TaskId, state: &Seen) -> Result<Cancelled, StoreError> {
+        Ok(self.delete_if(task, state, |status| status == TaskStatus::Pending))
     }
 
     async fn resume(&self) -> Result<(), StoreError> {
