@@ -86,7 +86,7 @@ pub fn play_all(seeds: Range<u64>, play: impl AsyncFn(u64) -> Seen) {
         };
         let seen = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
             panic!(
-                "seed {seed}; play it again: FRESHQ_SEED={seed} cargo nextest run --package agents"
+                "seed {seed}; play it again: FRESHQ_SEED={seed} make test-rust F='package(agents)'"
             )
         });
         commits += seen.commits;

@@ -27,12 +27,11 @@ impl Seeds {
     }
 
     fn by(usual: Range<u64>, value: impl Fn(&str) -> Option<String>) -> Self {
-        let number = |variable: &str| {
-            value(variable).map(|text| match text.parse::<u64>() {
-                Ok(number) => number,
-                Err(_) => panic!("{variable} is {text:?}; give a whole number of 0 or more"),
-            })
+        let parse = |variable: &str, text: &str| match text.parse::<u64>() {
+            Ok(number) => number,
+            Err(_) => panic!("{variable} is {text:?}; give a whole number of 0 or more"),
         };
+        let number = |variable: &str| value(variable).map(|text| parse(variable, &text));
         if let Some(seed) = number("FRESHQ_SEED") {
             return Self {
                 range: seed..seed + 1,
@@ -40,7 +39,10 @@ impl Seeds {
             };
         }
         if let Some(first) = number("FRESHQ_FIRST_SEED") {
-            let repetition = number("NEXTEST_STRESS_CURRENT").unwrap_or(0);
+            // nextest sets this variable to "none" without `--stress-count`.
+            let repetition = value("NEXTEST_STRESS_CURRENT").filter(|current| current != "none");
+            let repetition =
+                repetition.map_or(0, |current| parse("NEXTEST_STRESS_CURRENT", &current));
             let shift = first + repetition * REPETITION;
             return Self {
                 range: usual.start + shift..usual.end + shift,
@@ -100,6 +102,13 @@ mod tests {
             played,
             [305..310, 1_000_305..1_000_310, 2_000_305..2_000_310]
         );
+    }
+
+    #[test]
+    fn first_seed_applies_without_repetitions() {
+        let none = ("NEXTEST_STRESS_CURRENT", "none");
+        let seeds = by(5..10, &[("FRESHQ_FIRST_SEED", "300"), none]);
+        assert_eq!(seeds.range, 305..310);
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKin
         }
         assert!(
             report.violations.is_empty(),
-            "seed {seed}: {:#?}\nplay it again: FRESHQ_SEED={seed} cargo nextest run --package faults",
+            "seed {seed}: {:#?}\nplay it again: FRESHQ_SEED={seed} make test-rust F='package(faults)'",
             report.violations
         );
         census.add(&report.census);

@@ -23,7 +23,7 @@ fn run(seeds: std::ops::Range<u64>, store: Store, faults: &[Fault]) {
         }
         assert!(
             played.violations.is_empty(),
-            "seed {seed} on {store:?}: {:#?}\nplay it again: FRESHQ_SEED={seed} cargo nextest run --package faults",
+            "seed {seed} on {store:?}: {:#?}\nplay it again: FRESHQ_SEED={seed} make test-rust F='package(faults)'",
             played.violations
         );
         census.add(&played.census);
