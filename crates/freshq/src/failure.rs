@@ -64,6 +64,9 @@ pub(crate) enum Failure {
     /// The invocation of a function failed. The event may have been partly carried out.
     #[error("the invocation of {function} failed; its event may have been partly processed")]
     Function { function: String, source: Source },
+    /// A function rejected its event because a field is invalid. Nothing was changed.
+    #[error("{0}")]
+    Rejected(String),
     #[error(
         "the function create-tasks is unknown: use --env or --stack instead of --table, with a stack that has the \
          output CreateTasksFunctionName"
@@ -93,6 +96,13 @@ pub(crate) enum Failure {
 const SIGN_IN: &str = "sign in (aws sso login), set AWS_PROFILE, set AWS_ACCESS_KEY_ID and \
                        AWS_SECRET_ACCESS_KEY, or export the credentials of the AWS CLI: \
                        eval \"$(aws configure export-credentials --format env)\"";
+
+/// Part of the error of a profile with a `login_session`, which freshq is built without support for.
+const LOGIN_SESSION: &str = "credentials-login";
+
+/// The fix for a profile of `aws login`.
+const LOGIN: &str = "freshq cannot read the session of aws login; sign in with aws login, then export the credentials \
+                     of the AWS CLI: eval \"$(aws configure export-credentials --format env)\"";
 
 /// AWS error codes that occur in error messages, each with a fix
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html>).
@@ -137,6 +147,7 @@ impl Failure {
             | Self::NoCreateTasks
             | Self::NoTemplate
             | Self::NoScreen
+            | Self::Rejected(_)
             | Self::Input { .. } => Exit::Usage,
             _ => Exit::Failed,
         }
@@ -144,12 +155,16 @@ impl Failure {
 
     /// Formats the error with its causes and, if known, its fix.
     pub(crate) fn line(&self) -> String {
-        if is_caused_by::<CredentialsError>(self) {
-            return format!("{self}: no valid AWS credentials ({SIGN_IN})");
-        }
         // Messages from AWS and from the AWS client can contain line breaks.
         let chain = error_chain::chain(self);
         let chain = chain.split_whitespace().collect::<Vec<_>>().join(" ");
+        if is_caused_by::<CredentialsError>(self) {
+            let remedy = match chain.contains(LOGIN_SESSION) {
+                true => LOGIN,
+                false => SIGN_IN,
+            };
+            return format!("{self}: no valid AWS credentials ({remedy})");
+        }
         match self.remedy(&chain) {
             Some(remedy) => format!("{chain} ({remedy})"),
             None => chain,
@@ -185,6 +200,16 @@ mod tests {
             code,
             source,
         })
+    }
+
+    #[test]
+    fn rejected_event_is_a_usage_error_without_a_remedy() {
+        let fault = "command match: field criteria.langauge is not a dimension; the dimensions are language, gender";
+        let rejected = Failure::Rejected(fault.to_owned());
+        assert_eq!(
+            (rejected.line().as_str(), rejected.exit()),
+            (fault, Exit::Usage)
+        );
     }
 
     #[test]

@@ -13,6 +13,9 @@ use crate::failure::{Failure, Result};
 /// Timeout per invocation attempt. It exceeds the timeouts of `create-tasks` and `agent-desk`.
 const LONGEST: Duration = Duration::from_secs(120);
 
+/// Type of the desk's error for a command with an invalid field. The desk changed nothing.
+const REJECTED: &str = "CommandError";
+
 #[async_trait]
 pub(crate) trait Function: Send + Sync {
     /// Sends one event and returns the response. The client may retry the event.
@@ -61,7 +64,10 @@ impl Function for LambdaFunction {
             None => Ok(report),
             Some(kind) => {
                 let message = report["errorMessage"].as_str().unwrap_or(kind).to_owned();
-                Err(self.failed(message))
+                Err(match report["errorType"].as_str() {
+                    Some(REJECTED) => Failure::Rejected(message),
+                    _ => self.failed(message),
+                })
             }
         }
     }
