@@ -70,12 +70,28 @@ fn compare(
     let dropped = stack.is_local && now.is_null();
     (!dropped && !stack.agrees(wanted, now)).then(|| Finding {
         place: resource.place(),
-        what: format!("{} is {now}, and {wanted} in the template", &path[1..]),
+        what: format!(
+            "{} is {}, and {} in the template",
+            &path[1..],
+            without_query(now),
+            without_query(wanted)
+        ),
         why: (*why).to_owned(),
         remedy: remedy
             .replace("{id}", &resource.id)
-            .replace("{wanted}", &text(wanted)),
+            .replace("{wanted}", &text(&without_query(wanted))),
     })
+}
+
+/// Removes the query from a URL, because it may contain a secret.
+fn without_query(value: &Value) -> Value {
+    match value {
+        Value::String(url) if url.contains("://") => match url.split_once('?') {
+            Some((place, _)) => format!("{place}?…").into(),
+            None => value.clone(),
+        },
+        other => other.clone(),
+    }
 }
 
 fn text(value: &Value) -> String {
