@@ -241,7 +241,7 @@ test('screenshots for the documentation', { skip: !SCREENSHOTS }, async () => {
 
 test('the Doctor page shows a message in a dead-letter queue, with the remedy', async () => {
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Doctor' }).click();
-  await shows(/Settings checked: \d+, findings: \d+/);
+  await shows(/(Settings checked|Checks of the state): \d+, findings: \d+/);
   await page
     .locator('section.failure', { hasText: 'it contains 1 message' })
     .getByText('freshq messages')

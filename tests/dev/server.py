@@ -66,6 +66,9 @@ class Dev:
         )
         self.lines: list[str] = []
         self._new: queue.Queue[str | None] = queue.Queue()
+        #: While it is cleared, no process reads the output.
+        self.reads = threading.Event()
+        self.reads.set()
         threading.Thread(target=self._read, daemon=True).start()
         ready = self.wait_for(r"DynamoDB +(http://127\.0\.0\.1:\d+),")
         self.url = ready[1]
@@ -127,6 +130,7 @@ class Dev:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
+            self.reads.wait()
             self.lines.append(line)
             self._new.put(line)
         self._new.put(None)

@@ -164,6 +164,21 @@ def test_signal_ends_dev_and_returns_the_running_tasks(
         second.wait_for("succeeded +running")
 
 
+def test_unread_output_stops_neither_the_queue_nor_its_end(command: str, downstream: Runner) -> None:
+    with Dev.started(command, "--runner", downstream.url) as dev:
+        dev.reads.clear()
+        # A pipe holds 64 KiB, and the queue keeps 1,000 lines.
+        for batch in range(40):
+            dev.create(*(task(f"{batch}-{number}", age_ms=1_000) for number in range(100)))
+        downstream.end(10_000)
+        dev.create(task("newest"))
+        while downstream.next_call() != "newest":
+            pass
+        dev.process.send_signal(signal.SIGTERM)
+        assert dev.process.wait(timeout=PATIENCE_SECONDS) == 0
+        dev.reads.set()
+
+
 def test_failures_and_a_pause_are_printed(command: str, downstream: Runner) -> None:
     wrong = downstream.url.replace("127.0.0.1", "localhost") + "?key=hidden"
     with Dev.started(command, "--runner", wrong, "--timeout", "1s", "--max-attempts", "1", "--ttl", "1h") as dev:

@@ -19,6 +19,7 @@
 pub mod change;
 pub mod freshness;
 pub mod journal;
+pub mod output;
 pub mod queue;
 pub mod server;
 pub mod settings;

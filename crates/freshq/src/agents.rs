@@ -3,6 +3,8 @@
 mod command;
 mod response;
 
+use std::sync::Arc;
+
 use aws_config::SdkConfig;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
@@ -13,6 +15,7 @@ pub(crate) use self::command::{AgentVerb, Agents, Call, Calls, Match, Queues};
 pub(crate) use self::response::{PENDING, agent, call, pending_calls, readable, report};
 use crate::account::Caller;
 use crate::aws::{self, AwsArguments};
+use crate::deployed::{AwsStack, Deployed};
 use crate::failure::Result;
 use crate::function::{Function, LambdaFunction};
 use crate::queue::StackName;
@@ -88,8 +91,25 @@ pub(crate) async fn run(command: &Value, on: &DeskArguments) -> Result<Report> {
     Ok(report(response))
 }
 
+/// A deployed agents' queue.
+pub(crate) struct AgentsQueue {
+    /// The name of its stack.
+    pub(crate) name: String,
+    pub(crate) desk: Arc<dyn Function>,
+    pub(crate) deployed: Arc<dyn Deployed>,
+}
+
+/// Returns the agents' queue of a stack.
+pub(crate) async fn connect(stack: String, aws: &SdkConfig) -> Result<AgentsQueue> {
+    Ok(AgentsQueue {
+        desk: Arc::new(desk(&stack, aws).await?),
+        deployed: Arc::new(AwsStack::new(stack.clone(), aws)),
+        name: stack,
+    })
+}
+
 /// Returns the desk function that a stack's output names.
-pub(crate) async fn desk(stack: &str, aws: &SdkConfig) -> Result<LambdaFunction> {
+async fn desk(stack: &str, aws: &SdkConfig) -> Result<LambdaFunction> {
     let outputs = stack::outputs(stack, aws).await?;
     let desk = stack::value(stack, &outputs, AGENT_DESK_FUNCTION_NAME)?;
     Ok(LambdaFunction::new(aws, desk))

@@ -37,17 +37,19 @@ use tokio::net::TcpListener;
 use self::access::Access;
 pub(crate) use self::access::local_only;
 use self::site::Site;
-use crate::agents::{desk, stack_of};
+use crate::agents::{AgentsQueue, connect, stack_of};
 use crate::aws::{self, AwsArguments};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::function::Function;
 use crate::queue::{Queue, QueueArguments, StackName};
 use crate::report::Format;
 use crate::time_format::parse_duration;
 
 /// Interval between samples without an open page.
 const PACE: Duration = Duration::from_secs(30);
+
+/// Interval between samples of a queue of `freshq dev`, whose reads cost nothing.
+const DEV_PACE: Duration = Duration::from_secs(5);
 
 /// Serves a web page on 127.0.0.1 until Ctrl-C: depth, rates, ages at start, running, pending and failed
 /// tasks, the findings of doctor, and the agents' queue. Prints its address, whose token is the only access.
@@ -81,7 +83,7 @@ impl Console {
         aws: &AwsArguments,
         format: Format,
     ) -> Result<Exit> {
-        let desk = self.desk(queue, aws).await?;
+        let agents = self.agents(queue, aws).await?;
         let queue = Queue::connect(queue, aws).await?;
         let account = queue.caller.account().await.clone();
         let address = (Ipv4Addr::LOCALHOST, self.port);
@@ -94,7 +96,7 @@ impl Console {
         let access = Arc::new(Access::new(self.allow_changes));
         let url = format!("http://127.0.0.1:{port}/{}/", access.token());
         announce(&url, format).map_err(Failure::Terminal)?;
-        let site = Arc::new(Site::new(queue, account, desk, access, self.every));
+        let site = Arc::new(Site::new(queue, account, agents, access, self.every));
         let router = router(site.clone());
         tokio::select! {
             () = site.read_on(PACE.max(self.every)) => {}
@@ -104,12 +106,12 @@ impl Console {
         Ok(Exit::Done)
     }
 
-    /// Returns the agents' desk, or the reason to show on the Agents page instead.
-    async fn desk(
+    /// Returns the agents' queue, or the reason to show on the Agents page instead.
+    async fn agents(
         &self,
         queue: &QueueArguments,
         aws: &AwsArguments,
-    ) -> Result<Result<Arc<dyn Function>, String>> {
+    ) -> Result<Result<AgentsQueue, String>> {
         let stack = match (&self.agents_stack, queue.stack()?) {
             (Some(stack), _) => stack.clone(),
             (None, Some(StackName::Env(env))) => stack_of(&env),
@@ -119,8 +121,8 @@ impl Console {
                 ));
             }
         };
-        match desk(&stack, &aws::sdk_config(aws).await?).await {
-            Ok(desk) => Ok(Ok(Arc::new(desk))),
+        match connect(stack, &aws::sdk_config(aws).await?).await {
+            Ok(agents) => Ok(Ok(agents)),
             // An environment can have either queue without the other.
             Err(failure @ Failure::NoStack { .. }) if self.agents_stack.is_none() => {
                 Ok(Err(failure.line()))
@@ -130,15 +132,17 @@ impl Console {
     }
 }
 
-/// Creates the router of all pages for a queue of `freshq dev`, with changes, and its start path.
-pub(crate) async fn of_dev(queue: Queue) -> (String, Router) {
+/// Creates the router of all pages for a queue of `freshq dev`, with changes. Returns the path of the
+/// first page, the router, and a future without end that samples the queue for the charts.
+pub(crate) async fn of_dev(queue: Queue) -> (String, Router, impl Future<Output = ()>) {
     let account = queue.caller.account().await.clone();
     let access = Arc::new(Access::new(true));
     let path = format!("/{}/", access.token());
-    let desk = Err("freshq dev has no agents' queue".to_owned());
+    let agents = Err("freshq dev has no agents' queue".to_owned());
     let every = Duration::from_secs(1);
-    let site = Site::new(queue, account, desk, access, every);
-    (path, router(Arc::new(site)))
+    let site = Arc::new(Site::new(queue, account, agents, access, every));
+    let router = router(site.clone());
+    (path, router, async move { site.read_on(DEV_PACE).await })
 }
 
 fn announce(url: &str, format: Format) -> io::Result<()> {

@@ -13,6 +13,7 @@ use axum::middleware::from_fn;
 use clap::{ArgGroup, Args};
 use dev_queue::DevQueue;
 use dev_queue::journal::Journal;
+use dev_queue::output::Output;
 use dev_queue::queue::ServeError;
 use dev_queue::settings::{Overrides, Settings, Source};
 use dev_queue::simulation::{self, Downstream};
@@ -102,12 +103,14 @@ impl Dev {
         let queue = DevQueue::open(self.data.as_deref(), address, &settings, runner);
         let queue = queue.map_err(|error| Failure::Dev(error.into()))?;
         let url = format!("http://{address}");
-        let (path, pages) = console::of_dev(Queue::dev(&url)?).await;
+        let (path, pages, samples) = console::of_dev(Queue::dev(&url)?).await;
         let router = queue
             .endpoint()
             .layer(from_fn(console::local_only))
             .merge(pages);
-        self.announce(&url, &path, &settings, &config)
+        // A reader of the output that stops reading must not stop the queue.
+        let mut out = Output::start(io::stdout()).map_err(Failure::Terminal)?;
+        self.announce(&mut out, &url, &path, &settings, &config)
             .map_err(Failure::Terminal)?;
         let (creator, tally) = (queue.creator(), queue.tally());
         let mut burst = Ok(());
@@ -115,10 +118,11 @@ impl Dev {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+                () = samples => {}
                 ended = simulation::burst(&creator, tally), if self.simulate.is_some() => burst = ended,
             }
         };
-        let mut journal = Journal::new(io::stdout());
+        let mut journal = Journal::new(out);
         let served = queue.serve(listener, router, &mut journal, stop).await;
         served.map_err(|error| match error {
             ServeError::Output(source) => Failure::Terminal(source),
@@ -171,6 +175,7 @@ impl Dev {
 
     fn announce(
         &self,
+        out: &mut Output,
         url: &str,
         path: &str,
         settings: &Settings,
@@ -185,7 +190,6 @@ impl Dev {
             None => "in memory, until it ends; --data <FOLDER> keeps it".to_owned(),
         };
         let slots = settings.process.slots;
-        let mut out = io::stdout();
         writeln!(
             out,
             "freshq dev: a task queue on this machine, for development. Ctrl-C ends it.\n\

@@ -177,7 +177,9 @@ pub(crate) struct Queue {
     pub(crate) table: String,
     /// The `create-tasks` function; `None` if no stack output names it.
     pub(crate) creates: Option<Arc<dyn Function>>,
-    /// The stack; `None` if the command line names a table.
+    /// Whether it is the queue of `freshq dev`, which has no stack.
+    pub(crate) is_dev: bool,
+    /// The stack; `None` if the command line names a table, and for `freshq dev`.
     pub(crate) deployed: Option<Arc<dyn Deployed>>,
 }
 
@@ -227,6 +229,7 @@ impl Queue {
         Ok(Self {
             table: TABLE.to_owned(),
             creates: Some(Arc::new(function)),
+            is_dev: true,
             ..queue
         })
     }
@@ -245,6 +248,7 @@ impl Queue {
             name,
             caller,
             creates: None,
+            is_dev: false,
             deployed: None,
             operator: Operator::new(store.clone(), waker, clock.clone()),
             store,

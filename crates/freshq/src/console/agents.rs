@@ -20,8 +20,8 @@ const LISTED: u32 = 100;
 const CALLS: u32 = 20;
 
 pub(super) async fn agents(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
-    let content = match &site.desk {
-        Ok(desk) => desk_page(&**desk, &fields).await,
+    let content = match &site.agents {
+        Ok(agents) => desk_page(&*agents.desk, &fields).await,
         Err(why) => Ok(problem(why)),
     };
     page(&site, &fields, ("agents", "Agents"), content)

@@ -1,4 +1,5 @@
-//! The Doctor page: the findings of `freshq doctor`. Only loading the page runs the checks.
+//! The Doctor page: the findings of `freshq doctor` for both queues. Only loading the page runs the
+//! checks.
 
 use std::sync::Arc;
 
@@ -8,17 +9,29 @@ use maud::{Markup, html};
 
 use super::page::{Asked, page, problem};
 use super::site::Site;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::verbs::Checkup;
 
 pub(super) async fn doctor(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
-    let content = Checkup::of(&site.queue).await;
-    page(
-        &site,
-        &fields,
-        ("doctor", "Doctor"),
-        content.map(|checkup| shown(&checkup)),
-    )
+    let (tasks, agents) = tokio::join!(Checkup::of(&site.queue), of_agents(&site));
+    let content = html! {
+        p { a href="doctor" { "Check again" } }
+        (shown(&tasks))
+        @match &agents {
+            Ok(Ok(agents)) => (shown(agents)),
+            Ok(Err(failure)) => (problem(&format!("The agents' queue is not checked: {}", failure.line()))),
+            Err(why) => p { "The agents' queue is not checked: " (why) "." },
+        }
+    };
+    page(&site, &fields, ("doctor", "Doctor"), Ok(content))
+}
+
+/// Checks the agents' queue, or returns the reason why it is unknown.
+async fn of_agents(site: &Site) -> Result<Result<Checkup>, &String> {
+    match &site.agents {
+        Ok(agents) => Ok(Checkup::of_agents(agents).await),
+        Err(why) => Err(why),
+    }
 }
 
 fn shown(checkup: &Checkup) -> Markup {
@@ -26,18 +39,20 @@ fn shown(checkup: &Checkup) -> Markup {
     let (local, failures): (Vec<_>, Vec<_>) =
         failures.partition(|(_, failure)| matches!(failure, Failure::NotLocal));
     html! {
+        h2 { (checkup.queue) }
         p {
-            "Settings checked: " (checkup.checked) ", findings: " strong { (checkup.findings.len()) }
-            ", not checked: " (checkup.unchecked.len()) ". " a href="doctor" { "Check again" }
+            @if checkup.has_stack { "Settings checked: " } @else { "Checks of the state: " } (checkup.checked)
+            ", findings: " strong { (checkup.findings.len()) }
+            ", not checked: " (checkup.unchecked.len()) "."
         }
         @if let Some(downstream) = &checkup.downstream { p { "Downstream: " (downstream) } }
         @if let Some(late) = &checkup.late { p.warning { (late) } }
         @for finding in &checkup.findings {
             section.failure {
-                h2 { (finding.place) }
+                h3 { (finding.place) }
                 p { strong { (finding.what) } }
                 p { "Why it matters: " (finding.why) "." }
-                h3 { "Remedy" }
+                h4 { "Remedy" }
                 p { (finding.remedy) "." }
             }
         }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::access::Access;
 use crate::account::Account;
+use crate::agents::AgentsQueue;
 use crate::exit::Exit;
 use crate::failure::Result;
-use crate::function::Function;
 use crate::queue::Queue;
 use crate::report::Report;
 use crate::sample::History;
@@ -21,8 +21,8 @@ const REMEMBERED: usize = 50;
 pub(super) struct Site {
     pub(super) queue: Queue,
     pub(super) account: Account,
-    /// The agents' desk, or the reason why the desk is unknown.
-    pub(super) desk: Result<Arc<dyn Function>, String>,
+    /// The agents' queue, or the reason why it is unknown.
+    pub(super) agents: Result<AgentsQueue, String>,
     pub(super) access: Arc<Access>,
     /// The interval at which an open page updates itself.
     pub(super) every: Duration,
@@ -66,14 +66,14 @@ impl Site {
     pub(super) fn new(
         queue: Queue,
         account: Account,
-        desk: Result<Arc<dyn Function>, String>,
+        agents: Result<AgentsQueue, String>,
         access: Arc<Access>,
         every: Duration,
     ) -> Self {
         Self {
             queue,
             account,
-            desk,
+            agents,
             access,
             every,
             history: tokio::sync::Mutex::default(),

@@ -19,6 +19,8 @@ use tokio::net::TcpStream;
 
 use super::*;
 use crate::account::{Account, Caller};
+use crate::function::Function;
+use crate::verbs::Fake;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
@@ -68,11 +70,15 @@ fn site(store: Arc<dyn QueueStore>, changes: bool) -> Site {
     let name = "LifoQueue-dev".to_owned();
     let (topics, clock) = (Arc::<Topics>::default(), Arc::new(Standing));
     let queue = Queue::new(name, Caller::example(), store, topics, clock);
-    let desk: Arc<dyn Function> = Arc::new(Desk);
+    let agents = AgentsQueue {
+        name: "AgentQueue-dev".to_owned(),
+        desk: Arc::new(Desk),
+        deployed: Arc::new(Fake::healthy()),
+    };
     Site::new(
         queue,
         Account::example(),
-        Ok(desk),
+        Ok(agents),
         Arc::new(Access::new(changes)),
         Duration::from_secs(3),
     )

@@ -1,6 +1,8 @@
 //! `freshq doctor`: compares the settings of a deployed queue with its template and checks its
 //! state.
 
+mod agents;
+mod checks;
 mod flow;
 mod groups;
 mod known;
@@ -13,28 +15,20 @@ mod variables;
 use async_trait::async_trait;
 use clap::Args;
 use futures::{StreamExt, stream};
-use lifo_queue::operate::Find;
-use lifo_queue::task::TaskStatus;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{VerbOnQueue, cause};
-use crate::agents;
-use crate::aws::{self, AwsArguments};
+pub(crate) use self::agents::check_agents;
+use super::VerbOnQueue;
 use crate::confirm::Prompt;
 use crate::deployed::{Deployed, Message, Resource, Stack};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::function::Function;
-use crate::queue::{Queue, QueueArguments};
+use crate::queue::Queue;
 use crate::report::Report;
-use crate::sample::Tasks;
 
 /// Maximum number of resources to read concurrently.
 const READS_AT_ONCE: usize = 8;
-
-/// Minimum number of running tasks to read if more tasks are TAKEN than the concurrency allows.
-const TAKEN_READ: usize = 100;
 
 /// Checks a deployed queue: each setting against the deployed template, failure queues, the
 /// processor, a pause and the circuit breaker. Reads only. Exits 1 on any finding.
@@ -61,9 +55,11 @@ pub(crate) struct Finding {
 /// The outcome of all checks.
 #[derive(Debug, Default)]
 pub(crate) struct Checkup {
-    queue: String,
+    pub(crate) queue: String,
     /// The function or the URL that runs the tasks; `None` for an agents' queue.
     pub(crate) downstream: Option<String>,
+    /// Whether the settings of a stack were checked.
+    pub(crate) has_stack: bool,
     pub(crate) checked: usize,
     pub(crate) findings: Vec<Finding>,
     /// Description of the tasks that start late, possibly as a producer intended.
@@ -75,93 +71,8 @@ pub(crate) struct Checkup {
 #[async_trait]
 impl VerbOnQueue for Doctor {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Report, Failure> {
-        Ok(Checkup::of(queue).await?.report())
+        Ok(Checkup::of(queue).await.report())
     }
-}
-
-/// Checks the state of the queue, and the numbers of tasks created and ended in the last minute.
-async fn state(queue: &Queue, stack: &Stack, checkup: &mut Checkup) -> Result<(), Failure> {
-    let concurrency = stack.concurrency();
-    let status = queue.operator.status().await?;
-    let tasks = Tasks::read(queue, &status).await?;
-    let taken = match concurrency {
-        // Check the items, because the index lags behind them.
-        Some(limit) if status.taken.count as usize > limit => {
-            let find = Find::newest(TaskStatus::Taken, TAKEN_READ.max(2 * limit));
-            queue.operator.find(&find).await?.tasks
-        }
-        _ => Vec::new(),
-    };
-    let groups = groups::check(&queue.store.groups().await?, status.now);
-    // Limits of groups are already a finding and explain a growing backlog.
-    let is_limited = !groups.1.is_empty();
-    let surplus = concurrency.and_then(|limit| flow::taken(&taken, limit, status.now));
-    // Report a likely cause before the growing backlog that it explains.
-    let checks = [
-        state::control(&status, stack.secret().as_deref()),
-        groups,
-        times::check(queue, &status).await?,
-        flow::flow(&status, &tasks, is_limited),
-        (1, surplus.into_iter().collect()),
-    ];
-    let downstream = stack.downstream();
-    let slots = concurrency.map(|slots| slots.to_string());
-    let names = [("<downstream>", &downstream), ("<concurrency>", &slots)];
-    for (checked, mut findings) in checks {
-        for finding in &mut findings {
-            for (place, name) in names {
-                let name = name.as_deref().unwrap_or(place);
-                finding.remedy = finding.remedy.replace(place, name);
-            }
-        }
-        checkup.note((checked, findings));
-    }
-    checkup.downstream = downstream;
-    checkup.late = cause::notice(status.now, &tasks);
-    Ok(())
-}
-
-/// Checks the stack of an agents' queue.
-///
-/// # Errors
-/// [`Failure`]: no stack is named, or CloudFormation did not respond.
-pub(crate) async fn check_agents(
-    queue: &QueueArguments,
-    aws: &AwsArguments,
-) -> Result<Report, Failure> {
-    let (name, stack) = queue.deployed(aws, agents::stack_of).await?;
-    let mut checkup = Checkup::new(name.clone());
-    checkup.examine(&stack, &stack.stack().await?).await;
-    let desk = agents::desk(&name, &aws::sdk_config(aws).await?).await?;
-    match calls(&desk).await {
-        Ok(calls) => checkup.note(calls),
-        Err(failure) => checkup
-            .unchecked
-            .push(("the pending calls".to_owned(), failure)),
-    }
-    Ok(checkup.report())
-}
-
-/// Finds pending calls for which no agent is queued.
-async fn calls(desk: &dyn Function) -> Result<(usize, Vec<Finding>), Failure> {
-    let queues = desk.send(&json!(agents::Queues {})).await?;
-    let depths = queues["queues"].as_array().map_or(&[][..], Vec::as_slice);
-    let pending = queues["pending"].as_array().into_iter().flatten();
-    let unmatched = pending
-        .filter(|calls| calls["depth"] != 0)
-        .map(|calls| agents::pending_calls(calls, depths))
-        .filter(|[_, _, queued, ..]| queued.parse::<u64>().is_ok_and(|n| n == 0) || queued.contains(' '))
-        .map(|[criteria, calls, queued, oldest, pending]| Finding {
-            place: format!("the calls for {criteria}"),
-            what: match oldest.as_str() {
-                // An earlier release of the desk does not return the oldest call.
-                "" => format!("{calls} pending calls; matching queued agents: {queued}"),
-                _ => format!("{calls} pending calls, the oldest {oldest} for {pending}; matching queued agents: {queued}"),
-            },
-            why: "these calls stay pending until a matching agent joins its queues, or they expire".to_owned(),
-            remedy: "freshq agents lists the agents with their attributes and status; freshq agent enqueue <id> lets one join its queues, and freshq agent register adds attributes".to_owned(),
-        });
-    Ok((1, unmatched.collect()))
 }
 
 /// The settings of a resource, and some messages if it is a non-empty failure queue.
@@ -185,21 +96,21 @@ async fn read<'a>(
 }
 
 impl Checkup {
-    /// Checks the stack of a queue and its state.
-    ///
-    /// # Errors
-    /// [`Failure`]: no stack is named, or CloudFormation did not respond.
-    pub(crate) async fn of(queue: &Queue) -> Result<Self, Failure> {
-        let deployed = queue.deployed.as_deref().ok_or(Failure::NoTemplate)?;
-        let stack = deployed.stack().await?;
+    /// Checks the state of a queue, and its stack. A queue of `freshq dev` has no stack.
+    pub(crate) async fn of(queue: &Queue) -> Self {
         let mut checkup = Self::new(queue.name.clone());
+        let deployed = queue.deployed.as_deref();
+        let stack = match deployed {
+            Some(deployed) => checkup.read("the settings of the stack", deployed.stack().await),
+            None if queue.is_dev => None,
+            None => checkup.read("the settings of the stack", Err(Failure::NoTemplate)),
+        };
         // Check the state before the settings, because operators notice the state first.
-        if let Err(failure) = state(queue, &stack, &mut checkup).await {
-            let place = "the state of the queue".to_owned();
-            checkup.unchecked.push((place, failure));
+        checks::check(queue, stack.as_ref(), &mut checkup).await;
+        if let (Some(deployed), Some(stack)) = (deployed, &stack) {
+            checkup.examine(deployed, stack).await;
         }
-        checkup.examine(deployed, &stack).await;
-        Ok(checkup)
+        checkup
     }
 
     fn new(queue: String) -> Self {
@@ -211,6 +122,7 @@ impl Checkup {
 
     /// Checks every resource of a stack.
     async fn examine(&mut self, deployed: &dyn Deployed, stack: &Stack) {
+        self.has_stack = true;
         self.note(state::complete(stack));
         let resources = stack.resources.iter();
         let reads: Vec<_> = resources
@@ -235,6 +147,37 @@ impl Checkup {
     fn note(&mut self, (checked, findings): (usize, Vec<Finding>)) {
         self.checked += checked;
         self.findings.extend(findings);
+    }
+
+    /// Notes the finding of one check, unless its read failed.
+    fn note_read(&mut self, finding: Option<Option<Finding>>) {
+        if let Some(finding) = finding {
+            self.note((1, finding.into_iter().collect()));
+        }
+    }
+
+    /// Returns what was read. Notes the failure of a read.
+    fn read<T, E: Into<Failure>>(&mut self, place: &str, read: Result<T, E>) -> Option<T> {
+        let failed = |failure: E| self.unchecked.push((place.to_owned(), failure.into()));
+        read.map_err(failed).ok()
+    }
+
+    /// Replaces the placeholders in the remedies of the state's findings with the stack's names.
+    fn name_places(&mut self, stack: Option<&Stack>) {
+        self.downstream = stack.and_then(Stack::downstream);
+        let slots = stack.and_then(Stack::concurrency);
+        let slots = slots.map(|slots| slots.to_string());
+        let names = [
+            ("<downstream>", &self.downstream),
+            ("<concurrency>", &slots),
+        ];
+        for finding in &mut self.findings {
+            for (place, name) in names {
+                if let Some(name) = name {
+                    finding.remedy = finding.remedy.replace(place, name);
+                }
+            }
+        }
     }
 }
 
@@ -280,8 +223,13 @@ impl Checkup {
             lines.push(format!("downstream: {downstream}"));
         }
         lines.push(format!(
-            "{}: settings checked: {}, findings: {}{}, not checked: {}",
+            "{}: {}: {}, findings: {}{}, not checked: {}",
             self.queue,
+            match self.has_stack {
+                true => "settings checked",
+                // Without a stack, only the state of the queue is checked.
+                false => "checks of the state",
+            },
             self.checked,
             self.findings.len(),
             self.late.as_ref().map_or("", |_| ", notices: 1"),

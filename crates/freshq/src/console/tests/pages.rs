@@ -116,14 +116,30 @@ async fn the_doctor_page_shows_the_findings_of_the_command() {
     let world = World::serve(store, site).await;
     let shows = [
         "findings: <strong>1</strong>, not checked: 1.",
-        "<h2>queue the-failures (failures)</h2><p><strong>it contains 3 messages</strong></p>",
-        "<h3>Remedy</h3><p>freshq messages",
+        "<h2>LifoQueue-dev</h2>",
+        "<h3>queue the-failures (failures)</h3><p><strong>it contains 3 messages</strong></p>",
+        "<h4>Remedy</h4><p>freshq messages",
+        "<h2>AgentQueue-dev</h2>",
+        "<h3>the calls for Basque, F</h3><p><strong>3 pending calls",
         "Not checked: the messages of queue the-failures (failures): ",
     ];
     world.page("doctor", &shows).await;
-    let without = World::start(false).await;
-    let says = "the queue's stack is unknown";
-    without.rejects("doctor", 400, says).await;
+}
+
+#[tokio::test]
+async fn the_doctor_page_checks_the_state_of_a_queue_without_a_stack() {
+    let store = Arc::<MemoryStore>::default();
+    open_breaker(&store, "HTTP 503").await;
+    let mut site = site(store.clone(), false);
+    site.queue.is_dev = true;
+    site.agents = Err("freshq dev has no agents' queue".to_owned());
+    let world = World::serve(store, site).await;
+    let shows = [
+        "Checks of the state: 12, findings: <strong>1</strong>, not checked: 0.",
+        "<h3>the circuit breaker</h3>",
+        "The agents' queue is not checked: freshq dev has no agents' queue.",
+    ];
+    world.page("doctor", &shows).await;
 }
 
 #[tokio::test]
@@ -253,7 +269,7 @@ async fn the_agents_page_shows_queues_pending_calls_and_agents() {
     world.page("agents", &shows).await;
     let store = Arc::<MemoryStore>::default();
     let mut without = site(store.clone(), false);
-    without.desk = Err("stack AgentQueue-dev does not exist".to_owned());
+    without.agents = Err("stack AgentQueue-dev does not exist".to_owned());
     let world = World::serve(store, without).await;
     let shows = ["stack AgentQueue-dev does not exist"];
     world.page("agents", &shows).await;

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use lifo_queue::operate::{FoundTask, Keys, Status};
+use lifo_queue::control::Control;
+use lifo_queue::operate::{FoundTask, Keys, Status, Suspect};
 use lifo_queue::schema;
 use lifo_queue::time::Millis;
 
@@ -23,21 +24,10 @@ const NAMED: usize = 5;
 /// finding. Devices that report often also supersede many states, but have many keys.
 const FEW_KEYS: (u32, u64) = (2, 50);
 
-/// Checks the tasks of the last minute and the keys with pending tasks. If groups are limited, a
-/// growing backlog is not a finding.
-pub(super) fn flow(status: &Status, tasks: &Tasks, limited: bool) -> (usize, Vec<Finding>) {
-    let findings = [
-        failing(status),
-        crashed(status),
-        keys(status),
-        surplus(status, tasks).filter(|_| !limited),
-    ];
-    (findings.len(), findings.into_iter().flatten().collect())
-}
-
-fn failing(status: &Status) -> Option<Finding> {
-    let observed = &status.control.observed;
-    let (succeeded, failed) = observed.ended.within(status.now);
+/// Checks the tasks that ended in the last minute.
+pub(super) fn failing(control: &Control, now: Millis) -> Option<Finding> {
+    let observed = &control.observed;
+    let (succeeded, failed) = observed.ended.within(now);
     let last = observed.last_response.as_ref().map(pause::response);
     (failed >= FAILED && failed > succeeded).then(|| Finding {
         place: "the tasks".to_owned(),
@@ -51,8 +41,8 @@ fn failing(status: &Status) -> Option<Finding> {
     })
 }
 
-fn crashed(status: &Status) -> Option<Finding> {
-    let suspects = &status.suspects;
+/// Checks the tasks that may have crashed their process.
+pub(super) fn crashed(suspects: &[Suspect]) -> Option<Finding> {
     let named = suspects.iter().take(NAMED);
     let named = named.map(|there| format!("{} ({})", there.task, there.status));
     let named = named.collect::<Vec<_>>().join(", ");
@@ -70,12 +60,13 @@ fn crashed(status: &Status) -> Option<Finding> {
     })
 }
 
-fn keys(status: &Status) -> Option<Finding> {
+/// Checks the keys with pending tasks.
+pub(super) fn keys(keys: Keys) -> Option<Finding> {
     let Keys {
         tasks,
         superseded,
         exact,
-    } = status.keys;
+    } = keys;
     let few = exact && (1..=FEW_KEYS.0).contains(&tasks) && superseded >= FEW_KEYS.1;
     few.then(|| Finding {
         place: "the keys".to_owned(),
@@ -103,7 +94,8 @@ pub(super) fn taken(taken: &[FoundTask], concurrency: usize, now: Millis) -> Opt
     })
 }
 
-fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
+/// Checks whether tasks are created faster than they end.
+pub(super) fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
     let created = tasks.created;
     let observed = &status.control.observed;
     let (succeeded, failed) = observed.ended.within(status.now);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lifo_queue::control::Control;
-use lifo_queue::operate::Status;
+use lifo_queue::time::Millis;
 use serde_json::Value;
 
 use super::Finding;
@@ -135,9 +135,14 @@ fn pause_remedy(control: &Control, secret: Option<&str>) -> String {
 
 /// Checks the control item for a stale lease, pause, limit, open circuit breaker and idle turns.
 ///
-/// `secret` is the ARN of the runner's secret.
-pub(super) fn control(status: &Status, secret: Option<&str>) -> (usize, Vec<Finding>) {
-    let (control, now) = (&status.control, status.now);
+/// `pending` is the number of pending tasks, if it is known. `secret` is the ARN of the runner's
+/// secret.
+pub(super) fn control(
+    control: &Control,
+    pending: Option<u32>,
+    now: Millis,
+    secret: Option<&str>,
+) -> (usize, Vec<Finding>) {
     let mut findings = Vec::new();
     let mut find = |place: &str, what: String, why: &str, remedy: &str| {
         findings.push(Finding {
@@ -219,7 +224,7 @@ pub(super) fn control(status: &Status, secret: Option<&str>) -> (usize, Vec<Find
     }
     if control.idle_turns > 0
         && control.lease.is_none()
-        && status.pending.count > 0
+        && pending > Some(0)
         && !control.is_paused(now)
     {
         let what = format!("{} consecutive turns settled no task", control.idle_turns);
@@ -238,7 +243,6 @@ mod tests {
     use lifo_queue::control::Author;
     use lifo_queue::observed::LastResponse;
     use lifo_queue::task::TaskId;
-    use lifo_queue::time::Millis;
 
     use super::*;
 

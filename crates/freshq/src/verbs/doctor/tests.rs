@@ -9,13 +9,16 @@ use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::store::{ControlStore, OperatorStore};
 use lifo_queue::task::{TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
+use simulator::faulty::{Fault, FaultyStore};
 use simulator::texts::has;
 use uuid::Uuid;
 
+use super::agents::calls;
 use super::*;
 use crate::confirm::NoTerminal;
 use crate::deployed::{Kind, Message, Stack};
 use crate::failure::Result;
+use crate::function::Function;
 use fake::Fake;
 
 mod drift;
@@ -188,11 +191,82 @@ async fn remedy_names_the_downstream_and_the_concurrency() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn doctor_rejects_a_queue_named_by_its_table() {
-    let queue = Queue::on(Arc::<MemoryStore>::default(), NOW);
+async fn tasks_created_in_seconds_do_not_hide_the_other_findings() {
+    let store = Arc::<MemoryStore>::default();
+    let put = |id: &str, created: i64| {
+        let record = Record::pending(Millis(created), Ttl::Seconds(EpochSeconds(1_900_000_000)));
+        store.put(TaskId::from_stored(id), record);
+    };
+    put("ok", NOW.0);
+    put("older", NOW.0 / 1_000 - 9);
+    put("newer", NOW.0 / 1_000);
+    open_breaker(&store, "HTTP 503").await;
+    let found = findings(&Fake::healthy(), &store).await;
+    let seconds =
+        "the pending tasks: taskCreated of task newer is in seconds: 1800000000".to_owned();
+    assert!(found.contains(&seconds), "{found:?}");
+    assert!(found[0].starts_with("the circuit breaker: "), "{found:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_read_omits_only_the_checks_that_need_it() {
+    let failing = |read: &'static str| {
+        let store = Arc::<MemoryStore>::default();
+        let script = move |step| match step == read {
+            true => Fault::Denied,
+            false => Fault::None,
+        };
+        Queue {
+            deployed: Some(Arc::new(Fake::healthy())),
+            ..Queue::on(Arc::new(FaultyStore::new(store, script)), NOW)
+        }
+    };
+    // A healthy queue has 64 checks. 13 of them are of its state.
+    for (read, checked, omitted) in [
+        ("control", 54, &["the control item"][..]),
+        ("groups", 62, &["the groups"]),
+        (
+            "pending_page",
+            58,
+            &[
+                "the numbers of tasks",
+                "the tasks of crashed processes",
+                "the keys",
+            ],
+        ),
+        ("taken_page", 63, &["the tasks of crashed processes"]),
+    ] {
+        let checkup = Checkup::of(&failing(read)).await;
+        let places = checkup.unchecked.iter().map(|(place, _)| place.as_str());
+        assert_eq!(places.collect::<Vec<_>>(), omitted, "{read}");
+        assert_eq!(checkup.checked, checked, "{read}");
+        assert_eq!(checkup.exit(), Exit::Failed, "{read}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn state_of_a_queue_without_a_stack_is_checked() {
+    let store = Arc::<MemoryStore>::default();
+    open_breaker(&store, "HTTP 503").await;
     let doctor = Doctor { agents: false };
-    let failure = doctor.run(&queue, &mut NoTerminal).await.unwrap_err();
-    assert_eq!(failure.exit(), Exit::Usage);
+    let mut queue = Queue::on(store, NOW);
+    let report = doctor.run(&queue, &mut NoTerminal).await.unwrap();
+    has(&report.text, "the circuit breaker: ");
+    has(
+        &report.text,
+        "not checked: the settings of the stack: the queue's stack is unknown: use --env or --stack",
+    );
+    has(
+        &report.text,
+        "checks of the state: 12, findings: 1, not checked: 1",
+    );
+    queue.is_dev = true;
+    let report = doctor.run(&queue, &mut NoTerminal).await.unwrap();
+    has(
+        &report.text,
+        "checks of the state: 12, findings: 1, not checked: 0",
+    );
+    assert_eq!(report.exit, Exit::NotAll);
 }
 
 #[test]
@@ -200,6 +274,7 @@ fn resources_unsupported_by_local_aws_are_reported_in_one_line() {
     let local = ["alarm a", "alarm b"].map(|place| (place.to_owned(), Failure::NotLocal));
     let mut checkup = Checkup {
         queue: "LifoQueue-dev".to_owned(),
+        has_stack: true,
         checked: 3,
         unchecked: local.into(),
         ..Checkup::default()
