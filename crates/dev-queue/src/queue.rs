@@ -5,6 +5,8 @@
 //! request in the control item starts a turn after the current one. A `freshq` command in another
 //! process therefore needs no notification.
 
+mod leases;
+
 use std::error::Error;
 use std::future::IntoFuture;
 use std::io::{self, Write};
@@ -17,15 +19,13 @@ use async_trait::async_trait;
 use aws::error_chain::chain;
 use axum::Router;
 use embedded_dynamodb::{TABLE, client};
-use lifo_queue::control::{IdleTurns, Release};
 use lifo_queue::create::Creator;
 use lifo_queue::notify::{Notification, Notifier, NotifyError, WakeReason};
 use lifo_queue::process::{Invocation, Processor};
 use lifo_queue::runner::TaskRunner;
 use lifo_queue::store::dynamodb::DynamoStore;
-use lifo_queue::store::{Order, PageQuery, QueueStore, StoreError};
+use lifo_queue::store::{QueueStore, StoreError};
 use lifo_queue::sweep::Sweeper;
-use lifo_queue::task::{Return, TaskStatus};
 use lifo_queue::time::{Clock, SystemClock};
 use lifo_queue::wake::Waker;
 use tokio::net::TcpListener;
@@ -58,6 +58,7 @@ pub struct DevQueue {
     sweeper: Sweeper,
     creator: Arc<Creator>,
     tally: watch::Sender<Tally>,
+    has_groups: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -112,6 +113,7 @@ impl DevQueue {
             bell,
             waker,
             tally: watch::Sender::default(),
+            has_groups: process.groups.is_some(),
         })
     }
 
@@ -224,59 +226,6 @@ impl DevQueue {
             }
             tokio::time::sleep(EXPIRE_EVERY).await;
         }
-    }
-
-    /// Ends the processor lease and all task leases. Because only this process uses the table, the
-    /// holders of these leases no longer run.
-    async fn return_running(&self, reason: &str) -> Result<(), ServeError> {
-        self.release().await.map_err(ServeError::Return)?;
-        let mut after = None;
-        loop {
-            let now = SystemClock.now();
-            let query = PageQuery {
-                status: TaskStatus::Taken.into(),
-                order: Order::NewestFirst,
-                created_from: None,
-                after,
-                limit: 1_000,
-                now,
-            };
-            let page = self.store.taken_page(&query).await;
-            let page = page.map_err(ServeError::Return)?;
-            let back = Return {
-                not_before: now,
-                attempt_counts: false,
-                lease_expired: false,
-                reason: reason.to_owned(),
-            };
-            for standing in page.leases {
-                let returned = self.store.return_task(&standing.lease, &back, now).await;
-                // If the run has already ended, the task is no longer TAKEN.
-                returned.map_err(ServeError::Return)?;
-            }
-            after = page.next;
-            if after.is_none() {
-                return Ok(());
-            }
-        }
-    }
-
-    async fn release(&self) -> Result<(), StoreError> {
-        let control = self.store.control().await?;
-        let Some(lease) = control.lease else {
-            return Ok(());
-        };
-        let release = Release {
-            owner: lease.owner,
-            if_requested_is: None,
-            idle_turns: IdleTurns::Keep,
-            recovered: false,
-            rate_full_at: control.rate_full_at,
-            breaker: control.breaker,
-            overloaded_since: control.overloaded_since,
-            observed: control.observed,
-        };
-        self.store.release(&release).await.map(drop)
     }
 }
 
