@@ -145,17 +145,21 @@ GUARDS = guards_of(
             ),
         },
         f"{_CORE}/store/dynamodb/operator.rs": {
+            "cancel or purge another state than the one that was listed": (
+                "condition += term;",
+                "let _ = term;",
+            ),
             "redrive without widening the bound of the index read": (
                 "self.widen_bound(created, redrive.expires_at, now).await?;",
                 "let _unbound = created;",
             ),
             "redrive a newer state whose age is not recorded": (
-                '"taskStatus = :failure AND taskCreated = :created"',
-                '"taskStatus = :failure AND (taskCreated = :created OR attribute_exists(taskCreated))"',
+                "taskStatus = :failure AND taskCreated = :created{term}",
+                "taskStatus = :failure AND (taskCreated = :created OR attribute_exists(taskCreated)){term}",
             ),
             "purge a running task": (
-                "taskStatus IN (:pending, :success, :failure)",
-                "attribute_exists(taskStatus) OR taskStatus IN (:pending, :success, :failure)",
+                "let of = [\n            TaskStatus::Pending,",
+                "let of = [\n            TaskStatus::Taken,\n            TaskStatus::Pending,",
             ),
         },
         f"{_CORE}/process/rate.rs": {
