@@ -43,6 +43,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PACKAGE_TOOLS := tools/package/node_modules/.installed
 SITE_TOOLS := tools/site/node_modules/.installed
+DYNAMODB_LOCAL := tools/dynamodb-local/node_modules/.installed
 # The project's tools take precedence over other installed tools.
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 export CDK_DISABLE_CLI_TELEMETRY := true
@@ -234,6 +235,20 @@ test-python: synth-local build-freshq ## run the tests of the Python tools, of f
 e2e: synth-local build-freshq ## run the end-to-end tests of the templates on local AWSs that enforce IAM; F names some of the files [F]
 	$(BIN)/python -m pytest $(PYTEST_E2E) $(or $(F),tests/e2e)
 
+# The tests on DynamoDB, without those of the in-memory store. They are compiled before the engine starts.
+ON_DYNAMODB := --profile dynamodb-local --test consistent --test desk --test errors --test foreign_items --test intake --test joins --test lanes \
+  --test matchers --test model --test operate --test retries --test services --test stores --test sweeps --test turns --test unreadable --test wakes
+.PHONY: test-dynamodb-local
+test-dynamodb-local: check-rust $(DYNAMODB_LOCAL) ## run the tests of the tables on DynamoDB Local, AWS's own engine; installs Java from Debian if it is missing
+	$(NEXTEST) $(ON_DYNAMODB) --no-run
+	tools/dynamodb-local/run.sh $(NEXTEST) $(ON_DYNAMODB)
+
+.PHONY: test-rie
+test-rie: build-local $(VENV)/.installed-rie ## run each function under AWS's Lambda Runtime Interface Emulator: an error, an event, a time-out and the next event
+	@mkdir -p .local
+	FRESHQ_SKIP_BUILD=1 $(SYNTH) --context env=dev --output .local/placeholders
+	$(BIN)/python -m pytest tests/rie
+
 .PHONY: test-smoke
 test-smoke: synth-local build-freshq ## run the smoke test on a local AWS, once whole and once interrupted
 	$(BIN)/python -m pytest tests/smoke
@@ -273,8 +288,8 @@ lint: lint-fast $(VENV)/.installed-lint ## lint-fast; also check clippy, links o
 .PHONY: advisories
 advisories: setup $(VENV)/.installed-lint ## check every dependency against the databases of known advisories
 	cargo deny check advisories
-	for folder in . tools/package tools/site; do npm audit --audit-level=high --prefix $$folder || exit 1; done
-	pip-audit --strict --require-hashes --disable-pip $(foreach set,requirements-aws requirements requirements-arm64 requirements-lint,--requirement $(set).txt)
+	for folder in . tools/dynamodb-local tools/package tools/site; do npm audit --audit-level=high --prefix $$folder || exit 1; done
+	pip-audit --strict --require-hashes --disable-pip $(foreach set,requirements-aws requirements requirements-arm64 requirements-lint requirements-rie,--requirement $(set).txt)
 
 .PHONY: fmt
 fmt: setup ## format Rust and TypeScript
@@ -477,7 +492,7 @@ $(BIN)/python: | check-python
 
 # Each file names every package with its hashes, so pip resolves nothing and builds nothing.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all:
-# requirements.txt is for the local AWS and the tests, -aws for access to AWS, -arm64 for the build for AWS, -lint for lint.
+# requirements.txt is for the local AWS and the tests, -aws for access to AWS, -arm64 for the build for AWS, -lint for lint, -rie for test-rie.
 $(VENV)/.installed: requirements.txt | $(BIN)/python
 	$(PIP_INSTALL) -r $<
 	@touch $@
@@ -490,9 +505,9 @@ NPM_FILES := package.json package-lock.json tools/cdk/package.json .npmrc
 node_modules/.installed: $(NPM_FILES) | check-node
 	$(NPM_CI)
 	@touch node_modules/.installed-cdk $@
-# The tools that check the API and the package, and the site generator. Each folder has its own lock file, because only
-# two verbs need it.
-$(PACKAGE_TOOLS) $(SITE_TOOLS): tools/%/node_modules/.installed: tools/%/package.json tools/%/package-lock.json tools/%/.npmrc | check-node
+# The tools that check the API and the package, the site generator, and DynamoDB Local. Each folder has its own lock
+# file, because only one or two verbs need it.
+$(PACKAGE_TOOLS) $(SITE_TOOLS) $(DYNAMODB_LOCAL): tools/%/node_modules/.installed: tools/%/package.json tools/%/package-lock.json tools/%/.npmrc | check-node
 	$(NPM_CI) --prefix tools/$*
 	@touch $@
 # Only the CDK CLI, for verbs that need nothing else.

@@ -66,6 +66,11 @@ class Verified:
     cold_start: float
 
 
+def event_of(function: str) -> Any:
+    """The event to which `CHECKS` has the response."""
+    return json.loads((_EVENTS / _EVENT_FILES.get(function, f"{function}.json")).read_text())
+
+
 def verify(functions: Iterable[str], built: Path, placeholders: Path, say: Callable[[str], None]) -> list[Verified]:
     """Checks and starts each of `functions`, built below `built`.
 
@@ -131,7 +136,7 @@ def sizes(built: Path) -> list[str]:
 
 def _started(function: str, bootstrap: Path, stack: DeployedStack) -> float:
     """Starts a function, checks its response, and returns its cold start in seconds. Raises `WrongResponse`."""
-    event = json.loads((_EVENTS / _EVENT_FILES.get(function, f"{function}.json")).read_text())
+    event = event_of(function)
     environment = stack.environment(function) | emulator.client_variables(stack.local_endpoint)
     run = starting.run(function, bootstrap, event, environment)
     if run.result.kind != "response" or not CHECKS[function](run.result.body):

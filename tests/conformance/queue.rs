@@ -1,4 +1,4 @@
-//! An in-memory queue with its topics and a clock.
+//! A queue with its topics and a clock.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -6,21 +6,22 @@ use std::time::Duration;
 
 use lifo_queue::control::Control;
 use lifo_queue::operate::Operator;
-use lifo_queue::store::memory::{MemoryStore, Record};
-use lifo_queue::store::{ControlStore, Inserted, QueueStore, TaskStore};
+use lifo_queue::store::memory::Record;
+use lifo_queue::store::{Inserted, QueueStore};
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::TokioClock;
 use lifo_queue::wake::Waker;
 use simulator::faulty::{Fault, FaultyStore};
 use simulator::topics::Topics;
 
+use crate::table::{Table, table};
 use crate::{NOW, new_task};
 
 /// Time for which a notification's marker suppresses other notifications.
 pub const MARKER: Duration = Duration::from_secs(10);
 
 pub struct Queue {
-    pub store: Arc<MemoryStore>,
+    pub store: Arc<dyn Table>,
     pub topics: Arc<Topics>,
     pub clock: Arc<TokioClock>,
 }
@@ -29,7 +30,7 @@ impl Queue {
     /// An empty queue at [`NOW`].
     pub fn start() -> Self {
         Self {
-            store: Arc::default(),
+            store: table(),
             topics: Arc::default(),
             clock: Arc::new(TokioClock::starting_at(NOW)),
         }

@@ -1,6 +1,7 @@
 //! The stores under test, and helpers that the suites share.
 
 mod queue;
+mod table;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,10 +19,12 @@ use lifo_queue::task::{
 };
 use lifo_queue::time::{EpochSeconds, Millis};
 use lifo_queue::trace::TraceHeader;
-use simulator::dynamodb::{EmbeddedDynamo, TABLE};
+use simulator::dynamodb::{TABLE, dispatch};
+use simulator::engine::Engine;
 use uuid::Uuid;
 
 pub use self::queue::{MARKER, Queue};
+pub use self::table::{Table, on_dynamodb};
 
 /// The time at which the suites start.
 pub const NOW: Millis = Millis(1_800_000_000_000);
@@ -35,20 +38,21 @@ pub fn memory() -> Arc<dyn QueueStore> {
     Arc::new(MemoryStore::new())
 }
 
-/// A fresh DynamoDB store on an embedded DynamoDB.
-pub async fn dynamodb() -> Arc<dyn QueueStore> {
-    Arc::new(DynamoStore::new(embedded().await.client, TABLE))
+/// A fresh DynamoDB store.
+pub fn dynamodb() -> Arc<dyn QueueStore> {
+    Arc::new(DynamoStore::new(database().client(), TABLE))
 }
 
-/// A fresh embedded DynamoDB.
+/// A fresh DynamoDB with the task table.
 #[allow(
     clippy::expect_used,
     reason = "a test without its store cannot continue"
 )]
-pub async fn embedded() -> EmbeddedDynamo {
-    EmbeddedDynamo::start()
-        .await
-        .expect("the embedded DynamoDB starts")
+pub fn database() -> Engine {
+    let engine = Engine::start().expect("DynamoDB starts");
+    let created = engine.create_table(dispatch::task_table(TABLE));
+    created.expect("a task table");
+    engine
 }
 
 /// A task whose creation time is [`NOW`] plus `created` milliseconds, and whose expiry is about an

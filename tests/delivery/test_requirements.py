@@ -28,6 +28,7 @@ def test_requirements_files_are_the_expected_ones() -> None:
         "requirements-arm64.txt",
         "requirements-aws.txt",
         "requirements-lint.txt",
+        "requirements-rie.txt",
         "requirements.txt",
     ]
 

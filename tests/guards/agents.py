@@ -8,6 +8,16 @@ _CORE = "crates/agent-queue/src"
 
 AGENT_GUARDS = guards_of(
     {
+        f"{_CORE}/store/dynamodb/read.rs": {
+            "read a call or an agent without strong consistency (DynamoDB)": (
+                ".set_key(Some(key(at)))\n            .consistent_read(true)",
+                ".set_key(Some(key(at)))\n            .consistent_read(false)",
+            ),
+            "query without strong consistency (DynamoDB)": (
+                ".consistent_read(true)\n            .expression_attribute_values",
+                ".consistent_read(false)\n            .expression_attribute_values",
+            ),
+        },
         f"{_CORE}/store/dynamodb/transact.rs": {
             "update an agent without its ticket (DynamoDB)": (
                 '"AgentStatus = :from AND Ticket = :ticket"',

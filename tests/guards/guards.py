@@ -52,6 +52,20 @@ GUARDS = guards_of(
                 "AND (taskCreated >= :created OR taskCreated < :later) ",
             ),
         },
+        # Also noticed on DynamoDB Local, which rejects the query itself:
+        # tools/dynamodb-local/run.sh .venv/bin/python -m tests.guards … "unprojected".
+        f"{_CORE}/store/dynamodb/index.rs": {
+            "query the index for an unprojected attribute (DynamoDB)": (
+                '"taskId, taskCreated, #ttl, notBefore, leaseToken, attempts"',
+                '"taskId, taskCreated, #ttl, notBefore, leaseToken, attempts, crashes"',
+            ),
+        },
+        f"{_CORE}/store/dynamodb/operator.rs": {
+            "read an item without strong consistency (DynamoDB)": (
+                ".consistent_read(true)",
+                ".consistent_read(false)",
+            ),
+        },
         f"{_CORE}/process/filter.rs": {
             "offer expired tasks to the selection": (
                 "if task.ttl.is_expired(self.now) {",

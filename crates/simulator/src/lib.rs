@@ -10,6 +10,7 @@
 //! | [`conflicts`] | transaction conflicts, as on DynamoDB, and the cost of every request |
 //! | [`deployed`] | the default deployment settings of a queue |
 //! | [`dynamodb`] | the embedded DynamoDB, behind the real SDK client |
+//! | [`engine`] | the DynamoDB of a test, embedded or DynamoDB Local |
 //! | [`faulty`] | a store whose calls fail according to a script |
 //! | [`layered`] | an extension point between a queue and its store |
 //! | [`protocol`] | SDK connectors that compute responses with a function |
@@ -26,6 +27,7 @@ pub mod cloud;
 pub mod conflicts;
 pub mod deployed;
 pub mod dynamodb;
+pub mod engine;
 pub mod faulty;
 pub mod layered;
 pub mod protocol;

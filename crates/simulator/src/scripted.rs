@@ -1,19 +1,15 @@
 //! The real SDK client over an embedded DynamoDB. A script throttles requests or loses responses,
 //! which the embedded database itself never does.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
-use aws_smithy_http_client::Builder as Http;
-use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, SharedHttpConnector, http_client_fn,
-};
+use aws_smithy_runtime_api::client::http::{HttpConnector, SharedHttpConnector};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use serde_json::{Value, json};
 
-use crate::dynamodb;
+use crate::engine::Engine;
 use crate::protocol::{self, Response};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,21 +25,17 @@ pub enum Fate {
 /// Decides the outcome from a request's operation, such as `PutItem`, and its body.
 pub type Script = dyn Fn(&str, &Value) -> Fate + Send + Sync;
 
-/// Creates a client for the embedded DynamoDB at this address, without SDK retries. `script`
-/// decides the outcome of each request.
+/// Creates a client for this DynamoDB, without SDK retries. `script` decides the outcome of each
+/// request.
 pub fn client(
-    address: SocketAddr,
+    engine: &Engine,
     script: impl Fn(&str, &Value) -> Fate + Send + Sync + 'static,
 ) -> Client {
-    let http = Http::new().build_http();
     let script: Arc<Script> = Arc::new(script);
-    let through = http_client_fn(move |settings, components| {
-        let script = script.clone();
-        let below = http.http_connector(settings, components);
-        protocol::connector(move |request| respond(script.clone(), below.clone(), request))
-    });
-    let plain = dynamodb::client(address);
-    Client::from_conf(plain.config().to_builder().http_client(through).build())
+    let below = engine.connector();
+    protocol::client(protocol::connector(move |request| {
+        respond(script.clone(), below.clone(), request)
+    }))
 }
 
 async fn respond(

@@ -12,6 +12,7 @@ use agents::model::rule::Rule;
 use agents::model::subject::{Seen, Subject};
 use agents::{embedded, store_of};
 use sequences::{Figures, Plan};
+use simulator::engine::Engine;
 use tokio::runtime::{Builder, Runtime};
 
 /// Entries per read. There are more agents than this, so some requests need a second read.
@@ -45,8 +46,10 @@ fn agent_queue_on_dynamodb_behaves_like_the_reference() {
         let store = Arc::new(store_of(client.clone()));
         Ok(Subject::new(store, Seen::ByScan(client), order, PAGE))
     };
-    let plan = Plan::new(100, 50, 1, file!());
+    let sequences = Engine::start().unwrap().sequences(100);
+    let plan = Plan::new(sequences, 50, 1, file!());
     let figures = report("dynamodb", hold(&plan, &runtime(), fresh));
-    // A small number of sequences may miss rare rules.
-    assert!(figures.unused().len() <= 6, "{:?}", figures.unused());
+    // A small number of sequences may miss rare rules, and DynamoDB Local runs still fewer.
+    let missing = 6 * 100 / sequences as usize;
+    assert!(figures.unused().len() <= missing, "{:?}", figures.unused());
 }

@@ -5,16 +5,23 @@ use std::time::Duration;
 
 use conformance::{MARKER, NOW, Queue, claim, pause};
 use lifo_queue::notify::WakeReason;
-use lifo_queue::store::ControlStore;
 use lifo_queue::time::Clock;
 use lifo_queue::wake::{Wake, WakeError};
 use simulator::faulty::Fault;
+
+conformance::on_both_stores! {
+    burst_publishes_once_until_its_marker_expires,
+    sweep_publishes_despite_a_live_marker,
+    failed_publish_is_an_error_and_its_event_can_publish_again,
+    a_request_that_was_not_counted_is_an_error,
+    an_active_processor_is_not_notified_but_sees_the_request,
+    a_paused_queue_is_not_woken,
+}
 
 async fn insert(queue: &Queue, event: &str) -> Result<Wake, WakeError> {
     queue.waker().request(event, WakeReason::Insert).await
 }
 
-#[tokio::test(start_paused = true)]
 async fn burst_publishes_once_until_its_marker_expires() {
     let queue = Queue::start();
     assert_eq!(insert(&queue, "batch-0").await.unwrap(), Wake::Published);
@@ -32,7 +39,6 @@ async fn burst_publishes_once_until_its_marker_expires() {
     assert_eq!(insert(&queue, "later").await.unwrap(), Wake::Published);
 }
 
-#[tokio::test(start_paused = true)]
 async fn sweep_publishes_despite_a_live_marker() {
     let queue = Queue::start();
     assert_eq!(insert(&queue, "batch").await.unwrap(), Wake::Published);
@@ -43,7 +49,6 @@ async fn sweep_publishes_despite_a_live_marker() {
     assert_eq!(queue.notifications(), 2);
 }
 
-#[tokio::test(start_paused = true)]
 async fn failed_publish_is_an_error_and_its_event_can_publish_again() {
     let queue = Queue::start();
     queue.topics.set_broken(true);
@@ -57,7 +62,6 @@ async fn failed_publish_is_an_error_and_its_event_can_publish_again() {
     assert_eq!(queue.notifications(), 1);
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_request_that_was_not_counted_is_an_error() {
     for step in ["request", "mark_notified"] {
         let queue = Queue::start();
@@ -74,7 +78,6 @@ async fn a_request_that_was_not_counted_is_an_error() {
     }
 }
 
-#[tokio::test(start_paused = true)]
 async fn an_active_processor_is_not_notified_but_sees_the_request() {
     let queue = Queue::start();
     queue.store.acquire(&claim("m1", NOW), NOW).await.unwrap();
@@ -85,7 +88,6 @@ async fn an_active_processor_is_not_notified_but_sees_the_request() {
     assert_eq!(insert(&queue, "next").await.unwrap(), Wake::Published);
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_paused_queue_is_not_woken() {
     let queue = Queue::start();
     let until = queue.clock.now().plus(Duration::from_secs(60));

@@ -11,7 +11,7 @@ use reference::hold::hold;
 use reference::operation::Rule;
 use reference::subject::dynamodb::Table;
 use sequences::{Figures, Plan};
-use simulator::dynamodb::EmbeddedDynamo;
+use simulator::engine::Engine;
 use tokio::runtime::{Builder, Runtime};
 
 fn runtime() -> Runtime {
@@ -34,12 +34,12 @@ fn memory_store_behaves_like_the_reference_queue() {
 #[test]
 fn dynamodb_store_behaves_like_the_reference_queue() {
     let runtime = runtime();
-    let dynamo = runtime.block_on(EmbeddedDynamo::start()).unwrap();
+    let engine = Engine::start().unwrap();
     let tables = Cell::new(0);
     let fresh = async || {
         tables.set(tables.get() + 1);
-        Table::create(&dynamo, format!("sequence-{}", tables.get()))
+        Table::create(&engine, format!("sequence-{}", tables.get()))
     };
-    let plan = Plan::new(150, 60, 4, file!());
+    let plan = Plan::new(engine.sequences(150), 60, 4, file!());
     report("dynamodb", hold(&plan, &runtime, fresh));
 }

@@ -5,27 +5,28 @@ use std::sync::Arc;
 use agent_queue::dimension::Dimensions;
 use agent_queue::store::dynamodb::DynamoStore;
 use aws_sdk_dynamodb::Client;
-use aws_smithy_runtime_api::client::http::{HttpConnector, SharedHttpConnector, http_client_fn};
+use aws_smithy_runtime_api::client::http::{SharedHttpConnector, http_client_fn};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
-use dynoxide::Database;
 use serde_json::{Value, json};
 
 use super::network::{Fault, Network};
 use crate::dynamodb::{AGENT_TABLE, NotStarted, TABLE, dispatch};
+use crate::engine::Engine;
 use crate::protocol::{self, Response, respond};
 
-/// An embedded DynamoDB with the agents' table and the task table, in this process.
+/// A DynamoDB with the agents' table and the task table. Embedded in this process, except on
+/// DynamoDB Local.
 #[derive(Clone)]
 pub struct Embedded {
-    database: Database,
+    engine: Engine,
 }
 
 impl Embedded {
     /// Creates the database and the empty tables.
     pub fn start() -> Result<Self, NotStarted> {
-        let database = Database::memory().map_err(|error| NotStarted::new(&error))?;
-        let request = json!({
+        let engine = Engine::start()?;
+        engine.create_table(json!({
             "TableName": AGENT_TABLE,
             "BillingMode": "PAY_PER_REQUEST",
             "AttributeDefinitions": [
@@ -36,47 +37,30 @@ impl Embedded {
                 {"AttributeName": "pk", "KeyType": "HASH"},
                 {"AttributeName": "sk", "KeyType": "RANGE"},
             ],
-        });
-        let request = serde_json::from_value(request).map_err(|error| NotStarted::new(&error))?;
-        let created = database.create_table(request);
-        created.map_err(|error| NotStarted::new(&error))?;
-        dispatch::create_task_table(&database, TABLE)?;
-        Ok(Self { database })
+        }))?;
+        engine.create_table(dispatch::task_table(TABLE))?;
+        Ok(Self { engine })
     }
 
-    /// Creates a connector that calls the database directly, without network or latency.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Creates a connector to the database, without latency.
     pub(crate) fn direct(&self) -> SharedHttpConnector {
-        let database = self.database.clone();
-        protocol::connector(move |request: HttpRequest| {
-            let database = database.clone();
-            async move {
-                let operation = protocol::supported_operation(&request)?;
-                let body = request.body().bytes().unwrap_or_default();
-                let body = String::from_utf8_lossy(body);
-                let (status, body) = dispatch::call(&database, operation, &body);
-                respond(status, body)
-            }
-        })
+        self.engine.connector()
     }
 
-    /// Creates a client without network, latency or SDK retries. Each request first yields to other
-    /// Tokio tasks, so concurrent requests alternate.
+    /// Creates a client without latency or SDK retries.
     pub fn client(&self) -> Client {
-        let direct = self.direct();
-        protocol::client(protocol::connector(move |request| {
-            let direct = direct.clone();
-            async move {
-                tokio::task::yield_now().await;
-                direct.call(request).await
-            }
-        }))
+        self.engine.client()
     }
 
     /// Creates a store over this network. Its client has the same retries as the functions' client.
     pub fn store(&self, network: &Arc<Network>) -> DynamoStore {
         let connector = Connector {
             network: network.clone(),
-            database: self.database.clone(),
+            engine: self.engine.clone(),
         };
         let connector = protocol::connector(move |request| connector.clone().respond(request));
         let config = protocol::config().http_client(http_client_fn(move |_, _| connector.clone()));
@@ -91,7 +75,7 @@ impl Embedded {
 #[derive(Clone)]
 struct Connector {
     network: Arc<Network>,
-    database: Database,
+    engine: Engine,
 }
 
 impl Connector {
@@ -101,8 +85,8 @@ impl Connector {
         let body = String::from_utf8_lossy(body).into_owned();
         let items = changed(operation, &body);
         let count = items.len();
-        let database = self.database;
-        let apply = move || dispatch::call(&database, operation, &body);
+        let engine = self.engine;
+        let apply = move || engine.call(operation, &body);
         match self
             .network
             .exchange(operation.to_owned(), items, apply)

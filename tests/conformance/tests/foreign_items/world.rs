@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
-use conformance::{RETENTION, embedded};
+use conformance::{RETENTION, database};
 use lifo_queue::backoff::Backoff;
 use lifo_queue::process::{Invocation, ProcessSettings, Processor, TurnSummary};
 use lifo_queue::runner::{Outcome, TaskRunner};
@@ -50,7 +50,7 @@ pub(crate) fn number(value: i64) -> AttributeValue {
 
 impl World {
     pub(crate) async fn start() -> Self {
-        let client = embedded().await.client;
+        let client = database().client();
         Self {
             store: Arc::new(DynamoStore::new(client.clone(), TABLE)),
             client,

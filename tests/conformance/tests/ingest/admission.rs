@@ -89,7 +89,7 @@ async fn memory_meter_counts_and_keeps_the_last_mark() {
 
 #[tokio::test]
 async fn dynamodb_meter_counts_and_keeps_the_last_mark() {
-    let client = conformance::embedded().await.client;
+    let client = conformance::database().client();
     meter_counts_and_keeps_the_last_mark(DynamoStore::new(client, simulator::dynamodb::TABLE))
         .await;
 }

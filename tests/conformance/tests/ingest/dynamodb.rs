@@ -5,23 +5,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use conformance::embedded;
+use conformance::database;
 use lifo_queue::ingest::{Deadlines, Delivery, Ingest, IngestReport};
 use lifo_queue::shed::ShedCounter;
 use lifo_queue::store::dynamodb::DynamoStore;
 use serde_json::{Value, json};
-use simulator::dynamodb::{EmbeddedDynamo, TABLE};
+use simulator::dynamodb::TABLE;
+use simulator::engine::Engine;
 use simulator::scripted::{Fate, client};
 use tokio::time::Instant;
 
 use super::world::{Queues, SETTINGS, Still, message};
 
 fn ingest(
-    dynamo: &EmbeddedDynamo,
+    dynamo: &Engine,
     queues: &Arc<Queues>,
     script: impl Fn(&str, &Value) -> Fate + Send + Sync + 'static,
 ) -> Ingest {
-    let store = DynamoStore::new(client(dynamo.address, script), TABLE);
+    let store = DynamoStore::new(client(dynamo, script), TABLE);
     let shed = ShedCounter::new(None);
     Ingest::new(
         Arc::new(store),
@@ -46,9 +47,9 @@ async fn work(ingest: &Ingest, batch: &[Delivery], writes: Duration) -> IngestRe
     ingest.work(batch, deadlines).await
 }
 
-async fn ids(dynamo: &EmbeddedDynamo) -> BTreeSet<String> {
+async fn ids(dynamo: &Engine) -> BTreeSet<String> {
     let items = dynamo
-        .client
+        .client()
         .scan()
         .table_name(TABLE)
         .into_paginator()
@@ -66,7 +67,7 @@ fn id(body: &Value) -> &str {
 
 #[tokio::test]
 async fn throttled_writes_and_lost_responses_are_repeated_and_create_once() {
-    let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
+    let (dynamo, queues) = (database(), Arc::<Queues>::default());
     let (calls, lost) = (AtomicU32::new(0), AtomicU32::new(0));
     // Two in five writes are throttled. Of the rest, one in seven loses its response.
     let script = move |_: &str, _: &Value| match calls.fetch_add(1, Ordering::Relaxed) % 5 {
@@ -92,7 +93,7 @@ async fn throttled_writes_and_lost_responses_are_repeated_and_create_once() {
 
 #[tokio::test]
 async fn only_throttled_messages_are_redelivered() {
-    let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
+    let (dynamo, queues) = (database(), Arc::<Queues>::default());
     let throttles = |_: &str, body: &Value| match id(body).ends_with('7') {
         true => Fate::Throttled,
         false => Fate::Done,

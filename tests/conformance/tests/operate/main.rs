@@ -10,7 +10,7 @@ use conformance::{MARKER, NOW, Queue, claim, insert, new_task, take};
 use lifo_queue::control::Acquired;
 use lifo_queue::notify::WakeReason;
 use lifo_queue::operate::OperateError;
-use lifo_queue::store::{Cancelled, ControlStore, Seen, TaskStore, Written};
+use lifo_queue::store::{Cancelled, Seen, Written};
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::Clock;
 use lifo_queue::wake::Wake;
@@ -18,7 +18,16 @@ use simulator::faulty::Fault;
 
 use self::world::{HOUR, exactly, with_failed};
 
-#[tokio::test(start_paused = true)]
+conformance::on_both_stores! {
+    status_counts_pending_taken_and_failed_tasks_but_no_expired_ones,
+    status_of_an_empty_queue_has_counts_of_zero,
+    status_fails_if_any_of_its_reads_fails,
+    pause_blocks_wake_ups_and_resume_wakes_the_queue,
+    resume_with_a_failed_wake_up_is_an_error_but_ends_the_pause,
+    each_operator_wake_up_is_a_separate_event,
+    cancelled_task_is_deleted_without_a_wake_up,
+}
+
 async fn status_counts_pending_taken_and_failed_tasks_but_no_expired_ones() {
     let queue = with_failed(&["f0", "f1"]).await;
     for n in 0..1_500 {
@@ -47,14 +56,12 @@ async fn status_counts_pending_taken_and_failed_tasks_but_no_expired_ones() {
     assert!(status.control.live_lease(status.now).is_some());
 }
 
-#[tokio::test(start_paused = true)]
 async fn status_of_an_empty_queue_has_counts_of_zero() {
     let status = Queue::start().operator().status().await.unwrap();
     assert_eq!((status.pending, status.oldest_pending), (exactly(0), None));
     assert_eq!((status.taken, status.failed), (exactly(0), exactly(0)));
 }
 
-#[tokio::test(start_paused = true)]
 async fn status_fails_if_any_of_its_reads_fails() {
     for read in ["control", "pending_page"] {
         let queue = Queue::start();
@@ -64,7 +71,6 @@ async fn status_fails_if_any_of_its_reads_fails() {
     }
 }
 
-#[tokio::test(start_paused = true)]
 async fn pause_blocks_wake_ups_and_resume_wakes_the_queue() {
     let queue = Queue::start();
     let operator = queue.operator();
@@ -86,7 +92,7 @@ async fn pause_blocks_wake_ups_and_resume_wakes_the_queue() {
 
 #[tokio::test]
 async fn notification_during_a_pause_does_not_block_resume() {
-    for store in [conformance::memory(), conformance::dynamodb().await] {
+    for store in [conformance::memory(), conformance::dynamodb()] {
         let queue = Queue::start();
         let waker = queue.waker_on(store.clone());
         let wake = waker.request("batch", WakeReason::Insert).await;
@@ -99,7 +105,6 @@ async fn notification_during_a_pause_does_not_block_resume() {
     }
 }
 
-#[tokio::test(start_paused = true)]
 async fn resume_with_a_failed_wake_up_is_an_error_but_ends_the_pause() {
     let queue = Queue::start();
     let operator = queue.operator();
@@ -110,7 +115,6 @@ async fn resume_with_a_failed_wake_up_is_an_error_but_ends_the_pause() {
     assert!(!queue.control().await.is_paused(NOW));
 }
 
-#[tokio::test(start_paused = true)]
 async fn each_operator_wake_up_is_a_separate_event() {
     let queue = Queue::start();
     let operator = queue.operator();
@@ -124,7 +128,6 @@ async fn each_operator_wake_up_is_a_separate_event() {
     assert_eq!(queue.control().await.requested, 4);
 }
 
-#[tokio::test(start_paused = true)]
 async fn cancelled_task_is_deleted_without_a_wake_up() {
     let queue = Queue::start();
     insert(&*queue.store, &["waits", "runs"]).await;

@@ -13,7 +13,14 @@ use simulator::faulty::Fault;
 
 use super::world::{HOUR, with_failed};
 
-#[tokio::test(start_paused = true)]
+conformance::on_both_stores! {
+    redriven_task_gets_a_new_deadline_and_wakes_the_queue,
+    redrive_that_changes_no_task_requests_no_wake_up,
+    task_that_changes_between_index_read_and_redrive_is_counted_as_lost,
+    task_that_cannot_be_changed_does_not_block_changes_to_others,
+    failed_wake_up_is_an_error_but_the_task_stays_redriven,
+}
+
 async fn redriven_task_gets_a_new_deadline_and_wakes_the_queue() {
     let queue = with_failed(&["a"]).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
@@ -28,7 +35,6 @@ async fn redriven_task_gets_a_new_deadline_and_wakes_the_queue() {
     assert_eq!(published[0].reason, WakeReason::Operator);
 }
 
-#[tokio::test(start_paused = true)]
 async fn redrive_that_changes_no_task_requests_no_wake_up() {
     let queue = Queue::start();
     insert(&*queue.store, &["waits"]).await;
@@ -61,7 +67,6 @@ async fn all_failed_tasks_are_redriven_with_one_wake_up() {
     assert_eq!(queue.notifications(), 1);
 }
 
-#[tokio::test(start_paused = true)]
 async fn task_that_changes_between_index_read_and_redrive_is_counted_as_lost() {
     let queue = with_failed(&["a", "b", "c"]).await;
     let store = queue.store.clone();
@@ -81,7 +86,6 @@ async fn task_that_changes_between_index_read_and_redrive_is_counted_as_lost() {
     assert_eq!(queue.status("a"), Some(TaskStatus::Success));
 }
 
-#[tokio::test(start_paused = true)]
 async fn task_that_cannot_be_changed_does_not_block_changes_to_others() {
     let queue = with_failed(&numbered(40)).await;
     let third_fails = queue.faulty(|operation, before| match (operation, before) {
@@ -130,7 +134,6 @@ async fn interrupted_redrive_wakes_the_queue_for_its_redriven_tasks() {
     }
 }
 
-#[tokio::test(start_paused = true)]
 async fn failed_wake_up_is_an_error_but_the_task_stays_redriven() {
     let queue = with_failed(&["a", "b", "c"]).await;
     queue.topics.set_broken(true);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use conformance::{NOW, Queue, insert, inserted};
 use lifo_queue::depth::Depth;
-use lifo_queue::store::{TaskStore, Written};
+use lifo_queue::store::Written;
 use lifo_queue::time::Clock;
 
 pub(crate) const HOUR: Duration = Duration::from_secs(3_600);

@@ -8,11 +8,12 @@ macro_rules! on_every_store {
             $(#[tokio::test] async fn $check() { super::$check(conformance::memory()).await; })*
         }
         mod dynamodb {
-            $(#[tokio::test] async fn $check() { super::$check(conformance::dynamodb().await).await; })*
+            $(#[tokio::test] async fn $check() { super::$check(conformance::dynamodb()).await; })*
         }
     };
 }
 
+mod consistent;
 mod control;
 mod crashes;
 mod groups;

@@ -2,7 +2,7 @@
 
 use aws_sdk_dynamodb::error::DisplayErrorContext;
 use aws_sdk_dynamodb::types::AttributeValue;
-use conformance::embedded;
+use conformance::database;
 use lifo_queue::schema;
 use simulator::dynamodb::TABLE;
 
@@ -20,7 +20,7 @@ fn attributes() -> Vec<&'static str> {
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ReservedWords.html
 #[tokio::test]
 async fn only_ttl_and_owner_need_a_placeholder() {
-    let client = embedded().await.client;
+    let client = database().client();
     let mut reserved = Vec::new();
     for name in attributes() {
         let read = client

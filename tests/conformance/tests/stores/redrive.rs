@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
-use conformance::{NOW, RETENTION, embedded, fail, new_task, take};
+use conformance::{NOW, RETENTION, database, fail, new_task, take};
 use lifo_queue::schema;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::{
@@ -13,15 +13,16 @@ use lifo_queue::store::{
 use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
 use serde_json::Value;
-use simulator::dynamodb::{EmbeddedDynamo, TABLE};
+use simulator::dynamodb::TABLE;
+use simulator::engine::Engine;
 use simulator::scripted::{Fate, client};
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 
 /// A table with the failed task `k`, created at [`NOW`].
-async fn failed_task() -> EmbeddedDynamo {
-    let dynamo = embedded().await;
-    let store = DynamoStore::new(dynamo.client.clone(), TABLE);
+async fn failed_task() -> Engine {
+    let dynamo = database();
+    let store = DynamoStore::new(dynamo.client(), TABLE);
     store.insert(&new_task("k", 0)).await.unwrap();
     let lease = take(&store, "k").await.lease;
     assert_eq!(fail(&store, &lease).await, Written::Done);
@@ -41,8 +42,8 @@ fn make_older(table: &Client, created: i64) {
 
 /// Redrives `k`. Calls `make_older` before each of the first `changes` requests that would make `k`
 /// PENDING.
-async fn redrive(dynamo: &EmbeddedDynamo, changes: i64) -> Result<Redriven, StoreError> {
-    let (table, changed) = (dynamo.client.clone(), AtomicI64::new(0));
+async fn redrive(dynamo: &Engine, changes: i64) -> Result<Redriven, StoreError> {
+    let (table, changed) = (dynamo.client(), AtomicI64::new(0));
     let script = move |operation: &str, body: &Value| {
         let is_task = body["Key"][schema::TASK_ID]["S"] == "k";
         if operation == "UpdateItem" && is_task {
@@ -58,7 +59,7 @@ async fn redrive(dynamo: &EmbeddedDynamo, changes: i64) -> Result<Redriven, Stor
         state: Seen::Any,
         expires_at: NOW.floor_seconds().plus(RETENTION.failure),
     };
-    let store = DynamoStore::new(client(dynamo.address, script), TABLE);
+    let store = DynamoStore::new(client(dynamo, script), TABLE);
     store.redrive(&redrive, NOW).await
 }
 
@@ -68,7 +69,7 @@ async fn the_bound_covers_a_state_that_failed_during_the_redrive() {
 
     assert_eq!(redrive(&dynamo, 3).await.unwrap(), Redriven::Done);
 
-    let store = DynamoStore::new(dynamo.client.clone(), TABLE);
+    let store = DynamoStore::new(dynamo.client(), TABLE);
     let redriven = store.control().await.unwrap().redriven.unwrap();
     assert_eq!(redriven.oldest, Millis(NOW.0 - 3));
 }

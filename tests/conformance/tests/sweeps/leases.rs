@@ -4,14 +4,22 @@ use std::time::Duration;
 
 use conformance::{NOW, insert, new_task, numbered, take};
 use lifo_queue::notify::WakeReason;
-use lifo_queue::store::{TaskStore, Written};
+use lifo_queue::store::Written;
 use lifo_queue::task::{Place, TaskStatus, Ttl};
 use lifo_queue::time::Clock;
 use simulator::faulty::Fault;
 
 use super::world::{LEASE, SETTINGS, World};
 
-#[tokio::test(start_paused = true)]
+conformance::on_both_stores! {
+    sweep_returns_the_task_of_a_crashed_processor_after_lease_expiry,
+    expired_lease_of_the_last_attempt_fails_the_task,
+    key_that_kills_its_process_fails_although_newer_states_arrive,
+    task_with_expired_leases_gets_one_extra_attempt_alone,
+    failed_reclaim_does_not_end_the_sweep,
+    throttled_sweep_stops_returning_tasks_but_wakes_and_measures,
+}
+
 async fn sweep_returns_the_task_of_a_crashed_processor_after_lease_expiry() {
     let world = World::start();
     insert(&*world.store, &["stranded"]).await;
@@ -39,7 +47,6 @@ async fn sweep_returns_the_task_of_a_crashed_processor_after_lease_expiry() {
     assert_eq!(world.sweep().await.returned, 0);
 }
 
-#[tokio::test(start_paused = true)]
 async fn expired_lease_of_the_last_attempt_fails_the_task() {
     let world = World::start();
     insert(&*world.store, &["killer"]).await;
@@ -66,7 +73,6 @@ async fn expired_lease_of_the_last_attempt_fails_the_task() {
 }
 
 /// Without a limit on crashes, each newer state would block the queue for the duration of a lease.
-#[tokio::test(start_paused = true)]
 async fn key_that_kills_its_process_fails_although_newer_states_arrive() {
     let world = World::start();
     let state = |sequence| conformance::state("killer", sequence, Place::Moves);
@@ -85,7 +91,6 @@ async fn key_that_kills_its_process_fails_although_newer_states_arrive() {
     assert_eq!(world.record("killer").status, TaskStatus::Failure);
 }
 
-#[tokio::test(start_paused = true)]
 async fn task_with_expired_leases_gets_one_extra_attempt_alone() {
     let world = World::start();
     insert(&*world.store, &["neighbour"]).await;
@@ -116,7 +121,6 @@ async fn concurrent_sweeps_return_a_task_once() {
     assert_eq!(world.count(TaskStatus::Pending), 250);
 }
 
-#[tokio::test(start_paused = true)]
 async fn failed_reclaim_does_not_end_the_sweep() {
     for fault in [Fault::Throttled, Fault::Invalid, Fault::Denied] {
         let world = World::start().with_stranded(5).await;
@@ -136,7 +140,6 @@ async fn failed_reclaim_does_not_end_the_sweep() {
     }
 }
 
-#[tokio::test(start_paused = true)]
 async fn throttled_sweep_stops_returning_tasks_but_wakes_and_measures() {
     let world = World::start().with_stranded(500).await;
     let store = world.failing("reclaim", Fault::Throttled);

@@ -1,4 +1,4 @@
-//! Sweeps on the in-memory store, on tokio's paused clock.
+//! Sweeps on tokio's paused clock, on both stores unless they read many tasks.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod leases;
@@ -12,7 +12,7 @@ use lifo_queue::control::{
 };
 use lifo_queue::depth::Depth;
 use lifo_queue::notify::WakeReason;
-use lifo_queue::store::{ControlStore, GroupStore, TaskStore, Written};
+use lifo_queue::store::Written;
 use lifo_queue::sweep::SweepReport;
 use lifo_queue::task::{GroupName, TaskId};
 use lifo_queue::time::Clock;
@@ -20,6 +20,12 @@ use simulator::faulty::Fault;
 use uuid::Uuid;
 
 use self::world::World;
+
+conformance::on_both_stores! {
+    sweep_wakes_only_if_a_task_is_due_and_no_processor_is_active,
+    sweep_sends_no_wake_up_for_tasks_of_closed_groups_until_they_open,
+    failed_index_read_fails_the_sweep_after_its_other_steps,
+}
 
 #[tokio::test(start_paused = true)]
 async fn sweep_measures_pending_tasks_without_expired_ones() {
@@ -60,7 +66,6 @@ async fn sweep_of_a_deep_queue_reports_a_lower_bound_and_the_oldest_task() {
     assert_eq!(report.oldest_pending_ms, Some(13_000 - 1_100));
 }
 
-#[tokio::test(start_paused = true)]
 async fn sweep_wakes_only_if_a_task_is_due_and_no_processor_is_active() {
     let world = World::start();
     let nothing = Depth {
@@ -97,7 +102,6 @@ async fn sweep_wakes_only_if_a_task_is_due_and_no_processor_is_active() {
     assert!(world.sweep().await.woke, "the pause is over");
 }
 
-#[tokio::test(start_paused = true)]
 async fn sweep_sends_no_wake_up_for_tasks_of_closed_groups_until_they_open() {
     let world = World::start();
     insert(&*world.store, &["acme/1", "globex/1", "/1"]).await;
@@ -159,7 +163,6 @@ async fn sweep_wakes_if_it_cannot_read_all_pending_tasks() {
     assert_eq!(world.topics.process_tasks()[0].reason, WakeReason::Sweep);
 }
 
-#[tokio::test(start_paused = true)]
 async fn failed_index_read_fails_the_sweep_after_its_other_steps() {
     let world = World::start().with_stranded(1).await;
     let store = world.failing("taken_page", Fault::Throttled);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use conformance::{Queue, candidate, insert, new_task, take, take_by, wish};
 use lifo_queue::backoff::Backoff;
-use lifo_queue::store::{QueueStore, TakeRequest, TaskStore};
+use lifo_queue::store::{QueueStore, TakeRequest};
 use lifo_queue::sweep::{FailedSweep, SweepReport, SweepSettings, Sweeper};
 use lifo_queue::task::TakenTask;
 use lifo_queue::time::Clock;

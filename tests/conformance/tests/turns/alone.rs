@@ -6,11 +6,16 @@ use std::time::Duration;
 use conformance::new_task;
 use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::TaskStore;
 use lifo_queue::task::{Task, TaskStatus};
 use lifo_queue::time::{Clock, Millis, TokioClock};
 
 use super::world::*;
+
+conformance::on_both_stores! {
+    task_with_two_expired_leases_runs_alone,
+    suspect_runs_first_in_the_next_turn_if_this_one_has_no_time,
+    task_created_at_the_end_of_a_turn_waits_at_most_one_task_timeout,
+}
 
 /// A run's task id, start time and end time.
 type Span = (String, Millis, Millis);
@@ -79,7 +84,6 @@ fn waits(spans: &[Span], every: Duration) -> Vec<(Millis, Duration)> {
     spans.iter().filter_map(wait).collect()
 }
 
-#[tokio::test(start_paused = true)]
 async fn task_with_two_expired_leases_runs_alone() {
     let (world, spans) = recorded(|task| Duration::from_millis(100 + 37 * u64::from(task.attempt)));
     let world = world.with_tasks(60).await;
@@ -155,7 +159,6 @@ async fn suspect_behind_pages_runs_in_a_turn_with_an_early_gap() {
     assert_eq!(spans.lock().unwrap().len(), 1);
 }
 
-#[tokio::test(start_paused = true)]
 async fn suspect_runs_first_in_the_next_turn_if_this_one_has_no_time() {
     let (run, every) = (50 * SECOND, 11 * SECOND);
     let (mut world, spans) = with_suspect(run).await;
@@ -171,7 +174,6 @@ async fn suspect_runs_first_in_the_next_turn_if_this_one_has_no_time() {
     assert!(from.since(conformance::NOW) <= bound, "{from:?}");
 }
 
-#[tokio::test(start_paused = true)]
 async fn task_created_at_the_end_of_a_turn_waits_at_most_one_task_timeout() {
     let world = World::new(|task| match task.task_id.as_str() {
         "t0009" => (Duration::from_millis(29_900), Outcome::Success),

@@ -9,7 +9,6 @@ use conformance::{NOW, pause};
 use lifo_queue::control::OpenBreaker;
 use lifo_queue::process::{BreakerSettings, Exit, LONGEST_PROBE, RateLimit, TurnSummary};
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::ControlStore;
 use lifo_queue::task::{Task, TaskStatus};
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use simulator::faulty::Fault;

@@ -7,7 +7,7 @@ use conformance::{NOW, new_task};
 use lifo_queue::control::OpenBreaker;
 use lifo_queue::process::{CodelSettings, Exit, MAX_PAGE_AGE, TurnSummary};
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::{ControlStore, Redriven, TaskStore, Written};
+use lifo_queue::store::{Redriven, Written};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis, TokioClock};
 

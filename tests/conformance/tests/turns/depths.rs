@@ -5,7 +5,7 @@ use std::time::Duration;
 use conformance::{NOW, new_task};
 use lifo_queue::depth;
 use lifo_queue::process::{DEEP_PAGE, DEEP_PAGE_PAUSE, Exit};
-use lifo_queue::store::{Redriven, TaskStore};
+use lifo_queue::store::Redriven;
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Clock;
 

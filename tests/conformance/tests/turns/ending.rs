@@ -6,7 +6,6 @@ use conformance::{NOW, claim, renewal};
 use lifo_queue::notify::WakeReason;
 use lifo_queue::process::{Exit, TurnError};
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::ControlStore;
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, Millis};
 use lifo_queue::wake::Wake;
@@ -14,7 +13,20 @@ use simulator::faulty::Fault;
 
 use super::world::*;
 
-#[tokio::test(start_paused = true)]
+conformance::on_both_stores! {
+    out_of_time_turn_releases_its_lease_before_the_tail_call,
+    a_tail_call_that_is_not_published_fails_the_turn,
+    turns_without_a_settled_task_end_the_loop,
+    live_lease_of_another_processor_ends_the_turn_without_an_error,
+    duplicate_message_starts_no_second_processor,
+    request_during_the_wait_for_the_index_keeps_the_turn_active,
+    processor_that_lost_its_lease_takes_no_more_tasks,
+    processor_with_an_expired_lease_publishes_a_tail_call,
+    a_query_that_fails_is_not_an_empty_queue,
+    turn_continues_after_two_failed_queries_and_ends_after_three,
+    processor_keeps_its_lease_while_its_last_task_runs,
+}
+
 async fn out_of_time_turn_releases_its_lease_before_the_tail_call() {
     let world = World::of(200, |_| (7 * SECOND, Outcome::Success)).await;
     let summary = world.turn().await;
@@ -28,7 +40,6 @@ async fn out_of_time_turn_releases_its_lease_before_the_tail_call() {
     assert_eq!(tail_calls[0].reason, WakeReason::TailCall);
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_tail_call_that_is_not_published_fails_the_turn() {
     let world = World::of(200, |_| (7 * SECOND, Outcome::Success)).await;
     world.topics.set_broken(true);
@@ -42,7 +53,6 @@ async fn a_tail_call_that_is_not_published_fails_the_turn() {
     assert_eq!(world.control().await.lease, None);
 }
 
-#[tokio::test(start_paused = true)]
 async fn turns_without_a_settled_task_end_the_loop() {
     let mut world = World::new(|_| (Duration::ZERO, BUSY));
     world.settings.max_busy_returns = u32::MAX;
@@ -57,7 +67,6 @@ async fn turns_without_a_settled_task_end_the_loop() {
     assert_eq!(world.turn().await.exit, Exit::NoProgress);
 }
 
-#[tokio::test(start_paused = true)]
 async fn live_lease_of_another_processor_ends_the_turn_without_an_error() {
     let world = World::of(1, |_| at_once()).await;
     let held = claim("other", NOW);
@@ -66,7 +75,6 @@ async fn live_lease_of_another_processor_ends_the_turn_without_an_error() {
     assert_eq!((summary.exit, summary.taken), (Exit::AlreadyActive, 0));
 }
 
-#[tokio::test(start_paused = true)]
 async fn duplicate_message_starts_no_second_processor() {
     let world = World::of(40, |_| (5 * SECOND, Outcome::Success)).await;
     let duplicate = async {
@@ -79,7 +87,6 @@ async fn duplicate_message_starts_no_second_processor() {
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 40));
 }
 
-#[tokio::test(start_paused = true)]
 async fn request_during_the_wait_for_the_index_keeps_the_turn_active() {
     let world = World::of(1, |_| at_once()).await;
     let late = async {
@@ -93,7 +100,6 @@ async fn request_during_the_wait_for_the_index_keeps_the_turn_active() {
     assert!(summary.duration_ms >= 3_900, "{summary:?}");
 }
 
-#[tokio::test(start_paused = true)]
 async fn processor_that_lost_its_lease_takes_no_more_tasks() {
     let mut world = World::new(|_| (4 * SECOND, retry()));
     world.settings.backoff.max = Duration::ZERO;
@@ -117,7 +123,6 @@ async fn processor_that_lost_its_lease_takes_no_more_tasks() {
     assert_eq!(control.requested, 1);
 }
 
-#[tokio::test(start_paused = true)]
 async fn processor_with_an_expired_lease_publishes_a_tail_call() {
     let world = World::of(500, |_| (3 * SECOND, Outcome::Success)).await;
     let unrenewed = world.failing("renew", Fault::LostRequest);
@@ -129,7 +134,6 @@ async fn processor_with_an_expired_lease_publishes_a_tail_call() {
     assert_eq!(world.topics.trigger().len(), 1);
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_query_that_fails_is_not_an_empty_queue() {
     let world = World::of(5, |_| at_once()).await;
     let broken = world.failing("pending_page", Fault::LostRequest);
@@ -138,7 +142,6 @@ async fn a_query_that_fails_is_not_an_empty_queue() {
     assert_eq!(world.control().await.lease, None);
 }
 
-#[tokio::test(start_paused = true)]
 async fn turn_continues_after_two_failed_queries_and_ends_after_three() {
     for (fails, ends) in [(2, false), (3, true)] {
         let world = World::of(5, |_| at_once()).await;
@@ -155,7 +158,6 @@ async fn turn_continues_after_two_failed_queries_and_ends_after_three() {
     }
 }
 
-#[tokio::test(start_paused = true)]
 async fn processor_keeps_its_lease_while_its_last_task_runs() {
     let long = 12 * SECOND;
     let world = World::of(1, move |_| (long, Outcome::Success)).await;

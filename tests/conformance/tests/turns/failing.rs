@@ -6,11 +6,17 @@ use std::time::Duration;
 use conformance::{NOW, new_task};
 use lifo_queue::process::{BreakerSettings, Exit};
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::{ControlStore, TaskStore};
 use lifo_queue::task::{Task, TaskStatus};
 use lifo_queue::time::{Clock, TokioClock};
 
 use super::world::*;
+
+conformance::on_both_stores! {
+    tasks_that_always_get_http_500_alone_end_as_failure,
+    task_that_always_fails_beside_healthy_ones_ends_within_minutes,
+    task_that_keeps_failing_ends_as_failure_before_it_expires,
+    hold_protects_the_attempts_of_tasks_that_get_http_500,
+}
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -76,7 +82,6 @@ impl World {
     }
 }
 
-#[tokio::test(start_paused = true)]
 async fn tasks_that_always_get_http_500_alone_end_as_failure() {
     for (count, most) in [(3, 6 * MINUTE), (10, 28 * MINUTE)] {
         let world = failing(internal_error)
@@ -88,7 +93,6 @@ async fn tasks_that_always_get_http_500_alone_end_as_failure() {
     }
 }
 
-#[tokio::test(start_paused = true)]
 async fn task_that_always_fails_beside_healthy_ones_ends_within_minutes() {
     let world = failing(internal_error).with_expiring(10, 60 * MINUTE).await;
     let arrive = async {
@@ -103,7 +107,6 @@ async fn task_that_always_fails_beside_healthy_ones_ends_within_minutes() {
     assert_eq!(world.count(TaskStatus::Failure), 10);
 }
 
-#[tokio::test(start_paused = true)]
 async fn task_that_keeps_failing_ends_as_failure_before_it_expires() {
     for (count, minutes) in [(10, 10), (20, 10), (10, 60), (20, 60), (30, 60)] {
         let life = minutes * MINUTE;
@@ -156,7 +159,6 @@ async fn outage_of_a_quiet_queue_fails_no_task() {
     }
 }
 
-#[tokio::test(start_paused = true)]
 async fn hold_protects_the_attempts_of_tasks_that_get_http_500() {
     let world = failing(internal_error).with_expiring(1, 60 * MINUTE).await;
     let operator = world.operator();

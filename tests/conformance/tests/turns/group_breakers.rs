@@ -3,7 +3,7 @@
 use lifo_queue::control::{LearnedGroup, LearnedGroups, OpenBreaker};
 use lifo_queue::process::{Exit, GroupSettings};
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::{GroupStore, Written};
+use lifo_queue::store::Written;
 use lifo_queue::task::{Task, TaskStatus};
 use lifo_queue::time::Clock;
 use tokio::time::Instant;

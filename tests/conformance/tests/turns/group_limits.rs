@@ -11,7 +11,6 @@ use lifo_queue::control::{
 use lifo_queue::process::{Exit, GroupSettings, RateLimit};
 use lifo_queue::runner::Outcome;
 use lifo_queue::store::memory::Record;
-use lifo_queue::store::{GroupStore, TaskStore};
 use lifo_queue::task::{GroupName, Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Clock;
 use simulator::faulty::Fault;

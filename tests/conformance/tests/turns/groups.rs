@@ -5,10 +5,14 @@ use std::time::Duration;
 use conformance::new_task;
 use lifo_queue::process::GroupSettings;
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::TaskStore;
 use lifo_queue::task::{NewTask, TaskStatus};
 
 use super::world::*;
+
+conformance::on_both_stores! {
+    quiet_group_takes_turns_with_a_noisy_one,
+    queue_without_groups_does_not_read_them_from_ids,
+}
 
 /// Runs twenty noisy tasks and three older quiet tasks in one slot. Returns the starts.
 async fn starts(groups: bool) -> Vec<String> {
@@ -26,7 +30,6 @@ async fn starts(groups: bool) -> Vec<String> {
     world.started()
 }
 
-#[tokio::test(start_paused = true)]
 async fn quiet_group_takes_turns_with_a_noisy_one() {
     let starts = starts(true).await;
     let expected = [
@@ -35,7 +38,6 @@ async fn quiet_group_takes_turns_with_a_noisy_one() {
     assert_eq!(starts[..7], expected);
 }
 
-#[tokio::test(start_paused = true)]
 async fn queue_without_groups_does_not_read_them_from_ids() {
     let starts = starts(false).await;
     assert_eq!(starts[20..], ["quiet/2", "quiet/1", "quiet/0"]);

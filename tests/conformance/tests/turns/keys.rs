@@ -3,16 +3,23 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use conformance::state;
+use conformance::{Table, state};
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::memory::MemoryStore;
-use lifo_queue::store::{Order, TaskStore};
+use lifo_queue::store::Order;
 use lifo_queue::task::{Place, Task, TaskStatus, Version};
 use tokio::time::sleep;
 
 use super::world::{SECOND, World, at_once, retry};
 
-async fn put(store: &MemoryStore, key: &str, sequence: u64) {
+conformance::on_both_stores! {
+    latest_state_written_during_a_run_runs_next,
+    overtaken_state_is_superseded_instead_of_retried,
+    key_pending_longest_runs_first_with_its_newest_state,
+    oldest_first_works_through_many_pages_in_order,
+    newer_state_of_a_key_with_an_expired_lease_runs_alone,
+}
+
+async fn put(store: &dyn Table, key: &str, sequence: u64) {
     store
         .insert(&state(key, sequence, Place::Moves))
         .await
@@ -36,14 +43,13 @@ fn key(key: &str, sequence: u64) -> String {
     format!("{key}:s{sequence:020}")
 }
 
-#[tokio::test(start_paused = true)]
 async fn latest_state_written_during_a_run_runs_next() {
     let (world, ran) = remembering(|_| Outcome::Success);
-    put(&world.store, "k", 1).await;
+    put(&*world.store, "k", 1).await;
     let producer = async {
         for sequence in 2..=4 {
             sleep(Duration::from_millis(200)).await;
-            put(&world.store, "k", sequence).await;
+            put(&*world.store, "k", sequence).await;
         }
     };
     let (summary, ()) = tokio::join!(world.turn(), producer);
@@ -53,7 +59,6 @@ async fn latest_state_written_during_a_run_runs_next() {
     assert_eq!((record.status, record.superseded), (TaskStatus::Success, 2));
 }
 
-#[tokio::test(start_paused = true)]
 async fn overtaken_state_is_superseded_instead_of_retried() {
     let (world, ran) =
         remembering(
@@ -62,10 +67,10 @@ async fn overtaken_state_is_superseded_instead_of_retried() {
                 _ => Outcome::Success,
             },
         );
-    put(&world.store, "k", 1).await;
+    put(&*world.store, "k", 1).await;
     let producer = async {
         sleep(Duration::from_millis(500)).await;
-        put(&world.store, "k", 2).await;
+        put(&*world.store, "k", 2).await;
     };
     let (summary, ()) = tokio::join!(world.turn(), producer);
     assert_eq!(*ran.lock().unwrap(), [key("k", 1), key("k", 2)]);
@@ -75,7 +80,6 @@ async fn overtaken_state_is_superseded_instead_of_retried() {
     );
 }
 
-#[tokio::test(start_paused = true)]
 async fn key_pending_longest_runs_first_with_its_newest_state() {
     let mut world = World::new(|_| at_once());
     world.settings.order = Order::OldestFirst;
@@ -92,7 +96,6 @@ async fn key_pending_longest_runs_first_with_its_newest_state() {
 }
 
 /// The queue has more keys than an index page holds. A pass from the oldest end skips none of them.
-#[tokio::test(start_paused = true)]
 async fn oldest_first_works_through_many_pages_in_order() {
     let mut world = World::of(1_500, |_| at_once()).await;
     world.settings.order = Order::OldestFirst;
@@ -104,7 +107,6 @@ async fn oldest_first_works_through_many_pages_in_order() {
 }
 
 /// Even a newer state, which starts with zero attempts, must run alone after an expired lease.
-#[tokio::test(start_paused = true)]
 async fn newer_state_of_a_key_with_an_expired_lease_runs_alone() {
     let world = World::new(|_| at_once());
     let mut suspect = lifo_queue::store::Candidate {

@@ -14,6 +14,16 @@ use simulator::faulty::Fault;
 
 use super::world::*;
 
+conformance::on_both_stores! {
+    a_settlement_is_retried_while_the_lease_lasts,
+    return_is_retried_until_the_lease_expires,
+    settlement_retries_end_before_the_deadline_of_the_turn,
+    task_whose_lease_is_too_short_is_returned_unstarted,
+    suspect_runs_alone_until_a_run_settles_it,
+    retry_after_of_zero_waits_and_does_not_use_up_the_busy_returns,
+    a_retry_after_is_honoured_beyond_the_longest_backoff,
+}
+
 fn throttled(world: &World, operation: &'static str, until: Millis) -> Arc<dyn QueueStore> {
     let clock = world.clock.clone();
     world.faulty(
@@ -24,7 +34,6 @@ fn throttled(world: &World, operation: &'static str, until: Millis) -> Arc<dyn Q
     )
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_settlement_is_retried_while_the_lease_lasts() {
     let world = World::of(1, |_| at_once()).await;
     let store = throttled(&world, "settle", NOW.plus(35 * SECOND));
@@ -33,7 +42,6 @@ async fn a_settlement_is_retried_while_the_lease_lasts() {
     assert_eq!(world.started().len(), 1);
 }
 
-#[tokio::test(start_paused = true)]
 async fn return_is_retried_until_the_lease_expires() {
     let world = World::of(1, |task| match task.attempt {
         1 => (Duration::ZERO, retry()),
@@ -48,7 +56,6 @@ async fn return_is_retried_until_the_lease_expires() {
     );
 }
 
-#[tokio::test(start_paused = true)]
 async fn settlement_retries_end_before_the_deadline_of_the_turn() {
     let mut world = World::new(|_| (15 * SECOND, Outcome::Success));
     world.settings.task_timeout = 20 * SECOND;
@@ -65,7 +72,6 @@ async fn settlement_retries_end_before_the_deadline_of_the_turn() {
     assert!(retried >= 26 * SECOND, "stopped after {retried:?}");
 }
 
-#[tokio::test(start_paused = true)]
 async fn task_whose_lease_is_too_short_is_returned_unstarted() {
     let mut world = World::new(|_| at_once());
     // The retries of a take last at least 0.75 s.
@@ -86,7 +92,6 @@ async fn task_whose_lease_is_too_short_is_returned_unstarted() {
     assert_eq!((record.attempts, record.total_attempts), (1, 2));
 }
 
-#[tokio::test(start_paused = true)]
 async fn suspect_runs_alone_until_a_run_settles_it() {
     let running = Arc::<Mutex<Vec<(String, Millis)>>>::default();
     let crowded = Arc::<Mutex<BTreeSet<String>>>::default();
@@ -122,7 +127,6 @@ async fn suspect_runs_alone_until_a_run_settles_it() {
     );
 }
 
-#[tokio::test(start_paused = true)]
 async fn retry_after_of_zero_waits_and_does_not_use_up_the_busy_returns() {
     let last_run = Arc::new(Mutex::new(NOW));
     let (clock, run) = (TokioClock::starting_at(NOW), last_run.clone());
@@ -139,7 +143,6 @@ async fn retry_after_of_zero_waits_and_does_not_use_up_the_busy_returns() {
     assert!(wait >= Duration::from_millis(200), "{wait:?}");
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_retry_after_is_honoured_beyond_the_longest_backoff() {
     for (asked, honoured) in [(600, 600), (86_400, 900)] {
         let mut world = World::new(move |_| (Duration::ZERO, busy_for(asked * SECOND)));

@@ -1,4 +1,4 @@
-//! Turns of `process-tasks` on the in-memory store. Tokio's paused clock makes the tests fast and
+//! Turns of `process-tasks` on the in-memory store, and in part on DynamoDB. Tokio's paused clock makes the tests fast and
 //! deterministic.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use conformance::NOW;
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::ControlStore;
 
 use super::world::*;
 

@@ -9,7 +9,12 @@ use lifo_queue::task::{TaskId, TaskStatus};
 
 use super::world::*;
 
-#[tokio::test(start_paused = true)]
+conformance::on_both_stores! {
+    a_turn_drains_the_queue_newest_first_and_releases_the_lease,
+    a_newer_task_overtakes_the_backlog_at_the_next_free_slot,
+    turn_waits_only_for_tasks_that_are_due_within_it,
+}
+
 async fn a_turn_drains_the_queue_newest_first_and_releases_the_lease() {
     let mut world = World::new(|_| (Duration::from_millis(500), Outcome::Success));
     world.settings.slots = 1;
@@ -23,7 +28,6 @@ async fn a_turn_drains_the_queue_newest_first_and_releases_the_lease() {
     assert!(world.topics.trigger().is_empty());
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_newer_task_overtakes_the_backlog_at_the_next_free_slot() {
     let mut world = World::new(|_| (SECOND, Outcome::Success));
     world.settings.slots = 1;
@@ -37,7 +41,6 @@ async fn a_newer_task_overtakes_the_backlog_at_the_next_free_slot() {
     assert_eq!(world.started()[3], "late");
 }
 
-#[tokio::test(start_paused = true)]
 async fn turn_waits_only_for_tasks_that_are_due_within_it() {
     let world = World::of(2, |task| match task.attempt {
         1 => (Duration::ZERO, retry()),

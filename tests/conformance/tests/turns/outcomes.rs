@@ -15,7 +15,18 @@ use simulator::faulty::Fault;
 
 use super::world::*;
 
-#[tokio::test(start_paused = true)]
+conformance::on_both_stores! {
+    a_panic_and_a_time_out_cost_one_task_one_attempt,
+    a_poison_task_ends_as_failure_after_its_attempts,
+    a_failure_is_final,
+    a_busy_downstream_slows_the_processor_and_costs_no_attempts,
+    downstream_that_rejects_several_tasks_pauses_the_queue,
+    one_rejected_task_does_not_pause_the_queue,
+    tasks_running_at_the_deadline_are_returned,
+    lost_acknowledgements_cause_no_second_run,
+    failed_settlement_is_counted_as_a_store_error,
+}
+
 async fn a_panic_and_a_time_out_cost_one_task_one_attempt() {
     let world = World::of(4, |task| match task.task_id.as_str() {
         "t0002" => panic!("boom"),
@@ -32,7 +43,6 @@ async fn a_panic_and_a_time_out_cost_one_task_one_attempt() {
     }
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_poison_task_ends_as_failure_after_its_attempts() {
     let mut world = World::new(|task| match task.task_id.as_str() {
         "t0000" => (Duration::ZERO, retry()),
@@ -51,7 +61,6 @@ async fn a_poison_task_ends_as_failure_after_its_attempts() {
     assert!(matches!(record.ttl, Ttl::Seconds(at) if at > NOW.floor_seconds()));
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_failure_is_final() {
     let reason = "HTTP 400".to_owned();
     let failure = Outcome::Failure { reason };
@@ -61,7 +70,6 @@ async fn a_failure_is_final() {
     assert_eq!(world.record("t0000").last_error.unwrap(), "HTTP 400");
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_busy_downstream_slows_the_processor_and_costs_no_attempts() {
     let running = Arc::new(Mutex::new(HashMap::<String, Millis>::new()));
     let clock = TokioClock::starting_at(NOW);
@@ -85,7 +93,6 @@ async fn a_busy_downstream_slows_the_processor_and_costs_no_attempts() {
     assert!(world.most_attempts() <= 1);
 }
 
-#[tokio::test(start_paused = true)]
 async fn downstream_that_rejects_several_tasks_pauses_the_queue() {
     let world = World::of(50, |_| (SECOND, rejecting())).await;
     let summary = world.turn().await;
@@ -99,7 +106,6 @@ async fn downstream_that_rejects_several_tasks_pauses_the_queue() {
     assert!(world.turn().await.taken > 0);
 }
 
-#[tokio::test(start_paused = true)]
 async fn one_rejected_task_does_not_pause_the_queue() {
     let world = World::of(20, |task| match task.task_id.as_str() {
         "t0003" => (Duration::ZERO, rejecting()),
@@ -111,7 +117,6 @@ async fn one_rejected_task_does_not_pause_the_queue() {
     assert_ne!(summary.exit, Exit::Paused);
 }
 
-#[tokio::test(start_paused = true)]
 async fn tasks_running_at_the_deadline_are_returned() {
     // The deadline is earlier than the settings guarantee, as in a local runtime.
     let mut world = World::new(|_| (500 * SECOND, Outcome::Success));
@@ -136,7 +141,6 @@ async fn tasks_running_at_the_deadline_are_returned() {
     assert!(world.clock.now() <= NOW.plus(81 * SECOND));
 }
 
-#[tokio::test(start_paused = true)]
 async fn lost_acknowledgements_cause_no_second_run() {
     let world = World::of(30, |_| at_once()).await;
     // A take is tried up to five times, and a settlement until the lease ends. With four lost
@@ -154,7 +158,6 @@ async fn lost_acknowledgements_cause_no_second_run() {
     assert_eq!(world.started().len(), 30, "every task ran once");
 }
 
-#[tokio::test(start_paused = true)]
 async fn failed_settlement_is_counted_as_a_store_error() {
     let world = World::of(1, |_| at_once()).await;
     let deaf = world.failing("settle", Fault::LostRequest);

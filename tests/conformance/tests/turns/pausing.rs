@@ -9,7 +9,7 @@ use conformance::{NOW, pause};
 use lifo_queue::control::Pause;
 use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
-use lifo_queue::store::{ControlStore, Written};
+use lifo_queue::store::Written;
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, TokioClock};
 use lifo_queue::wake::Wake;

@@ -7,7 +7,6 @@ use std::time::Duration;
 use conformance::{NOW, new_task};
 use lifo_queue::control::OpenBreaker;
 use lifo_queue::process::Exit;
-use lifo_queue::store::TaskStore;
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, Millis, TokioClock};
 

@@ -1,4 +1,4 @@
-//! An in-memory queue, a scripted runner, and a clock.
+//! A queue, a scripted runner, and a clock.
 
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -11,8 +11,8 @@ use lifo_queue::process::{
     BreakerSettings, FailedTurn, Invocation, ProcessSettings, Processor, TurnSummary,
 };
 use lifo_queue::runner::{Outcome, TaskRunner};
+use lifo_queue::store::QueueStore;
 use lifo_queue::store::memory::Record;
-use lifo_queue::store::{ControlStore, QueueStore};
 use lifo_queue::sweep::{SweepReport, Sweeper};
 use lifo_queue::task::{Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis};

@@ -10,7 +10,8 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Inserted, QueueStore};
 use lifo_queue::task::{StatusKey, TaskId, TaskStatus, Ttl};
 use serde_json::{Map, Value};
-use simulator::dynamodb::{EmbeddedDynamo, dispatch};
+use simulator::dynamodb::dispatch;
+use simulator::engine::Engine;
 
 use super::{Failure, Subject};
 use crate::operation::ForeignTask;
@@ -23,9 +24,9 @@ pub struct Table {
 
 impl Table {
     /// Creates a new table with this name.
-    pub fn create(dynamo: &EmbeddedDynamo, name: String) -> Result<Self, Failure> {
-        dispatch::create_task_table(&dynamo.database, &name)?;
-        let client = dynamo.client.clone();
+    pub fn create(engine: &Engine, name: String) -> Result<Self, Failure> {
+        engine.create_table(dispatch::task_table(&name))?;
+        let client = engine.client();
         let store = DynamoStore::new(client.clone(), &name);
         Ok(Self {
             client,
