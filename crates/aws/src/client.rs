@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::{TimeoutConfig, TimeoutConfigBuilder};
 
@@ -21,6 +22,13 @@ pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time limit for a request, including its retries. It is well below the processor lease, so a
 /// heartbeat can still renew the lease after losing its first attempts.
 pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// Returns the version of the SDK's default behavior. It is fixed, because a newer version changes
+/// how often a client retries: v2026_11_10 lets each retry of a transient error cost 14 of a
+/// client's 500 tokens instead of 5, and obeys `x-amz-retry-after`.
+pub fn behavior() -> BehaviorVersion {
+    BehaviorVersion::v2026_01_12()
+}
 
 /// Returns the time limits per attempt and per request.
 pub fn timeouts() -> TimeoutConfigBuilder {

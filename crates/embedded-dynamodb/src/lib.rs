@@ -10,7 +10,7 @@ use std::thread;
 
 use aws_credential_types::Credentials;
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
+use aws_sdk_dynamodb::config::Region;
 use aws_smithy_http_client::Builder as HttpClient;
 use dynoxide::Database;
 use tokio::net::TcpListener;
@@ -77,7 +77,7 @@ impl EmbeddedDynamo {
 /// Creates a client for an embedded DynamoDB, without SDK retries so that tests see every failure.
 pub fn client(address: SocketAddr) -> Client {
     let config = aws_sdk_dynamodb::Config::builder()
-        .behavior_version(BehaviorVersion::latest())
+        .behavior_version(aws::client::behavior())
         .region(Region::from_static("us-east-1"))
         .endpoint_url(format!("http://{address}"))
         .credentials_provider(Credentials::new("local", "local", None, None, "embedded"))

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use aws::{client, connections};
 use aws_config::profile::ProfileFileCredentialsProvider;
 use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_config::{Region, SdkConfig};
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_http_client::Builder;
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_types::os_shim_internal::{Env, Fs};
 use clap::Args;
 
@@ -35,15 +35,13 @@ pub(crate) struct AwsArguments {
 /// (<https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html>). The operator
 /// may be far from the region, so the timeouts are longer than those of the functions.
 pub(crate) async fn sdk_config(arguments: &AwsArguments) -> Result<SdkConfig> {
-    let https = Builder::new()
-        .tls_provider(Provider::Rustls(CryptoMode::Ring))
-        .build_https();
+    let https = connections::client(connections::AWS_IDLE_TIME);
     let timeouts = TimeoutConfig::builder()
         .connect_timeout(Duration::from_secs(3))
         .operation_attempt_timeout(Duration::from_secs(10))
         .operation_timeout(Duration::from_secs(30))
         .build();
-    let mut loader = aws_config::defaults(BehaviorVersion::latest())
+    let mut loader = aws_config::defaults(client::behavior())
         .http_client(https.clone())
         .timeout_config(timeouts)
         // The client can safely retry any write of the queue.
@@ -81,7 +79,7 @@ pub(crate) async fn sdk_config(arguments: &AwsArguments) -> Result<SdkConfig> {
 pub(crate) fn dev_config(url: &str) -> SdkConfig {
     let credentials = Credentials::new("local", "local", None, None, "freshq dev");
     SdkConfig::builder()
-        .behavior_version(BehaviorVersion::latest())
+        .behavior_version(client::behavior())
         .region(Region::from_static("us-east-1"))
         .endpoint_url(url)
         .credentials_provider(SharedCredentialsProvider::new(credentials))

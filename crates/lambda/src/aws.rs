@@ -1,10 +1,8 @@
 //! Configuration shared by all AWS clients of a function: one HTTPS client, one set of timeouts and
 //! retries, one credentials cache.
 
-use ::aws::client;
-use aws_config::{BehaviorVersion, SdkConfig};
-use aws_smithy_http_client::Builder;
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use ::aws::{client, connections};
+use aws_config::SdkConfig;
 use lifo_queue::trace::Traced;
 
 /// Loads the configuration for all AWS clients of this process.
@@ -15,15 +13,13 @@ use lifo_queue::trace::Traced;
 /// local AWS, an endpoint can be plain `http`. A client whose requests can take longer than
 /// [`client::OPERATION_TIMEOUT`], such as a synchronous Invoke, sets its own timeouts.
 pub async fn sdk_config() -> SdkConfig {
-    let https = Builder::new()
-        .tls_provider(Provider::Rustls(CryptoMode::Ring))
-        .build_https();
+    let https = connections::client(connections::AWS_IDLE_TIME);
     let timeouts = client::timeouts()
         .connect_timeout(client::CONNECT_TIMEOUT)
         .build();
     // Use the SDK's default credentials cache: lazy, shared by all clients made from this
     // configuration, and refreshed before the credentials expire.
-    aws_config::defaults(BehaviorVersion::latest())
+    aws_config::defaults(client::behavior())
         .http_client(Traced(https))
         .timeout_config(timeouts)
         .retry_config(client::retries())

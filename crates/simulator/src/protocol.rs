@@ -7,7 +7,7 @@ use aws::client;
 use aws_credential_types::Credentials;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Region};
+use aws_sdk_dynamodb::config::{Builder, Region};
 use aws_smithy_async::rt::sleep::TokioSleep;
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
@@ -22,7 +22,7 @@ pub type Response = Result<HttpResponse, ConnectorError>;
 /// credentials.
 pub fn config() -> Builder {
     aws_sdk_dynamodb::Config::builder()
-        .behavior_version(BehaviorVersion::latest())
+        .behavior_version(aws::client::behavior())
         .region(Region::from_static("us-east-1"))
         .endpoint_url("http://dynamodb.internal")
         .credentials_provider(Credentials::new("local", "local", None, None, "embedded"))

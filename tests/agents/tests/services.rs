@@ -37,10 +37,10 @@ fn returning(response: impl Into<String>) -> (SharedHttpClient, Bodies) {
 /// Creates a client from an SDK crate, such as `aws_sdk_sqs`.
 macro_rules! client {
     ($sdk:ident, $http:expr) => {{
-        use $sdk::config::{BehaviorVersion, Config, Region};
+        use $sdk::config::{Config, Region};
         let hidden = Credentials::new("AKIDEXAMPLE", "hidden-key", None, None, "test");
         let config = Config::builder()
-            .behavior_version(BehaviorVersion::latest())
+            .behavior_version(aws::client::behavior())
             .region(Region::from_static("eu-west-1"))
             .credentials_provider(hidden)
             .http_client($http);

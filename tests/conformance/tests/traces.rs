@@ -107,7 +107,7 @@ async fn sampled_task_has_one_trace_with_links_to_its_invocations() {
     let dynamodb = aws_sdk_dynamodb::Client::from_conf(config.build());
     let store = Arc::new(DynamoStore::new(dynamodb.clone(), TABLE));
     let config = aws_sdk_sns::Config::builder()
-        .behavior_version(aws_sdk_sns::config::BehaviorVersion::latest())
+        .behavior_version(aws::client::behavior())
         .region(aws_sdk_sns::config::Region::from_static("us-east-1"))
         .endpoint_url(&url)
         .credentials_provider(Credentials::new("local", "local", None, None, "test"))

@@ -97,7 +97,7 @@ impl FakeAws {
             "test",
         );
         SdkConfig::builder()
-            .behavior_version(aws_sdk_lambda::config::BehaviorVersion::latest())
+            .behavior_version(aws::client::behavior())
             .credentials_provider(SharedCredentialsProvider::new(credentials))
             .region(Region::new("eu-west-1"))
             .http_client(http_client_fn(move |_, _| connector.clone()))

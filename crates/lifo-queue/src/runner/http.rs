@@ -21,13 +21,16 @@
 //!
 //! | response | outcome |
 //! |---|---|
-//! | 2xx, body received | success |
-//! | 408, 425, 429, 503 | busy, until `Retry-After` (seconds or a date; maximum [`MAX_RETRY_AFTER`]) |
+//! | 2xx | success |
+//! | 408, 425, 429, 503, 529 | busy, until `Retry-After` (seconds or a date; maximum [`MAX_RETRY_AFTER`]) |
+//! | 403, 409, 413, 502 with a valid `Retry-After` | also busy, until then |
 //! | 401, 403, 404, 3xx | rejecting: the endpoint does not accept the queue's calls. A redirect usually leads to a login page. It is never followed, because a task must not be sent to an address that was not configured |
 //! | other 4xx | failure |
 //! | 500 | internal error: the endpoint is unavailable, or the task is the cause |
 //! | any other 5xx or unknown status | unavailable |
-//! | no response in time, no connection, TLS error, a response that ends early | unavailable |
+//! | no response in time, no connection, TLS error | unavailable |
+//!
+//! The status line is the result. The body is read for up to 2 seconds and 64 KiB.
 //!
 //! A reason contains the status and the start of the response body in one line, without credentials
 //! that the endpoint echoes. It never contains the URL, because the query may be secret.
@@ -35,8 +38,10 @@
 //! ## The client
 //! The runner uses the AWS SDK's HTTP client without the rest of the SDK. The binary already
 //! contains this client: hyper, rustls on ring and the trust roots. The client doesn't follow
-//! redirects, use proxies from the environment or retry a request that was sent. A second client
-//! would add packages, startup time and another copy of the trust roots for a single `POST`.
+//! redirects or use proxies from the environment. A second client would add packages, startup time
+//! and another copy of the trust roots for a single `POST`. A call without a response retires its
+//! connection, and a call that the endpoint cannot have processed is sent a second time, at once
+//! ([`aws::connections`]).
 //!
 //! The trust roots come from the operating system, which is Amazon Linux 2023 on Lambda. The AWS
 //! clients use the same roots. `SSL_CERT_FILE` sets another bundle for all clients, for
@@ -50,13 +55,12 @@ mod url;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use aws_smithy_http_client::Connector;
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws::connections;
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorSettings, SharedHttpConnector,
 };
 use aws_smithy_types::body::SdkBody;
-use http::{Request, StatusCode, header};
+use http::{HeaderValue, Request, StatusCode, header};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 pub use self::auth::{Auth, InvalidHeaderName, SECRET_TTL};
@@ -78,6 +82,8 @@ pub const ATTEMPT: &str = "freshq-attempt";
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
 /// Maximum wait for a connection. A connection that takes longer is unlikely to succeed.
 const MAX_CONNECT_TIME: Duration = Duration::from_secs(5);
+/// Time after which an idle connection is closed. Many servers close one after 5 seconds.
+const IDLE_TIME: Duration = Duration::from_secs(4);
 const USER_AGENT: &str = concat!("freshq/", env!("CARGO_PKG_VERSION"));
 
 /// Runs a task by posting it to an endpoint. See the [module](self) for requests and responses.
@@ -97,10 +103,7 @@ impl HttpRunner {
         let settings = HttpConnectorSettings::builder()
             .connect_timeout(timeout.min(MAX_CONNECT_TIME))
             .build();
-        let connector = Connector::builder()
-            .connector_settings(settings)
-            .tls_provider(Provider::Rustls(CryptoMode::Ring))
-            .build();
+        let connector = connections::connector(&settings, IDLE_TIME);
         Self {
             url,
             auth,
@@ -135,6 +138,11 @@ impl HttpRunner {
     ) -> Result<Response, Outcome> {
         let mut request = self.request(task, body)?;
         let confidential = self.auth.apply(&mut request, body, header).await?;
+        // Without this header, a server may encode the body. A proxy may change it, so it is not signed.
+        let identity = HeaderValue::from_static("identity");
+        request
+            .headers_mut()
+            .insert(header::ACCEPT_ENCODING, identity);
         let request = request.try_into().map_err(|error| Outcome::Failure {
             reason: format!("the request cannot be sent: {}", cause(&error)),
         })?;

@@ -3,10 +3,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use aws_smithy_runtime_api::client::http::http_client_fn;
 use conformance::{NOW, memory};
 use lifo_queue::ingest::{Delivery, Ingest};
+use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::task::NewTask;
+use serde_json::json;
+use simulator::dynamodb::TABLE;
 use simulator::faulty::{Fault, FaultyStore};
+use simulator::protocol;
 use tokio::time::{Instant, sleep};
 
 use super::world::{Queues, ingest, message, work};
@@ -51,6 +56,30 @@ async fn throttled_write_of_a_new_message_is_retried_for_a_second() {
         started.elapsed() < Duration::from_secs(4),
         "before the deadline"
     );
+}
+
+/// The client of the functions repeats a throttled request on its own, as its version of the SDK's
+/// behavior says.
+#[tokio::test(start_paused = true)]
+async fn client_of_the_functions_retries_a_throttled_write_of_a_new_message_for_a_second() {
+    let (queues, started) = (Arc::<Queues>::default(), Instant::now());
+    let requests = Arc::<Mutex<Vec<Duration>>>::default();
+    let log = requests.clone();
+    let connector = protocol::connector(move |_| {
+        log.lock().unwrap().push(started.elapsed());
+        let error = json!({"__type": protocol::type_of("ThrottlingException"), "message": "slow"});
+        async move { protocol::respond(400, error.to_string()) }
+    });
+    let client = protocol::config().http_client(http_client_fn(move |_, _| connector.clone()));
+    let client = aws_sdk_dynamodb::Client::from_conf(client.build());
+    let ingest = ingest(Arc::new(DynamoStore::new(client, TABLE)), &queues);
+    let report = work(&ingest, &[message("never", "{}")]).await;
+    assert_eq!((report.created, report.postponed), (0, 1));
+    let requests = requests.lock().unwrap();
+    let within = |limit| requests.iter().filter(|at| **at <= limit).count();
+    let second = Duration::from_secs(1);
+    assert!(within(second) >= 6, "more than one call: {requests:?}");
+    assert!(within(3 * second) == requests.len(), "{requests:?}");
 }
 
 #[tokio::test(start_paused = true)]
