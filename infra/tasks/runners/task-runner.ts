@@ -11,7 +11,8 @@ export class TaskRunner {
    * POSTs each task as JSON, with an `Idempotency-Key`. The status code of the response determines the outcome:
    *
    * - 2xx: the task succeeded
-   * - 408, 425, 429, 503: the downstream is *busy*, until `Retry-After` if the response has it
+   * - 408, 425, 429, 503, 529: the downstream is *busy*, until `Retry-After` if the response has it
+   * - 403, 409, 413, 502 with `Retry-After`: also *busy*
    * - 401, 403, 404, 3xx: the downstream *rejects* us; after several distinct tasks the queue pauses
    * - other 4xx: the task failed
    * - 500: the downstream is *unavailable*, or the task is the cause; the task is retried

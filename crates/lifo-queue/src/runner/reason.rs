@@ -40,8 +40,27 @@ pub(super) fn excerpt(text: &str) -> String {
 pub(super) fn cause(error: &dyn Error) -> String {
     let messages = error_chain::messages(error);
     let innermost = messages.len().saturating_sub(2);
-    excerpt(&messages[innermost..].join(": "))
+    let text = excerpt(&messages[innermost..].join(": "));
+    let meaning = MEANINGS.iter().find(|(name, _)| text.contains(name));
+    meaning.map_or(text.clone(), |(_, meaning)| format!("{text} ({meaning})"))
 }
+
+/// The meanings of certificate errors whose names do not explain them.
+const MEANINGS: [(&str, &str); 3] = [
+    (
+        "CaUsedAsEndEntity",
+        "the endpoint uses the certificate of a certificate authority as its own; issue a server \
+         certificate",
+    ),
+    (
+        "UnknownIssuer",
+        "none of the trusted certificate authorities issued the endpoint's certificate",
+    ),
+    (
+        "NotValidForName",
+        "the endpoint's certificate is for another host name",
+    ),
+];
 
 /// Describes an AWS client's error by the service's code and message, or else by the cause.
 pub(super) fn aws_error<E, R>(error: &SdkError<E, R>) -> String
@@ -94,6 +113,13 @@ mod tests {
         let connect = layer("client error", layer("TLS handshake failed", expired));
         let expected = "TLS handshake failed: certificate expired";
         assert_eq!(cause(&layer("io error", connect)), expected);
+    }
+
+    #[test]
+    fn certificate_error_is_explained() {
+        let layer = Layer("invalid peer certificate: Other(CaUsedAsEndEntity)", None);
+        let text = cause(&layer);
+        assert!(text.ends_with("issue a server certificate)"), "{text}");
     }
 
     #[test]

@@ -13,7 +13,8 @@ use super::Outcome;
 
 /// Maximum number of bytes read from a body. The rest is not read, and the connection is closed.
 const MAX_BODY: usize = 64 * 1024;
-/// Maximum time to read the body of a response other than 2xx. The body only explains the status.
+/// Maximum time to read a body. It only explains the status. A body that is read to its end leaves
+/// the connection open for the next call.
 const MAX_BODY_TIME: Duration = Duration::from_secs(2);
 /// Minimum length of a masked secret, in bytes. Shorter secrets would match unrelated text.
 const MIN_SECRET: usize = 4;
@@ -33,14 +34,21 @@ enum Means {
 /// means unavailable. `make docs` copies the codes into the documents.
 const STATUS_CODES: [(&[&str], Means); 5] = [
     (&["2xx"], Means::Success),
-    (&["408", "425", "429", "503"], Means::Busy),
+    (&["408", "425", "429", "503", "529"], Means::Busy),
     (&["401", "403", "404", "3xx"], Means::Rejecting),
     (&["4xx"], Means::Failure),
     (&["500"], Means::InternalError),
 ];
 
-impl From<StatusCode> for Means {
-    fn from(status: StatusCode) -> Self {
+/// Status codes that mean busy with a valid `Retry-After`: with it, the endpoint asks for another
+/// call later, whatever the status says about this one.
+const BUSY_IF_ASKED: [&str; 4] = ["403", "409", "413", "502"];
+
+impl Means {
+    fn of(status: StatusCode, retry_after: Option<Duration>) -> Self {
+        if retry_after.is_some() && BUSY_IF_ASKED.contains(&status.as_str()) {
+            return Self::Busy;
+        }
         let matches = |code: &&str| {
             let mut digits = code.bytes().zip(status.as_str().bytes());
             digits.all(|(pattern, digit)| pattern == b'x' || pattern == digit)
@@ -68,8 +76,7 @@ impl Response {
     /// Receives a response. Texts in `confidential` are removed from its body.
     ///
     /// # Errors
-    /// [`Outcome::Unavailable`] if the status is invalid or a 2xx response ends early. In the
-    /// latter case, it is unknown whether the endpoint did its work, and tasks run at least once.
+    /// [`Outcome::Unavailable`] if the status is invalid.
     pub(super) async fn read(
         response: HttpResponse,
         confidential: &[String],
@@ -88,29 +95,28 @@ impl Response {
             let address = value.as_bytes().split(|byte| b"?#".contains(byte)).next();
             presentable(address.unwrap_or_default(), confidential)
         });
+        let encoding = response.headers().get("content-encoding");
+        let encoding = encoding.filter(|coding| !coding.eq_ignore_ascii_case("identity"));
+        let encoding = encoding.map(str::to_owned);
         let mut body = Vec::new();
-        if status.is_success() {
-            read_into(&mut body, response.into_body())
-                .await
-                .map_err(|error| Outcome::Unavailable {
-                    reason: format!("HTTP {status}, but the response ended early: {error}"),
-                })?;
-        } else {
-            let reading = read_into(&mut body, response.into_body());
-            if let Ok(Err(error)) = tokio::time::timeout(MAX_BODY_TIME, reading).await {
-                // The status determines the outcome. Only the excerpt is shorter.
-                tracing::debug!(%status, error, "the body of a response ended early");
-            }
+        let reading = read_into(&mut body, response.into_body());
+        if let Ok(Err(error)) = tokio::time::timeout(MAX_BODY_TIME, reading).await {
+            // The status determines the outcome. Only the excerpt is shorter.
+            tracing::debug!(%status, error, "the body of a response ended early");
         }
+        let excerpt = match encoding {
+            Some(encoding) => format!("(body with Content-Encoding {})", excerpt(&encoding)),
+            None => presentable(&body, confidential),
+        };
         Ok(Self {
             status,
             retry_after,
             location: location.filter(|_| status.is_redirection()),
-            excerpt: presentable(&body, confidential),
+            excerpt,
         })
     }
 
-    /// The outcome, according to [`STATUS_CODES`].
+    /// The outcome, according to [`STATUS_CODES`] and [`BUSY_IF_ASKED`].
     pub(super) fn into_outcome(self) -> Outcome {
         let status = self.status;
         let mut reason = format!("HTTP {status}");
@@ -122,7 +128,7 @@ impl Response {
             reason.push_str(": ");
             reason.push_str(&self.excerpt);
         }
-        match Means::from(status) {
+        match Means::of(status, self.retry_after) {
             Means::Success => Outcome::Success,
             Means::Busy => Outcome::Busy {
                 retry_after: self.retry_after,

@@ -1,8 +1,9 @@
 //! The reply of the user's function.
 
-use std::time::Duration;
+use std::time::SystemTime;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::super::reason::excerpt;
 use super::super::retry_after;
@@ -22,7 +23,7 @@ enum Reply {
     Failure { reason: Option<String> },
     Retry { reason: Option<String> },
     Unavailable { reason: Option<String> },
-    Busy { retry_after_seconds: Option<f64> },
+    Busy { retry_after_seconds: Option<Value> },
 }
 
 /// The error object of Lambda runtimes
@@ -92,29 +93,27 @@ pub(super) fn returned(payload: &[u8]) -> Outcome {
 /// Reason for a busy outcome. The function's reply does not contain a reason.
 const BUSY: &str = "the function replied that it is busy";
 
-fn busy_for(seconds: Option<f64>) -> Outcome {
-    // `Duration::try_from_secs_f64` is not enough, because it also rejects waits that exceed its range.
-    if let Some(wrong) = seconds.filter(|asked| asked.is_sign_negative() || asked.is_nan()) {
-        return Outcome::Failure {
-            reason: format!(
-                "the function's reply cannot be read: retryAfterSeconds is {wrong}; give 0 or more"
-            ),
-        };
-    }
-    let wait = |asked| Duration::try_from_secs_f64(asked).unwrap_or(Duration::MAX);
+/// The function is busy, whatever wait it asks for. The queue chooses the wait if the function's
+/// is neither a number nor the text of one.
+fn busy_for(asked: Option<Value>) -> Outcome {
+    let retry_after = match asked {
+        Some(Value::Number(seconds)) => seconds.as_f64().map(retry_after::from_seconds),
+        Some(Value::String(text)) => retry_after::parse(&text, SystemTime::now()),
+        _ => None,
+    };
     Outcome::Busy {
-        retry_after: seconds.map(|asked| retry_after::cap(wait(asked))),
+        retry_after,
         reason: BUSY.to_owned(),
     }
 }
 
 /// Describes the mistake in an invalid reply in terms of the `outcome` field.
 fn unreadable(payload: &[u8], error: &serde_json::Error) -> String {
-    match serde_json::from_slice::<serde_json::Value>(payload) {
-        Ok(serde_json::Value::Object(fields)) if !fields.contains_key("outcome") => {
+    match serde_json::from_slice::<Value>(payload) {
+        Ok(Value::Object(fields)) if !fields.contains_key("outcome") => {
             "the field \"outcome\" is missing".to_owned()
         }
-        Ok(serde_json::Value::Object(_)) => {
+        Ok(Value::Object(_)) => {
             format!("in the field \"outcome\" or next to it, {error}")
         }
         _ => format!("it is not an object with a field \"outcome\" ({error})"),
@@ -139,12 +138,14 @@ pub(super) fn threw(kind: &str, payload: &[u8]) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::super::samples::{FAILURE, RETRY, UNAVAILABLE};
     use super::*;
 
-    fn busy(seconds: f64) -> Outcome {
+    fn busy(seconds: impl Into<Option<f64>>) -> Outcome {
         Outcome::Busy {
-            retry_after: Some(Duration::from_secs_f64(seconds)),
+            retry_after: seconds.into().map(Duration::from_secs_f64),
             reason: BUSY.to_owned(),
         }
     }
@@ -171,13 +172,7 @@ mod tests {
                 r#"{"outcome":"unavailable","reason":"no database"}"#,
                 UNAVAILABLE("no database".into()),
             ),
-            (
-                r#"{"outcome":"busy"}"#,
-                Outcome::Busy {
-                    retry_after: None,
-                    reason: BUSY.to_owned(),
-                },
-            ),
+            (r#"{"outcome":"busy"}"#, busy(None)),
             (r#"{"outcome":"busy","retryAfterSeconds":5}"#, busy(5.0)),
             (r#"{"outcome":"busy","retryAfterSeconds":0.25}"#, busy(0.25)),
             (
@@ -191,6 +186,24 @@ mod tests {
     }
 
     #[test]
+    fn busy_reply_is_busy_whatever_wait_it_asks_for() {
+        let cases = [
+            ("-0.4", busy(0.0)),
+            ("-1e300", busy(0.0)),
+            (r#""5""#, busy(5.0)),
+            (r#""3.5""#, busy(4.0)),
+            (r#""soon""#, busy(None)),
+            ("null", busy(None)),
+            ("true", busy(None)),
+            (r#"{"seconds":5}"#, busy(None)),
+        ];
+        for (asked, outcome) in cases {
+            let reply = format!(r#"{{"outcome":"busy","retryAfterSeconds":{asked}}}"#);
+            assert_eq!(returned(reply.as_bytes()), outcome, "{asked}");
+        }
+    }
+
+    #[test]
     fn invalid_replies_fail_the_task_and_name_the_field() {
         let cases = [
             (r#"{"statusCode":200}"#, "the field \"outcome\" is missing"),
@@ -200,14 +213,6 @@ mod tests {
             (
                 r#"{"outcome":"failure","reason":7}"#,
                 "invalid type: integer `7`",
-            ),
-            (
-                r#"{"outcome":"busy","retryAfterSeconds":-1}"#,
-                "retryAfterSeconds is -1",
-            ),
-            (
-                r#"{"outcome":"busy","retryAfterSeconds":"5"}"#,
-                "invalid type: string \"5\"",
             ),
             (r#""success""#, "not an object with a field \"outcome\""),
             ("true", "not an object with a field \"outcome\""),
